@@ -1,0 +1,51 @@
+# Everything runs in a virtual environment of the project's own; only python3, pip and make are needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+# Numba's disk cache does not notice an edit in another file, so the cache folder is named by the source.
+SOURCE_HASH := $(shell find src -name '*.py' -type f -exec cat {} + 2>/dev/null | cksum | cut -d' ' -f1)
+export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(SOURCE_HASH)
+export MPLBACKEND := Agg
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint unit docs bench clean
+
+help:
+	@echo "make demo   train the four online classifiers, print their certificates, draw a picture"
+	@echo "make test   lint, types, import contracts, docs, doctests and all tests"
+	@echo "make lint   ruff, mypy and import-linter"
+	@echo "make docs   build the documentation into site/"
+	@echo "make bench  ratios against peers (COTAS_DATA names the folder of real data)"
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(READY)
+
+setup: $(READY)
+
+demo: $(READY)
+	$(BIN)/python examples/demo.py
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(READY)
+	$(BIN)/mkdocs build --strict --quiet
+
+unit: $(READY)
+	$(BIN)/python -m pytest
+
+test: lint docs unit
+
+bench: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	$(BIN)/python -m bench $(SECTION)
+
+clean:
+	rm -rf $(VENV) site out .numba_cache .pytest_cache .mypy_cache .ruff_cache
