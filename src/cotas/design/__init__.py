@@ -1,0 +1,21 @@
+"""How the rows and columns of X are laid out: the only place that knows what `indptr` is."""
+
+from cotas.design.dense import Dense, StandardisedDense
+from cotas.design.layout import as_design, standardised
+from cotas.design.operations import add, dot, n_features, n_vectors, norm2
+from cotas.design.sparse import Csc, Csr, StandardisedCsr
+
+__all__ = [
+    "Csc",
+    "Csr",
+    "Dense",
+    "StandardisedCsr",
+    "StandardisedDense",
+    "add",
+    "as_design",
+    "dot",
+    "n_features",
+    "n_vectors",
+    "norm2",
+    "standardised",
+]
