@@ -1,0 +1,22 @@
+"""The trusted checker: short, plain NumPy in double precision, independent of every solver.
+
+A solver hands over a model and a *witness*. Everything a `Certificate` says is recomputed here
+from the data and the witness; nothing that a solver says about itself is repeated.
+"""
+
+from cotas.certificates.certificate import Certificate, CertificateError, no_certificate
+from cotas.certificates.duality import DualPoint, Expectation
+from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
+from cotas.certificates.separation import Separability, SeparationWitness
+
+__all__ = [
+    "Certificate",
+    "CertificateError",
+    "DualPoint",
+    "Expectation",
+    "PassiveAggressiveLedger",
+    "PerceptronLedger",
+    "Separability",
+    "SeparationWitness",
+    "no_certificate",
+]

@@ -1,0 +1,198 @@
+"""The duality gap: how far an objective is from its minimum, proved by a dual point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.certificates.certificate import Certificate, CertificateError
+from cotas.certificates.ledger import plain_fields
+from cotas.certificates.sweep import EPS, Block, Each, Sketch, Sweep, Tally
+from cotas.problem import RegularisedRisk
+
+OPTIMISATION_ONLY = "It certifies the optimisation, not the error on new data."
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """PEGASOS by independent draws: E[P(θ̄)] − P* ≤ c(1 + ln T)/(2λT) for the averaged vector.
+
+    c = (√λ + R)² if θ was projected on the ball of radius 1/√λ, and 4R² if not (Shalev-Shwartz
+    et al. 2011). It is a statement about the mean over all random draws.
+    """
+
+    draws: int
+    projected: bool
+
+    def gap(self, lam: float, radius: float) -> float:
+        """The bound for rows no longer than `radius`."""
+        c = (math.sqrt(lam) + radius) ** 2 if self.projected else 4 * radius**2
+        return c * (1 + math.log(self.draws)) / (2 * lam * self.draws)
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """A linear classifier and the dual point αᵢ = sᵢ · multipliersᵢ / per that measures it.
+
+    For PEGASOS the multipliers count how often each example violated its margin, and `per` is
+    the number of epochs. Any multipliers give a valid bound: the checker moves α into the
+    feasible set before it uses it.
+
+    Attributes
+    ----------
+    problem : what is minimised
+    coef, intercept, positive : the model, and the label that counts as +1
+    weights : sᵢ, which sum to one; None stands for 1/n each
+    exact : whether θ = θ(α) is claimed, and so has to be checked
+    expectation : the theory that bounds the gap on average, where it applies
+    """
+
+    problem: RegularisedRisk
+    coef: FloatArray
+    intercept: float
+    positive: Any
+    multipliers: AnyArray = field(repr=False)
+    per: float = 1.0
+    weights: FloatArray | None = field(default=None, repr=False)
+    exact: bool = False
+    expectation: Expectation | None = None
+
+    @classmethod
+    def check_all(
+        cls, points: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
+    ) -> list[Certificate]:
+        """The certificates of several classes of one fit, in one pass over the data."""
+        survey = DualSurvey(points, X, y, each)
+        return [survey.conclude(c, sketch) for c, sketch in enumerate(survey.sketches)]
+
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        """The certificate of this point, recomputed from the data."""
+        return self.check_all([self], X, y)[0]
+
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        """The same dual point, said to measure other parameters."""
+        return replace(self, coef=np.array(coef), intercept=float(intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types."""
+        plain = plain_fields(self)
+        if self.expectation is not None:
+            plain["expectation"] = plain_fields(self.expectation)
+        plain["problem"] = {
+            "loss": self.problem.loss.name,
+            "lam": self.problem.lam,
+            "free_bias": self.problem.free_bias,
+        }
+        return plain
+
+
+class DualSurvey:
+    """P(θ, θ₀) and the two halves of α and of Σ αᵢyᵢxᵢ, one for each sign of y."""
+
+    def __init__(self, points: Sequence[DualPoint], X: Matrix, y: AnyArray, each: Each) -> None:
+        self.points = points
+        self.problem = points[0].problem
+        self.intercepts = np.array([point.intercept for point in points])
+        coefs = np.stack([point.coef for point in points], axis=1)
+        sweep = Sweep(X, y, [point.positive for point in points], coefs)
+        self.n = sweep.X.shape[0]
+        if self.n != len(points[0].multipliers):
+            raise ValueError(
+                f"X has {self.n} rows; the certificate is about {len(points[0].multipliers)}."
+            )
+        self.found = sweep.tally(self._read, each)
+        self.sketches = sweep.sketches(self.found)
+
+    def _read(self, block: Block) -> Tally:
+        weights = self._weights(block.span)
+        agreements = block.signs * (block.products + self.intercepts)
+        counted = np.stack([p.multipliers[block.span] / p.per for p in self.points], axis=1)
+        alpha = weights[:, None] * np.clip(counted, 0.0, 1.0)
+        sides = [np.where(block.signs > 0, alpha, 0.0), np.where(block.signs < 0, alpha, 0.0)]
+        used = weights > 0
+        found = {
+            "sum risk": self.problem.risk(agreements, weights),
+            "sum gain": np.stack(
+                [self.problem.dual_gain(side[used], weights[used]) for side in sides]
+            ),
+            "sum combination": np.stack([block.combine(side) for side in sides]),
+        }
+        if self.points[0].expectation is not None:
+            found["max length"] = block.norms().max()
+        return found
+
+    def _weights(self, span: slice) -> FloatArray:
+        weights = self.points[0].weights
+        return np.full(span.stop - span.start, 1.0 / self.n) if weights is None else weights[span]
+
+    def conclude(self, c: int, sketch: Sketch) -> Certificate:
+        """Both values and what follows from them."""
+        point, problem = self.points[c], self.problem
+        primal = float(self.found["sum risk"][c]) + problem.penalty(point.coef)
+        dual, terms = self._best_dual(c)
+        rounding = 64 * EPS * np.sqrt(self.n) * (abs(primal) + terms)
+        if dual - primal > rounding:
+            raise CertificateError(
+                f"The lower bound {dual!r} exceeds the objective {primal!r} by more than "
+                "rounding: the witness or the checker is wrong."
+            )
+        objection = ""
+        if point.exact and not self._rebuilds(c):
+            objection = "The dual point does not give back the model from these data."
+        figures = {"λ": problem.lam, "‖θ‖": float(np.linalg.norm(point.coef))}
+        remarks = []
+        if point.expectation is not None:
+            radius = float(self.found["max length"])
+            figures["R (longest row)"] = radius
+            figures["mean gap in theory, at most"] = point.expectation.gap(problem.lam, radius)
+            remarks.append("The theory bounds the mean over all random draws, not this run.")
+        return Certificate(
+            kind="duality",
+            lower=min(dual, primal),
+            upper=primal,
+            holds=not objection,
+            objection=objection,
+            # It does not exclude a model with an objective a hundred times smaller.
+            vacuous=dual <= 0.01 * primal,
+            statement=(
+                "No classifier has a smaller mean hinge loss + (λ/2)‖θ‖² "
+                f"({'the bias is free' if problem.free_bias else 'without bias'}) "
+                f"than {min(dual, primal):.6g}; this one has {primal:.6g}."
+            ),
+            reference="weak duality, section 3.7 of document 000",
+            figures=figures,
+            remarks=(*remarks, OPTIMISATION_ONLY),
+            rounding=float(rounding),
+            witness=point,
+            sketch=sketch,
+        )
+
+    def _best_dual(self, c: int) -> tuple[float, float]:
+        """D at the best feasible multiple of α, and the size of the terms it is made of.
+
+        With a free bias the heavier side is scaled down first, so that Σ αᵢyᵢ = 0. Then cα with
+        0 ≤ c ≤ 1 is feasible too, and D(cα) = cA − c²B is largest at c = A/2B.
+        """
+        gain, combinations = self.found["sum gain"][:, c], self.found["sum combination"][:, :, c]
+        share = np.ones(2)
+        if self.problem.free_bias:
+            share = np.array([gain.min() / side if side > 0 else 0.0 for side in gain])
+        a = float(share @ gain)
+        combination = share[0] * combinations[0] - share[1] * combinations[1]
+        b = self.problem.dual_cost(combination)
+        multiple = 1.0 if 2 * b <= a else a / (2 * b)
+        return multiple * a - multiple**2 * b, a + b
+
+    def _rebuilds(self, c: int) -> bool:
+        """Whether θ = θ(α), as is claimed."""
+        point = self.points[c]
+        positive, negative = self.found["sum combination"][:, :, c]
+        theta = self.problem.primal_from_dual(positive - negative)
+        size = (np.linalg.norm(positive) + np.linalg.norm(negative)) / self.problem.lam
+        slack = (1e-9 + 8 * float(np.finfo(point.multipliers.dtype).eps)) * size
+        return bool(np.linalg.norm(theta - point.coef) <= slack)

@@ -1,0 +1,197 @@
+"""One pass over the data for the checker: blocks of rows in double precision, and their sketch.
+
+The blocks are small enough for the cache and the pass keeps nothing of the size of X, whatever
+the precision of the data. Each block is read on its own and the results are merged, so the order
+in which blocks are read does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+
+BLOCK_BYTES = 1 << 21
+EPS = float(np.finfo(np.float64).eps)
+# Fractional parts of their multiples never repeat, which makes them weights for a sketch.
+GOLDEN_RATIO, SQUARE_ROOT_OF_TWO = 0.6180339887498949, 0.41421356237309515
+
+# What a block contributes: each name begins with how to merge it, "sum", "max" or "min".
+Tally: TypeAlias = dict[str, Any]
+Each: TypeAlias = Callable[[Callable[[slice], Tally], Iterable[slice]], Iterable[Tally]]
+MERGE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A few numbers that change when the data do: a fingerprint that survives rounding.
+
+    Each is a sum over all entries with fixed weights that never repeat, so another value, another
+    label, or two rows exchanged give another sum. It does not depend on how X is laid out.
+    """
+
+    n_rows: int
+    n_features: int
+    entries: float
+    labels: float
+    scale: float
+
+    def matches(self, other: Sketch) -> bool:
+        """Whether both can be sketches of the same data, allowing for rounding."""
+        if (self.n_rows, self.n_features) != (other.n_rows, other.n_features):
+            return False
+        slack = 1e-12 * max(self.scale, other.scale)
+        return (
+            abs(self.entries - other.entries) <= slack
+            and abs(self.labels - other.labels) <= 1e-12 * self.n_rows
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sketch in plain Python types."""
+        return {
+            "n_rows": self.n_rows,
+            "n_features": self.n_features,
+            "entries": self.entries,
+            "labels": self.labels,
+        }
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows in double precision.
+
+    `signs` are the labels as ±1 and `products` the rows times the directions of the sweep, one
+    column for each class.
+    """
+
+    span: slice
+    rows: Matrix
+    signs: FloatArray
+    products: FloatArray
+
+    def norms(self) -> FloatArray:
+        """‖xᵢ‖ of each row."""
+        squares = _squared_norms(self.rows)
+        if np.isfinite(squares).all() and not (squares < 1e-200).any():
+            return np.sqrt(squares)
+        # Squares that overflow or vanish: measure in units of the largest entry.
+        values = self.rows.data if sparse.issparse(self.rows) else self.rows
+        unit = float(np.abs(values).max(initial=0.0)) or 1.0
+        return np.asarray(unit * np.sqrt(_squared_norms(self.rows / unit)))
+
+    def combine(self, factors: FloatArray) -> FloatArray:
+        """Σ factorᵢ xᵢ for each column of factors; rows with no factor at all are not read."""
+        touched = np.flatnonzero(factors.any(axis=1))
+        if 4 * len(touched) < len(factors):
+            return np.asarray(self.rows[touched].T @ factors[touched])
+        return np.asarray(self.rows.T @ factors)
+
+
+def _squared_norms(rows: Matrix) -> FloatArray:
+    with np.errstate(over="ignore", under="ignore"):
+        if not sparse.issparse(rows):
+            return np.asarray(np.einsum("ij,ij->i", rows, rows))
+        squares = (np.square(rows.data), rows.indices, rows.indptr)
+        return np.asarray(_csr(squares, rows.shape) @ np.ones(rows.shape[1]))
+
+
+class Sweep:
+    """X and y, to be read once, block by block, and multiplied by some directions on the way."""
+
+    def __init__(
+        self, X: Matrix, y: AnyArray, positives: Sequence[Any], directions: FloatArray
+    ) -> None:
+        self.X = _as_rows(X)
+        self.y = np.asarray(y)
+        self.positives = list(positives)
+        n, d = self.X.shape
+        if self.y.ndim != 1 or len(self.y) != n:
+            raise ValueError(f"y must have one label for each of the {n} rows of X.")
+        if directions.shape[0] != d:
+            raise ValueError(f"X has {d} features; the certificate is about {directions.shape[0]}.")
+        self._columns = np.column_stack([directions, _sketch_weights(0, d, GOLDEN_RATIO)])
+
+    def tally(self, read: Callable[[Block], Tally], each: Each = map) -> Tally:
+        """What `read` finds in all the blocks together; `each` may read blocks in threads."""
+
+        def contribution(span: slice) -> Tally:
+            block, sketched = self._block(span)
+            return {**read(block), **sketched}
+
+        total: Tally = {}
+        for part in each(contribution, self._spans()):
+            for name, value in part.items():
+                known = total.get(name)
+                total[name] = value if known is None else MERGE[name[:3]](known, value)
+        return total
+
+    def sketches(self, tally: Tally) -> list[Sketch]:
+        """The sketch for each class, from what the blocks contributed."""
+        n, d = self.X.shape
+        return [
+            Sketch(n, d, float(tally["sum entries"]), float(labels), float(tally["sum scale"]))
+            for labels in tally["sum labels"]
+        ]
+
+    def sample(self, rows: int) -> tuple[slice, Matrix]:
+        """About so many rows spread over the data."""
+        every = slice(None, None, max(1, self.X.shape[0] // rows))
+        return every, self.X[every].astype(np.float64)
+
+    def _spans(self) -> list[slice]:
+        n, d = self.X.shape
+        entries = 1.5 * self.X.nnz / n if sparse.issparse(self.X) else d
+        rows = int(np.clip(BLOCK_BYTES // (8 * max(1, entries)), 1, n))
+        return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+
+    def _block(self, span: slice) -> tuple[Block, Tally]:
+        rows = _rows(self.X, span)
+        labels = self.y[span]
+        signs = np.stack([np.where(labels == p, 1.0, -1.0) for p in self.positives], axis=1)
+        products = rows @ self._columns
+        weights = _sketch_weights(span.start, span.stop, SQUARE_ROOT_OF_TWO)
+        sketched = {
+            "sum entries": weights @ products[:, -1],
+            "sum labels": weights @ signs,
+            "sum scale": weights @ np.abs(products[:, -1]),
+        }
+        return Block(span, rows, signs, products[:, :-1]), sketched
+
+
+def _sketch_weights(start: int, stop: int, step: float) -> FloatArray:
+    """Numbers between 0.5 and 1.5 that are fixed and never twice the same."""
+    multiples = np.arange(start + 1, stop + 1) * step
+    return np.asarray(0.5 + multiples - np.floor(multiples))
+
+
+def _as_rows(X: Matrix) -> Matrix:
+    """X as an array or a CSR matrix with no entry stored twice."""
+    if not sparse.issparse(X):
+        array = np.asarray(X)
+        if array.ndim != 2:
+            raise ValueError(f"X must have two dimensions, and it has {array.ndim}.")
+        return array if array.dtype.kind == "f" else array.astype(np.float64)
+    rows = sparse.csr_matrix(X)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _rows(X: Matrix, span: slice) -> Matrix:
+    """Rows of X in double precision; of double precision data no entry is copied."""
+    if not sparse.issparse(X):
+        return X[span].astype(np.float64, copy=False)
+    begin, end = X.indptr[span.start], X.indptr[span.stop]
+    data = X.data[begin:end].astype(np.float64, copy=False)
+    pointers = X.indptr[span.start : span.stop + 1] - begin
+    return _csr((data, X.indices[begin:end], pointers), (span.stop - span.start, X.shape[1]))
+
+
+def _csr(parts: tuple[AnyArray, AnyArray, AnyArray], shape: tuple[int, int]) -> Matrix:
+    return sparse.csr_matrix(parts, shape=shape, copy=False)
