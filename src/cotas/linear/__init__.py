@@ -1,0 +1,1 @@
+"""Linear classifiers: thin estimators with scikit-learn's conventions; no mathematics here."""

@@ -1,0 +1,118 @@
+"""From what the user hands over to what the solvers take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Validated training data: X as it came, the labels, their codes, and the weights."""
+
+    X: Matrix
+    y: AnyArray
+    classes: AnyArray
+    codes: IntArray
+    weights: FloatArray | None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, used or not."""
+        return int(self.X.shape[0])
+
+    def used(self) -> IntArray | None:
+        """The rows with a positive weight; None stands for all of them."""
+        if self.weights is None or (self.weights > 0).all():
+            return None
+        return np.flatnonzero(self.weights > 0)
+
+    def positives(self) -> IntArray:
+        """The codes of the classes that are trained against the rest."""
+        k = len(self.classes)
+        first = 1 if k == 2 else 0
+        return np.arange(first, k).astype(self.codes.dtype)
+
+
+def read_examples(
+    estimator: Any,
+    X: Matrix,
+    y: Any,
+    sample_weight: Any,
+    class_weight: Any,
+    *,
+    classes: AnyArray | None = None,
+    reset: bool = True,
+) -> Examples:
+    """Validate as scikit-learn does, and refuse what no classifier can be trained on."""
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse=["csr", "csc"],
+        dtype=[np.float64, np.float32],
+        order="C",
+        reset=reset,
+    )
+    if sparse.issparse(X):
+        X = X.tocsr()  # rows are what all the algorithms here walk along
+    if y.dtype.kind not in "biuU":  # whole numbers and strings are labels, whatever they are
+        check_classification_targets(y)
+    found = np.unique(y)
+    if classes is None:
+        classes = found
+        if len(classes) < 2:
+            raise ValueError(
+                f"y holds one class only ({found[0]!r}); a classifier needs at least 2 classes."
+            )
+    else:
+        unknown = np.setdiff1d(found, classes)
+        if len(unknown):
+            raise ValueError(f"y holds labels that are not in `classes`: {unknown.tolist()}.")
+    weights = _weights(X, y, sample_weight, class_weight)
+    return Examples(X, y, classes, encode(y, classes), weights)
+
+
+def encode(y: AnyArray, classes: AnyArray) -> IntArray:
+    """The position of each label in the sorted classes, in two bytes where they suffice."""
+    narrow = np.int16 if len(classes) < 2**15 else np.int32
+    if len(classes) == 2:
+        return np.asarray(y == classes[1]).astype(narrow)
+    codes = np.empty(len(y), dtype=narrow)
+    for start in range(0, len(y), 1 << 16):
+        span = slice(start, start + (1 << 16))
+        codes[span] = np.searchsorted(classes, y[span])
+    return codes
+
+
+def _weights(X: Matrix, y: AnyArray, sample_weight: Any, class_weight: Any) -> FloatArray | None:
+    if sample_weight is None and class_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if class_weight is not None:
+        weights = weights * compute_sample_weight(class_weight, y)
+    if not (weights > 0).any():
+        raise ValueError("class_weight leaves no example with a weight: at least one non-zero.")
+    return np.asarray(weights, dtype=np.float64)
+
+
+def scores(X: Matrix, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+    """θ·x + θ₀, one column for each class, in double precision.
+
+    Block by block, so that no copy of X in another precision is made.
+    """
+    out = np.empty((X.shape[0], coef.shape[0]))
+    entries = X.nnz // max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
+    rows = max(1, (1 << 17) // max(1, entries))
+    for start in range(0, X.shape[0], rows):
+        block = X[start : start + rows].astype(np.float64, copy=False)
+        out[start : start + rows] = block @ coef.T + intercept
+    return out

@@ -1,0 +1,518 @@
+"""What the four online classifiers share: everything but the algorithm and its theorem."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from joblib import cpu_count
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import Tags, check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.certificates import Certificate
+from cotas.certificates.sweep import Each, Sketch, Sweep
+from cotas.design import as_design
+from cotas.linear.data import Examples, encode, read_examples, scores
+from cotas.linear.reporting import EpochReport, ProgressBar, as_callbacks
+from cotas.linear.threads import threaded_map
+from cotas.solvers.online import Epoch, Sampling, Training
+from cotas.solvers.run import Average, Run, new_average, new_run
+
+
+@dataclass
+class History:
+    """A run with what was known before its first example, so that it can be certified."""
+
+    run: Run
+    average: Average | None
+    seen_before: IntArray
+    start: FloatArray | None = None
+    set_aside_before: FloatArray | None = None
+    batches: bool = False
+    signature: tuple[Any, ...] = ()
+    weights: FloatArray | None = None
+    sketches: list[Sketch] | None = None
+
+    def presentations(self, c: int) -> int:
+        """How many examples class c has been shown in this run."""
+        return int(self.run.seen[c] - self.seen_before[c])
+
+    def continues(self, signature: tuple[Any, ...], examples: Examples) -> bool:
+        """Whether a fit with this algorithm on these data is the same run going on."""
+        return (
+            self.start is None
+            and not self.batches
+            and self.signature == signature
+            and self._same_weights(examples.weights)
+            and self.sketches is not None
+            and all(a.matches(b) for a, b in zip(self.sketches, sketch(examples), strict=True))
+        )
+
+    def _same_weights(self, weights: FloatArray | None) -> bool:
+        if self.weights is None or weights is None:
+            return self.weights is weights
+        return np.array_equal(self.weights, weights)
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the online linear classifiers; subclasses name the algorithm and its theorem."""
+
+    max_epochs: int
+    fit_intercept: bool
+    random_state: Any
+    warm_start: bool
+    class_weight: Any
+    early_stopping: bool
+    validation_fraction: float
+    n_epochs_no_change: int
+    n_jobs: int | None
+    callbacks: Any
+    progress: bool | None
+    classes_: AnyArray
+    coef_: FloatArray
+    intercept_: FloatArray
+
+    # ---- what a subclass says ----------------------------------------------------------------
+
+    def _rule(self) -> Any:
+        """The algorithm, with its parameters."""
+        raise NotImplementedError
+
+    def _sampling(self) -> Sampling:
+        raise NotImplementedError
+
+    def _averages(self) -> bool:
+        """Whether the model is the average over the run."""
+        return False
+
+    # Whether the theorem needs the ledger of the average too.
+    _averages_ledger = True
+
+    def _signature(self) -> tuple[Any, ...]:
+        """What must not change for a warm start to continue the same run."""
+        return (self._rule(), self._sampling(), self._averages())
+
+    def _training_options(self) -> dict[str, Any]:
+        return {}
+
+    def _solver_weights(self, weights: FloatArray | None) -> FloatArray | None:
+        return weights
+
+    def _read_off(self, history: History) -> tuple[FloatArray, FloatArray]:
+        """θ and θ₀ that the run has reached, one row for each class."""
+        run, average = history.run, history.average
+        theta, theta0 = run.scale[:, None] * run.w, run.b.copy()
+        if average is not None:
+            seen = np.maximum(run.seen, 1)
+            theta = theta - average.w / seen[:, None]
+            theta0 = theta0 - average.b / seen
+        return theta, theta0
+
+    def _model(self, examples: Examples, history: History) -> tuple[FloatArray, FloatArray]:
+        """θ and θ₀ of the model; what the run has reached, unless a subclass knows better."""
+        return self._read_off(history)
+
+    def _certify(self, examples: Examples, history: History, each: Each) -> list[Certificate]:
+        raise NotImplementedError
+
+    def _should_certify(self) -> bool:
+        """Whether the fit ends as soon as an epoch proves enough."""
+        return False
+
+    # ---- scikit-learn ------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Train on X, y and certify the result.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Two classes or more; more than two are trained one against the rest.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; an example of weight zero is left out.
+        """
+        self._check_parameters()
+        resumes = self.warm_start and hasattr(self, "_history")
+        examples = read_examples(
+            self,
+            X,
+            y,
+            sample_weight,
+            self.class_weight,
+            classes=self.classes_ if resumes else None,
+            reset=not resumes,
+        )
+        self.classes_ = examples.classes
+        examples, held_out = self._hold_out(examples)
+        history = self._resume(examples) if resumes else self._begin(examples)
+        self._train(examples, history, self.max_epochs, held_out)
+        return self
+
+    def partial_fit(
+        self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """One pass over a batch, starting from the model so far.
+
+        The certificate then speaks of this batch and of a run that starts at the previous model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+        classes : array, required in the first call
+            All the labels there will ever be.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "_history")
+        if first:
+            if classes is None:
+                raise ValueError("classes must be given in the first call to partial_fit.")
+            known = np.unique(np.asarray(classes))
+            if len(known) < 2:
+                raise ValueError("classes must name at least 2 classes.")
+        else:
+            known = self.classes_
+            if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
+                raise ValueError(
+                    f"classes={classes!r} are not the ones of the first call, {known!r}."
+                )
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all the data at once, which partial_fit never "
+                "has: compute the weights and give them as a dict."
+            )
+        examples = read_examples(
+            self, X, y, sample_weight, self.class_weight, classes=known, reset=first
+        )
+        self.classes_ = known
+        history = self._begin(examples) if first else self._next_batch(examples)
+        history.batches = True
+        self._train(examples, history, 1, None)
+        return self
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
+        )
+        values = scores(X, self.coef_, self.intercept_)
+        return np.asarray(values[:, 0] if len(self.coef_) == 1 else values)
+
+    def predict(self, X: Matrix) -> AnyArray:
+        """The class of each row; a row exactly on the boundary belongs to the first class (−1).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        values = self.decision_function(X)
+        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def margins(self, X: Matrix, y: Any) -> FloatArray:
+        """The signed distances y(θ·x + θ₀)/‖θ‖ of the rows to the decision boundary.
+
+        Positive on the right side. With more than two classes, one column for each class
+        against the rest.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        """
+        agreements = self._agreements(X, y)
+        lengths = np.linalg.norm(self.coef_, axis=1)
+        if not (lengths > 0).all():
+            raise ValueError("θ = 0 has no decision boundary, hence no distances to it.")
+        result = agreements / lengths
+        return np.asarray(result[:, 0] if len(lengths) == 1 else result)
+
+    def training_error(self, X: Matrix, y: Any) -> float:
+        """The fraction of rows with y(θ·x + θ₀) ≤ 0, as section 3.3 of document 000 defines it.
+
+        A row on the boundary counts as an error whatever its label. With more than two classes
+        it is the fraction of rows whose predicted class is wrong.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        """
+        agreements = self._agreements(X, y)
+        if agreements.shape[1] > 1:
+            return float(np.mean(self.predict(X) != np.asarray(y)))
+        return float(np.mean(agreements[:, 0] <= 0))
+
+    @property
+    def certificate_(self) -> Certificate | list[Certificate]:
+        """The certificate of the model as it is now; a list with more than two classes.
+
+        If `coef_` or `intercept_` were changed after the fit, it no longer holds.
+        """
+        check_is_fitted(self)
+        current = [
+            certificate.about(theta, theta0)
+            for certificate, theta, theta0 in zip(
+                self._certificates, self.coef_, self.intercept_, strict=True
+            )
+        ]
+        return current[0] if len(current) == 1 else current
+
+    # ---- how a fit goes ----------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_scalar(self.max_epochs, "max_epochs", Integral, min_val=1)
+        check_scalar(self.n_epochs_no_change, "n_epochs_no_change", Integral, min_val=1)
+        check_scalar(
+            self.validation_fraction,
+            "validation_fraction",
+            Real,
+            min_val=0,
+            max_val=1,
+            include_boundaries="neither",
+        )
+        if self.n_jobs is not None:
+            check_scalar(self.n_jobs, "n_jobs", Integral)
+
+    def _begin(self, examples: Examples) -> History:
+        """A run from zero."""
+        positives = examples.positives()
+        kind = np.dtype(np.float32) if examples.X.dtype == np.float32 else np.dtype(np.float64)
+        run = new_run(positives, examples.X.shape[1], examples.n_rows, kind)
+        average = new_average(run, keep_ledger=self._averages_ledger) if self._averages() else None
+        return History(
+            run, average, run.seen.copy(), signature=self._signature(), weights=examples.weights
+        )
+
+    def _next_batch(self, examples: Examples) -> History:
+        """A run on other data that starts at the model so far, with a ledger of its own."""
+        old = self._history
+        fresh = self._begin(examples)
+        theta = old.run.scale[:, None] * old.run.w
+        fresh.run.w[:], fresh.run.b[:] = old.run.w, old.run.b
+        fresh.run.scale[:], fresh.run.seen[:] = old.run.scale, old.run.seen
+        fresh.seen_before = old.run.seen.copy()
+        fresh.start = np.hstack([theta, old.run.b[:, None]])
+        if fresh.average is not None and old.average is not None:
+            for kept, value in zip(fresh.average[:3], old.average[:3], strict=True):
+                kept[:] = value
+            fresh.set_aside_before = np.hstack([old.average.w, old.average.b[:, None]])
+        return fresh
+
+    def _resume(self, examples: Examples) -> History:
+        """The same run goes on if the data are the same, else it starts at the model so far."""
+        old: History = self._history
+        if (old.average is None) == self._averages():
+            raise ValueError("warm_start cannot continue a run after `average` was changed.")
+        same = not self.early_stopping and old.continues(self._signature(), examples)
+        return old if same else self._next_batch(examples)
+
+    def _hold_out(self, examples: Examples) -> tuple[Examples, IntArray | None]:
+        """Set the validation fraction aside: weight zero in training, hence in the certificate."""
+        if not self.early_stopping:
+            return examples, None
+        used = examples.used()
+        rows = np.arange(examples.n_rows) if used is None else used
+        splitter = StratifiedShuffleSplit(
+            1, test_size=self.validation_fraction, random_state=self.random_state
+        )
+        try:
+            _, held_out = next(splitter.split(rows[:, None], examples.codes[rows]))
+        except ValueError as error:
+            raise ValueError(
+                f"early_stopping cannot set validation_fraction={self.validation_fraction} of "
+                f"{len(rows)} rows aside: {error}"
+            ) from error
+        weights = np.ones(examples.n_rows) if examples.weights is None else examples.weights.copy()
+        weights[rows[held_out]] = 0.0
+        kept = Examples(examples.X, examples.y, examples.classes, examples.codes, weights)
+        return kept, rows[held_out]
+
+    def _train(
+        self, examples: Examples, history: History, epochs: int, held_out: IntArray | None
+    ) -> None:
+        training = Training(
+            rule=self._rule(),
+            rows=as_design(examples.X),
+            labels=examples.codes,
+            weights=self._solver_weights(examples.weights),
+            run=history.run,
+            average=history.average,
+            sampling=self._sampling(),
+            random=check_random_state(self.random_state),
+            examples=examples.used(),
+            threads=self._threads(len(history.run.b)),
+            **self._training_options(),
+        )
+        self.stop_reason_ = f"max_epochs={epochs} reached"
+        bar = ProgressBar(epochs, type(self).__name__, self.progress)
+        watch = Watch(self, examples, history, held_out, epochs)
+        done: list[Epoch] = []
+        try:
+            for epoch in training.epochs(epochs):
+                done.append(epoch)
+                bar.step(int(epoch.mistakes.sum()))
+                if training.resting.all():
+                    self.stop_reason_ = "an epoch changed nothing"
+                elif reason := watch.reason_to_stop(epoch):
+                    self.stop_reason_ = reason
+                    break
+        except KeyboardInterrupt:
+            self.stop_reason_ = "interrupted"
+            warnings.warn(
+                f"Interrupted in epoch {len(done) + 1} of {epochs}: this is the model so far, "
+                "and its certificate is about it.",
+                stacklevel=3,
+            )
+        finally:
+            bar.close()
+        self.n_iter_ = max(1, len(done))
+        self.mistakes_per_epoch_ = np.array([e.mistakes for e in done]).reshape(len(done), -1)
+        self._finish(examples, history)
+
+    def _finish(self, examples: Examples, history: History) -> None:
+        theta, theta0 = self._model(examples, history)
+        if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
+            raise ValueError(
+                "The coefficients overflowed. Scale the features, for example with scikit-learn's "
+                "StandardScaler, or take smaller steps."
+            )
+        self.coef_, self.intercept_ = theta, theta0
+        self._history = history
+        with threaded_map() as each:
+            self._certificates = self._certify(examples, history, each)
+        history.sketches = [c.sketch for c in self._certificates if c.sketch is not None]
+
+    def _threads(self, n_classes: int) -> int:
+        wanted = cpu_count() if self.n_jobs is None else self.n_jobs
+        if wanted < 0:
+            wanted = max(1, cpu_count() + 1 + wanted)
+        return int(max(1, min(wanted, n_classes)))
+
+    def _ledger_fields(self, examples: Examples, history: History, c: int) -> dict[str, Any]:
+        """What the mistake ledgers of all algorithms have in common."""
+        run, average = history.run, history.average
+        fields: dict[str, Any] = {
+            "coef": self.coef_[c].copy(),
+            "intercept": float(self.intercept_[c]),
+            "positive": self.classes_[run.positive[c]],
+            "bias": float(self.fit_intercept),
+            "updates": run.ledger[c],
+            "mistakes": int(run.mistakes[c]),
+            "presentations": history.presentations(c),
+            "weights": examples.weights,
+            "start": None if history.start is None else history.start[c],
+        }
+        if average is not None:
+            seen = max(1, int(run.seen[c]))
+            fields["last"] = np.append(run.w[c], run.b[c])
+            fields["averaged_updates"] = run.ledger[c] - average.ledger[c] / seen
+            if history.start is not None and history.set_aside_before is not None:
+                fields["averaged_start"] = history.start[c] - history.set_aside_before[c] / seen
+        return fields
+
+    def _agreements(self, X: Matrix, y: Any) -> FloatArray:
+        """y(θ·x + θ₀), one column for each class against the rest."""
+        values = self.decision_function(X)
+        y = np.asarray(y).ravel()
+        if len(y) != len(values):
+            raise ValueError(f"y has {len(y)} labels for {len(values)} rows of X.")
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y holds labels the model was not trained on: {unknown.tolist()}.")
+        codes = encode(y, self.classes_)
+        if values.ndim == 1:
+            values = values[:, None]
+        positive: BoolArray = codes[:, None] == self._history.run.positive
+        return np.where(positive, values, -values)
+
+
+class Watch:
+    """Decides after each epoch whether to go on: validation score, proved gap, callbacks."""
+
+    def __init__(
+        self,
+        model: OnlineClassifier,
+        examples: Examples,
+        history: History,
+        held_out: IntArray | None,
+        max_epochs: int,
+    ) -> None:
+        self.model, self.examples, self.history = model, examples, history
+        self.held_out, self.max_epochs = held_out, max_epochs
+        self.callbacks = as_callbacks(model.callbacks)
+        self.best, self.stale = -np.inf, 0
+
+    def reason_to_stop(self, epoch: Epoch) -> str | None:
+        """Why the fit ends here, or None if it goes on."""
+        score = self._validation_score()
+        if score is not None:
+            self.stale = 0 if score > self.best else self.stale + 1
+            self.best = max(self.best, score)
+            if self.stale >= self.model.n_epochs_no_change:
+                return f"no better validation score in {self.stale} epochs"
+        if self.model._should_certify() and self._proved():
+            return "the gap asked for is proved"
+        if self.callbacks:
+            theta, theta0 = self.model._read_off(self.history)
+            report = EpochReport(
+                epoch.number,
+                self.max_epochs,
+                epoch.mistakes,
+                epoch.updates,
+                epoch.seconds,
+                theta,
+                theta0,
+                score,
+            )
+            # All of them are told, also after one has asked to stop.
+            answers = [callback(report) for callback in self.callbacks]
+            if any(answers):
+                return "a callback asked to stop"
+        return None
+
+    def _proved(self) -> bool:
+        model = self.model
+        model.coef_, model.intercept_ = model._model(self.examples, self.history)
+        with threaded_map() as each:
+            certificates = model._certify(self.examples, self.history, each)
+        return all(c.relative_gap <= model.tol for c in certificates)
+
+    def _validation_score(self) -> float | None:
+        if self.held_out is None:
+            return None
+        theta, theta0 = self.model._read_off(self.history)
+        right = 0
+        for start in range(0, len(self.held_out), 4096):
+            rows = self.held_out[start : start + 4096]
+            values = scores(self.examples.X[rows], theta, theta0)
+            codes = self.examples.codes[rows]
+            chosen = (values[:, 0] > 0) if values.shape[1] == 1 else values.argmax(axis=1)
+            right += int(np.sum(chosen == codes))
+        return right / len(self.held_out)
+
+
+def sketch(examples: Examples) -> list[Sketch]:
+    """The sketch of the data for each class, without training on them."""
+    nothing = np.zeros((examples.X.shape[1], 0))
+    sweep = Sweep(examples.X, examples.y, list(examples.classes[examples.positives()]), nothing)
+    return sweep.sketches(sweep.tally(lambda block: {}))

@@ -1,0 +1,105 @@
+"""The passive-aggressive classifier of document 000."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cotas.certificates import Certificate, PassiveAggressiveLedger
+from cotas.certificates.sweep import Each
+from cotas.linear.data import Examples
+from cotas.linear.online import History, OnlineClassifier
+from cotas.linear.parameters import check_positive
+from cotas.solvers.online import Sampling
+from cotas.solvers.passive_aggressive import PassiveAggressiveRule
+
+
+class PassiveAggressive(OnlineClassifier):
+    """The passive-aggressive algorithm, Algorithm 4 of document 000 (PA-I with C = 1/λ).
+
+    At each example with a positive hinge loss θ moves just far enough to bring that loss to
+    zero, but by no more than 1/λ times the example. The certificate is the PA-I mistake bound.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        λ: the larger, the smaller the steps may be.
+    average : bool, default=False
+        Return the average of all nT vectors instead of the last one.
+    fit_intercept : bool, default=True
+        Whether to train θ₀, as one more coordinate of value 1.
+    max_epochs : int, default=100
+        The most passes over the examples.
+    shuffle : bool, default=False
+        Take the examples in a new random order in each epoch instead of the order of the data.
+    random_state, warm_start, class_weight, early_stopping, validation_fraction, \
+n_epochs_no_change, n_jobs, callbacks, progress
+        As in `Perceptron`. A weight s allows steps up to s/λ.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, certificate_, n_iter_, stop_reason_, mistakes_per_epoch_
+        As in `Perceptron`.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.5]], [1, 1, -1, -1]
+    >>> model = cotas.PassiveAggressive(lam=1.0).fit(X, y)
+    >>> model.certificate_.verify(X, y)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        lam: float = 1.0,
+        average: bool = False,
+        fit_intercept: bool = True,
+        max_epochs: int = 100,
+        shuffle: bool = False,
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_epochs_no_change: int = 5,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.lam = lam
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.max_epochs = max_epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_epochs_no_change = n_epochs_no_change
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.progress = progress
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self.lam, "lam")
+
+    def _rule(self) -> PassiveAggressiveRule:
+        return PassiveAggressiveRule(float(self.fit_intercept), float(self.lam))
+
+    def _sampling(self) -> Sampling:
+        return "permutation" if self.shuffle else "order"
+
+    def _averages(self) -> bool:
+        return bool(self.average)
+
+    def _certify(self, examples: Examples, history: History, each: Each) -> list[Certificate]:
+        ledgers = [
+            PassiveAggressiveLedger(
+                **self._ledger_fields(examples, history, c), lam=float(self.lam)
+            )
+            for c in range(len(self.coef_))
+        ]
+        return PassiveAggressiveLedger.check_all(ledgers, examples.X, examples.y, each)

@@ -1,0 +1,265 @@
+"""PEGASOS: the support vector machine by stochastic subgradient steps."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.certificates import Certificate, DualPoint, Expectation
+from cotas.certificates.sweep import Each
+from cotas.linear.data import Examples, scores
+from cotas.linear.online import History, OnlineClassifier
+from cotas.linear.parameters import check_positive
+from cotas.losses import Hinge
+from cotas.problem import RegularisedRisk
+from cotas.solvers.bias import best_bias
+from cotas.solvers.online import Sampling, Steps
+from cotas.solvers.pegasos import PegasosRule
+
+SAMPLINGS = ("permutation", "replacement", "order")
+NAMED_STEPS = ("1/(lam*t)", "1/(λt)", "1/t", "1/(1+t)")
+
+
+class Pegasos(OnlineClassifier):
+    """PEGASOS, Algorithm 5 of document 000, with the bias of document 002.
+
+    Minimises the objective of the documents' support vector machine,
+
+        mean hinge loss + (λ/2)‖θ‖²,    the bias not penalised,
+
+    by one subgradient step at a time. The certificate is the duality gap: no classifier has an
+    objective below `certificate_.lower`, and this one has `certificate_.upper`.
+
+    Parameters
+    ----------
+    lam : float, default=1e-4
+        λ, the weight of the penalty; C = 1/(λn) in the other convention.
+    max_epochs : int, default=20
+        Passes over the examples.
+    step : {"1/(lam*t)", "1/t", "1/(1+t)"}, float or callable, default="1/(lam*t)"
+        The step η at the t-th example, t = 1, 2, … : that of document 002 and of the original
+        paper, that printed in Algorithm 5, that of document 004, a constant, or a function of t.
+    sampling : {"permutation", "replacement", "order"}, default="permutation"
+        A new random order in each epoch, independent draws, or the order of the data.
+    average : bool, default=False
+        Return the average of all the vectors instead of the last one.
+    project : bool, default=False
+        Project θ on the ball of radius 1/√λ, which contains the optimum, after each step.
+    tol : float or None
+        Stop as soon as an epoch ends with a proved relative gap of at most `tol`, and warn if
+        that never happens. None runs all the epochs.
+    fit_intercept : bool, default=True
+        Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
+        set to the best value for θ, which a sort of the scores finds.
+    random_state, warm_start, class_weight, early_stopping, validation_fraction, \
+n_epochs_no_change, n_jobs, callbacks, progress
+        As in `Perceptron`. Weights are those of the mean in the objective.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, certificate_, n_iter_, stop_reason_, mistakes_per_epoch_
+        As in `Perceptron`.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.5]], [1, 1, -1, -1]
+    >>> model = cotas.Pegasos(lam=0.1, max_epochs=2000, random_state=0).fit(X, y)
+    >>> model.certificate_.kind, model.certificate_.holds
+    ('duality', True)
+    >>> model.certificate_.relative_gap < 0.02
+    True
+    """
+
+    _averages_ledger = False
+
+    def __init__(
+        self,
+        *,
+        lam: float = 1e-4,
+        max_epochs: int = 20,
+        step: str | float | Callable[[int], float] = "1/(lam*t)",
+        sampling: str = "permutation",
+        average: bool = False,
+        project: bool = False,
+        tol: float | None = None,
+        fit_intercept: bool = True,
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_epochs_no_change: int = 5,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.lam = lam
+        self.max_epochs = max_epochs
+        self.step = step
+        self.sampling = sampling
+        self.average = average
+        self.project = project
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_epochs_no_change = n_epochs_no_change
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.progress = progress
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        super().fit(X, y, sample_weight)
+        worst = max(certificate.relative_gap for certificate in self._certificates)
+        if self.tol is not None and worst > self.tol:
+            warnings.warn(
+                f"The relative gap proved is {worst:.2g}, and tol={self.tol:g} was asked for "
+                f"({self.stop_reason_}). Raise max_epochs or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    fit.__doc__ = OnlineClassifier.fit.__doc__
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self.lam, "lam")
+        if self.tol is not None:
+            check_positive(self.tol, "tol")
+        if self.sampling not in SAMPLINGS:
+            raise ValueError(f"sampling must be one of {SAMPLINGS}, not {self.sampling!r}.")
+        if isinstance(self.step, str):
+            if self.step not in NAMED_STEPS:
+                raise ValueError(
+                    f"step must be one of {NAMED_STEPS}, a positive number or a function of t, "
+                    f"not {self.step!r}."
+                )
+        elif not callable(self.step):
+            check_positive(self.step, "step")
+
+    def _rule(self) -> PegasosRule:
+        radius = 1.0 / math.sqrt(self.lam) if self.project else math.inf
+        return PegasosRule(float(self.fit_intercept), float(self.lam), radius)
+
+    def _sampling(self) -> Sampling:
+        return self.sampling  # type: ignore[return-value]
+
+    def _averages(self) -> bool:
+        return bool(self.average)
+
+    def _signature(self) -> tuple[Any, ...]:
+        return (*super()._signature(), self.step)
+
+    def _should_certify(self) -> bool:
+        return self.tol is not None
+
+    def _training_options(self) -> dict[str, Any]:
+        return {"steps": self._steps(), "rest": False}
+
+    def _steps(self) -> Steps:
+        """η for an array of times t."""
+        step, lam = self.step, float(self.lam)
+        if callable(step):
+            return lambda t: _called(step, t)
+        if isinstance(step, str):
+            named: dict[str, Steps] = {
+                "1/(lam*t)": lambda t: np.divide(1.0, lam * t),
+                "1/(λt)": lambda t: np.divide(1.0, lam * t),
+                "1/t": lambda t: np.divide(1.0, t),
+                "1/(1+t)": lambda t: np.divide(1.0, 1 + t),
+            }
+            return named[step]
+        return lambda t: np.full(len(t), float(step))
+
+    def _solver_weights(self, weights: FloatArray | None) -> FloatArray | None:
+        """n·sᵢ, so that a draw of one example is right on average."""
+        return None if weights is None else weights * (np.count_nonzero(weights) / weights.sum())
+
+    def _read_off(self, history: History) -> tuple[FloatArray, FloatArray]:
+        run, average = history.run, history.average
+        if average is None:
+            return super()._read_off(history)
+        seen = np.maximum(run.seen, 1)
+        total = average.weight[:, None] * run.w - average.w
+        return total / seen[:, None], average.b / seen
+
+    def _model(self, examples: Examples, history: History) -> tuple[FloatArray, FloatArray]:
+        """With all the data at hand, θ₀ is the best one for θ and not the last of the run."""
+        theta, theta0 = self._read_off(history)
+        if not self.fit_intercept or history.batches or not np.isfinite(theta).all():
+            return theta, theta0
+        used = examples.used()
+        weights = None if used is None and examples.weights is None else examples.weights
+        for c, code in enumerate(history.run.positive):
+            values = scores(examples.X, theta[[c]], np.zeros(1))[:, 0]
+            theta0[c] = best_bias(values, examples.codes == code, weights)
+        return theta, theta0
+
+    def _certify(self, examples: Examples, history: History, each: Each) -> list[Certificate]:
+        used = examples.used()
+        n = examples.n_rows if used is None else len(used)
+        weights = None if examples.weights is None else examples.weights / examples.weights.sum()
+        points = [
+            DualPoint(
+                problem=RegularisedRisk(Hinge(), float(self.lam), bool(self.fit_intercept)),
+                coef=self.coef_[c].copy(),
+                intercept=float(self.intercept_[c]),
+                positive=self.classes_[history.run.positive[c]],
+                multipliers=history.run.ledger[c],
+                per=max(1, history.presentations(c)) / n,
+                weights=weights,
+                exact=self._is_theta_of_alpha(history, history.presentations(c), n),
+                expectation=self._expectation(examples, history, history.presentations(c)),
+            )
+            for c in range(len(self.coef_))
+        ]
+        return DualPoint.check_all(points, examples.X, examples.y, each)
+
+    def _is_theta_of_alpha(self, history: History, t: int, n: int) -> bool:
+        """After whole epochs over all examples, with steps 1/(λt) and nothing else, θ = θ(α)."""
+        return (
+            self.step in ("1/(lam*t)", "1/(λt)")
+            and self.sampling != "replacement"
+            and history.start is None
+            and not (self.average or self.project)
+            and t % n == 0
+            and t > 0
+        )
+
+    def _expectation(self, examples: Examples, history: History, t: int) -> Expectation | None:
+        """The theory of PEGASOS applies to the averaged vector of independent draws, no bias."""
+        applies = (
+            self.average
+            and self.sampling == "replacement"
+            and self.step in ("1/(lam*t)", "1/(λt)")
+            and not (self.fit_intercept or self.early_stopping)
+            and examples.weights is None
+            and history.start is None
+            # The number of draws was fixed beforehand, not by looking at the outcome.
+            and self.stop_reason_ == f"max_epochs={self.max_epochs} reached"
+            and self.tol is None
+            and t >= 3
+        )
+        return Expectation(draws=t, projected=bool(self.project)) if applies else None
+
+
+def _called(step: Callable[[int], float], times: IntArray) -> FloatArray:
+    """A user's step at each of the times."""
+    values = np.array([step(int(t)) for t in times], dtype=np.float64)
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        bad = int(times[np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[0]])
+        raise ValueError(
+            f"step(t) must return a finite number ≥ 0; at t={bad} it gave {step(bad)!r}."
+        )
+    return values

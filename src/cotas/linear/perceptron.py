@@ -1,0 +1,168 @@
+"""The perceptron and the averaged perceptron of document 000."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.certificates import Certificate, PerceptronLedger, Separability
+from cotas.certificates.sweep import Each
+from cotas.linear.data import Examples
+from cotas.linear.online import History, OnlineClassifier
+from cotas.linear.separability import tightest_separator
+from cotas.solvers.online import Sampling
+from cotas.solvers.perceptron import PerceptronRule
+
+
+class Perceptron(OnlineClassifier):
+    """The perceptron, Algorithms 1 and 2 of document 000.
+
+    Goes through the examples and adds yx to θ (and y to θ₀) whenever y(θ·x + θ₀) ≤ 0, until an
+    epoch brings no mistake or `max_epochs` are over. The certificate is the ledger of Theorem
+    3.1: the mistakes made against the (R/γ)² that the theorem allows.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to train θ₀ (Algorithm 2) or keep it at zero (Algorithm 1).
+    max_epochs : int, default=100
+        The most passes over the examples (T in the document).
+    shuffle : bool, default=False
+        Take the examples in a new random order in each epoch instead of the order of the data.
+    separator : {"model", "tightest"}, default="model"
+        Where the γ of the certificate comes from: from the model itself, or from the separator
+        with the largest margin of all, which costs more and gives the smallest bound. If nothing
+        separates the data, "tightest" attaches the proof of that.
+    random_state : int, RandomState or None
+        For `shuffle` and for the validation split.
+    warm_start : bool, default=False
+        Whether `fit` continues from the previous model.
+    class_weight : dict, "balanced" or None
+        Multiplies the sample weights, class by class.
+    early_stopping : bool, default=False
+        Hold `validation_fraction` of the examples out and stop after `n_epochs_no_change` epochs
+        without a better accuracy there. The model is the one of the last epoch.
+    validation_fraction : float, default=0.1
+    n_epochs_no_change : int, default=5
+    n_jobs : int or None
+        Threads for more than two classes; None uses every core.
+    callbacks : callable or list of callables, optional
+        Called with an `EpochReport` after each epoch; returning True ends the fit.
+    progress : bool or None
+        Show a progress bar; None shows it for fits longer than a second if somebody watches.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of labels; the second counts as +1, the first as −1
+    certificate_ : Certificate, or a list of them with more than two classes
+    n_iter_ : epochs done
+    stop_reason_ : why the fit ended, in words
+    mistakes_per_epoch_ : array of shape (n_iter_, 1) or (n_iter_, n_classes)
+
+    Examples
+    --------
+    >>> import cotas
+    >>> X, y = [[2.0, 1.0], [1.0, 2.0], [-1.0, -2.0], [-2.0, -1.0]], [1, 1, -1, -1]
+    >>> model = cotas.Perceptron().fit(X, y)
+    >>> model.coef_, model.intercept_
+    (array([[2., 1.]]), array([1.]))
+    >>> print(model.certificate_)
+    Certificate: mistakes, holds
+      The run made 1 mistakes in 8 presentations; (R/γ)² allows at most 4.
+      ...
+    """
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        max_epochs: int = 100,
+        shuffle: bool = False,
+        separator: str = "model",
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_epochs_no_change: int = 5,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.max_epochs = max_epochs
+        self.shuffle = shuffle
+        self.separator = separator
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_epochs_no_change = n_epochs_no_change
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.progress = progress
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.separator not in ("model", "tightest"):
+            raise ValueError(f"separator must be 'model' or 'tightest', not {self.separator!r}.")
+
+    def _rule(self) -> PerceptronRule:
+        return PerceptronRule(float(self.fit_intercept))
+
+    def _sampling(self) -> Sampling:
+        return "permutation" if self.shuffle else "order"
+
+    def _certify(self, examples: Examples, history: History, each: Each) -> list[Certificate]:
+        ledgers = [
+            PerceptronLedger(**self._ledger_fields(examples, history, c))
+            for c in range(len(self.coef_))
+        ]
+        if self.separator == "model":
+            return PerceptronLedger.check_all(ledgers, examples.X, examples.y, each)
+        found = [
+            tightest_separator(examples.X, examples.y == ledger.positive, ledger)
+            for ledger in ledgers
+        ]
+        ledgers = [
+            ledger if answer.coef is None else replace(ledger, separator=_vector(answer))
+            for ledger, answer in zip(ledgers, found, strict=True)
+        ]
+        certificates = PerceptronLedger.check_all(ledgers, examples.X, examples.y, each)
+        return [
+            replace(certificate, remarks=(*certificate.remarks, str(answer.certificate.statement)))
+            for certificate, answer in zip(certificates, found, strict=True)
+        ]
+
+
+def _vector(answer: Separability) -> FloatArray:
+    """The separator that was found, as one extended vector."""
+    return np.append(np.asarray(answer.coef), float(answer.intercept or 0.0))
+
+
+class AveragedPerceptron(Perceptron):
+    """The averaged perceptron, Algorithm 3 of document 000.
+
+    Runs exactly like `Perceptron` and returns the average of the nT vectors that the run went
+    through, which serves better when the data are not separable. The certificate is the ledger
+    of the run, and shows that the model is the average of that run.
+
+    Parameters and attributes are those of `Perceptron`. Once an epoch brings no mistake the
+    remaining epochs cannot change θ; they are not run, but counted in the average.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [2.0, 1.5]], [1, 1, -1, -1]
+    >>> cotas.AveragedPerceptron(max_epochs=10).fit(X, y).predict([[1.0, 2.0]])
+    array([1])
+    """
+
+    def _averages(self) -> bool:
+        return True

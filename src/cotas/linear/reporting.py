@@ -1,0 +1,89 @@
+"""What a user sees while a fit runs: callbacks after each epoch and a progress bar."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from cotas.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """What a callback is told after each epoch. Returning True stops the fit.
+
+    Attributes
+    ----------
+    epoch, max_epochs : int
+        This epoch, counted from one, and the most there can be.
+    mistakes, updates : array, one entry for each class
+        Presentations with y(θ·x + θ₀) ≤ 0, and presentations that moved θ, in this epoch.
+    seconds : float
+        How long the epoch took.
+    coef, intercept : arrays
+        Copies of the model so far.
+    validation_score : float or None
+        Accuracy on the validation fraction, with early stopping.
+    """
+
+    epoch: int
+    max_epochs: int
+    mistakes: IntArray
+    updates: IntArray
+    seconds: float
+    coef: FloatArray
+    intercept: FloatArray
+    validation_score: float | None
+
+
+Callback = Callable[[EpochReport], Any]
+
+
+def as_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:
+    """None, one function, or several."""
+    if callbacks is None:
+        return []
+    return [callbacks] if callable(callbacks) else list(callbacks)
+
+
+class ProgressBar:
+    """A bar on the terminal or in a notebook for work longer than a second.
+
+    `shown=None` shows one if tqdm is installed and someone is there to look at it.
+    """
+
+    def __init__(self, total: int, name: str, shown: bool | None) -> None:
+        self._bar = None
+        if shown is False or (shown is None and not _someone_watches()):
+            return
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            if shown:
+                raise ImportError(
+                    "progress=True needs tqdm: pip install 'cotas[progress]', "
+                    "or leave progress at None."
+                ) from error
+            return
+        self._bar = tqdm(total=total, desc=name, unit="epoch", delay=1.0, leave=False)
+
+    def step(self, mistakes: int) -> None:
+        """One epoch further."""
+        if self._bar is not None:
+            self._bar.set_postfix(mistakes=mistakes, refresh=False)
+            self._bar.update()
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _someone_watches() -> bool:
+    with suppress(AttributeError, ValueError):
+        if sys.stderr.isatty():
+            return True
+    return "ipykernel" in sys.modules

@@ -1,0 +1,83 @@
+"""Is there a hyperplane between two classes? The answer comes with its proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_X_y
+from sklearn.utils.multiclass import check_classification_targets
+
+from cotas.arrays import BoolArray, FloatArray, Matrix
+from cotas.certificates import PerceptronLedger, Separability, SeparationWitness
+from cotas.solvers.separating_plane import ConvexCombination, separate, widest_margin
+
+
+def separability(
+    X: Matrix, y: Any, *, fit_intercept: bool = True, widest: bool = False
+) -> Separability:
+    """Find a hyperplane that separates two classes, or prove that there is none.
+
+    By linear programming. Separable data come with a separator and its margin; data that are
+    not separable with a convex combination of the rows yᵢ(xᵢ, 1) that vanishes, on which no
+    separator could be positive.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+        Labels of one or two classes.
+    fit_intercept : bool, default=True
+        Whether the hyperplane may have a bias (Definition 3.2 of document 000) or has to go
+        through the origin (Definition 3.1).
+    widest : bool, default=False
+        Find the separator with the largest margin of (θ, θ₀) over the rows (x, 1), and the proof
+        that no other has a larger one; takes longer.
+
+    Returns
+    -------
+    Separability
+        True or false, with the separator or the combination and a certificate.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> cotas.separability([[0.0], [1.0], [3.0]], [-1, -1, 1]).separable
+    True
+    >>> answer = cotas.separability([[0.0], [1.0], [2.0]], [-1, 1, -1])
+    >>> bool(answer), answer.combination
+    (False, array([0.25, 0.5 , 0.25]))
+    """
+    X, y = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) > 2:
+        raise ValueError(
+            f"separability is a question about two classes, and y holds {len(classes)}: "
+            "ask about one class against the rest, with y == c."
+        )
+    # One class alone counts as +1: any hyperplane beside it separates it from nothing.
+    witness = _prove(X, y == classes[-1], classes[-1], float(fit_intercept), widest)
+    return Separability.from_witness(witness, X, y)
+
+
+def tightest_separator(X: Matrix, positive: BoolArray, ledger: PerceptronLedger) -> Separability:
+    """The answer with the widest margin for the rows that a perceptron was trained on."""
+    if ledger.weights is not None and not (ledger.weights > 0).all():
+        used = np.flatnonzero(ledger.weights > 0)
+        X, positive = X[used], positive[used]
+    witness = _prove(X, positive, True, ledger.bias, widest=True)
+    return Separability.from_witness(witness, X, positive)
+
+
+def _prove(
+    X: Matrix, positive: BoolArray, label: Any, bias: float, widest: bool
+) -> SeparationWitness:
+    signs: FloatArray = np.where(positive, 1.0, -1.0)
+    answer = separate(X, signs, bias)
+    if isinstance(answer, ConvexCombination):
+        return SeparationWitness(np.zeros(X.shape[1]), 0.0, label, bias, answer.alpha)
+    if not widest:
+        return SeparationWitness(answer.u, answer.u0, label, bias)
+    best = widest_margin(X, signs, bias, answer)
+    return SeparationWitness(best.u, best.u0, label, bias, best.alpha)

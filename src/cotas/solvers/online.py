@@ -1,0 +1,156 @@
+"""Driving an online run from Python: the order of the examples, epochs, threads, interruption.
+
+Nothing here touches a number of the model; that happens in the loops of each algorithm. Between
+two chunks of examples control comes back to Python, which is where callbacks, progress bars and
+Ctrl-C live.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from cotas.arrays import BoolArray, FloatArray, IntArray
+from cotas.design import n_vectors
+from cotas.design.dense import Dense
+from cotas.design.layout import Design
+from cotas.solvers.run import Average, Run, learn_classes
+
+Sampling: TypeAlias = Literal["order", "permutation", "replacement"]
+Steps: TypeAlias = Callable[[IntArray], FloatArray]
+
+# A chunk is what runs without a look at the outside world: at most this many multiplications.
+CHUNK_WORK = 40_000_000
+LARGEST_CHUNK = 1 << 16
+# A tile is what the classes share while it is in the cache.
+TILE_BYTES = 1 << 18
+
+
+def no_steps(t: IntArray) -> FloatArray:
+    """For algorithms that find their own step."""
+    return np.zeros(len(t))
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What happened in one pass over the training examples; one entry for each class."""
+
+    number: int
+    mistakes: IntArray
+    updates: IntArray
+    seconds: float
+
+
+@dataclass
+class Training:
+    """An online algorithm (the rule) on its data, and the run so far.
+
+    `examples` are the rows to learn from (all of them if None). A class rests once an epoch
+    brought it no update, if `rest` says that nothing can happen to it any more.
+    """
+
+    rule: Any
+    rows: Design
+    labels: IntArray
+    weights: FloatArray | None
+    run: Run
+    average: Average | None
+    sampling: Sampling
+    random: np.random.RandomState
+    examples: IntArray | None = None
+    steps: Steps = no_steps
+    rest: bool = True
+    threads: int = 1
+    resting: BoolArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.resting = np.zeros(len(self.run.b), dtype=np.bool_)
+        n = n_vectors(self.rows)
+        index = np.int32 if n < 2**31 else np.int64
+        self._order = None
+        self.n_examples = n if self.examples is None else len(self.examples)
+        if self.examples is not None or self.sampling == "permutation":
+            source = np.arange(n) if self.examples is None else self.examples
+            self._order = source.astype(index)
+        self._index = index
+
+    def epochs(self, number: int) -> Iterator[Epoch]:
+        """Up to `number` epochs; ends early when every class rests."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            for e in range(1, number + 1):
+                yield self._epoch(e, pool)
+                if self.resting.all():
+                    self._count_as_seen(self.resting, number - e)
+                    return
+
+    def _count_as_seen(self, classes: BoolArray, epochs: int) -> None:
+        """An average runs over all epochs, also over those that cannot change θ any more."""
+        if self.average is not None:
+            self.run.seen[classes] += epochs * self.n_examples
+
+    def _epoch(self, number: int, pool: ThreadPoolExecutor) -> Epoch:
+        began = time.perf_counter()
+        mistakes, updates = self.run.mistakes.copy(), self.run.updates.copy()
+        awake = np.flatnonzero(~self.resting)
+        groups = np.array_split(awake, min(self.threads, len(awake)))
+        t = int(self.run.seen[awake[0]])
+        for chunk in self._chunks(len(awake)):
+            steps = self.steps(np.arange(t + 1, t + 1 + len(chunk)))
+            t += len(chunk)
+            self._present(chunk, steps, groups, pool)
+        self._count_as_seen(self.resting, 1)
+        if self.rest:
+            self.resting |= self.run.updates == updates
+        return Epoch(
+            number,
+            self.run.mistakes - mistakes,
+            self.run.updates - updates,
+            time.perf_counter() - began,
+        )
+
+    def _present(
+        self,
+        chunk: IntArray,
+        steps: FloatArray,
+        groups: Sequence[IntArray],
+        pool: ThreadPoolExecutor,
+    ) -> None:
+        tile = len(chunk) if len(self.run.b) == 1 else self._tile()
+        arguments = (self.rule, self.rows, self.labels, self.weights, chunk, steps)
+        state = (self.run, self.average)
+        if len(groups) == 1:
+            learn_classes(*arguments, *state, groups[0], tile)
+            return
+        tasks = [pool.submit(learn_classes, *arguments, *state, g, tile) for g in groups]
+        for task in tasks:
+            task.result()
+
+    def _chunks(self, n_classes: int) -> Iterator[IntArray]:
+        """The order of one epoch, cut into pieces short enough for Ctrl-C to be felt."""
+        work = max(1, n_classes * self._row_entries())
+        size = int(np.clip(CHUNK_WORK // work, 64, LARGEST_CHUNK))
+        order, n = self._order, self.n_examples
+        if order is not None and self.sampling == "permutation":
+            self.random.shuffle(order)
+        for start in range(0, n, size):
+            stop = min(start + size, n)
+            if self.sampling == "replacement":
+                drawn = self.random.randint(0, n, size=stop - start).astype(self._index)
+                yield drawn if order is None else order[drawn]
+            elif order is None:
+                yield np.arange(start, stop, dtype=self._index)
+            else:
+                yield order[start:stop]
+
+    def _row_entries(self) -> int:
+        if isinstance(self.rows, Dense):
+            return int(self.rows.X.shape[1])
+        return int(len(self.rows.data) // max(1, n_vectors(self.rows)))  # type: ignore[union-attr]
+
+    def _tile(self) -> int:
+        return int(max(1, TILE_BYTES // (8 * max(1, self._row_entries()))))
