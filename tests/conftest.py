@@ -1,0 +1,26 @@
+"""Set up before cotas is imported anywhere."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+if "NUMBA_CACHE_DIR" not in os.environ:
+    # Numba's cache does not see an edit in another file: name its folder by the source.
+    digest = hashlib.sha256(
+        b"".join(path.read_bytes() for path in sorted(SOURCE.rglob("*.py")))
+    ).hexdigest()[:16]
+    os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"cotas-loops-{digest}")
+
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("repeatable")

@@ -1,0 +1,92 @@
+"""What holds for the package as a whole."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import cotas
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_import_is_light():
+    done = run(
+        "import sys, cotas; heavy = {'numba', 'sklearn', 'scipy', 'matplotlib', 'numpy'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_every_public_name_is_there():
+    for name in cotas.__all__:
+        assert getattr(cotas, name) is not None
+        assert name in dir(cotas)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = cotas.nothing
+
+
+def test_version_is_the_one_of_the_package():
+    from importlib.metadata import version
+
+    assert cotas.__version__ == version("cotas")
+
+
+def test_the_checker_loads_neither_numba_nor_scikit_learn():
+    done = run(
+        "import sys, cotas.certificates;"
+        "print(sorted({'numba', 'sklearn', 'cotas.solvers'} & set(sys.modules)))"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_ctrl_c_returns_the_model_so_far():
+    code = """
+import os, signal, threading, warnings
+import numpy as np, cotas
+rng = np.random.default_rng(0)
+X = rng.normal(size=(20000, 20)); y = np.arange(20000) % {classes}
+cotas.Pegasos(max_epochs=1).fit(X, y)
+threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    model = cotas.Pegasos(max_epochs=1_000_000, random_state=0).fit(X, y)
+assert any("Interrupted" in str(w.message) for w in caught)
+assert model.stop_reason_ == "interrupted"
+for certificate in np.ravel(model.certificate_):
+    assert certificate.holds and certificate.verify(X, y)
+print("done", model.predict(X[:3]).shape)
+"""
+    for classes in (2, 4):
+        done = run(code.format(classes=classes))
+        assert done.stdout.strip() == "done (3,)", done.stderr
+
+
+def test_no_writable_cache_folder_is_no_obstacle(monkeypatch):
+    import numba
+
+    from cotas.loops import loop
+
+    original = numba.njit
+
+    def refuse(*args, **options):
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return original(*args, **options)
+
+    monkeypatch.setattr(numba, "njit", refuse)
+
+    @loop
+    def twice(x):
+        return 2 * x
+
+    assert twice(3) == 6

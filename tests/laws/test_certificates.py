@@ -1,0 +1,195 @@
+"""A certificate is true of its model and data, and of no other."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cotas import Certificate, CertificateError, Pegasos, Perceptron
+from cotas.certificates import no_certificate
+from cotas.certificates.mistakes import mistakes_allowed
+from problems import LAYOUTS, clouds, labelled, model_name, online_models, three_clouds
+
+MODELS = online_models()
+by_model = pytest.mark.parametrize("model", MODELS, ids=model_name)
+
+
+@by_model
+@given(data=labelled(), seed=st.integers(0, 999), size=st.sampled_from([1e-6, 1e-3, 1.0]))
+def test_a_perturbed_model_fails(model, data, seed, size):
+    model.fit(*data)
+    assert model.certificate_.holds
+    assert model.certificate_.verify(*data)
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=model.coef_.shape)
+    theta = model.coef_.copy()
+    model.coef_ = theta + size * (1 + np.linalg.norm(theta)) * noise
+    assert not model.certificate_.holds
+    assert not model.certificate_.verify(*data)
+    assert "changed" in str(model.certificate_)
+
+
+@by_model
+@given(data=labelled(), seed=st.integers(0, 999))
+def test_a_model_changed_in_place_fails(model, data, seed):
+    model.fit(*data)
+    certificate = model.certificate_
+    model.coef_[0, seed % data.X.shape[1]] += 0.5
+    assert certificate.verify(*data)  # the certificate in hand is about the model it was given
+    assert not model.certificate_.verify(*data)
+
+
+@by_model
+@given(data=labelled(), i=st.integers(0, 24), j=st.integers(0, 24))
+def test_two_swapped_labels_fail(model, data, i, j):
+    i, j = i % len(data.y), j % len(data.y)
+    if data.y[i] == data.y[j]:
+        j = int(np.flatnonzero(data.y != data.y[i])[0])
+    model.fit(*data)
+    swapped = data.y.copy()
+    swapped[[i, j]] = swapped[[j, i]]
+    assert not model.certificate_.verify(data.X, swapped)
+
+
+@by_model
+@given(data=labelled(), i=st.integers(0, 24), j=st.integers(0, 4))
+def test_one_changed_label_or_entry_fails(model, data, i, j):
+    i, j = i % len(data.y), j % data.X.shape[1]
+    model.fit(*data)
+    flipped = data.y.copy()
+    flipped[i] *= -1
+    assert not model.certificate_.verify(data.X, flipped)
+    other = data.X.copy()
+    other[i, j] += 0.125
+    assert not model.certificate_.verify(other, data.y)
+
+
+@by_model
+@given(data=labelled(), seed=st.integers(0, 999))
+def test_another_data_set_fails(model, data, seed):
+    model.fit(*data)
+    rng = np.random.default_rng(seed)
+    assert not model.certificate_.verify(rng.normal(size=data.X.shape), data.y)
+    assert not model.certificate_.verify(data.X[:-1], data.y[:-1])
+    assert not model.certificate_.verify(data.X[:, :-1], data.y)
+    order = np.roll(np.arange(len(data.y)), 1)
+    moved = (data.X[order], data.y[order])
+    if not np.array_equal(moved[0], data.X) or not np.array_equal(moved[1], data.y):
+        assert not model.certificate_.verify(*moved)
+
+
+@by_model
+def test_a_forged_claim_fails(model):
+    from dataclasses import replace
+
+    data = clouds(60, 3)
+    certificate = model.fit(*data).certificate_
+    for forged in (
+        replace(certificate, upper=certificate.upper * 0.9),
+        replace(certificate, lower=certificate.lower - 0.1 * (1 + abs(certificate.lower))),
+    ):
+        assert not forged.verify(*data)
+    witness = certificate.witness
+    name = "multipliers" if certificate.kind == "duality" else "updates"
+    ledger = getattr(witness, name).copy()
+    ledger[:20] += 1
+    assert not replace(certificate, witness=replace(witness, **{name: ledger})).verify(*data)
+
+
+@by_model
+def test_every_layout_of_the_same_data_verifies(model):
+    data = clouds(80, 4)
+    certificate = model.fit(*data).certificate_
+    for convert in LAYOUTS.values():
+        assert certificate.verify(convert(data.X), data.y), certificate.discrepancies(
+            convert(data.X), data.y
+        )
+    assert certificate.verify(data.X.tolist(), data.y.tolist())
+
+
+@by_model
+def test_one_certificate_for_each_class(model):
+    X, y = three_clouds()
+    model.fit(X, y)
+    assert len(model.certificate_) == 3
+    for certificate, label in zip(model.certificate_, model.classes_, strict=True):
+        assert certificate.holds
+        assert certificate.verify(X, y)
+        assert certificate.verify(X, np.where(y == label, label, -1))
+        assert not certificate.verify(X, np.roll(y, 1))
+
+
+@by_model
+def test_forms_for_machines_and_people(model):
+    data = clouds(60, 3)
+    certificate = model.fit(*data).certificate_
+    plain = json.loads(json.dumps(certificate.to_dict(witness=True)))
+    assert plain["kind"] == certificate.kind
+    assert plain["upper"] == certificate.upper
+    assert len(plain["witness"]["coef"]) == 3
+    assert "witness" not in certificate.to_dict()
+    assert certificate.statement in str(certificate)
+    assert certificate.reference in str(certificate)
+    assert "<table>" in certificate._repr_html_()
+    again = pickle.loads(pickle.dumps(certificate))
+    assert again.verify(*data)
+
+
+def test_a_negative_gap_raises():
+    from dataclasses import replace
+
+    X, y = clouds(60, 3)
+    witness = Pegasos(lam=0.1, random_state=0).fit(X, y).certificate_.witness
+    # A weight above one makes α infeasible for the stated problem, so that D exceeds P.
+    heavy = replace(witness, weights=np.full(60, 1.0), exact=False, coef=witness.coef * 0)
+    light = heavy.check(X, y)
+    assert light.upper >= light.lower
+    cheat = replace(witness, exact=False)
+    cheat.check(X, y)
+    with pytest.raises(CertificateError, match="exceeds the objective"):
+        _with_broken_risk(cheat).check(X, y)
+
+
+def _with_broken_risk(witness):
+    """A problem that underreports its objective, as a bug would."""
+    from dataclasses import dataclass, replace
+
+    from cotas.problem import RegularisedRisk
+
+    @dataclass(frozen=True)
+    class Broken(RegularisedRisk):
+        def risk(self, agreements, weights):
+            return super().risk(agreements, weights) * 0.0
+
+    problem = witness.problem
+    broken = Broken(problem.loss, problem.lam, problem.free_bias)
+    return replace(witness, problem=broken, coef=np.zeros_like(witness.coef))
+
+
+def test_none_says_why():
+    certificate = no_certificate("No theorem covers this.")
+    assert isinstance(certificate, Certificate)
+    assert not certificate.holds
+    assert not certificate.verify([[1.0]], [1])
+    assert "No theorem covers this." in str(certificate)
+    assert "No theorem covers this." in certificate._repr_html_()
+
+
+@given(
+    radius=st.floats(0.1, 100),
+    margin=st.floats(0.01, 10),
+    shortfall=st.floats(0, 50),
+)
+def test_bound_from_zero_is_the_printed_one(radius, margin, shortfall):
+    allowed = mistakes_allowed(radius, margin, shortfall, 0.0, 0.0)
+    assert allowed == pytest.approx(((radius + shortfall) / margin) ** 2)
+
+
+def test_figures_name_the_quantities_of_the_theorem():
+    certificate = Perceptron().fit([[2.0, 0.0], [-2.0, 0.0]], [1, -1]).certificate_
+    assert certificate.figures["R (longest row)"] == pytest.approx(np.sqrt(5))
+    assert certificate.kind == "mistakes"
+    assert "Theorem 3.1" in certificate.reference

@@ -1,0 +1,86 @@
+"""The operations on rows agree with NumPy in every layout, compiled or not."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+
+from cotas.design import add, as_design, dot, n_features, n_vectors, norm2, standardised
+from cotas.loops import loop
+from problems import LAYOUTS, labelled
+
+
+@loop
+def walk(vectors, w):
+    """Uses every operation once for each vector."""
+    total = 0.0
+    for i in range(n_vectors(vectors)):
+        total += dot(vectors, i, w) + norm2(vectors, i)
+        add(vectors, i, 0.5, w)
+    return total
+
+
+def expected_walk(rows):
+    w = np.linspace(1, 2, rows.shape[1])
+    total = 0.0
+    for x in rows:
+        total += x @ w + x @ x
+        w = w + 0.5 * x
+    return total, w
+
+
+def check(design, rows):
+    w = np.linspace(1, 2, rows.shape[1])
+    total = walk(design, w)
+    expected, expected_w = expected_walk(rows)
+    assert total == pytest.approx(expected, rel=1e-9, abs=1e-7)
+    np.testing.assert_allclose(w, expected_w, rtol=1e-9, atol=1e-9)
+    assert n_features(design) == rows.shape[1]
+    # The same names work outside of compiled code.
+    assert dot(design, 0, w) == pytest.approx(rows[0] @ w, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(data=labelled(max_rows=8))
+def test_rows(layout, data):
+    check(as_design(LAYOUTS[layout](data.X)), data.X)
+
+
+@pytest.mark.parametrize("layout", ["dense", "fortran", "csr", "csc"])
+@given(data=labelled(max_rows=8))
+def test_columns(layout, data):
+    check(as_design(LAYOUTS[layout](data.X), by="columns"), data.X.T)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "float32"])
+@given(data=labelled(max_rows=8))
+def test_standardised_rows(layout, data):
+    design = standardised(as_design(LAYOUTS[layout](data.X)))
+    check(design, StandardScaler().fit_transform(data.X))
+
+
+def test_nothing_is_copied_along_the_grain():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    assert as_design(X).X is X
+    S = sparse.csr_matrix(X)
+    assert as_design(S).data is S.data
+    assert np.shares_memory(as_design(np.asfortranarray(X).T).X, X) is False
+    F = np.asfortranarray(X)
+    assert np.shares_memory(as_design(F, by="columns").X, F)
+
+
+def test_entries_stored_twice_are_added_and_the_users_matrix_is_left_alone():
+    S = sparse.csr_matrix((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 2))
+    design = as_design(S)
+    assert norm2(design, 0) == 9.0
+    assert S.nnz == 2
+
+
+def test_a_nan_stays_visible():
+    assert np.isnan(walk(as_design(np.array([[np.nan, 1.0]])), np.ones(2)))
+
+
+def test_an_unknown_layout_is_named():
+    with pytest.raises(TypeError, match="dot knows no list"):
+        dot([[1.0]], 0, np.ones(1))

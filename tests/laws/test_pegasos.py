@@ -1,0 +1,226 @@
+"""Algorithm 5 of document 000 in all its forms, and the duality gap that measures it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cotas import Pegasos
+from cotas.losses import Hinge
+from cotas.problem import RegularisedRisk
+from problems import clouds, labelled
+
+STEPS = {
+    "1/(lam*t)": lambda t, lam: 1 / (lam * t),
+    "1/t": lambda t, lam: 1 / t,
+    "1/(1+t)": lambda t, lam: 1 / (1 + t),
+    0.01: lambda t, lam: 0.01,
+}
+
+
+def transcription(X, y, lam, epochs, step, bias, project):
+    """Algorithm 5 with the bias of document 002, in the order of the data."""
+    theta, theta0, t = np.zeros(X.shape[1]), 0.0, 0
+    for _ in range(epochs):
+        for x, label in zip(X, y, strict=True):
+            t += 1
+            eta = step(t, lam)
+            violated = label * (theta @ x + theta0) <= 1
+            theta = (1 - eta * lam) * theta
+            if violated:
+                theta = theta + eta * label * x
+                theta0 += bias * min(eta, 1 / np.sqrt(t)) * label
+            length = np.linalg.norm(theta)
+            if project and length > 1 / np.sqrt(lam):
+                theta = theta / (np.sqrt(lam) * length)
+            yield theta, theta0
+
+
+def objective(X, y, lam, theta, theta0, weights=None):
+    weights = np.full(len(y), 1 / len(y)) if weights is None else weights / weights.sum()
+    return weights @ np.maximum(0, 1 - y * (X @ theta + theta0)) + lam / 2 * theta @ theta
+
+
+@pytest.mark.parametrize("project", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("name", STEPS, ids=str)
+def test_follows_the_printed_algorithm(name, bias, project):
+    X, y = clouds(40, 3)
+    path = list(transcription(X, y, 0.1, 3, STEPS[name], float(bias), project))
+    reached = []  # θ₀ as the run leaves it, before the best one is put in its place
+    model = Pegasos(
+        lam=0.1,
+        max_epochs=3,
+        step=name,
+        sampling="order",
+        fit_intercept=bias,
+        project=project,
+        callbacks=lambda report: reached.append(report.intercept[0]),
+    ).fit(X, y)
+    np.testing.assert_allclose(model.coef_[0], path[-1][0], rtol=1e-9, atol=1e-12)
+    assert reached[-1] == pytest.approx(path[-1][1], rel=1e-9, abs=1e-12)
+    averaged = model.set_params(average=True).fit(X, y)
+    mean = np.mean([theta for theta, _ in path], axis=0)
+    np.testing.assert_allclose(averaged.coef_[0], mean, rtol=1e-7, atol=1e-9)
+    assert reached[-1] == pytest.approx(np.mean([b for _, b in path]), rel=1e-9)
+
+
+@given(data=labelled(), seed=st.integers(0, 99), weighted=st.booleans())
+def test_the_bias_is_the_best_for_theta(data, seed, weighted):
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.1, 3, len(data.y)) if weighted else None
+    model = Pegasos(lam=0.1, max_epochs=2, random_state=seed).fit(*data, sample_weight=weights)
+    theta, theta0 = model.coef_[0], model.intercept_[0]
+    ours = objective(*data, 0.1, theta, theta0, weights)
+    corners = data.y - data.X @ theta
+    best = min(objective(*data, 0.1, theta, corner, weights) for corner in corners)
+    assert ours <= best * (1 + 1e-6) + 1e-9
+
+
+def test_unbalanced_classes_do_not_throw_the_bias_away():
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    model = Pegasos(lam=0.01, max_epochs=20, random_state=0).fit(X / 16, y)
+    assert model.score(X / 16, y) > 0.95
+    assert max(certificate.gap for certificate in model.certificate_) < 0.02
+
+
+def test_a_function_of_t_is_the_step_of_that_name():
+    X, y = clouds(50, 3)
+    named = Pegasos(lam=0.1, step="1/(1+t)", random_state=0).fit(X, y)
+    given = Pegasos(lam=0.1, step=lambda t: 1 / (1 + t), random_state=0).fit(X, y)
+    np.testing.assert_allclose(named.coef_, given.coef_, rtol=1e-12)
+
+
+@given(data=labelled(), lam=st.sampled_from([0.01, 0.1, 1.0, 10.0]), epochs=st.integers(1, 4))
+def test_theta_is_theta_of_alpha_after_whole_epochs(data, lam, epochs):
+    model = Pegasos(lam=lam, max_epochs=epochs, random_state=0).fit(*data)
+    witness = model.certificate_.witness
+    assert witness.exact
+    alpha = witness.multipliers / witness.per / len(data.y)
+    assert (alpha >= 0).all()
+    assert (alpha <= 1 / len(data.y) * (1 + 1e-12)).all()
+    np.testing.assert_allclose(
+        model.coef_[0], (alpha * data.y) @ data.X / lam, rtol=1e-8, atol=1e-9 / lam
+    )
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@given(
+    data=labelled(),
+    lam=st.sampled_from([0.01, 0.1, 1.0]),
+    sampling=st.sampled_from(["order", "permutation", "replacement"]),
+    average=st.booleans(),
+    step=st.sampled_from(list(STEPS)),
+    seed=st.integers(0, 99),
+)
+def test_the_bounds_enclose_the_best_objective(data, lam, sampling, average, step, seed, bias):
+    model = Pegasos(
+        lam=lam,
+        max_epochs=3,
+        sampling=sampling,
+        average=average,
+        step=step,
+        fit_intercept=bias,
+        random_state=seed,
+    ).fit(*data)
+    certificate = model.certificate_
+    assert certificate.verify(*data)
+    assert certificate.upper == pytest.approx(
+        objective(*data, lam, model.coef_[0], model.intercept_[0]), rel=1e-9
+    )
+    # No model at all, however chosen, lies below the lower bound.
+    rng = np.random.default_rng(seed)
+    for scale in (0.0, 0.01, 0.3, 3.0):
+        theta = model.coef_[0] * rng.uniform(0, 1.5) + scale * rng.normal(size=data.X.shape[1])
+        theta0 = rng.normal() if bias else 0.0
+        value = objective(*data, lam, theta, theta0)
+        assert certificate.lower <= value * (1 + 1e-12) + certificate.rounding
+
+
+def test_the_gap_closes():
+    X, y = clouds(300, 5)
+    gaps = [
+        Pegasos(lam=0.1, max_epochs=epochs, random_state=0).fit(X, y).certificate_.relative_gap
+        for epochs in (1, 10, 100, 1000)
+    ]
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] < 2e-3
+
+
+def test_tol_stops_at_the_proof_and_warns_without_it():
+    from sklearn.exceptions import ConvergenceWarning
+
+    X, y = clouds(300, 5)
+    model = Pegasos(lam=0.1, max_epochs=5000, tol=5e-3, random_state=0).fit(X, y)
+    assert model.certificate_.relative_gap <= 5e-3
+    assert model.n_iter_ < 5000
+    assert model.stop_reason_ == "the gap asked for is proved"
+    with pytest.warns(ConvergenceWarning, match="relative gap proved"):
+        Pegasos(lam=0.1, max_epochs=2, tol=1e-9, random_state=0).fit(X, y)
+
+
+@given(data=labelled(max_rows=12), seed=st.integers(0, 99))
+def test_weights_are_those_of_the_objective(data, seed):
+    weights = np.random.default_rng(seed).uniform(0, 3, len(data.y)) + 0.01
+    model = Pegasos(lam=0.1, max_epochs=5, random_state=0).fit(*data, sample_weight=weights)
+    certificate = model.certificate_
+    assert certificate.verify(*data)
+    assert certificate.upper == pytest.approx(
+        objective(*data, 0.1, model.coef_[0], model.intercept_[0], weights), rel=1e-9
+    )
+
+
+@given(data=labelled(max_rows=12), seed=st.integers(0, 99))
+def test_weight_zero_leaves_an_example_out(data, seed):
+    weights = np.random.default_rng(seed).integers(0, 2, len(data.y)).astype(float)
+    weights[0] = weights[-1] = 1.0
+    kept = weights > 0
+    with_zeros = Pegasos(lam=0.1, sampling="order").fit(*data, sample_weight=weights)
+    without = Pegasos(lam=0.1, sampling="order").fit(data.X[kept], data.y[kept])
+    np.testing.assert_allclose(with_zeros.coef_, without.coef_, rtol=1e-12, atol=1e-12)
+    assert with_zeros.certificate_.upper == pytest.approx(without.certificate_.upper)
+    assert with_zeros.certificate_.lower == pytest.approx(without.certificate_.lower, abs=1e-12)
+    assert with_zeros.certificate_.verify(*data)
+
+
+def test_projection_keeps_theta_in_its_ball():
+    X, y = clouds(60, 4)
+    radius = 1 / np.sqrt(0.01)
+    seen = []
+    Pegasos(
+        lam=0.01,
+        project=True,
+        step=5.0,
+        random_state=0,
+        callbacks=lambda report: seen.append(np.linalg.norm(report.coef)),
+    ).fit(X, y)
+    assert max(seen) <= radius * (1 + 1e-9)
+
+
+def test_expectation_bound_is_stated_only_where_the_theory_applies():
+    X, y = clouds(100, 3)
+    model = Pegasos(
+        lam=0.1, sampling="replacement", average=True, fit_intercept=False, random_state=0
+    ).fit(X, y)
+    draws = 20 * 100
+    radius = np.linalg.norm(X, axis=1).max()
+    expected = 4 * radius**2 * (1 + np.log(draws)) / (2 * 0.1 * draws)
+    assert model.certificate_.figures["mean gap in theory, at most"] == pytest.approx(expected)
+    assert model.certificate_.gap <= expected
+    plain = model.set_params(fit_intercept=True).fit(X, y).certificate_
+    assert "mean gap in theory, at most" not in plain.figures
+
+
+@given(data=labelled(), seed=st.integers(0, 99))
+def test_weak_duality(data, seed):
+    rng = np.random.default_rng(seed)
+    n = len(data.y)
+    problem = RegularisedRisk(Hinge(), 0.3, free_bias=False)
+    weights = np.full(n, 1 / n)
+    alpha = rng.uniform(0, 1, n) / n
+    theta = rng.normal(size=data.X.shape[1])
+    primal = problem.risk(data.y * (data.X @ theta), weights) + problem.penalty(theta)
+    dual = problem.dual_gain(alpha, weights) - problem.dual_cost((alpha * data.y) @ data.X)
+    assert dual <= primal + 1e-12

@@ -1,0 +1,168 @@
+"""Algorithms 1–3 of document 000, step by step, and the theorem about them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cotas import AveragedPerceptron, Perceptron
+from problems import clouds, labelled, separable
+
+
+def transcription(X, y, epochs, bias):
+    """Algorithm 2 (Algorithm 1 for bias = 0) as printed; yields θ and θ₀ after each example."""
+    theta, theta0 = np.zeros(X.shape[1]), 0.0
+    for _ in range(epochs):
+        for x, label in zip(X, y, strict=True):
+            if label * (theta @ x + theta0) <= 0:
+                theta = theta + label * x
+                theta0 += bias * label
+            yield theta, theta0
+
+
+def averaged_transcription(X, y, T):
+    """Algorithm 3 as printed."""
+    n = len(y)
+    theta, theta0 = np.zeros(X.shape[1]), 0.0
+    mean, mean0, c = np.zeros(X.shape[1]), 0.0, 1.0
+    for _ in range(T):
+        for x, label in zip(X, y, strict=True):
+            if label * (theta @ x + theta0) <= 0:
+                theta, theta0 = theta + label * x, theta0 + label
+                mean, mean0 = mean + c * label * x, mean0 + c * label
+            c = c - 1 / (n * T)
+    return mean, mean0
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@given(data=labelled(), epochs=st.integers(1, 4))
+def test_follows_the_printed_algorithm(data, epochs, bias):
+    *_, (theta, theta0) = transcription(*data, epochs, float(bias))
+    model = Perceptron(fit_intercept=bias, max_epochs=epochs).fit(*data)
+    np.testing.assert_array_equal(model.coef_[0], theta)  # entries are exact in binary
+    assert model.intercept_[0] == theta0
+
+
+@given(data=labelled(max_rows=10))
+def test_follows_the_printed_algorithm_after_every_example(data):
+    path = list(transcription(*data, 1, 1.0))
+    model = Perceptron()
+    for i, (theta, theta0) in enumerate(path):
+        model.partial_fit(data.X[i : i + 1], data.y[i : i + 1], classes=[-1, 1])
+        np.testing.assert_array_equal(model.coef_[0], theta)
+        assert model.intercept_[0] == theta0
+
+
+@given(data=labelled(), epochs=st.integers(1, 4))
+def test_averaged_follows_algorithm_3_and_is_the_average_of_all_vectors(data, epochs):
+    model = AveragedPerceptron(max_epochs=epochs).fit(*data)
+    printed, printed0 = averaged_transcription(*data, epochs)
+    np.testing.assert_allclose(model.coef_[0], printed, rtol=1e-10, atol=1e-10)
+    assert model.intercept_[0] == pytest.approx(printed0, abs=1e-10)
+    vectors = list(transcription(*data, epochs, 1.0))
+    np.testing.assert_allclose(
+        model.coef_[0], np.mean([theta for theta, _ in vectors], axis=0), atol=1e-10
+    )
+    assert model.intercept_[0] == pytest.approx(np.mean([t for _, t in vectors]), abs=1e-10)
+
+
+@given(data=separable())
+def test_mistake_bound_on_separable_data(data):
+    model = Perceptron(max_epochs=100_000).fit(*data)
+    assert model.training_error(*data) == 0
+    assert model.stop_reason_ == "an epoch changed nothing"
+    certificate = model.certificate_
+    assert certificate.holds
+    # Theorem 3.1 by hand, on the rows (x, 1).
+    Z = np.column_stack([data.X, np.ones(len(data.y))])
+    u = np.append(model.coef_[0], model.intercept_[0])
+    margin = (data.y * (Z @ u)).min() / np.linalg.norm(u)
+    bound = (np.linalg.norm(Z, axis=1).max() / margin) ** 2
+    assert certificate.upper == pytest.approx(bound, rel=1e-6)
+    assert certificate.lower == model.mistakes_per_epoch_.sum() <= bound
+
+
+@given(data=separable(max_rows=15, max_features=3))
+def test_the_tightest_separator_gives_the_smallest_bound(data):
+    own = Perceptron(max_epochs=100_000).fit(*data).certificate_
+    tight = Perceptron(max_epochs=100_000, separator="tightest").fit(*data).certificate_
+    assert tight.holds
+    assert tight.lower == own.lower <= tight.upper
+    assert tight.upper <= own.upper * (1 + 1e-9)
+
+
+@given(data=labelled(), epochs=st.integers(1, 6))
+def test_bound_with_shortfall_on_any_data(data, epochs):
+    model = Perceptron(max_epochs=epochs).fit(*data)
+    certificate = model.certificate_
+    assert certificate.holds
+    assert certificate.verify(*data)
+    assert certificate.lower <= certificate.upper
+
+
+@given(data=separable(), start=st.integers(0, 1000))
+def test_bound_for_a_run_that_does_not_start_at_zero(data, start):
+    rng = np.random.default_rng(start)
+    other = rng.normal(size=data.X.shape) * 10
+    model = Perceptron().partial_fit(other, data.y, classes=[-1, 1])
+    model.set_params(warm_start=True, max_epochs=100_000).fit(*data)
+    assert model.certificate_.holds
+    assert model.certificate_.verify(*data)
+    assert model.certificate_.lower <= model.certificate_.upper
+
+
+@given(data=labelled(), seed=st.integers(0, 100))
+def test_weights_are_the_plain_perceptron_on_scaled_rows(data, seed):
+    weights = np.random.default_rng(seed).integers(1, 5, len(data.y)).astype(float)
+    weighted = Perceptron(max_epochs=3).fit(*data, sample_weight=weights)
+    Z = np.column_stack([data.X, np.ones(len(data.y))]) * weights[:, None]
+    plain = Perceptron(max_epochs=3, fit_intercept=False).fit(Z, data.y)
+    np.testing.assert_array_equal(plain.coef_[0, :-1], weighted.coef_[0])
+    assert plain.coef_[0, -1] == weighted.intercept_[0]
+    assert weighted.certificate_.verify(*data)
+    assert weighted.certificate_.lower == plain.certificate_.lower
+    assert weighted.certificate_.upper == pytest.approx(plain.certificate_.upper, rel=1e-6)
+
+
+@given(data=labelled(), power=st.integers(-20, 20))
+def test_scaling_all_features_without_bias_scales_theta(data, power):
+    model = Perceptron(fit_intercept=False, max_epochs=3)
+    theta = model.fit(*data).coef_.copy()
+    bound = model.certificate_.upper
+    scaled = model.fit(data.X * 2.0**power, data.y)
+    np.testing.assert_array_equal(scaled.coef_, theta * 2.0**power)
+    assert scaled.certificate_.upper == pytest.approx(bound, rel=1e-6)
+
+
+@given(data=labelled())
+def test_exchanging_the_classes_turns_theta_around(data):
+    one, other = Perceptron(max_epochs=3), Perceptron(max_epochs=3)
+    one.fit(*data)
+    other.fit(data.X, -data.y)
+    np.testing.assert_array_equal(one.coef_, -other.coef_)
+    assert one.certificate_.lower == other.certificate_.lower
+
+
+def test_stopping_at_an_epoch_without_mistakes_changes_nothing():
+    X, y = clouds(noise=0.2)
+    few, many = Perceptron(max_epochs=50).fit(X, y), Perceptron(max_epochs=5000).fit(X, y)
+    assert few.n_iter_ == many.n_iter_ < 50
+    np.testing.assert_array_equal(few.coef_, many.coef_)
+    # The averaged perceptron counts the epochs it did not have to run.
+    averaged = AveragedPerceptron(max_epochs=40).fit(X, y)
+    printed, _ = averaged_transcription(X, y, 40)
+    assert averaged.n_iter_ < 40
+    np.testing.assert_allclose(averaged.coef_[0], printed, rtol=1e-9)
+
+
+def test_a_row_on_the_boundary_belongs_to_the_negative_class():
+    model = Perceptron(fit_intercept=False).fit([[1.0, 0.0], [-1.0, 0.0]], ["b", "a"])
+    assert model.decision_function([[0.0, 5.0]])[0] == 0
+    assert model.predict([[0.0, 5.0]])[0] == "a"
+    # …and counts as an error of training whatever its label, as the document defines it.
+    assert model.training_error([[0.0, 5.0]], ["a"]) == 1.0
+
+
+def test_margins_are_signed_distances():
+    model = Perceptron(fit_intercept=False).fit([[3.0, 4.0], [-3.0, -4.0]], [1, -1])
+    np.testing.assert_allclose(model.margins([[3.0, 4.0], [3.0, 4.0]], [1, -1]), [5.0, -5.0])

@@ -1,0 +1,102 @@
+"""Random problems with a known answer, shared by the tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+import cotas
+
+
+class Data(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+
+
+@st.composite
+def labelled(draw, max_rows: int = 25, max_features: int = 5) -> Data:
+    """Any small data set with two classes; entries are multiples of 1/8, exact in float32."""
+    n = draw(st.integers(2, max_rows))
+    d = draw(st.integers(1, max_features))
+    eighths = hnp.arrays(np.int64, (n, d), elements=st.integers(-80, 80))
+    X = draw(eighths) / 8.0
+    y = np.where(draw(hnp.arrays(np.bool_, n)), 1, -1)
+    y[0], y[-1] = 1, -1
+    return Data(X, y)
+
+
+@st.composite
+def separable(draw, max_rows: int = 25, max_features: int = 5) -> Data:
+    """Data that a hyperplane with bias separates with a margin of at least 1/2."""
+    data = draw(labelled(max_rows, max_features))
+    d = data.X.shape[1]
+    u = draw(hnp.arrays(np.int64, d, elements=st.integers(-3, 3))).astype(float)
+    u[0] = u[0] or 1.0
+    b = draw(st.integers(-3, 3))
+    # Move each row along u until it lies on its own side, at least half a unit away.
+    length = u @ u
+    distance = data.X @ u + b
+    target = data.y * (np.abs(distance) + 0.5 * np.sqrt(length))
+    return Data(data.X + np.outer((target - distance) / length, u), data.y)
+
+
+def clouds(n: int = 200, d: int = 6, noise: float = 1.0, seed: int = 0) -> Data:
+    """Two overlapping Gaussian clouds."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1, -1)
+    X = rng.normal(size=(n, d)) * noise + 0.7 * y[:, None]
+    return Data(np.round(X, 3).astype(np.float32).astype(np.float64), y)
+
+
+def three_clouds(n: int = 150, d: int = 4, seed: int = 0) -> Data:
+    """Three overlapping Gaussian clouds."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = rng.normal(size=(n, d)) + 2.0 * np.eye(3, d)[y]
+    return Data(X.astype(np.float32).astype(np.float64), y)
+
+
+def online_models(**changes):
+    """Each online algorithm in each of its main forms."""
+    kinds = [
+        cotas.Perceptron(max_epochs=7),
+        cotas.Perceptron(max_epochs=7, fit_intercept=False, shuffle=True, random_state=3),
+        cotas.AveragedPerceptron(max_epochs=7),
+        cotas.PassiveAggressive(lam=0.7, max_epochs=5),
+        cotas.PassiveAggressive(lam=0.7, max_epochs=5, average=True, fit_intercept=False),
+        cotas.Pegasos(lam=0.05, max_epochs=9, random_state=1),
+        cotas.Pegasos(lam=0.05, max_epochs=9, fit_intercept=False, sampling="order"),
+        cotas.Pegasos(lam=0.05, max_epochs=9, average=True, project=True, random_state=2),
+        cotas.Pegasos(lam=0.05, max_epochs=9, sampling="replacement", step="1/(1+t)"),
+    ]
+    defaults = {"random_state": 0}
+    return [
+        model.set_params(**{**({} if model.random_state is not None else defaults), **changes})
+        for model in kinds
+    ]
+
+
+def model_name(model) -> str:
+    """A short name for a parametrised test."""
+    changed = [
+        f"{name}={value}"
+        for name, value in model.get_params().items()
+        if name in ("fit_intercept", "shuffle", "average", "project", "sampling")
+        and value not in (None, type(model)().get_params()[name])
+    ]
+    return "-".join([type(model).__name__, *changed])
+
+
+LAYOUTS = {
+    "dense": np.asarray,
+    "fortran": np.asfortranarray,
+    "csr": sparse.csr_matrix,
+    "csc": sparse.csc_matrix,
+    "csr_array": sparse.csr_array,
+    "float32": lambda X: np.asarray(X, dtype=np.float32),
+    "csr float32": lambda X: sparse.csr_matrix(X, dtype=np.float32),
+}
