@@ -63,6 +63,7 @@ BAD_PARAMETERS = [
     (Pegasos(step=lambda t: np.nan), r"step\(t\)"),
     (Pegasos(sampling="all"), "sampling"),
     (Pegasos(tol=0.0), "tol"),
+    (Pegasos(tol=0.1, certify=False), "certify"),
 ]
 
 

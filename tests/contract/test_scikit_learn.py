@@ -196,3 +196,17 @@ def test_progress_bar_on_request(capsys, monkeypatch):
     assert "Pegasos" in capsys.readouterr().err
     Pegasos(progress=False, max_epochs=5).fit(X, y)
     assert capsys.readouterr().err == ""
+
+
+@by_model
+def test_without_a_proof_the_model_is_the_same_and_says_so(model):
+    X, y = three_clouds()
+    proved = clone(model).fit(X, y)
+    unproved = clone(model).set_params(certify=False).fit(X, y)
+    np.testing.assert_array_equal(proved.coef_, unproved.coef_)
+    for certificate in unproved.certificate_:
+        assert certificate.kind == "none"
+        assert not certificate.holds
+        assert "certify=False" in str(certificate)
+    with pytest.raises(ValueError, match="NaN"):
+        unproved.fit(np.where(X > 1, np.nan, X), y)

@@ -12,7 +12,7 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, CertificateError
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.sweep import EPS, Block, Each, Sketch, Sweep, Tally
+from cotas.certificates.sweep import EPS, Block, Each, Facts, Sketch, Sweep, Tally, gather_facts
 from cotas.problem import RegularisedRisk
 
 OPTIMISATION_ONLY = "It certifies the optimisation, not the error on new data."
@@ -64,10 +64,18 @@ class DualPoint:
 
     @classmethod
     def check_all(
-        cls, points: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
+        cls,
+        points: Sequence[Self],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None = None,
+        each: Each = map,
     ) -> list[Certificate]:
-        """The certificates of several classes of one fit, in one pass over the data."""
-        survey = DualSurvey(points, X, y, each)
+        """The certificates of several classes of one fit, in one pass over the data.
+
+        `facts` are those of the same data, if they have been gathered already.
+        """
+        survey = DualSurvey(points, X, y, facts, each)
         return [survey.conclude(c, sketch) for c, sketch in enumerate(survey.sketches)]
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
@@ -94,19 +102,28 @@ class DualPoint:
 class DualSurvey:
     """P(θ, θ₀) and the two halves of α and of Σ αᵢyᵢxᵢ, one for each sign of y."""
 
-    def __init__(self, points: Sequence[DualPoint], X: Matrix, y: AnyArray, each: Each) -> None:
+    def __init__(
+        self,
+        points: Sequence[DualPoint],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None,
+        each: Each,
+    ) -> None:
         self.points = points
         self.problem = points[0].problem
         self.intercepts = np.array([point.intercept for point in points])
         coefs = np.stack([point.coef for point in points], axis=1)
-        sweep = Sweep(X, y, [point.positive for point in points], coefs)
+        positives = [point.positive for point in points]
+        sweep = Sweep(X, y, positives, coefs)
         self.n = sweep.X.shape[0]
         if self.n != len(points[0].multipliers):
             raise ValueError(
                 f"X has {self.n} rows; the certificate is about {len(points[0].multipliers)}."
             )
         self.found = sweep.tally(self._read, each)
-        self.sketches = sweep.sketches(self.found)
+        self.facts = facts or gather_facts(X, y, positives, each=each)
+        self.sketches = self.facts.sketches
 
     def _read(self, block: Block) -> Tally:
         weights = self._weights(block.span)
@@ -115,16 +132,13 @@ class DualSurvey:
         alpha = weights[:, None] * np.clip(counted, 0.0, 1.0)
         sides = [np.where(block.signs > 0, alpha, 0.0), np.where(block.signs < 0, alpha, 0.0)]
         used = weights > 0
-        found = {
+        return {
             "sum risk": self.problem.risk(agreements, weights),
             "sum gain": np.stack(
                 [self.problem.dual_gain(side[used], weights[used]) for side in sides]
             ),
             "sum combination": np.stack([block.combine(side) for side in sides]),
         }
-        if self.points[0].expectation is not None:
-            found["max length"] = block.norms().max()
-        return found
 
     def _weights(self, span: slice) -> FloatArray:
         weights = self.points[0].weights
@@ -147,9 +161,9 @@ class DualSurvey:
         figures = {"λ": problem.lam, "‖θ‖": float(np.linalg.norm(point.coef))}
         remarks = []
         if point.expectation is not None:
-            radius = float(self.found["max length"])
-            figures["R (longest row)"] = radius
-            figures["mean gap in theory, at most"] = point.expectation.gap(problem.lam, radius)
+            longest = self.facts.longest
+            figures["R (longest row)"] = longest
+            figures["mean gap in theory, at most"] = point.expectation.gap(problem.lam, longest)
             remarks.append("The theory bounds the mean over all random draws, not this run.")
         return Certificate(
             kind="duality",

@@ -10,7 +10,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.sweep import EPS, Block, Each, Sweep, Tally
+from cotas.certificates.sweep import EPS, Block, Each, Facts, Sweep, Tally, gather_facts
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,17 @@ class Ledger:
 
     @classmethod
     def check_all(
-        cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
+        cls,
+        ledgers: Sequence[Self],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None = None,
+        each: Each = map,
     ) -> list[Certificate]:
-        """The certificates of several classes of one fit, in one pass over the data."""
+        """The certificates of several classes of one fit, in one pass over the data.
+
+        `facts` are those of the same data, if they have been gathered already.
+        """
         raise NotImplementedError
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
@@ -101,21 +109,39 @@ def plain_fields(witness: Any) -> dict[str, Any]:
 class Survey:
     """What one pass over the data tells about the ledgers of all classes of one fit."""
 
-    def __init__(self, ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, each: Each) -> None:
+    def __init__(
+        self,
+        ledgers: Sequence[Ledger],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None,
+        each: Each,
+    ) -> None:
+        first = ledgers[0]
+        positives = [ledger.positive for ledger in ledgers]
         self.ledgers = ledgers
-        self.bias = ledgers[0].bias
+        self.bias = first.bias
         self.directions = self.choose_directions()
-        self.sweep = Sweep(X, y, [u.positive for u in ledgers], self.directions[:-1])
-        if self.sweep.X.shape[0] != len(ledgers[0].updates):
+        self.sweep = Sweep(X, y, positives, self.directions[:-1])
+        if self.sweep.X.shape[0] != len(first.updates):
             raise ValueError(
                 f"X has {self.sweep.X.shape[0]} rows; the certificate is about "
-                f"{len(ledgers[0].updates)}."
+                f"{len(first.updates)}."
             )
+        self.facts = facts or gather_facts(
+            X,
+            y,
+            positives,
+            bias=first.bias,
+            weights=first.weights,
+            scaled=first.scales_rows,
+            each=each,
+        )
         self.prepare()
         self.found = self.sweep.tally(self._read_ledgers, each)
-        self.sketches = self.sweep.sketches(self.found)
+        self.sketches = self.facts.sketches
         self.n_used = int(self.found["sum used"])
-        self.radius = float(self.found["max length"])
+        self.radius = self.facts.longest
 
     def choose_directions(self) -> FloatArray:
         """The vectors u of the bound, one column for each class."""
@@ -133,14 +159,10 @@ class Survey:
         weights = None if first.weights is None else first.weights[block.span]
         used = len(block.signs) if weights is None else np.count_nonzero(weights)
         factors = 1.0 if weights is None or not first.scales_rows else weights
-        lengths = np.hypot(block.norms(), self.bias) * factors
-        if weights is not None:
-            lengths = np.where(weights > 0, lengths, 0.0)
         updates = _columns([ledger.updates for ledger in self.ledgers], block.span)
         found = {
             "sum used": used,
-            "max length": lengths.max(),
-            "sum way": lengths @ updates,  # how far the run went, to judge rounding
+            "sum updates": updates.sum(axis=0),
             "sum rebuilt": self._rebuilt(block, updates, factors),
         }
         if first.averaged_updates is not None:
@@ -182,7 +204,8 @@ class Survey:
         """What rounding can do to a sum as long as the run, its entries known to `precision`."""
         ledger = self.ledgers[c]
         relative = 8 * precision * (1 + self.passes(c)) + EPS * (64 + ledger.mistakes)
-        return float(relative * (self.found["sum way"][c] + np.linalg.norm(ledger.origin)))
+        way = self.radius * float(self.found["sum updates"][c])
+        return float(relative * (way + np.linalg.norm(ledger.origin)))
 
     def proof_figures(self, c: int, unit: FloatArray) -> dict[str, float]:
         """The two quantities whose race proves Theorem 3.1: ‖θᵏ‖ ≤ √k·R and θᵏ·u ≥ kγ."""

@@ -16,7 +16,7 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.ledger import Ledger, Survey
-from cotas.certificates.sweep import EPS, Block, Each, Sketch, Tally
+from cotas.certificates.sweep import EPS, Block, Each, Facts, Sketch, Tally
 
 THEOREM = "Theorem 3.1 of document 000 (Novikoff 1962)"
 SHORTFALL_THEOREM = "Freund and Schapire 1999, Theorem 2"
@@ -58,10 +58,15 @@ class PerceptronLedger(Ledger):
 
     @classmethod
     def check_all(
-        cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
+        cls,
+        ledgers: Sequence[Self],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None = None,
+        each: Each = map,
     ) -> list[Certificate]:
         """The certificates of several classes in one pass over the data."""
-        survey = PerceptronSurvey(ledgers, X, y, each)
+        survey = PerceptronSurvey(ledgers, X, y, facts, each)
         return [
             _perceptron_certificate(ledger, survey, c, sketch)
             for c, (ledger, sketch) in enumerate(zip(ledgers, survey.sketches, strict=True))
@@ -144,7 +149,7 @@ def _perceptron_certificate(
             "`cotas.separability(X, y)` tells whether anything does."
         )
     objection = survey.objection(c)
-    if k != round(float(np.sum(ledger.updates, dtype=np.float64))):
+    if k != round(float(survey.found["sum updates"][c])):
         objection = "The ledger holds another number of mistakes."
     elif k > allowed * (1 + 1e-9):
         objection = "The run made more mistakes than the theorem allows."
@@ -183,10 +188,15 @@ class PassiveAggressiveLedger(Ledger):
 
     @classmethod
     def check_all(
-        cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
+        cls,
+        ledgers: Sequence[Self],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None = None,
+        each: Each = map,
     ) -> list[Certificate]:
         """The certificates of several classes in one pass over the data."""
-        survey = PassiveAggressiveSurvey(ledgers, X, y, each)
+        survey = PassiveAggressiveSurvey(ledgers, X, y, facts, each)
         return [
             _passive_aggressive_certificate(ledger, survey, c, sketch)
             for c, (ledger, sketch) in enumerate(zip(ledgers, survey.sketches, strict=True))
@@ -218,7 +228,7 @@ def _passive_aggressive_certificate(
     if radius > 0:
         least_step = min(least_step, radius**-2)
     allowed = (away + 2 * losses / ledger.lam) / least_step
-    total_step = float(np.sum(ledger.updates, dtype=np.float64))
+    total_step = float(survey.found["sum updates"][c])
     plain = ledger.start is None and ledger.weights is None
     formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else "the PA-I bound"
     objection = survey.objection(c)

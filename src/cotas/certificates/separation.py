@@ -19,7 +19,7 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.sweep import EPS, Block, Sweep, Tally
+from cotas.certificates.sweep import EPS, Block, Sketch, Sweep, Tally, gather_facts
 
 # ‖Σ αᵢzᵢ‖ counts as zero below this fraction of the longest row for each coordinate.
 ZERO = 16 * EPS
@@ -62,9 +62,10 @@ class SeparationWitness:
                 found["sum combination"] = np.vstack([block.combine(factors), bias])
             return found
 
-        return self._conclude(sweep, sweep.tally(read))
+        facts = gather_facts(X, y, [self.positive])
+        return self._conclude(sweep.tally(read), facts.sketches[0])
 
-    def _conclude(self, sweep: Sweep, found: Tally) -> Certificate:
+    def _conclude(self, found: Tally, sketch: Sketch) -> Certificate:
         smallest, longest = float(found["min agreement"]), float(found["max length"])
         # One row alone is a convex combination too: γ* ≤ min ‖zᵢ‖.
         ceiling = float(found["min length"])
@@ -102,7 +103,7 @@ class SeparationWitness:
             remarks=("Margins are those of (θ, θ₀) over rows (x, 1).",) if self.bias else (),
             rounding=1e-13 * longest,
             witness=self,
-            sketch=sweep.sketches(found)[0],
+            sketch=sketch,
         )
 
     def about(self, coef: FloatArray, intercept: float) -> Self:

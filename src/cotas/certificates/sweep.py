@@ -16,7 +16,8 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 
-BLOCK_BYTES = 1 << 21
+# A block in double precision already is a view; others have to be converted.
+VIEWED_BYTES, CONVERTED_BYTES = 1 << 21, 1 << 20
 EPS = float(np.finfo(np.float64).eps)
 # Fractional parts of their multiples never repeat, which makes them weights for a sketch.
 GOLDEN_RATIO, SQUARE_ROOT_OF_TWO = 0.6180339887498949, 0.41421356237309515
@@ -76,13 +77,15 @@ class Block:
 
     def norms(self) -> FloatArray:
         """‖xᵢ‖ of each row."""
-        squares = _squared_norms(self.rows)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            squares = _squared_norms(self.rows)
         if np.isfinite(squares).all() and not (squares < 1e-200).any():
             return np.sqrt(squares)
         # Squares that overflow or vanish: measure in units of the largest entry.
         values = self.rows.data if sparse.issparse(self.rows) else self.rows
         unit = float(np.abs(values).max(initial=0.0)) or 1.0
-        return np.asarray(unit * np.sqrt(_squared_norms(self.rows / unit)))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(unit * np.sqrt(_squared_norms(self.rows / unit)))
 
     def combine(self, factors: FloatArray) -> FloatArray:
         """Σ factorᵢ xᵢ for each column of factors; rows with no factor at all are not read."""
@@ -93,15 +96,17 @@ class Block:
 
 
 def _squared_norms(rows: Matrix) -> FloatArray:
-    with np.errstate(over="ignore", under="ignore"):
-        if not sparse.issparse(rows):
-            return np.asarray(np.einsum("ij,ij->i", rows, rows))
-        squares = (np.square(rows.data), rows.indices, rows.indptr)
-        return np.asarray(_csr(squares, rows.shape) @ np.ones(rows.shape[1]))
+    if not sparse.issparse(rows):
+        return np.asarray(np.einsum("ij,ij->i", rows, rows))
+    totals = np.zeros(rows.shape[0])
+    filled = rows.indptr[1:] > rows.indptr[:-1]
+    if filled.any():
+        totals[filled] = np.add.reduceat(np.square(rows.data), rows.indptr[:-1][filled])
+    return totals
 
 
 class Sweep:
-    """X and y, to be read once, block by block, and multiplied by some directions on the way."""
+    """X and y, to be read block by block, and multiplied by some directions on the way."""
 
     def __init__(
         self, X: Matrix, y: AnyArray, positives: Sequence[Any], directions: FloatArray
@@ -109,34 +114,21 @@ class Sweep:
         self.X = _as_rows(X)
         self.y = np.asarray(y)
         self.positives = list(positives)
+        self.directions = np.ascontiguousarray(directions)
         n, d = self.X.shape
         if self.y.ndim != 1 or len(self.y) != n:
             raise ValueError(f"y must have one label for each of the {n} rows of X.")
         if directions.shape[0] != d:
             raise ValueError(f"X has {d} features; the certificate is about {directions.shape[0]}.")
-        self._columns = np.column_stack([directions, _sketch_weights(0, d, GOLDEN_RATIO)])
 
     def tally(self, read: Callable[[Block], Tally], each: Each = map) -> Tally:
         """What `read` finds in all the blocks together; `each` may read blocks in threads."""
-
-        def contribution(span: slice) -> Tally:
-            block, sketched = self._block(span)
-            return {**read(block), **sketched}
-
         total: Tally = {}
-        for part in each(contribution, self._spans()):
+        for part in each(lambda span: read(self._block(span)), self._spans()):
             for name, value in part.items():
                 known = total.get(name)
                 total[name] = value if known is None else MERGE[name[:3]](known, value)
         return total
-
-    def sketches(self, tally: Tally) -> list[Sketch]:
-        """The sketch for each class, from what the blocks contributed."""
-        n, d = self.X.shape
-        return [
-            Sketch(n, d, float(tally["sum entries"]), float(labels), float(tally["sum scale"]))
-            for labels in tally["sum labels"]
-        ]
 
     def sample(self, rows: int) -> tuple[slice, Matrix]:
         """About so many rows spread over the data."""
@@ -146,21 +138,62 @@ class Sweep:
     def _spans(self) -> list[slice]:
         n, d = self.X.shape
         entries = 1.5 * self.X.nnz / n if sparse.issparse(self.X) else d
-        rows = int(np.clip(BLOCK_BYTES // (8 * max(1, entries)), 1, n))
+        size = VIEWED_BYTES if self.X.dtype == np.float64 else CONVERTED_BYTES
+        rows = int(np.clip(size // (8 * max(1, entries)), 1, n))
         return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
-    def _block(self, span: slice) -> tuple[Block, Tally]:
+    def _block(self, span: slice) -> Block:
         rows = _rows(self.X, span)
         labels = self.y[span]
         signs = np.stack([np.where(labels == p, 1.0, -1.0) for p in self.positives], axis=1)
-        products = rows @ self._columns
-        weights = _sketch_weights(span.start, span.stop, SQUARE_ROOT_OF_TWO)
-        sketched = {
-            "sum entries": weights @ products[:, -1],
-            "sum labels": weights @ signs,
-            "sum scale": weights @ np.abs(products[:, -1]),
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Block(span, rows, signs, _times(rows, self.directions))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What can be said of the data before there is a model: the longest row, and the sketches."""
+
+    longest: float
+    sketches: list[Sketch]
+
+
+def gather_facts(
+    X: Matrix,
+    y: AnyArray,
+    positives: Sequence[Any],
+    *,
+    bias: float = 0.0,
+    weights: FloatArray | None = None,
+    scaled: bool = False,
+    each: Each = map,
+) -> Facts:
+    """One pass for the longest row (x, bias), of those with a weight, and for the sketches.
+
+    `scaled` measures each row times its weight.
+    """
+    X = _as_rows(X)
+    sweep = Sweep(X, y, positives, _sketch_weights(0, X.shape[1], GOLDEN_RATIO)[:, None])
+
+    def read(block: Block) -> Tally:
+        lengths = np.hypot(block.norms(), bias)
+        if weights is not None:
+            given = weights[block.span]
+            lengths = np.where(given > 0, lengths * (given if scaled else 1.0), 0.0)
+        row_weights = _sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
+        projected = block.products[:, 0]
+        return {
+            "max length": lengths.max(),
+            "sum entries": row_weights @ projected,
+            "sum labels": row_weights @ block.signs,
+            "sum scale": row_weights @ np.abs(projected),
         }
-        return Block(span, rows, signs, products[:, :-1]), sketched
+
+    found = sweep.tally(read, each)
+    n, d = sweep.X.shape
+    entries, scale = float(found["sum entries"]), float(found["sum scale"])
+    sketches = [Sketch(n, d, entries, float(labels), scale) for labels in found["sum labels"]]
+    return Facts(float(found["max length"]), sketches)
 
 
 def _sketch_weights(start: int, stop: int, step: float) -> FloatArray:
@@ -176,7 +209,7 @@ def _as_rows(X: Matrix) -> Matrix:
         if array.ndim != 2:
             raise ValueError(f"X must have two dimensions, and it has {array.ndim}.")
         return array if array.dtype.kind == "f" else array.astype(np.float64)
-    rows = sparse.csr_matrix(X)
+    rows = X if X.format == "csr" else sparse.csr_matrix(X)
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -191,6 +224,13 @@ def _rows(X: Matrix, span: slice) -> Matrix:
     data = X.data[begin:end].astype(np.float64, copy=False)
     pointers = X.indptr[span.start : span.stop + 1] - begin
     return _csr((data, X.indices[begin:end], pointers), (span.stop - span.start, X.shape[1]))
+
+
+def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
+    """rows · directions; SciPy multiplies by one vector faster than by a matrix of one column."""
+    if directions.shape[1] == 1:
+        return np.asarray(rows @ directions[:, 0])[:, None]
+    return np.asarray(rows @ directions)
 
 
 def _csr(parts: tuple[AnyArray, AnyArray, AnyArray], shape: tuple[int, int]) -> Matrix:

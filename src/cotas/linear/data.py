@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.certificates.sweep import Sketch
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,13 @@ def read_examples(
     *,
     classes: AnyArray | None = None,
     reset: bool = True,
+    finite: bool = True,
 ) -> Examples:
-    """Validate as scikit-learn does, and refuse what no classifier can be trained on."""
+    """Validate as scikit-learn does, and refuse what no classifier can be trained on.
+
+    With `finite=False` it is left open whether a dense X is finite, for callers that gather the
+    facts for the checker: that pass over X shows it too; see `refuse_infinite`.
+    """
     X, y = validate_data(
         estimator,
         X,
@@ -61,12 +68,13 @@ def read_examples(
         dtype=[np.float64, np.float32],
         order="C",
         reset=reset,
+        ensure_all_finite=finite or sparse.issparse(X),
     )
     if sparse.issparse(X):
         X = X.tocsr()  # rows are what all the algorithms here walk along
     if y.dtype.kind not in "biuU":  # whole numbers and strings are labels, whatever they are
         check_classification_targets(y)
-    found = np.unique(y)
+    found = distinct(y)
     if classes is None:
         classes = found
         if len(classes) < 2:
@@ -79,6 +87,25 @@ def read_examples(
             raise ValueError(f"y holds labels that are not in `classes`: {unknown.tolist()}.")
     weights = _weights(X, y, sample_weight, class_weight)
     return Examples(X, y, classes, encode(y, classes), weights)
+
+
+def refuse_infinite(estimator: Any, X: Matrix, sketches: list[Sketch]) -> None:
+    """Raise scikit-learn's error if X holds NaN or infinity, which makes any sketch so too."""
+    if not all(np.isfinite(sketch.entries) for sketch in sketches):
+        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+
+
+def distinct(y: AnyArray) -> AnyArray:
+    """The labels that occur, sorted; whole numbers close together are counted, not compared."""
+    if y.dtype.kind not in "biu" or len(y) == 0:
+        return np.unique(y)
+    low, high = y.min(), y.max()
+    if int(high) - int(low) > 1 << 16:
+        return np.unique(y)
+    occurs = np.zeros(int(high) - int(low) + 1, dtype=np.bool_)
+    for start in range(0, len(y), 1 << 16):
+        occurs[y[start : start + (1 << 16)].astype(np.int64) - int(low)] = True
+    return (np.flatnonzero(occurs) + int(low)).astype(y.dtype)
 
 
 def encode(y: AnyArray, classes: AnyArray) -> IntArray:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from joblib import cpu_count
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import Tags, check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
-from cotas.certificates import Certificate
-from cotas.certificates.sweep import Each, Sketch, Sweep
+from cotas.certificates import Certificate, no_certificate
+from cotas.certificates.sweep import Facts, Sketch, gather_facts
 from cotas.design import as_design
-from cotas.linear.data import Examples, encode, read_examples, scores
+from cotas.linear.data import Examples, encode, read_examples, refuse_infinite, scores
 from cotas.linear.reporting import EpochReport, ProgressBar, as_callbacks
-from cotas.linear.threads import threaded_map
+from cotas.linear.threads import cpu_count, one_thread_in_blas
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import Average, Run, new_average, new_run
 
@@ -43,7 +43,7 @@ class History:
         """How many examples class c has been shown in this run."""
         return int(self.run.seen[c] - self.seen_before[c])
 
-    def continues(self, signature: tuple[Any, ...], examples: Examples) -> bool:
+    def continues(self, signature: tuple[Any, ...], examples: Examples, facts: Facts) -> bool:
         """Whether a fit with this algorithm on these data is the same run going on."""
         return (
             self.start is None
@@ -51,7 +51,7 @@ class History:
             and self.signature == signature
             and self._same_weights(examples.weights)
             and self.sketches is not None
-            and all(a.matches(b) for a, b in zip(self.sketches, sketch(examples), strict=True))
+            and all(a.matches(b) for a, b in zip(self.sketches, facts.sketches, strict=True))
         )
 
     def _same_weights(self, weights: FloatArray | None) -> bool:
@@ -71,6 +71,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     early_stopping: bool
     validation_fraction: float
     n_epochs_no_change: int
+    certify: bool
     n_jobs: int | None
     callbacks: Any
     progress: bool | None
@@ -91,8 +92,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """Whether the model is the average over the run."""
         return False
 
-    # Whether the theorem needs the ledger of the average too.
+    # Whether the theorem needs the ledger of the average too, is about the rows (x, 1), and about
+    # the rows times their weights.
     _averages_ledger = True
+    _bias_is_a_coordinate = True
+    _weights_scale_rows = False
 
     def _signature(self) -> tuple[Any, ...]:
         """What must not change for a warm start to continue the same run."""
@@ -118,7 +122,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """θ and θ₀ of the model; what the run has reached, unless a subclass knows better."""
         return self._read_off(history)
 
-    def _certify(self, examples: Examples, history: History, each: Each) -> list[Certificate]:
+    def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:
         raise NotImplementedError
 
     def _should_certify(self) -> bool:
@@ -153,6 +157,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             self.class_weight,
             classes=self.classes_ if resumes else None,
             reset=not resumes,
+            finite=not self.certify,
         )
         self.classes_ = examples.classes
         examples, held_out = self._hold_out(examples)
@@ -195,7 +200,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 "has: compute the weights and give them as a dict."
             )
         examples = read_examples(
-            self, X, y, sample_weight, self.class_weight, classes=known, reset=first
+            self,
+            X,
+            y,
+            sample_weight,
+            self.class_weight,
+            classes=known,
+            reset=first,
+            finite=not self.certify,
         )
         self.classes_ = known
         history = self._begin(examples) if first else self._next_batch(examples)
@@ -323,7 +335,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         old: History = self._history
         if (old.average is None) == self._averages():
             raise ValueError("warm_start cannot continue a run after `average` was changed.")
-        same = not self.early_stopping and old.continues(self._signature(), examples)
+        if self.early_stopping or not self.certify:
+            return self._next_batch(examples)
+        same = old.continues(self._signature(), examples, self._facts(examples))
         return old if same else self._next_batch(examples)
 
     def _hold_out(self, examples: Examples) -> tuple[Examples, IntArray | None]:
@@ -347,8 +361,39 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         kept = Examples(examples.X, examples.y, examples.classes, examples.codes, weights)
         return kept, rows[held_out]
 
+    def _facts(self, examples: Examples) -> Facts:
+        """What the checker needs to know of the data whatever the model."""
+        facts = gather_facts(
+            examples.X,
+            examples.y,
+            list(examples.classes[examples.positives()]),
+            bias=float(self.fit_intercept) if self._bias_is_a_coordinate else 0.0,
+            weights=examples.weights,
+            scaled=self._weights_scale_rows,
+        )
+        refuse_infinite(self, examples.X, facts.sketches)
+        return facts
+
     def _train(
         self, examples: Examples, history: History, epochs: int, held_out: IntArray | None
+    ) -> None:
+        """Run the algorithm while another thread reads the data for the checker."""
+        if not self.certify:
+            self._run(examples, history, epochs, held_out, None)
+            self._finish(examples, history, None)
+            return
+        with one_thread_in_blas(), ThreadPoolExecutor(1) as aside:
+            facts = aside.submit(self._facts, examples)
+            self._run(examples, history, epochs, held_out, facts)
+            self._finish(examples, history, facts.result())
+
+    def _run(
+        self,
+        examples: Examples,
+        history: History,
+        epochs: int,
+        held_out: IntArray | None,
+        facts: Future[Facts] | None,
     ) -> None:
         training = Training(
             rule=self._rule(),
@@ -365,11 +410,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         )
         self.stop_reason_ = f"max_epochs={epochs} reached"
         bar = ProgressBar(epochs, type(self).__name__, self.progress)
-        watch = Watch(self, examples, history, held_out, epochs)
+        watch = Watch(self, examples, history, held_out, epochs, facts)
         done: list[Epoch] = []
         try:
             for epoch in training.epochs(epochs):
                 done.append(epoch)
+                if facts is not None and facts.done():
+                    facts.result()  # raises if X turned out not to be finite
                 bar.step(int(epoch.mistakes.sum()))
                 if training.resting.all():
                     self.stop_reason_ = "an epoch changed nothing"
@@ -381,15 +428,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"Interrupted in epoch {len(done) + 1} of {epochs}: this is the model so far, "
                 "and its certificate is about it.",
-                stacklevel=3,
+                stacklevel=5,
             )
         finally:
             bar.close()
         self.n_iter_ = max(1, len(done))
         self.mistakes_per_epoch_ = np.array([e.mistakes for e in done]).reshape(len(done), -1)
-        self._finish(examples, history)
 
-    def _finish(self, examples: Examples, history: History) -> None:
+    def _finish(self, examples: Examples, history: History, facts: Facts | None) -> None:
         theta, theta0 = self._model(examples, history)
         if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
             raise ValueError(
@@ -398,8 +444,15 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             )
         self.coef_, self.intercept_ = theta, theta0
         self._history = history
-        with threaded_map() as each:
-            self._certificates = self._certify(examples, history, each)
+        if facts is None:
+            unproved = no_certificate("certify=False was given, so nothing was proved.")
+            self._certificates = [unproved] * len(theta)
+            history.sketches = None
+            return
+        with ThreadPoolExecutor(cpu_count()) as pool:
+            # Several classes make matrix products long enough to be worth a thread.
+            each = pool.map if len(theta) > 1 else map
+            self._certificates = self._certify(examples, history, facts, each)
         history.sketches = [c.sketch for c in self._certificates if c.sketch is not None]
 
     def _threads(self, n_classes: int) -> int:
@@ -456,7 +509,9 @@ class Watch:
         history: History,
         held_out: IntArray | None,
         max_epochs: int,
+        facts: Future[Facts] | None,
     ) -> None:
+        self.facts = facts
         self.model, self.examples, self.history = model, examples, history
         self.held_out, self.max_epochs = held_out, max_epochs
         self.callbacks = as_callbacks(model.callbacks)
@@ -470,7 +525,7 @@ class Watch:
             self.best = max(self.best, score)
             if self.stale >= self.model.n_epochs_no_change:
                 return f"no better validation score in {self.stale} epochs"
-        if self.model._should_certify() and self._proved():
+        if self.facts is not None and self.model._should_certify() and self._proved(self.facts):
             return "the gap asked for is proved"
         if self.callbacks:
             theta, theta0 = self.model._read_off(self.history)
@@ -490,11 +545,10 @@ class Watch:
                 return "a callback asked to stop"
         return None
 
-    def _proved(self) -> bool:
+    def _proved(self, facts: Future[Facts]) -> bool:
         model = self.model
         model.coef_, model.intercept_ = model._model(self.examples, self.history)
-        with threaded_map() as each:
-            certificates = model._certify(self.examples, self.history, each)
+        certificates = model._certify(self.examples, self.history, facts.result())
         return all(c.relative_gap <= model.tol for c in certificates)
 
     def _validation_score(self) -> float | None:
@@ -509,10 +563,3 @@ class Watch:
             chosen = (values[:, 0] > 0) if values.shape[1] == 1 else values.argmax(axis=1)
             right += int(np.sum(chosen == codes))
         return right / len(self.held_out)
-
-
-def sketch(examples: Examples) -> list[Sketch]:
-    """The sketch of the data for each class, without training on them."""
-    nothing = np.zeros((examples.X.shape[1], 0))
-    sweep = Sweep(examples.X, examples.y, list(examples.classes[examples.positives()]), nothing)
-    return sweep.sketches(sweep.tally(lambda block: {}))

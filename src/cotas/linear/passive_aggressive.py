@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from cotas.certificates import Certificate, PassiveAggressiveLedger
-from cotas.certificates.sweep import Each
 from cotas.linear.data import Examples
 from cotas.linear.online import History, OnlineClassifier
 from cotas.linear.parameters import check_positive
@@ -32,7 +31,7 @@ class PassiveAggressive(OnlineClassifier):
     shuffle : bool, default=False
         Take the examples in a new random order in each epoch instead of the order of the data.
     random_state, warm_start, class_weight, early_stopping, validation_fraction, \
-n_epochs_no_change, n_jobs, callbacks, progress
+n_epochs_no_change, certify, n_jobs, callbacks, progress
         As in `Perceptron`. A weight s allows steps up to s/λ.
 
     Attributes
@@ -63,6 +62,7 @@ n_epochs_no_change, n_jobs, callbacks, progress
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_epochs_no_change: int = 5,
+        certify: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
@@ -78,6 +78,7 @@ n_epochs_no_change, n_jobs, callbacks, progress
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_epochs_no_change = n_epochs_no_change
+        self.certify = certify
         self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.progress = progress
@@ -95,11 +96,11 @@ n_epochs_no_change, n_jobs, callbacks, progress
     def _averages(self) -> bool:
         return bool(self.average)
 
-    def _certify(self, examples: Examples, history: History, each: Each) -> list[Certificate]:
+    def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:
         ledgers = [
             PassiveAggressiveLedger(
                 **self._ledger_fields(examples, history, c), lam=float(self.lam)
             )
             for c in range(len(self.coef_))
         ]
-        return PassiveAggressiveLedger.check_all(ledgers, examples.X, examples.y, each)
+        return PassiveAggressiveLedger.check_all(ledgers, examples.X, examples.y, *how)

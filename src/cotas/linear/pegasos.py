@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, Expectation
-from cotas.certificates.sweep import Each
 from cotas.linear.data import Examples, scores
 from cotas.linear.online import History, OnlineClassifier
 from cotas.linear.parameters import check_positive
@@ -58,7 +57,7 @@ class Pegasos(OnlineClassifier):
         Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
         set to the best value for θ, which a sort of the scores finds.
     random_state, warm_start, class_weight, early_stopping, validation_fraction, \
-n_epochs_no_change, n_jobs, callbacks, progress
+n_epochs_no_change, certify, n_jobs, callbacks, progress
         As in `Perceptron`. Weights are those of the mean in the objective.
 
     Attributes
@@ -78,6 +77,7 @@ n_epochs_no_change, n_jobs, callbacks, progress
     """
 
     _averages_ledger = False
+    _bias_is_a_coordinate = False
 
     def __init__(
         self,
@@ -96,6 +96,7 @@ n_epochs_no_change, n_jobs, callbacks, progress
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_epochs_no_change: int = 5,
+        certify: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
@@ -114,6 +115,7 @@ n_epochs_no_change, n_jobs, callbacks, progress
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_epochs_no_change = n_epochs_no_change
+        self.certify = certify
         self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.progress = progress
@@ -137,6 +139,8 @@ n_epochs_no_change, n_jobs, callbacks, progress
         check_positive(self.lam, "lam")
         if self.tol is not None:
             check_positive(self.tol, "tol")
+            if not self.certify:
+                raise ValueError("tol asks for a proof, which certify=False leaves out.")
         if self.sampling not in SAMPLINGS:
             raise ValueError(f"sampling must be one of {SAMPLINGS}, not {self.sampling!r}.")
         if isinstance(self.step, str):
@@ -206,7 +210,7 @@ n_epochs_no_change, n_jobs, callbacks, progress
             theta0[c] = best_bias(values, examples.codes == code, weights)
         return theta, theta0
 
-    def _certify(self, examples: Examples, history: History, each: Each) -> list[Certificate]:
+    def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:
         used = examples.used()
         n = examples.n_rows if used is None else len(used)
         weights = None if examples.weights is None else examples.weights / examples.weights.sum()
@@ -224,7 +228,7 @@ n_epochs_no_change, n_jobs, callbacks, progress
             )
             for c in range(len(self.coef_))
         ]
-        return DualPoint.check_all(points, examples.X, examples.y, each)
+        return DualPoint.check_all(points, examples.X, examples.y, *how)
 
     def _is_theta_of_alpha(self, history: History, t: int, n: int) -> bool:
         """After whole epochs over all examples, with steps 1/(λt) and nothing else, θ = θ(α)."""

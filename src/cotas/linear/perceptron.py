@@ -9,7 +9,6 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate, PerceptronLedger, Separability
-from cotas.certificates.sweep import Each
 from cotas.linear.data import Examples
 from cotas.linear.online import History, OnlineClassifier
 from cotas.linear.separability import tightest_separator
@@ -47,6 +46,9 @@ class Perceptron(OnlineClassifier):
         without a better accuracy there. The model is the one of the last epoch.
     validation_fraction : float, default=0.1
     n_epochs_no_change : int, default=5
+    certify : bool, default=True
+        Whether to prove the certificate, which takes about two passes over the data. Without it
+        `certificate_` says that nothing was proved.
     n_jobs : int or None
         Threads for more than two classes; None uses every core.
     callbacks : callable or list of callables, optional
@@ -77,6 +79,8 @@ class Perceptron(OnlineClassifier):
       ...
     """
 
+    _weights_scale_rows = True
+
     def __init__(
         self,
         *,
@@ -90,6 +94,7 @@ class Perceptron(OnlineClassifier):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_epochs_no_change: int = 5,
+        certify: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
@@ -104,6 +109,7 @@ class Perceptron(OnlineClassifier):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_epochs_no_change = n_epochs_no_change
+        self.certify = certify
         self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.progress = progress
@@ -119,13 +125,13 @@ class Perceptron(OnlineClassifier):
     def _sampling(self) -> Sampling:
         return "permutation" if self.shuffle else "order"
 
-    def _certify(self, examples: Examples, history: History, each: Each) -> list[Certificate]:
+    def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:
         ledgers = [
             PerceptronLedger(**self._ledger_fields(examples, history, c))
             for c in range(len(self.coef_))
         ]
         if self.separator == "model":
-            return PerceptronLedger.check_all(ledgers, examples.X, examples.y, each)
+            return PerceptronLedger.check_all(ledgers, examples.X, examples.y, *how)
         found = [
             tightest_separator(examples.X, examples.y == ledger.positive, ledger)
             for ledger in ledgers
@@ -134,7 +140,7 @@ class Perceptron(OnlineClassifier):
             ledger if answer.coef is None else replace(ledger, separator=_vector(answer))
             for ledger, answer in zip(ledgers, found, strict=True)
         ]
-        certificates = PerceptronLedger.check_all(ledgers, examples.X, examples.y, each)
+        certificates = PerceptronLedger.check_all(ledgers, examples.X, examples.y, *how)
         return [
             replace(certificate, remarks=(*certificate.remarks, str(answer.certificate.statement)))
             for certificate, answer in zip(certificates, found, strict=True)

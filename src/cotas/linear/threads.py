@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 
-from joblib import cpu_count
+import joblib
 from threadpoolctl import ThreadpoolController
 
-from cotas.certificates.sweep import Each
+
+@cache
+def cpu_count() -> int:
+    """The cores this process may use; asking the system takes a tenth of a millisecond."""
+    return int(joblib.cpu_count())
 
 
 @cache
@@ -20,14 +23,11 @@ def _controller() -> ThreadpoolController:
 
 
 @contextmanager
-def threaded_map() -> Iterator[Each]:
-    """A `map` that uses every core, with a BLAS that uses one for each call.
+def one_thread_in_blas() -> Iterator[None]:
+    """Our own threads share the cores out; a BLAS with threads of its own gets in their way.
 
-    The blocks of the checker are too small for a BLAS with threads of its own, which spends its
-    time waiting for them, above all when another process wants the cores too.
+    The blocks of the checker are too small for it, and it then spends its time waiting, above
+    all when another process wants the cores too.
     """
-    with (
-        _controller().limit(limits=1, user_api="blas"),
-        ThreadPoolExecutor(cpu_count()) as pool,
-    ):
-        yield pool.map
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
