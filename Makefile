@@ -8,6 +8,7 @@ READY := $(VENV)/ready
 SOURCE_HASH := $(shell find src -name '*.py' -type f -exec cat {} + 2>/dev/null | cksum | cut -d' ' -f1)
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(SOURCE_HASH)
 export MPLBACKEND := Agg
+export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint unit docs bench clean
@@ -44,7 +45,7 @@ unit: $(READY)
 test: lint docs unit
 
 bench: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	$(BIN)/python -m bench $(SECTION)
 
 clean:

@@ -90,3 +90,19 @@ def test_no_writable_cache_folder_is_no_obstacle(monkeypatch):
         return 2 * x
 
     assert twice(3) == 6
+
+
+def test_a_fit_needs_little_memory_besides_dense_single_precision_data():
+    import tracemalloc
+
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300_000, 64), dtype=np.float32)
+    y = (X[:, 0] > 0).astype(np.int64)
+    model = cotas.Perceptron(max_epochs=2).fit(X, y)
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.05 * X.nbytes

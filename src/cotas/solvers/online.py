@@ -31,9 +31,7 @@ LARGEST_CHUNK = 1 << 16
 TILE_BYTES = 1 << 18
 
 
-def no_steps(t: IntArray) -> FloatArray:
-    """For algorithms that find their own step."""
-    return np.zeros(len(t))
+NO_STEPS = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Training:
     sampling: Sampling
     random: np.random.RandomState
     examples: IntArray | None = None
-    steps: Steps = no_steps
+    steps: Steps | None = None  # None for algorithms that find their own step
     rest: bool = True
     threads: int = 1
     resting: BoolArray = field(init=False)
@@ -100,7 +98,8 @@ class Training:
         groups = np.array_split(awake, min(self.threads, len(awake)))
         t = int(self.run.seen[awake[0]])
         for chunk in self._chunks(len(awake)):
-            steps = self.steps(np.arange(t + 1, t + 1 + len(chunk)))
+            times = (t + 1, t + 1 + len(chunk))
+            steps = NO_STEPS if self.steps is None else self.steps(np.arange(*times))
             t += len(chunk)
             self._present(chunk, steps, groups, pool)
         self._count_as_seen(self.resting, 1)

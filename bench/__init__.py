@@ -1,0 +1,1 @@
+"""Ratios against peers: the same work, side by side, in one run."""

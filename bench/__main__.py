@@ -1,0 +1,22 @@
+"""Run `python -m bench [section ...]`; without arguments every section runs."""
+
+from __future__ import annotations
+
+import sys
+
+from bench import online, startup
+
+SECTIONS = {"startup": startup.main, "online": online.main}
+
+
+def main() -> None:
+    wanted = sys.argv[1:] or list(SECTIONS)
+    for name in wanted:
+        if name not in SECTIONS:
+            sys.exit(f"There is no section {name!r}; there are: {', '.join(SECTIONS)}.")
+        print(f"\n## {name}\n")
+        SECTIONS[name]()
+
+
+if __name__ == "__main__":
+    main()
