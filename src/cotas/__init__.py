@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.reporting import EpochReport
     from cotas.linear.separability import separability
+    from cotas.linear.svm import LinearSVM
 
 __version__ = "0.1.0"
 
@@ -23,6 +24,7 @@ _HOME = {
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
     "EpochReport": "cotas.linear.reporting",
+    "LinearSVM": "cotas.linear.svm",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
@@ -35,6 +37,7 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "EpochReport",
+    "LinearSVM",
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",

@@ -9,16 +9,15 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils import Tags, check_random_state, check_scalar
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state, check_scalar
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.sweep import Facts, Sketch, gather_facts
 from cotas.design import as_design
-from cotas.linear.data import Examples, encode, read_examples, refuse_infinite, scores
+from cotas.linear.base import LinearClassifier
+from cotas.linear.data import Examples, read_examples, refuse_infinite, scores
 from cotas.linear.reporting import EpochReport, ProgressBar, as_callbacks
 from cotas.linear.threads import cpu_count, one_thread_in_blas
 from cotas.solvers.online import Epoch, Sampling, Training
@@ -60,7 +59,7 @@ class History:
         return np.array_equal(self.weights, weights)
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
+class OnlineClassifier(LinearClassifier):
     """Base of the online linear classifiers; subclasses name the algorithm and its theorem."""
 
     max_epochs: int
@@ -75,9 +74,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     callbacks: Any
     progress: bool | None
-    classes_: AnyArray
-    coef_: FloatArray
-    intercept_: FloatArray
 
     # ---- what a subclass says ----------------------------------------------------------------
 
@@ -130,11 +126,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         return False
 
     # ---- scikit-learn ------------------------------------------------------------------------
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
@@ -214,80 +205,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         history.batches = True
         self._train(examples, history, 1, None)
         return self
-
-    def decision_function(self, X: Matrix) -> FloatArray:
-        """θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        """
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
-        )
-        values = scores(X, self.coef_, self.intercept_)
-        return np.asarray(values[:, 0] if len(self.coef_) == 1 else values)
-
-    def predict(self, X: Matrix) -> AnyArray:
-        """The class of each row; a row exactly on the boundary belongs to the first class (−1).
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        """
-        values = self.decision_function(X)
-        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
-
-    def margins(self, X: Matrix, y: Any) -> FloatArray:
-        """The signed distances y(θ·x + θ₀)/‖θ‖ of the rows to the decision boundary.
-
-        Positive on the right side. With more than two classes, one column for each class
-        against the rest.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-        """
-        agreements = self._agreements(X, y)
-        lengths = np.linalg.norm(self.coef_, axis=1)
-        if not (lengths > 0).all():
-            raise ValueError("θ = 0 has no decision boundary, hence no distances to it.")
-        result = agreements / lengths
-        return np.asarray(result[:, 0] if len(lengths) == 1 else result)
-
-    def training_error(self, X: Matrix, y: Any) -> float:
-        """The fraction of rows with y(θ·x + θ₀) ≤ 0, as section 3.3 of document 000 defines it.
-
-        A row on the boundary counts as an error whatever its label. With more than two classes
-        it is the fraction of rows whose predicted class is wrong.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-        """
-        agreements = self._agreements(X, y)
-        if agreements.shape[1] > 1:
-            return float(np.mean(self.predict(X) != np.asarray(y)))
-        return float(np.mean(agreements[:, 0] <= 0))
-
-    @property
-    def certificate_(self) -> Certificate | list[Certificate]:
-        """The certificate of the model as it is now; a list with more than two classes.
-
-        If `coef_` or `intercept_` were changed after the fit, it no longer holds.
-        """
-        check_is_fitted(self)
-        current = [
-            certificate.about(theta, theta0)
-            for certificate, theta, theta0 in zip(
-                self._certificates, self.coef_, self.intercept_, strict=True
-            )
-        ]
-        return current[0] if len(current) == 1 else current
 
     # ---- how a fit goes ----------------------------------------------------------------------
 
@@ -482,21 +399,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             if history.start is not None and history.set_aside_before is not None:
                 fields["averaged_start"] = history.start[c] - history.set_aside_before[c] / seen
         return fields
-
-    def _agreements(self, X: Matrix, y: Any) -> FloatArray:
-        """y(θ·x + θ₀), one column for each class against the rest."""
-        values = self.decision_function(X)
-        y = np.asarray(y).ravel()
-        if len(y) != len(values):
-            raise ValueError(f"y has {len(y)} labels for {len(values)} rows of X.")
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y holds labels the model was not trained on: {unknown.tolist()}.")
-        codes = encode(y, self.classes_)
-        if values.ndim == 1:
-            values = values[:, None]
-        positive: BoolArray = codes[:, None] == self._history.run.positive
-        return np.where(positive, values, -values)
 
 
 class Watch:

@@ -39,7 +39,8 @@ class EpochReport:
     validation_score: float | None
 
 
-Callback = Callable[[EpochReport], Any]
+# Takes the report of an estimator; a true answer ends the fit.
+Callback = Callable[[Any], Any]
 
 
 def as_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:

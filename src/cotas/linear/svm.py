@@ -1,0 +1,332 @@
+"""The linear support vector machine, solved until a duality gap is proved."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from cotas.arrays import FloatArray, Matrix
+from cotas.certificates import Certificate, DualPoint
+from cotas.certificates.sweep import gather_facts
+from cotas.design import as_design
+from cotas.linear.base import LinearClassifier
+from cotas.linear.data import Examples, read_examples, scores
+from cotas.linear.parameters import check_positive
+from cotas.linear.reporting import as_callbacks
+from cotas.losses import Hinge
+from cotas.problem import RegularisedRisk
+from cotas.solvers.bias import best_bias
+from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
+from cotas.solvers.interior_point import interior_point
+
+SOLVERS = ("auto", "interior-point", "dual-coordinate-ascent")
+# A Newton system of this size takes about a tenth of a second to set up and solve.
+LARGEST_SYSTEM = 1000
+# A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
+# uncertain: an interior point keeps all of them a little above zero.
+SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
+
+
+@dataclass(frozen=True)
+class SolverReport:
+    """What a callback is told each time a solver shows its progress; returning True stops it."""
+
+    label: Any
+    iteration: int
+    seconds: float
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best model of one class against the rest, and how its solver ended."""
+
+    point: DualPoint
+    certificate: Certificate
+    signed_alpha: FloatArray
+    iterations: int = 0
+    reason: str = ""
+
+
+class Candidate(NamedTuple):
+    """θ and α at some moment of a solver, and the relative gap it believes to have reached."""
+
+    theta: FloatArray
+    alpha: FloatArray
+    relative_gap: float | None
+
+
+class LinearSVM(LinearClassifier):
+    """The soft-margin linear support vector machine of document 000, section 3.7.
+
+    Minimises exactly the documents' objective,
+
+        mean hinge loss + (λ/2)‖θ‖²,    the bias not penalised,
+
+    until the checker proves a relative gap of at most `tol`. C = 1/(λn) in the other convention.
+
+    Parameters
+    ----------
+    lam : float, default=1e-3
+        λ, the weight of the penalty.
+    fit_intercept : bool, default=True
+        Whether to train the free bias θ₀.
+    solver : {"auto", "interior-point", "dual-coordinate-ascent"}, default="auto"
+        "interior-point" solves a system of the size of θ at each of a few dozen steps: best with
+        up to a thousand features. "dual-coordinate-ascent" sweeps over the examples: best for
+        sparse data with many features. "auto" chooses by the number of features.
+    tol : float, default=1e-4
+        The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
+    max_iterations : int, default=1000
+        Newton steps, or groups of five sweeps.
+    max_time : float or None
+        Seconds after which the best model so far is returned, for each class.
+    class_weight : dict, "balanced" or None
+        Multiplies the sample weights, class by class.
+    random_state : int, RandomState or None
+        For the order of the sweeps.
+    callbacks : callable or list of callables, optional
+        Called with a `SolverReport` each time the gap has been measured; True ends the fit.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of labels; the second counts as +1, the first as −1
+    certificate_ : Certificate, or a list of them with more than two classes
+    support_ : array of row numbers, or a list of them with more than two classes
+        The examples with αᵢ > 0, as far as the gap that was reached can tell.
+    dual_coef_ : array of yᵢαᵢ for those examples, or a list of them
+    n_support_ : array with the number of support vectors for each class against the rest
+    n_iter_ : iterations of the longest run
+    solver_ : the solver that was used
+    stop_reason_ : why the fit ended, in words
+
+    Examples
+    --------
+    >>> import cotas
+    >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.5]], [1, 1, -1, -1]
+    >>> model = cotas.LinearSVM(lam=0.1, tol=1e-8).fit(X, y)
+    >>> model.certificate_.relative_gap <= 1e-8
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        lam: float = 1e-3,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iterations: int = 1000,
+        max_time: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.max_time = max_time
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Train on X, y until the gap is proved.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Two classes or more; more than two are trained one against the rest.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; an example of weight zero is left out.
+        """
+        self._check_parameters()
+        examples = read_examples(self, X, y, sample_weight, self.class_weight)
+        self.classes_ = examples.classes
+        self.solver_, why = self._choose_solver(examples.X)
+        weights = _normalised(examples)
+        if len(np.unique(examples.codes[weights > 0])) < 2:
+            raise ValueError("The weights leave examples of one class only; it takes two.")
+        solutions = [
+            self._solve(examples, weights, self.classes_[code]) for code in examples.positives()
+        ]
+        self._keep(solutions, why)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_positive(self.lam, "lam")
+        check_positive(self.tol, "tol")
+        check_positive(self.max_iterations, "max_iterations")
+        if self.max_time is not None:
+            check_positive(self.max_time, "max_time")
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver must be one of {SOLVERS}, not {self.solver!r}.")
+
+    def _choose_solver(self, X: Matrix) -> tuple[str, str]:
+        if self.solver != "auto":
+            return self.solver, f"Solved by {self.solver}, as asked."
+        if X.shape[1] <= LARGEST_SYSTEM:
+            return "interior-point", "Solved by interior-point, since there are few features."
+        return (
+            "dual-coordinate-ascent",
+            "Solved by dual-coordinate-ascent, since there are many features.",
+        )
+
+    def _solve(self, examples: Examples, weights: FloatArray, label: Any) -> Solution:
+        """Follow one solver and keep its best model, by what the checker makes of it."""
+        search = Search(self, examples, weights, label)
+        reason = "the solver made no further progress"
+        try:
+            for candidate in self._candidates(examples, weights, label):
+                if (stop := search.look_at(candidate)) is not None:
+                    reason = stop
+                    break
+        except KeyboardInterrupt:
+            reason = "interrupted"
+            warnings.warn(
+                "Interrupted: this is the best model so far, and its certificate is about it.",
+                stacklevel=4,
+            )
+        return search.solution(reason)
+
+    def _candidates(
+        self, examples: Examples, weights: FloatArray, label: Any
+    ) -> Iterator[Candidate]:
+        """θ and α from the solver, α over all the rows, with the gap if the solver knows it."""
+        signs = np.where(examples.y == label, 1.0, -1.0)
+        lam, bias = float(self.lam), float(self.fit_intercept)
+        if self.solver_ == "dual-coordinate-ascent":
+            rows, random = as_design(examples.X), check_random_state(self.random_state)
+            for theta, _, alpha in dual_coordinate_ascent(rows, signs, weights, lam, bias, random):
+                yield Candidate(theta, alpha, None)
+            return
+        used = np.flatnonzero(weights > 0)
+        X = examples.X if len(used) == len(weights) else examples.X[used]
+        for iterate in interior_point(X, signs[used], weights[used], lam, bias):
+            alpha = np.zeros(len(weights))
+            alpha[used] = iterate.alpha
+            relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
+            yield Candidate(iterate.theta, alpha, relative)
+
+    def _keep(self, solutions: list[Solution], why: str) -> None:
+        self.coef_ = np.array([solution.point.coef for solution in solutions])
+        self.intercept_ = np.array([solution.point.intercept for solution in solutions])
+        self._certificates = [
+            replace(solution.certificate, remarks=(why, *solution.certificate.remarks))
+            for solution in solutions
+        ]
+        self.n_iter_ = max(solution.iterations for solution in solutions)
+        worst = max(solutions, key=lambda solution: solution.certificate.relative_gap)
+        self.stop_reason_ = worst.reason
+        supports = [
+            np.flatnonzero(
+                s.point.multipliers > max(SUPPORT, min(0.01, SUPPORT_BY_GAP * s.certificate.gap))
+            )
+            for s in solutions
+        ]
+        coefs = [s.signed_alpha[rows] for s, rows in zip(solutions, supports, strict=True)]
+        self.n_support_ = np.array([len(rows) for rows in supports])
+        self.support_ = supports[0] if len(supports) == 1 else supports
+        self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
+        if worst.certificate.relative_gap > self.tol:
+            warnings.warn(
+                f"The relative gap proved is {worst.certificate.relative_gap:.2g}, and "
+                f"tol={self.tol:g} was asked for ({worst.reason}). Raise max_iterations, max_time "
+                "or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+class Search:
+    """Shows the candidates of a solver to the checker and keeps the best."""
+
+    def __init__(
+        self, model: LinearSVM, examples: Examples, weights: FloatArray, label: Any
+    ) -> None:
+        self.model, self.examples, self.weights, self.label = model, examples, weights, label
+        self.callbacks = as_callbacks(model.callbacks)
+        self.facts = gather_facts(examples.X, examples.y, [label])
+        self.began, self.iteration = time.perf_counter(), 0
+        self.latest: Candidate | None = None
+        self.best: Solution | None = None
+
+    def look_at(self, candidate: Candidate) -> str | None:
+        """Why the search ends here, or None if it goes on.
+
+        The checker costs as much as a Newton step, so a solver that knows its own gap is checked
+        only when that looks good enough; what counts is what the checker says.
+        """
+        model, believed = self.model, candidate.relative_gap
+        self.iteration += 1
+        self.latest = candidate
+        seconds = time.perf_counter() - self.began
+        if believed is None or believed <= model.tol or self.callbacks:
+            certificate = self._check(candidate)
+            report = SolverReport(self.label, self.iteration, seconds, certificate)
+            answers = [callback(report) for callback in self.callbacks]
+            if certificate.relative_gap <= model.tol:
+                return "the gap asked for is proved"
+            if any(answers):
+                return "a callback asked to stop"
+        if self.iteration >= model.max_iterations:
+            return "max_iterations reached"
+        if model.max_time is not None and seconds > model.max_time:
+            return "max_time reached"
+        return None
+
+    def solution(self, reason: str) -> Solution:
+        """The best of all that was seen."""
+        if self.latest is None:
+            raise KeyboardInterrupt
+        if reason != "the gap asked for is proved":
+            self._check(self.latest)
+        assert self.best is not None
+        return replace(self.best, iterations=self.iteration, reason=reason)
+
+    def _check(self, candidate: Candidate) -> Certificate:
+        point = self._point(candidate)
+        examples = self.examples
+        [certificate] = DualPoint.check_all([point], examples.X, examples.y, self.facts)
+        if self.best is None or certificate.gap < self.best.certificate.gap:
+            signs = np.where(examples.y == self.label, 1.0, -1.0)
+            self.best = Solution(point, certificate, signs * candidate.alpha)
+        return certificate
+
+    def _point(self, candidate: Candidate) -> DualPoint:
+        """The model with the best bias for its θ."""
+        model, examples, weights = self.model, self.examples, self.weights
+        given = None if examples.weights is None else weights
+        theta, theta0 = candidate.theta, 0.0
+        if model.fit_intercept:
+            values = scores(examples.X, theta[None, :], np.zeros(1))[:, 0]
+            theta0 = best_bias(values, examples.y == self.label, given)
+        share = np.zeros_like(weights)
+        np.divide(candidate.alpha, weights, out=share, where=weights > 0)
+        return DualPoint(
+            problem=RegularisedRisk(Hinge(), float(model.lam), bool(model.fit_intercept)),
+            coef=theta,
+            intercept=theta0,
+            positive=self.label,
+            multipliers=share,
+            weights=given,
+        )
+
+
+def _normalised(examples: Examples) -> FloatArray:
+    """The weights sᵢ of the objective, which sum to one."""
+    if examples.weights is None:
+        return np.full(examples.n_rows, 1.0 / examples.n_rows)
+    return np.asarray(examples.weights / examples.weights.sum())

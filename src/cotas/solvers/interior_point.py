@@ -1,0 +1,221 @@
+"""The linear support vector machine by an interior-point method with d × d systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve
+
+from cotas.arrays import FloatArray, Matrix
+
+# How far a step may go towards the boundary of the positive numbers.
+TO_THE_BOUNDARY = 0.995
+BLOCK_BYTES = 1 << 22
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """θ, θ₀ and α at some moment, with the objective and the dual value they give."""
+
+    theta: FloatArray
+    theta0: float
+    alpha: FloatArray
+    primal: float
+    dual: float
+
+
+@dataclass
+class _Point:
+    """All the unknowns; agreement = y(Xθ + θ₀) is kept beside them."""
+
+    theta: FloatArray
+    theta0: float
+    alpha: FloatArray
+    below: FloatArray  # multipliers of α ≥ 0: the margin beyond 1
+    above: FloatArray  # multipliers of α ≤ s: the loss
+    agreement: FloatArray
+
+
+def interior_point(
+    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float
+) -> Iterator[Iterate]:
+    """Primal–dual iterates for the SVM, one for each Newton step.
+
+        min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
+
+    The conditions of optimality, with u, v ≥ 0 for the bounds 0 ≤ α ≤ s,
+
+        λθ = Σ αᵢyᵢxᵢ,   Σ αᵢyᵢ = 0,   yᵢ(θ·xᵢ + θ₀) − 1 = uᵢ − vᵢ,   uᵢαᵢ = vᵢ(sᵢ − αᵢ) = μ,
+
+    are solved by Newton's method while μ goes to zero (Mehrotra's predictor and corrector). Each
+    step comes down to a system of the size of θ with the matrix λI + XᵀWX, W = 1/(u/α + v/(s−α)),
+    after Ferris and Munson 2002. Departures: the start satisfies all the linear conditions, so
+    only the products are left to solve for; the system is scaled to a unit diagonal before it is
+    factorised, which takes care of features of any scale.
+    Invariant: λθ = Σ αᵢyᵢxᵢ, and Σ αᵢyᵢ = 0 with a bias, in every iterate.
+    Cost: one weighted Gram matrix, O(nd²), and five products with X a step.
+    """
+    point = _start(X, y, weights, lam, bias)
+    while True:  # until the caller has seen enough
+        yield _iterate(point, weights, lam)
+        slack = weights - point.alpha
+        products = point.below @ point.alpha + point.above @ slack
+        mu = products / (2 * len(y))
+        solve = _newton_system(X, y, point, slack, lam, bias)
+        affine = solve(-point.below * point.alpha, -point.above * slack)
+        reach = _reach(point, slack, affine)
+        moved = _moved_products(point, slack, affine, reach)
+        sigma = (moved / products) ** 3
+        direction = solve(
+            sigma * mu - point.below * point.alpha - affine.alpha * affine.below,
+            sigma * mu - point.above * slack + affine.alpha * affine.above,
+        )
+        step = min(1.0, TO_THE_BOUNDARY * _reach(point, slack, direction))
+        if not step > 1e-12:
+            return  # rounding has the upper hand, or a NaN
+        _advance(point, direction, step)
+
+
+def _start(X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float) -> _Point:
+    """α in the middle of its box, balanced between the classes, and θ = θ(α)."""
+    alpha = 0.5 * weights
+    if bias:
+        sides = np.array([alpha[y > 0].sum(), alpha[y < 0].sum()])
+        share = sides.min() / np.where(sides > 0, sides, 1.0)
+        alpha = alpha * np.where(y > 0, share[0], share[1])
+    theta = _transposed(X, alpha * y) / lam
+    agreement = y * (X @ theta)
+    excess = agreement - 1.0
+    height = max(1.0, float(np.abs(excess).mean()))
+    below = np.maximum(excess, 0.0) + height
+    return _Point(theta, 0.0, alpha, below, below - excess, agreement)
+
+
+def _iterate(point: _Point, weights: FloatArray, lam: float) -> Iterate:
+    penalty = 0.5 * lam * float(point.theta @ point.theta)
+    primal = float(weights @ np.maximum(0.0, 1.0 - point.agreement)) + penalty
+    dual = float(point.alpha.sum()) - penalty
+    return Iterate(point.theta.copy(), point.theta0, point.alpha.copy(), primal, dual)
+
+
+@dataclass(frozen=True)
+class _Direction:
+    theta: FloatArray
+    theta0: float
+    alpha: FloatArray
+    below: FloatArray
+    above: FloatArray
+    agreement: FloatArray
+
+
+def _newton_system(
+    X: Matrix, y: FloatArray, point: _Point, slack: FloatArray, lam: float, bias: float
+) -> Callable[[FloatArray, FloatArray], _Direction]:
+    """Factorise once; the function returned solves for given products u·α and v·(s − α)."""
+    spread = 1.0 / (point.below / point.alpha + point.above / slack)
+    gram, border = _weighted_gram(X, spread)
+    corner = float(spread.sum()) if bias else 1.0
+    border = border if bias else np.zeros_like(border)
+    gram[np.diag_indices_from(gram)] += lam
+    system = np.block([[gram, border[:, None]], [border[None, :], np.array([[corner]])]])
+    scale = 1.0 / np.sqrt(np.diag(system))
+    system = system * scale[:, None] * scale
+    factor = _factorised(system)
+
+    def solve(low: FloatArray, high: FloatArray) -> _Direction:
+        right = low / point.alpha - high / slack
+        pushed = spread * right
+        target = np.append(_transposed(X, y * pushed), bias * float(y @ pushed))
+        step = scale * cho_solve(factor, scale * target)
+        theta, theta0 = step[:-1], float(bias * step[-1])
+        agreement = y * (X @ theta + theta0)
+        alpha = pushed - spread * agreement
+        below = (low - point.below * alpha) / point.alpha
+        above = (high + point.above * alpha) / slack
+        return _Direction(theta, theta0, alpha, below, above, agreement)
+
+    return solve
+
+
+def _factorised(system: FloatArray) -> tuple[FloatArray, bool]:
+    """Cholesky, with as little added to the diagonal as it takes."""
+    eye = np.eye(len(system))
+    for jitter in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
+        try:
+            return cho_factor(system + jitter * eye)  # type: ignore[no-any-return]
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("The Newton system is singular beyond repair.")
+
+
+def _weighted_gram(X: Matrix, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """XᵀWX and XᵀW1, block by block, so that no copy of X is made."""
+    d = X.shape[1]
+    gram, border = np.zeros((d, d)), np.zeros(d)
+    roots = np.sqrt(spread)
+    for span in _spans(X):
+        block = _block(X, span)
+        if sparse.issparse(block):
+            scaled = sparse.diags_array(roots[span]) @ block
+            gram += (scaled.T @ scaled).toarray()
+        else:
+            scaled = block * roots[span, None]
+            gram += scaled.T @ scaled
+        border += scaled.T @ roots[span]
+    return gram, border
+
+
+def _transposed(X: Matrix, factors: FloatArray) -> FloatArray:
+    """Xᵀ·factors in double precision."""
+    total = np.zeros(X.shape[1])
+    for span in _spans(X):
+        total += _block(X, span).T @ factors[span]
+    return total
+
+
+def _spans(X: Matrix) -> list[slice]:
+    entries = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
+    rows = int(np.clip(BLOCK_BYTES // (8 * max(1, entries)), 1, X.shape[0]))
+    return [slice(a, min(a + rows, X.shape[0])) for a in range(0, X.shape[0], rows)]
+
+
+def _block(X: Matrix, span: slice) -> Matrix:
+    return X[span].astype(np.float64, copy=False)
+
+
+def _reach(point: _Point, slack: FloatArray, step: _Direction) -> float:
+    """The longest step that keeps everything positive that has to be."""
+    ratios = [
+        _largest(-step.alpha / point.alpha),
+        _largest(step.alpha / slack),
+        _largest(-step.below / point.below),
+        _largest(-step.above / point.above),
+    ]
+    steepest = max(ratios)
+    return 1.0 / steepest if steepest > 0 else np.inf
+
+
+def _largest(values: FloatArray) -> float:
+    return float(values.max())
+
+
+def _moved_products(point: _Point, slack: FloatArray, step: _Direction, reach: float) -> float:
+    """u·α + v·(s − α) after the step."""
+    t = min(1.0, reach)
+    alpha = point.alpha + t * step.alpha
+    return float(
+        (point.below + t * step.below) @ alpha
+        + (point.above + t * step.above) @ (slack - t * step.alpha)
+    )
+
+
+def _advance(point: _Point, step: _Direction, t: float) -> None:
+    point.theta = point.theta + t * step.theta
+    point.theta0 += t * step.theta0
+    point.alpha += t * step.alpha
+    point.below += t * step.below
+    point.above += t * step.above
+    point.agreement += t * step.agreement
