@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cotas.certificates import Certificate, CertificateError, Separability
+    from cotas.linear.certify import certify
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.pegasos import Pegasos
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
@@ -29,6 +30,7 @@ _HOME = {
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
     "Separability": "cotas.certificates",
+    "certify": "cotas.linear.certify",
     "separability": "cotas.linear.separability",
 }
 
@@ -42,6 +44,7 @@ __all__ = [
     "Pegasos",
     "Perceptron",
     "Separability",
+    "certify",
     "separability",
 ]
 

@@ -18,6 +18,12 @@ from cotas.problem import RegularisedRisk
 OPTIMISATION_ONLY = "It certifies the optimisation, not the error on new data."
 
 
+def _bias_in_words(problem: RegularisedRisk) -> str:
+    if problem.bias_scale:
+        return "the bias penalised as one more weight"
+    return "the bias is free" if problem.free_bias else "without bias"
+
+
 @dataclass(frozen=True)
 class Expectation:
     """PEGASOS by independent draws: E[P(θ̄)] − P* ≤ c(1 + ln T)/(2λT) for the averaged vector.
@@ -95,6 +101,7 @@ class DualPoint:
             "loss": self.problem.loss.name,
             "lam": self.problem.lam,
             "free_bias": self.problem.free_bias,
+            "bias_scale": self.problem.bias_scale,
         }
         return plain
 
@@ -147,7 +154,7 @@ class DualSurvey:
     def conclude(self, c: int, sketch: Sketch) -> Certificate:
         """Both values and what follows from them."""
         point, problem = self.points[c], self.problem
-        primal = float(self.found["sum risk"][c]) + problem.penalty(point.coef)
+        primal = float(self.found["sum risk"][c]) + problem.penalty(point.coef, point.intercept)
         dual, terms = self._best_dual(c)
         rounding = 64 * EPS * np.sqrt(self.n) * (abs(primal) + terms)
         if dual - primal > rounding:
@@ -175,7 +182,7 @@ class DualSurvey:
             vacuous=dual <= 0.01 * primal,
             statement=(
                 "No classifier has a smaller mean hinge loss + (λ/2)‖θ‖² "
-                f"({'the bias is free' if problem.free_bias else 'without bias'}) "
+                f"({_bias_in_words(problem)}) "
                 f"than {min(dual, primal):.6g}; this one has {primal:.6g}."
             ),
             reference="weak duality, section 3.7 of document 000",
@@ -198,7 +205,7 @@ class DualSurvey:
             share = np.array([gain.min() / side if side > 0 else 0.0 for side in gain])
         a = float(share @ gain)
         combination = share[0] * combinations[0] - share[1] * combinations[1]
-        b = self.problem.dual_cost(combination)
+        b = self.problem.dual_cost(combination, float(share[0] * gain[0] - share[1] * gain[1]))
         multiple = 1.0 if 2 * b <= a else a / (2 * b)
         return multiple * a - multiple**2 * b, a + b
 

@@ -72,6 +72,9 @@ def read_examples(
     )
     if sparse.issparse(X):
         X = X.tocsr()  # rows are what all the algorithms here walk along
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
     if y.dtype.kind not in "biuU":  # whole numbers and strings are labels, whatever they are
         check_classification_targets(y)
     found = distinct(y)

@@ -250,6 +250,7 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
             and not (self.fit_intercept or self.early_stopping)
             and examples.weights is None
             and history.start is None
+            and not self.warm_start
             # The number of draws was fixed beforehand, not by looking at the outcome.
             and self.stop_reason_ == f"max_epochs={self.max_epochs} reached"
             and self.tol is None

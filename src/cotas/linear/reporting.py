@@ -24,7 +24,7 @@ class EpochReport:
     seconds : float
         How long the epoch took.
     coef, intercept : arrays
-        Copies of the model so far.
+        Copies of what the run has reached so far.
     validation_score : float or None
         Accuracy on the validation fraction, with early stopping.
     """

@@ -73,6 +73,7 @@ def dual_coordinate_ascent(
     lam: float,
     bias: float,
     random: np.random.RandomState,
+    bias_scale: float = 0.0,
 ) -> Iterator[tuple[FloatArray, float, FloatArray]]:
     """θ, θ₀ and α after every few sweeps.
 
@@ -81,7 +82,9 @@ def dual_coordinate_ascent(
     One αᵢ cannot move alone along Σ αᵢyᵢ = 0. The method of multipliers frees it: the constraint
     is replaced by the price θ₀ Σ αᵢyᵢ and the spring (ρ/2)(Σ αᵢyᵢ)², and after some sweeps the
     tension of the spring is added to the price. That is the proximal point method on the bias.
-    Departures: the price is raised before a subproblem is solved to the end.
+    Departures: the price is raised before a subproblem is solved to the end. With `bias_scale`
+    the bias is penalised as the weight of one more feature of that value: then the spring is
+    part of the problem and the price stays at zero.
     Invariant: 0 ≤ αᵢ ≤ sᵢ always; Σ αᵢyᵢ → 0. Cost: O(nnz) a sweep.
     """
     n = n_vectors(rows)
@@ -91,6 +94,8 @@ def dual_coordinate_ascent(
     order = used.astype(np.int32 if n < 2**31 else np.int64)
     # As stiff as a typical example is curved, so that θ₀ neither leads nor lags behind θ.
     stiffness = bias * max(float(squares.mean()), 1e-300) / lam
+    if bias_scale:
+        stiffness = bias_scale**2 / lam
     price = 0.0
     while True:
         for _ in range(SWEEPS_BETWEEN_LOOKS):
@@ -98,7 +103,8 @@ def dual_coordinate_ascent(
             largest = ascend(rows, y, weights, lam, stiffness, order, state)
             if largest < 1e-12:
                 break
-        imbalance = float(state.alpha @ y)
-        price += stiffness * imbalance
-        state.theta0[0] = price + stiffness * imbalance
-        yield state.theta.copy(), price, state.alpha.copy()
+        tension = stiffness * float(state.alpha @ y)
+        if not bias_scale:
+            price += tension
+        state.theta0[0] = price + tension
+        yield state.theta.copy(), float(state.theta0[0]), state.alpha.copy()

@@ -73,8 +73,8 @@ class Training:
         self._order = None
         self.n_examples = n if self.examples is None else len(self.examples)
         if self.examples is not None or self.sampling == "permutation":
-            source = np.arange(n) if self.examples is None else self.examples
-            self._order = source.astype(index)
+            source = np.arange(n, dtype=index) if self.examples is None else self.examples
+            self._order = source.astype(index, copy=self.examples is not None)
         self._index = index
 
     def epochs(self, number: int) -> Iterator[Epoch]:

@@ -1,0 +1,224 @@
+"""Certificates for fitted models, ours and those of other libraries."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_X_y
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_certificate
+from cotas.design import as_design
+from cotas.linear.base import LinearClassifier
+from cotas.linear.svm import LARGEST_SYSTEM
+from cotas.losses import Hinge
+from cotas.problem import RegularisedRisk
+from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
+from cotas.solvers.interior_point import interior_point
+
+
+def certify(
+    model: Any, X: Matrix, y: Any, sample_weight: Any = None, *, max_time: float = 30.0
+) -> Certificate | list[Certificate]:
+    """How far a fitted model is from the best one for its own problem, proved from the data.
+
+    From cotas: every classifier, proved again as it is now. From scikit-learn: `LinearSVC` with
+    hinge loss, `SVC` with a linear kernel and two classes, `SGDClassifier` with hinge loss and l2
+    penalty; `Perceptron` for whether it separates the data; pipelines that end with one of them.
+    Anything else gets a certificate of kind "none" that says why.
+
+    Parameters
+    ----------
+    model : a fitted estimator
+    X, y, sample_weight : the data it was fitted on
+    max_time : float, default=30.0
+        Seconds to spend, for each class, on a dual point where the model has none of its own.
+
+    Returns
+    -------
+    Certificate, or a list with one for each class against the rest
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> certificate = cotas.certify(SVC(kernel="linear").fit(X, y), X, y)
+    >>> 0.015 < certificate.gap / certificate.lower < 0.025  # above the best, without a warning
+    True
+    """
+    if isinstance(model, Pipeline):
+        check_is_fitted(model[-1])
+        inner = certify(model[-1], model[:-1].transform(X), y, sample_weight, max_time=max_time)
+        note = "It speaks of the features that the earlier steps of the pipeline make."
+        noted = [replace(c, remarks=(*c.remarks, note)) for c in _as_list(inner)]
+        return noted if isinstance(inner, list) else noted[0]
+    if isinstance(model, LinearClassifier):
+        return _proved_again(model, X, y)
+    reader = READERS.get(_name(model))
+    if reader is None:
+        return no_certificate(f"cotas has no certificate for {_name(model)}.")
+    check_is_fitted(model)
+    X, y = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if getattr(model, "class_weight", None) is not None:
+        weights = weights * compute_sample_weight(model.class_weight, y)
+    found = reader(model, X, y, weights, max_time)
+    return found[0] if len(found) == 1 else found
+
+
+def _name(model: Any) -> str:
+    kind = type(model)
+    return f"{kind.__module__.split('.')[0]}.{kind.__name__}"
+
+
+def _as_list(found: Certificate | list[Certificate]) -> list[Certificate]:
+    return found if isinstance(found, list) else [found]
+
+
+def _proved_again(model: LinearClassifier, X: Matrix, y: Any) -> Certificate | list[Certificate]:
+    kept = _as_list(model.certificate_)
+    fresh = [c if c.witness is None else c.witness.check(X, np.asarray(y)) for c in kept]
+    return fresh if len(fresh) > 1 else fresh[0]
+
+
+def _linear_svc(
+    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
+) -> list[Certificate]:
+    """½‖(w, b/c)‖² + C Σ wᵢHᵢ, c being `intercept_scaling`: divided by CΣw it is our problem."""
+    if model.loss != "hinge" or model.penalty != "l2":
+        return [no_certificate(f"LinearSVC(loss={model.loss!r}) does not minimise a hinge loss.")]
+    scale = float(model.intercept_scaling) if model.fit_intercept else 0.0
+    problem = RegularisedRisk(Hinge(), 1.0 / (model.C * weights.sum()), False, scale)
+    return _against_the_rest(model, problem, X, y, weights, max_time)
+
+
+def _sgd_classifier(
+    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
+) -> list[Certificate]:
+    """mean of wᵢHᵢ + (alpha/2)‖w‖², the bias free."""
+    if model.loss != "hinge" or model.penalty != "l2":
+        other = f"loss={model.loss!r}, penalty={model.penalty!r}"
+        return [no_certificate(f"SGDClassifier({other}) minimises something else.")]
+    # Its mean divides by the number of examples; ours by the sum of the weights.
+    mean = float(weights.mean())
+    problem = RegularisedRisk(Hinge(), model.alpha / mean, bool(model.fit_intercept))
+    return _against_the_rest(model, problem, X, y, weights, max_time)
+
+
+def _svc(
+    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
+) -> list[Certificate]:
+    """½‖w‖² + C Σ wᵢHᵢ with a free bias, and its own dual variables."""
+    if model.kernel != "linear":
+        return [no_certificate(f"SVC(kernel={model.kernel!r}) is not a linear model.")]
+    if len(model.classes_) > 2:
+        return [no_certificate("SVC trains its classes in pairs; certify them two at a time.")]
+    problem = RegularisedRisk(Hinge(), 1.0 / (model.C * weights.sum()), free_bias=True)
+    share = np.zeros(len(y))
+    dual = model.dual_coef_.toarray() if hasattr(model.dual_coef_, "toarray") else model.dual_coef_
+    share[model.support_] = np.abs(np.ravel(dual)) / (model.C * weights[model.support_])
+    theta = np.ravel(model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_)
+    own = _point(problem, theta, float(model.intercept_[0]), model.classes_[1], share, weights)
+    other = _dual_point(problem, X, y == model.classes_[1], weights, max_time)
+    certificates = [
+        own.check(X, y),
+        replace(own, multipliers=other / weights * weights.sum()).check(X, y),
+    ]
+    return [max(certificates, key=lambda certificate: certificate.lower)]
+
+
+def _perceptron(
+    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
+) -> list[Certificate]:
+    """A perceptron keeps no ledger; what can be proved is whether it separates the classes."""
+    labels = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
+    witnesses = [
+        SeparationWitness(theta, float(theta0), label, float(model.fit_intercept))
+        for theta, theta0, label in zip(model.coef_, model.intercept_, labels, strict=True)
+    ]
+    found = [witness.check(X, y) for witness in witnesses]
+    reason = (
+        "The model does not separate the data, and without the ledger of its run the bound on "
+        "its mistakes cannot be checked."
+    )
+    return [c if c.holds else no_certificate(reason) for c in found]
+
+
+READERS: dict[str, Callable[..., list[Certificate]]] = {
+    "sklearn.LinearSVC": _linear_svc,
+    "sklearn.SGDClassifier": _sgd_classifier,
+    "sklearn.SVC": _svc,
+    "sklearn.Perceptron": _perceptron,
+}
+
+
+def _against_the_rest(
+    model: Any,
+    problem: RegularisedRisk,
+    X: Matrix,
+    y: AnyArray,
+    weights: FloatArray,
+    max_time: float,
+) -> list[Certificate]:
+    """One certificate for each class, with a dual point of our own."""
+    labels = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
+    intercepts = np.broadcast_to(np.ravel(model.intercept_), len(labels))
+    certificates = []
+    for theta, theta0, label in zip(model.coef_, intercepts, labels, strict=True):
+        alpha = _dual_point(problem, X, y == label, weights, max_time)
+        share = np.divide(alpha, weights, out=np.zeros_like(alpha), where=weights > 0)
+        share *= weights.sum()
+        point = _point(problem, np.array(theta), float(theta0), label, share, weights)
+        certificates.append(point.check(X, y))
+    return certificates
+
+
+def _point(
+    problem: RegularisedRisk,
+    theta: FloatArray,
+    theta0: float,
+    label: Any,
+    share: FloatArray,
+    weights: FloatArray,
+) -> DualPoint:
+    return DualPoint(
+        problem=problem,
+        coef=np.asarray(theta, dtype=np.float64),
+        intercept=theta0,
+        positive=label,
+        multipliers=share,
+        weights=weights / weights.sum(),
+    )
+
+
+def _dual_point(
+    problem: RegularisedRisk, X: Matrix, positive: AnyArray, weights: FloatArray, max_time: float
+) -> FloatArray:
+    """A good α for the problem, by a solver of ours in bounded time; any α gives a valid bound."""
+    signs, s = np.where(positive, 1.0, -1.0), weights / weights.sum()
+    bias, began = float(problem.free_bias), time.perf_counter()
+    if X.shape[1] <= LARGEST_SYSTEM and not problem.bias_scale and (s > 0).all():
+        for iterate in interior_point(X, signs, s, problem.lam, bias):
+            close = iterate.primal - iterate.dual <= 1e-7 * max(1e-3, iterate.primal)
+            if close or time.perf_counter() - began > max_time:
+                break
+        return iterate.alpha
+    random, value = np.random.RandomState(0), -np.inf
+    for _, _, alpha in dual_coordinate_ascent(
+        as_design(X), signs, s, problem.lam, bias, random, problem.bias_scale
+    ):
+        combination = np.asarray(X.T @ (alpha * signs))
+        before, value = value, alpha.sum() - problem.dual_cost(combination, float(alpha @ signs))
+        settled = abs(value - before) <= 1e-7 * max(1e-3, abs(value))
+        if settled or time.perf_counter() - began > max_time:
+            break
+    return alpha
