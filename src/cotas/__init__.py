@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.reporting import EpochReport
     from cotas.linear.separability import separability
-    from cotas.linear.svm import LinearSVM
+    from cotas.linear.svm import LinearSVM, NotSeparableError
 
 __version__ = "0.1.0"
 
@@ -26,6 +26,7 @@ _HOME = {
     "CertificateError": "cotas.certificates",
     "EpochReport": "cotas.linear.reporting",
     "LinearSVM": "cotas.linear.svm",
+    "NotSeparableError": "cotas.linear.svm",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
@@ -40,6 +41,7 @@ __all__ = [
     "CertificateError",
     "EpochReport",
     "LinearSVM",
+    "NotSeparableError",
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",

@@ -1,5 +1,7 @@
 """The support vector machine: both solvers reach the optimum that is proved."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from cotas import LinearSVM, Pegasos
-from problems import LAYOUTS, clouds, labelled, three_clouds
+from cotas import LinearSVM, NotSeparableError, Pegasos, separability
+from problems import LAYOUTS, clouds, labelled, separable, three_clouds
 
 SOLVERS = ["interior-point", "dual-coordinate-ascent"]
 by_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -186,3 +188,101 @@ def test_bad_parameters(parameters, name):
 def test_the_certificate_names_the_solver():
     X, y = clouds(60, 3)
     assert "interior-point" in str(LinearSVM().fit(X, y).certificate_)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@given(data=separable(max_rows=20, max_features=4))
+def test_hard_margin_is_the_widest_of_all(bias, data):
+    if not bias and not separability(*data, fit_intercept=False):
+        with pytest.raises(NotSeparableError):
+            LinearSVM(margin="hard", fit_intercept=False).fit(*data)
+        return
+    model = LinearSVM(margin="hard", fit_intercept=bias).fit(*data)
+    certificate = model.certificate_
+    assert certificate.holds
+    assert certificate.verify(*data)
+    assert certificate.gap <= 1e-6 * certificate.upper
+    agreement = data.y * (data.X @ model.coef_[0] + model.intercept_[0])
+    assert agreement.min() == pytest.approx(1.0, abs=1e-9)
+    # Support vectors lie on the margin, and θ is their combination.
+    assert agreement[model.support_] == pytest.approx(1.0, abs=1e-4)
+    # No random separator keeps a larger distance.
+    distance = 1 / np.linalg.norm(model.coef_[0])
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        other = model.coef_[0] + 0.3 * rng.normal(size=data.X.shape[1])
+        scores = data.X @ other
+        highest, lowest = scores[data.y < 0].max(), scores[data.y > 0].min()
+        width = (lowest - highest) / 2 if bias else min(lowest, -highest)
+        assert width / np.linalg.norm(other) <= distance * (1 + 1e-6)
+
+
+def test_hard_margin_without_one_carries_the_proof():
+    X, y = clouds(100, 3, noise=2.0)
+    with pytest.raises(NotSeparableError, match="Use margin='soft'") as caught:
+        LinearSVM(margin="hard").fit(X, y)
+    proof = caught.value.proof
+    assert not proof.separable
+    assert proof.verify(X, y == 1)
+
+
+def test_a_soft_margin_tends_to_the_hard_one():
+    X, y = clouds(100, 3, noise=0.3)
+    hard = LinearSVM(margin="hard").fit(X, y)
+    soft = LinearSVM(lam=1e-5, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(soft.coef_, hard.coef_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-5])
+@given(data=labelled(), weighted=st.booleans())
+def test_certified_predictions_are_those_of_the_optimum(bias, tol, data, weighted):
+    weights = np.linspace(0.5, 1.5, len(data.y)) if weighted else None
+    rough = LinearSVM(lam=0.1, tol=tol, fit_intercept=bias).fit(*data, sample_weight=weights)
+    exact = LinearSVM(lam=0.1, tol=1e-11, fit_intercept=bias)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact.fit(*data, sample_weight=weights)
+    new = np.vstack([data.X, np.random.default_rng(0).normal(size=(50, data.X.shape[1])) * 5])
+    labels, certified = rough.certified_predict(new)
+    np.testing.assert_array_equal(labels, rough.predict(new))
+    # An optimum of high precision agrees wherever a claim was made, but for its own ties.
+    clear = np.abs(exact.decision_function(new)) > 1e-4
+    assert (labels == exact.predict(new))[certified & clear].all()
+
+
+def test_better_fits_certify_more_predictions():
+    X, y = three_clouds()
+    shares = [
+        LinearSVM(lam=0.01, tol=tol).fit(X, y).certified_predict(X)[1].mean()
+        for tol in (1e-2, 1e-4, 1e-8)
+    ]
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.95
+    model = LinearSVM(lam=0.01, tol=1e-8).fit(X, y)
+    model.coef_ = model.coef_ + 1.0
+    assert not model.certified_predict(X)[1].any()
+
+
+def test_the_interval_of_the_bias_holds_every_best_bias():
+    X, y = clouds(101, 3)
+    region = LinearSVM(lam=0.1, tol=1e-3).fit(X, y)._regions[0]
+    exact = LinearSVM(lam=0.1, tol=1e-12, max_iterations=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact.fit(X, y)
+    assert region.lowest_bias <= exact.intercept_[0] <= region.highest_bias
+    assert np.linalg.norm(region.theta - exact.coef_[0]) <= region.radius
+
+
+def test_leave_one_out_error_is_within_its_bound():
+    X, y = clouds(40, 2)
+    model = LinearSVM(lam=0.05, tol=1e-9).fit(X, y)
+    wrong = 0
+    for i in range(40):
+        kept = np.arange(40) != i
+        # The mean runs over one row less, so that λ has to grow to keep the same problem.
+        part = LinearSVM(lam=0.05 * 40 / 39, tol=1e-9).fit(X[kept], y[kept])
+        wrong += int(part.predict(X[[i]])[0] != y[i])
+    assert wrong / 40 <= model.leave_one_out_bound_[0]
+    np.testing.assert_allclose(model.margin_width_, 2 / np.linalg.norm(model.coef_, axis=1))

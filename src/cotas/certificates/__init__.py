@@ -6,7 +6,9 @@ from the data and the witness; nothing that a solver says about itself is repeat
 
 from cotas.certificates.certificate import Certificate, CertificateError, no_certificate
 from cotas.certificates.duality import DualPoint, Expectation
+from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
+from cotas.certificates.prediction import Region, optimum_region
 from cotas.certificates.separation import Separability, SeparationWitness
 
 __all__ = [
@@ -14,9 +16,12 @@ __all__ = [
     "CertificateError",
     "DualPoint",
     "Expectation",
+    "HardMarginPoint",
     "PassiveAggressiveLedger",
     "PerceptronLedger",
+    "Region",
     "Separability",
     "SeparationWitness",
     "no_certificate",
+    "optimum_region",
 ]

@@ -11,9 +11,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
-from cotas.arrays import FloatArray, Matrix
-from cotas.certificates import Certificate, DualPoint
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.certificates import (
+    Certificate,
+    DualPoint,
+    HardMarginPoint,
+    Region,
+    Separability,
+    SeparationWitness,
+    optimum_region,
+)
 from cotas.certificates.sweep import gather_facts
 from cotas.design import as_design
 from cotas.linear.base import LinearClassifier
@@ -24,7 +33,9 @@ from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
+from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.interior_point import interior_point
+from cotas.solvers.separating_plane import ConvexCombination, separate
 
 SOLVERS = ("auto", "interior-point", "dual-coordinate-ascent")
 # A Newton system of this size takes about a tenth of a second to set up and solve.
@@ -32,6 +43,18 @@ LARGEST_SYSTEM = 1000
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
 # uncertain: an interior point keeps all of them a little above zero.
 SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
+
+
+class NotSeparableError(ValueError):
+    """A hard margin was asked for and there is none; `proof` is the answer of `separability`."""
+
+    def __init__(self, proof: Separability) -> None:
+        super().__init__(
+            "margin='hard' needs data that a hyperplane separates, and none does: "
+            f"{len(proof.support if proof.support is not None else [])} rows prove it "
+            "(see `proof` on this error). Use margin='soft'."
+        )
+        self.proof = proof
 
 
 @dataclass(frozen=True)
@@ -48,7 +71,7 @@ class SolverReport:
 class Solution:
     """The best model of one class against the rest, and how its solver ended."""
 
-    point: DualPoint
+    point: DualPoint | HardMarginPoint
     certificate: Certificate
     signed_alpha: FloatArray
     iterations: int = 0
@@ -76,6 +99,9 @@ class LinearSVM(LinearClassifier):
     ----------
     lam : float, default=1e-3
         λ, the weight of the penalty.
+    margin : {"soft", "hard"}, default="soft"
+        "hard" allows no violation: the separator with the largest margin, λ playing no part. Data
+        that cannot be separated then raise `NotSeparableError`, which carries the proof.
     fit_intercept : bool, default=True
         Whether to train the free bias θ₀.
     solver : {"auto", "interior-point", "dual-coordinate-ascent"}, default="auto"
@@ -105,6 +131,8 @@ class LinearSVM(LinearClassifier):
         The examples with αᵢ > 0, as far as the gap that was reached can tell.
     dual_coef_ : array of yᵢαᵢ for those examples, or a list of them
     n_support_ : array with the number of support vectors for each class against the rest
+    margin_width_ : array with 2/‖θ‖, the distance between the two margin boundaries
+    leave_one_out_bound_ : array with n_support_/n, which the leave-one-out error cannot exceed
     n_iter_ : iterations of the longest run
     solver_ : the solver that was used
     stop_reason_ : why the fit ended, in words
@@ -122,6 +150,7 @@ class LinearSVM(LinearClassifier):
         self,
         *,
         lam: float = 1e-3,
+        margin: str = "soft",
         fit_intercept: bool = True,
         solver: str = "auto",
         tol: float = 1e-4,
@@ -132,6 +161,7 @@ class LinearSVM(LinearClassifier):
         callbacks: Any = None,
     ) -> None:
         self.lam = lam
+        self.margin = margin
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
@@ -156,14 +186,46 @@ class LinearSVM(LinearClassifier):
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         self.classes_ = examples.classes
         self.solver_, why = self._choose_solver(examples.X)
+        self._regions: list[Region | None] = []
         weights = _normalised(examples)
         if len(np.unique(examples.codes[weights > 0])) < 2:
             raise ValueError("The weights leave examples of one class only; it takes two.")
-        solutions = [
-            self._solve(examples, weights, self.classes_[code]) for code in examples.positives()
-        ]
+        solve = self._separate if self.margin == "hard" else self._solve
+        solutions = [solve(examples, weights, self.classes_[code]) for code in examples.positives()]
         self._keep(solutions, why)
+        self._regions = [
+            optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
+        ]
         return self
+
+    def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
+        """The class of each row, and whether the exact optimum provably gives the same one.
+
+        The gap proves how far θ and θ₀ can be from the optimum, hence how far each score can be;
+        `docs/theory/svm.md` has the derivation. Nothing is claimed of a hard margin, nor of a
+        model that was changed after the fit.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels, certified : arrays of shape (n_samples,)
+        """
+        labels = self.predict(X)
+        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype="numeric", reset=False)
+        certificates = [self.certificate_] if len(self.coef_) == 1 else self.certificate_
+        if any(r is None for r in self._regions) or not all(c.holds for c in certificates):  # type: ignore[union-attr]
+            return labels, np.zeros(len(labels), dtype=np.bool_)
+        bounds = [region.scores(X) for region in self._regions if region is not None]
+        low, high = (np.stack(side, axis=1) for side in zip(*bounds, strict=True))
+        if low.shape[1] == 1:
+            return labels, np.asarray((low[:, 0] > 0) | (high[:, 0] <= 0))
+        codes = np.searchsorted(self.classes_, labels)
+        own = np.take_along_axis(low, codes[:, None], axis=1)[:, 0]
+        np.put_along_axis(high, codes[:, None], -np.inf, axis=1)
+        return labels, np.asarray(own > high.max(axis=1))
 
     def _check_parameters(self) -> None:
         check_positive(self.lam, "lam")
@@ -171,10 +233,14 @@ class LinearSVM(LinearClassifier):
         check_positive(self.max_iterations, "max_iterations")
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")
+        if self.margin not in ("soft", "hard"):
+            raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, not {self.solver!r}.")
 
     def _choose_solver(self, X: Matrix) -> tuple[str, str]:
+        if self.margin == "hard":
+            return "hard-margin", "Solved as the nearest points of the two convex hulls."
         if self.solver != "auto":
             return self.solver, f"Solved by {self.solver}, as asked."
         if X.shape[1] <= LARGEST_SYSTEM:
@@ -200,6 +266,21 @@ class LinearSVM(LinearClassifier):
                 stacklevel=4,
             )
         return search.solution(reason)
+
+    def _separate(self, examples: Examples, weights: FloatArray, label: Any) -> Solution:
+        """The widest margin, or the proof that there is none."""
+        if not (weights > 0).all():
+            raise ValueError("margin='hard' has no use for weights of zero: leave those rows out.")
+        X, positive, bias = examples.X, examples.y == label, float(self.fit_intercept)
+        signs = np.where(positive, 1.0, -1.0)
+        known = separate(X, signs, bias)
+        if isinstance(known, ConvexCombination):
+            witness = SeparationWitness(np.zeros(X.shape[1]), 0.0, True, bias, known.alpha)
+            raise NotSeparableError(Separability.from_witness(witness, X, positive))
+        theta, theta0, alpha = hard_margin(X, signs, bias, known)
+        point = HardMarginPoint(theta, theta0, label, bool(bias), alpha)
+        certificate = point.check(examples.X, examples.y)
+        return Solution(point, certificate, signs * alpha, 1, "the working set was closed")
 
     def _candidates(
         self, examples: Examples, weights: FloatArray, label: Any
@@ -230,14 +311,15 @@ class LinearSVM(LinearClassifier):
         self.n_iter_ = max(solution.iterations for solution in solutions)
         worst = max(solutions, key=lambda solution: solution.certificate.relative_gap)
         self.stop_reason_ = worst.reason
-        supports = [
-            np.flatnonzero(
-                s.point.multipliers > max(SUPPORT, min(0.01, SUPPORT_BY_GAP * s.certificate.gap))
-            )
-            for s in solutions
-        ]
+        supports = [_support(solution) for solution in solutions]
         coefs = [s.signed_alpha[rows] for s, rows in zip(solutions, supports, strict=True)]
         self.n_support_ = np.array([len(rows) for rows in supports])
+        lengths = np.linalg.norm(self.coef_, axis=1)
+        self.margin_width_ = np.divide(
+            2.0, lengths, out=np.full_like(lengths, np.inf), where=lengths > 0
+        )
+        # A row without a multiplier can be left out without changing the model.
+        self.leave_one_out_bound_ = self.n_support_ / len(solutions[0].signed_alpha)
         self.support_ = supports[0] if len(supports) == 1 else supports
         self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
         if worst.certificate.relative_gap > self.tol:
@@ -323,6 +405,15 @@ class Search:
             multipliers=share,
             weights=given,
         )
+
+
+def _support(solution: Solution) -> IntArray:
+    """The rows whose multiplier is positive, as far as the gap can tell."""
+    point = solution.point
+    if isinstance(point, HardMarginPoint):
+        return np.flatnonzero(point.alpha > 0)
+    least = max(SUPPORT, min(0.01, SUPPORT_BY_GAP * solution.certificate.gap))
+    return np.flatnonzero(point.multipliers > least)
 
 
 def _normalised(examples: Examples) -> FloatArray:

@@ -65,6 +65,8 @@ def interior_point(
         products = point.below @ point.alpha + point.above @ slack
         mu = products / (2 * len(y))
         solve = _newton_system(X, y, point, slack, lam, bias)
+        if solve is None:
+            return  # the last digits are used up
         affine = solve(-point.below * point.alpha, -point.above * slack)
         reach = _reach(point, slack, affine)
         moved = _moved_products(point, slack, affine, reach)
@@ -113,8 +115,13 @@ class _Direction:
 
 def _newton_system(
     X: Matrix, y: FloatArray, point: _Point, slack: FloatArray, lam: float, bias: float
-) -> Callable[[FloatArray, FloatArray], _Direction]:
-    """Factorise once; the function returned solves for given products u·α and v·(s − α)."""
+) -> Callable[[FloatArray, FloatArray], _Direction] | None:
+    """Factorise once; the function returned solves for given products u·α and v·(s − α).
+
+    None if rounding has brought an unknown to its bound, where there is no system any more.
+    """
+    if min(point.alpha.min(), slack.min(), point.below.min(), point.above.min()) <= 0:
+        return None
     spread = 1.0 / (point.below / point.alpha + point.above / slack)
     gram, border = _weighted_gram(X, spread)
     corner = float(spread.sum()) if bias else 1.0
@@ -123,7 +130,11 @@ def _newton_system(
     system = np.block([[gram, border[:, None]], [border[None, :], np.array([[corner]])]])
     scale = 1.0 / np.sqrt(np.diag(system))
     system = system * scale[:, None] * scale
+    if not np.isfinite(system).all():
+        return None
     factor = _factorised(system)
+    if factor is None:
+        return None
 
     def solve(low: FloatArray, high: FloatArray) -> _Direction:
         right = low / point.alpha - high / slack
@@ -140,15 +151,15 @@ def _newton_system(
     return solve
 
 
-def _factorised(system: FloatArray) -> tuple[FloatArray, bool]:
-    """Cholesky, with as little added to the diagonal as it takes."""
+def _factorised(system: FloatArray) -> tuple[FloatArray, bool] | None:
+    """Cholesky, with as little added to the diagonal as it takes; None if that is too much."""
     eye = np.eye(len(system))
     for jitter in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
         try:
             return cho_factor(system + jitter * eye)  # type: ignore[no-any-return]
         except np.linalg.LinAlgError:
             continue
-    raise np.linalg.LinAlgError("The Newton system is singular beyond repair.")
+    return None
 
 
 def _weighted_gram(X: Matrix, spread: FloatArray) -> tuple[FloatArray, FloatArray]:

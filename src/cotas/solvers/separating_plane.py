@@ -243,7 +243,7 @@ def _row_squares(rows: Matrix) -> FloatArray:
 def _polished(rows: Matrix, alpha: FloatArray) -> FloatArray:
     """The same few rows, their weights solved for once more to the last digit."""
     support = np.flatnonzero(alpha > 0)
-    corner = _dense(rows[support])
+    corner = dense_rows(rows[support])
     weights = alpha[support]
     system = np.vstack([corner.T, np.ones(len(support))])
     target = np.append(np.zeros(corner.shape[1]), 1.0)
@@ -264,7 +264,7 @@ def _nearest_point(rows: Matrix, alpha: FloatArray) -> tuple[FloatArray, FloatAr
     chosen, best = np.flatnonzero(alpha > 0), np.zeros(rows.shape[1])
     margin, distance = 0.0, float(np.linalg.norm(rows.T @ alpha))
     for _ in range(ROUNDS):
-        weights = _nearest_in_hull(_dense(rows[chosen]), distance)
+        weights = _nearest_in_hull(dense_rows(rows[chosen]), distance)
         point = np.asarray(rows[chosen].T @ weights)
         length = float(np.linalg.norm(point))
         if length < distance:
@@ -303,5 +303,6 @@ def _nearest_in_hull(corners: FloatArray, distance: float) -> FloatArray:
     return np.asarray(weights)
 
 
-def _dense(rows: Matrix) -> FloatArray:
+def dense_rows(rows: Matrix) -> FloatArray:
+    """A few rows as an array."""
     return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)
