@@ -13,8 +13,10 @@ from sklearn.svm import SVC
 from cotas import LinearSVM, NotSeparableError, Pegasos, separability
 from problems import LAYOUTS, clouds, labelled, separable, three_clouds
 
-SOLVERS = ["interior-point", "dual-coordinate-ascent"]
+SOLVERS = ["interior-point", "dual-coordinate-ascent", "cutting-planes", "qp"]
+STEPWISE = SOLVERS[:3]
 by_solver = pytest.mark.parametrize("solver", SOLVERS)
+by_stepwise_solver = pytest.mark.parametrize("solver", STEPWISE)
 
 
 def objective(X, y, lam, theta, theta0, weights=None):
@@ -130,7 +132,7 @@ def test_never_worse_than_pegasos():
     assert exact.lower <= stochastic.upper
 
 
-@by_solver
+@by_stepwise_solver
 def test_stops_and_says_why(solver):
     X, y = clouds(200, 5)
     with pytest.warns(ConvergenceWarning, match="relative gap proved"):
@@ -152,7 +154,7 @@ def test_stops_and_says_why(solver):
     assert reports[0].certificate.kind == "duality"
 
 
-@by_solver
+@by_stepwise_solver
 def test_ctrl_c_gives_the_best_so_far(solver):
     X, y = clouds(200, 5)
 

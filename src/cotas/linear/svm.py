@@ -32,12 +32,14 @@ from cotas.linear.reporting import as_callbacks
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias
+from cotas.solvers.cutting_planes import cutting_planes
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.interior_point import interior_point
+from cotas.solvers.quadratic_program import quadratic_program
 from cotas.solvers.separating_plane import ConvexCombination, separate
 
-SOLVERS = ("auto", "interior-point", "dual-coordinate-ascent")
+SOLVERS = ("auto", "interior-point", "dual-coordinate-ascent", "cutting-planes", "qp")
 # A Newton system of this size takes about a tenth of a second to set up and solve.
 LARGEST_SYSTEM = 1000
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
@@ -104,10 +106,12 @@ class LinearSVM(LinearClassifier):
         that cannot be separated then raise `NotSeparableError`, which carries the proof.
     fit_intercept : bool, default=True
         Whether to train the free bias θ₀.
-    solver : {"auto", "interior-point", "dual-coordinate-ascent"}, default="auto"
+    solver : {"auto", "interior-point", "dual-coordinate-ascent", "cutting-planes", "qp"}
         "interior-point" solves a system of the size of θ at each of a few dozen steps: best with
         up to a thousand features. "dual-coordinate-ascent" sweeps over the examples: best for
-        sparse data with many features. "auto" chooses by the number of features.
+        sparse data with many features. "cutting-planes" (OCAS) needs few passes for a rough gap.
+        "qp" is the printed quadratic program, by Clarabel (extra `qp`), for small data. "auto",
+        the default, chooses between the first two by the number of features.
     tol : float, default=1e-4
         The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
     max_iterations : int, default=1000
@@ -295,11 +299,23 @@ class LinearSVM(LinearClassifier):
             return
         used = np.flatnonzero(weights > 0)
         X = examples.X if len(used) == len(weights) else examples.X[used]
-        for iterate in interior_point(X, signs[used], weights[used], lam, bias):
+        problem = (X, signs[used], weights[used], lam, bias)
+
+        def over_all_rows(some: FloatArray) -> FloatArray:
             alpha = np.zeros(len(weights))
-            alpha[used] = iterate.alpha
-            relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
-            yield Candidate(iterate.theta, alpha, relative)
+            alpha[used] = some
+            return alpha
+
+        if self.solver_ == "cutting-planes":
+            for theta, _, alpha in cutting_planes(*problem):
+                yield Candidate(theta, over_all_rows(alpha), None)
+        elif self.solver_ == "qp":
+            theta, _, alpha = quadratic_program(*problem)
+            yield Candidate(theta, over_all_rows(alpha), None)
+        else:
+            for iterate in interior_point(*problem):
+                relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
+                yield Candidate(iterate.theta, over_all_rows(iterate.alpha), relative)
 
     def _keep(self, solutions: list[Solution], why: str) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])

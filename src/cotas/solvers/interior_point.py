@@ -88,7 +88,7 @@ def _start(X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: floa
         sides = np.array([alpha[y > 0].sum(), alpha[y < 0].sum()])
         share = sides.min() / np.where(sides > 0, sides, 1.0)
         alpha = alpha * np.where(y > 0, share[0], share[1])
-    theta = _transposed(X, alpha * y) / lam
+    theta = times_transposed(X, alpha * y) / lam
     agreement = y * (X @ theta)
     excess = agreement - 1.0
     height = max(1.0, float(np.abs(excess).mean()))
@@ -139,7 +139,7 @@ def _newton_system(
     def solve(low: FloatArray, high: FloatArray) -> _Direction:
         right = low / point.alpha - high / slack
         pushed = spread * right
-        target = np.append(_transposed(X, y * pushed), bias * float(y @ pushed))
+        target = np.append(times_transposed(X, y * pushed), bias * float(y @ pushed))
         step = scale * cho_solve(factor, scale * target)
         theta, theta0 = step[:-1], float(bias * step[-1])
         agreement = y * (X @ theta + theta0)
@@ -167,8 +167,8 @@ def _weighted_gram(X: Matrix, spread: FloatArray) -> tuple[FloatArray, FloatArra
     d = X.shape[1]
     gram, border = np.zeros((d, d)), np.zeros(d)
     roots = np.sqrt(spread)
-    for span in _spans(X):
-        block = _block(X, span)
+    for span in row_spans(X):
+        block = row_block(X, span)
         if sparse.issparse(block):
             scaled = sparse.diags_array(roots[span]) @ block
             gram += (scaled.T @ scaled).toarray()
@@ -179,21 +179,23 @@ def _weighted_gram(X: Matrix, spread: FloatArray) -> tuple[FloatArray, FloatArra
     return gram, border
 
 
-def _transposed(X: Matrix, factors: FloatArray) -> FloatArray:
+def times_transposed(X: Matrix, factors: FloatArray) -> FloatArray:
     """Xᵀ·factors in double precision."""
     total = np.zeros(X.shape[1])
-    for span in _spans(X):
-        total += _block(X, span).T @ factors[span]
+    for span in row_spans(X):
+        total += row_block(X, span).T @ factors[span]
     return total
 
 
-def _spans(X: Matrix) -> list[slice]:
+def row_spans(X: Matrix) -> list[slice]:
+    """Cuts the rows into blocks of a few megabytes."""
     entries = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
     rows = int(np.clip(BLOCK_BYTES // (8 * max(1, entries)), 1, X.shape[0]))
     return [slice(a, min(a + rows, X.shape[0])) for a in range(0, X.shape[0], rows)]
 
 
-def _block(X: Matrix, span: slice) -> Matrix:
+def row_block(X: Matrix, span: slice) -> Matrix:
+    """Some rows in double precision."""
     return X[span].astype(np.float64, copy=False)
 
 
