@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -14,49 +13,16 @@ from sklearn.utils import check_random_state, check_scalar
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, no_certificate
-from cotas.certificates.sweep import Facts, Sketch, gather_facts
+from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
 from cotas.linear.base import LinearClassifier
-from cotas.linear.data import Examples, read_examples, refuse_infinite, scores
-from cotas.linear.reporting import EpochReport, ProgressBar, as_callbacks
+from cotas.linear.data import Examples, read_examples, refuse_infinite
+from cotas.linear.history import History
+from cotas.linear.reporting import ProgressBar
 from cotas.linear.threads import cpu_count, one_thread_in_blas
+from cotas.linear.watch import Watch
 from cotas.solvers.online import Epoch, Sampling, Training
-from cotas.solvers.run import Average, Run, new_average, new_run
-
-
-@dataclass
-class History:
-    """A run with what was known before its first example, so that it can be certified."""
-
-    run: Run
-    average: Average | None
-    seen_before: IntArray
-    start: FloatArray | None = None
-    set_aside_before: FloatArray | None = None
-    batches: bool = False
-    signature: tuple[Any, ...] = ()
-    weights: FloatArray | None = None
-    sketches: list[Sketch] | None = None
-
-    def presentations(self, c: int) -> int:
-        """How many examples class c has been shown in this run."""
-        return int(self.run.seen[c] - self.seen_before[c])
-
-    def continues(self, signature: tuple[Any, ...], examples: Examples, facts: Facts) -> bool:
-        """Whether a fit with this algorithm on these data is the same run going on."""
-        return (
-            self.start is None
-            and not self.batches
-            and self.signature == signature
-            and self._same_weights(examples.weights)
-            and self.sketches is not None
-            and all(a.matches(b) for a, b in zip(self.sketches, facts.sketches, strict=True))
-        )
-
-    def _same_weights(self, weights: FloatArray | None) -> bool:
-        if self.weights is None or weights is None:
-            return self.weights is weights
-        return np.array_equal(self.weights, weights)
+from cotas.solvers.run import new_average, new_run
 
 
 class OnlineClassifier(LinearClassifier):
@@ -399,69 +365,3 @@ class OnlineClassifier(LinearClassifier):
             if history.start is not None and history.set_aside_before is not None:
                 fields["averaged_start"] = history.start[c] - history.set_aside_before[c] / seen
         return fields
-
-
-class Watch:
-    """Decides after each epoch whether to go on: validation score, proved gap, callbacks."""
-
-    def __init__(
-        self,
-        model: OnlineClassifier,
-        examples: Examples,
-        history: History,
-        held_out: IntArray | None,
-        max_epochs: int,
-        facts: Future[Facts] | None,
-    ) -> None:
-        self.facts = facts
-        self.model, self.examples, self.history = model, examples, history
-        self.held_out, self.max_epochs = held_out, max_epochs
-        self.callbacks = as_callbacks(model.callbacks)
-        self.best, self.stale = -np.inf, 0
-
-    def reason_to_stop(self, epoch: Epoch) -> str | None:
-        """Why the fit ends here, or None if it goes on."""
-        score = self._validation_score()
-        if score is not None:
-            self.stale = 0 if score > self.best else self.stale + 1
-            self.best = max(self.best, score)
-            if self.stale >= self.model.n_epochs_no_change:
-                return f"no better validation score in {self.stale} epochs"
-        if self.facts is not None and self.model._should_certify() and self._proved(self.facts):
-            return "the gap asked for is proved"
-        if self.callbacks:
-            theta, theta0 = self.model._read_off(self.history)
-            report = EpochReport(
-                epoch.number,
-                self.max_epochs,
-                epoch.mistakes,
-                epoch.updates,
-                epoch.seconds,
-                theta,
-                theta0,
-                score,
-            )
-            # All of them are told, also after one has asked to stop.
-            answers = [callback(report) for callback in self.callbacks]
-            if any(answers):
-                return "a callback asked to stop"
-        return None
-
-    def _proved(self, facts: Future[Facts]) -> bool:
-        model = self.model
-        model.coef_, model.intercept_ = model._model(self.examples, self.history)
-        certificates = model._certify(self.examples, self.history, facts.result())
-        return all(c.relative_gap <= model.tol for c in certificates)
-
-    def _validation_score(self) -> float | None:
-        if self.held_out is None:
-            return None
-        theta, theta0 = self.model._read_off(self.history)
-        right = 0
-        for start in range(0, len(self.held_out), 4096):
-            rows = self.held_out[start : start + 4096]
-            values = scores(self.examples.X[rows], theta, theta0)
-            codes = self.examples.codes[rows]
-            chosen = (values[:, 0] > 0) if values.shape[1] == 1 else values.argmax(axis=1)
-            right += int(np.sum(chosen == codes))
-        return right / len(self.held_out)

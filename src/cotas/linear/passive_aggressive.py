@@ -6,7 +6,8 @@ from typing import Any
 
 from cotas.certificates import Certificate, PassiveAggressiveLedger
 from cotas.linear.data import Examples
-from cotas.linear.online import History, OnlineClassifier
+from cotas.linear.history import History
+from cotas.linear.online import OnlineClassifier
 from cotas.linear.parameters import check_positive
 from cotas.solvers.online import Sampling
 from cotas.solvers.passive_aggressive import PassiveAggressiveRule

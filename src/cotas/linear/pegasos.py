@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, Expectation
 from cotas.linear.data import Examples, scores
-from cotas.linear.online import History, OnlineClassifier
+from cotas.linear.history import History
+from cotas.linear.online import OnlineClassifier
 from cotas.linear.parameters import check_positive
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk

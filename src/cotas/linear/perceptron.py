@@ -10,7 +10,8 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate, PerceptronLedger, Separability
 from cotas.linear.data import Examples
-from cotas.linear.online import History, OnlineClassifier
+from cotas.linear.history import History
+from cotas.linear.online import OnlineClassifier
 from cotas.linear.separability import tightest_separator
 from cotas.solvers.online import Sampling
 from cotas.solvers.perceptron import PerceptronRule

@@ -1,0 +1,125 @@
+"""Between a solver and the checker: candidates go in, the best proved solution comes out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.certificates import Certificate, DualPoint, HardMarginPoint
+from cotas.certificates.sweep import gather_facts
+from cotas.linear.data import Examples, scores
+from cotas.linear.reporting import as_callbacks
+from cotas.losses import Hinge
+from cotas.problem import RegularisedRisk
+from cotas.solvers.bias import best_bias
+
+if TYPE_CHECKING:
+    from cotas.linear.svm import LinearSVM
+
+
+@dataclass(frozen=True)
+class SolverReport:
+    """What a callback is told each time a solver shows its progress; returning True stops it."""
+
+    label: Any
+    iteration: int
+    seconds: float
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best model of one class against the rest, and how its solver ended."""
+
+    point: DualPoint | HardMarginPoint
+    certificate: Certificate
+    signed_alpha: FloatArray
+    iterations: int = 0
+    reason: str = ""
+
+
+class Candidate(NamedTuple):
+    """θ and α at some moment of a solver, and the relative gap it believes to have reached."""
+
+    theta: FloatArray
+    alpha: FloatArray
+    relative_gap: float | None
+
+
+class Search:
+    """Shows the candidates of a solver to the checker and keeps the best."""
+
+    def __init__(
+        self, model: LinearSVM, examples: Examples, weights: FloatArray, label: Any
+    ) -> None:
+        self.model, self.examples, self.weights, self.label = model, examples, weights, label
+        self.callbacks = as_callbacks(model.callbacks)
+        self.facts = gather_facts(examples.X, examples.y, [label])
+        self.began, self.iteration = time.perf_counter(), 0
+        self.latest: Candidate | None = None
+        self.best: Solution | None = None
+
+    def look_at(self, candidate: Candidate) -> str | None:
+        """Why the search ends here, or None if it goes on.
+
+        The checker costs as much as a Newton step, so a solver that knows its own gap is checked
+        only when that looks good enough; what counts is what the checker says.
+        """
+        model, believed = self.model, candidate.relative_gap
+        self.iteration += 1
+        self.latest = candidate
+        seconds = time.perf_counter() - self.began
+        if believed is None or believed <= model.tol or self.callbacks:
+            certificate = self._check(candidate)
+            report = SolverReport(self.label, self.iteration, seconds, certificate)
+            answers = [callback(report) for callback in self.callbacks]
+            if certificate.relative_gap <= model.tol:
+                return "the gap asked for is proved"
+            if any(answers):
+                return "a callback asked to stop"
+        if self.iteration >= model.max_iterations:
+            return "max_iterations reached"
+        if model.max_time is not None and seconds > model.max_time:
+            return "max_time reached"
+        return None
+
+    def solution(self, reason: str) -> Solution:
+        """The best of all that was seen."""
+        if self.latest is None:
+            raise KeyboardInterrupt
+        if reason != "the gap asked for is proved":
+            self._check(self.latest)
+        assert self.best is not None
+        return replace(self.best, iterations=self.iteration, reason=reason)
+
+    def _check(self, candidate: Candidate) -> Certificate:
+        point = self._point(candidate)
+        examples = self.examples
+        [certificate] = DualPoint.check_all([point], examples.X, examples.y, self.facts)
+        if self.best is None or certificate.gap < self.best.certificate.gap:
+            signs = np.where(examples.y == self.label, 1.0, -1.0)
+            self.best = Solution(point, certificate, signs * candidate.alpha)
+        return certificate
+
+    def _point(self, candidate: Candidate) -> DualPoint:
+        """The model with the best bias for its θ."""
+        model, examples, weights = self.model, self.examples, self.weights
+        given = None if examples.weights is None else weights
+        theta, theta0 = candidate.theta, 0.0
+        if model.fit_intercept:
+            values = scores(examples.X, theta[None, :], np.zeros(1))[:, 0]
+            theta0 = best_bias(values, examples.y == self.label, given)
+        share = np.zeros_like(weights)
+        np.divide(candidate.alpha, weights, out=share, where=weights > 0)
+        return DualPoint(
+            problem=RegularisedRisk(Hinge(), float(model.lam), bool(model.fit_intercept)),
+            coef=theta,
+            intercept=theta0,
+            positive=self.label,
+            multipliers=share,
+            weights=given,
+        )
