@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from bench import online, startup
+from bench import online, startup, svm
 
-SECTIONS = {"startup": startup.main, "online": online.main}
+SECTIONS = {"startup": startup.main, "online": online.main, "svm": svm.main}
 
 
 def main() -> None:

@@ -124,14 +124,17 @@ def _svc(
         return [no_certificate("SVC trains its classes in pairs; certify them two at a time.")]
     problem = RegularisedRisk(Hinge(), 1.0 / (model.C * weights.sum()), free_bias=True)
     share = np.zeros(len(y))
+    heavy = model.support_[weights[model.support_] > 0]
     dual = model.dual_coef_.toarray() if hasattr(model.dual_coef_, "toarray") else model.dual_coef_
-    share[model.support_] = np.abs(np.ravel(dual)) / (model.C * weights[model.support_])
+    own_alpha = np.zeros(len(y))
+    own_alpha[model.support_] = np.abs(np.ravel(dual))
+    share[heavy] = own_alpha[heavy] / (model.C * weights[heavy])
     theta = np.ravel(model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_)
     own = _point(problem, theta, float(model.intercept_[0]), model.classes_[1], share, weights)
     other = _dual_point(problem, X, y == model.classes_[1], weights, max_time)
     certificates = [
         own.check(X, y),
-        replace(own, multipliers=other / weights * weights.sum()).check(X, y),
+        replace(own, multipliers=_shares(other, weights)).check(X, y),
     ]
     return [max(certificates, key=lambda certificate: certificate.lower)]
 
@@ -175,11 +178,16 @@ def _against_the_rest(
     certificates = []
     for theta, theta0, label in zip(model.coef_, intercepts, labels, strict=True):
         alpha = _dual_point(problem, X, y == label, weights, max_time)
-        share = np.divide(alpha, weights, out=np.zeros_like(alpha), where=weights > 0)
-        share *= weights.sum()
+        share = _shares(alpha, weights)
         point = _point(problem, np.array(theta), float(theta0), label, share, weights)
         certificates.append(point.check(X, y))
     return certificates
+
+
+def _shares(alpha: FloatArray, weights: FloatArray) -> FloatArray:
+    """αᵢ/sᵢ, zero where there is no weight."""
+    share = np.divide(alpha, weights, out=np.zeros_like(alpha), where=weights > 0)
+    return np.asarray(share * weights.sum())
 
 
 def _point(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
@@ -75,7 +76,8 @@ class LinearSVM(LinearClassifier):
         up to a thousand features. "dual-coordinate-ascent" sweeps over the examples: best for
         sparse data with many features. "cutting-planes" (OCAS) needs few passes for a rough gap.
         "qp" is the printed quadratic program, by Clarabel (extra `qp`), for small data. "auto",
-        the default, chooses between the first two by the number of features.
+        the default, takes the first for up to a thousand features, the second for more and for
+        sparse data unless tol is below 1e-5.
     tol : float, default=1e-4
         The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
     max_iterations : int, default=1000
@@ -211,8 +213,13 @@ class LinearSVM(LinearClassifier):
             return "hard-margin", "Solved as the nearest points of the two convex hulls."
         if self.solver != "auto":
             return self.solver, f"Solved by {self.solver}, as asked."
-        if X.shape[1] <= LARGEST_SYSTEM:
+        if X.shape[1] <= LARGEST_SYSTEM and not (sparse.issparse(X) and self.tol > 1e-5):
             return "interior-point", "Solved by interior-point, since there are few features."
+        if sparse.issparse(X):
+            return (
+                "dual-coordinate-ascent",
+                "Solved by dual-coordinate-ascent, the data being sparse.",
+            )
         return (
             "dual-coordinate-ascent",
             "Solved by dual-coordinate-ascent, since there are many features.",

@@ -29,7 +29,8 @@ def hard_margin(
     """
     groups = np.where(y > 0, 0, 1) if bias else np.zeros(len(y), dtype=int)
     chosen = _nearest_rows(y * (X @ known.u), groups, max(20, X.shape[1]))
-    unit, best, answer = 1.0, -np.inf, None
+    unit, widest, shortest = 1.0, -np.inf, np.inf
+    best_u, best_floors, best_alpha = known.u, np.zeros(1), np.zeros(len(y))
     for _ in range(ROUNDS):
         rows = dense_rows(X[chosen]).astype(np.float64) * y[chosen, None]
         weights = _nearest_in_hulls(rows, groups[chosen], unit)
@@ -38,20 +39,21 @@ def hard_margin(
         unit = float(np.sqrt(square)) or unit
         products = y * (X @ u)
         floors = _least_in_each(products, groups)
-        # Both sides of duality: half the width reached, and the most that α allows, is ‖u‖/2.
-        if answer is None or floors.sum() / unit > best:
-            best = floors.sum() / unit
-            alpha = np.zeros(len(y))
-            alpha[chosen] = weights
-            answer = (u, floors, alpha)
+        # The two sides of duality, each kept at its best: the width reached, and ‖u‖ above it.
+        if floors.sum() / unit > widest:
+            widest, best_u, best_floors = floors.sum() / unit, u, floors
+        if unit < shortest:
+            shortest, best_alpha = unit, np.zeros(len(y))
+            best_alpha[chosen] = weights
         short = products - _least_in_each(products[chosen], groups[chosen])[groups]
         below = np.setdiff1d(np.flatnonzero(short < -1e-13 * square), chosen)
         if floors.sum() >= square * (1 - CLOSE_ENOUGH) or len(below) == 0:
             break
         worst = below[np.argsort(short[below])[: max(20, X.shape[1])]]
-        chosen = np.union1d(chosen[weights > 0], worst)
-    assert answer is not None
-    return _scaled(*answer, bias)
+        # A class whose weights all vanished, by a failure of the solver, keeps its rows.
+        lost = ~np.isin(groups[chosen], groups[chosen][weights > 0])
+        chosen = np.union1d(chosen[(weights > 0) | lost], worst)
+    return _scaled(best_u, best_floors, best_alpha, bias)
 
 
 def _least_in_each(products: FloatArray, groups: IntArray) -> FloatArray:
@@ -80,14 +82,15 @@ def _nearest_rows(products: FloatArray, groups: IntArray, number: int) -> IntArr
 def _nearest_in_hulls(rows: FloatArray, groups: IntArray, unit: float) -> FloatArray:
     """min ‖Σ αᵢzᵢ‖ with Σ α = 1 over each group, in units of the length expected.
 
-    The sums are asked for with a large weight and put right at the end: least squares would
-    otherwise trade a shorter vector against a smaller sum.
+    With two groups the sums are asked for with a large weight and put right at the end: least
+    squares would otherwise trade a shorter vector against a smaller sum. With one group that
+    trade only changes the length, which does not matter.
     """
     sums = np.stack([(groups == g).astype(float) for g in range(int(groups.max()) + 1)])
-    weights = np.zeros(len(rows))
+    weights, insistence = np.zeros(len(rows)), INSISTENCE if len(sums) > 1 else 1.0
     for _ in range(4):
-        system = np.vstack([rows.T / unit, INSISTENCE * sums])
-        target = np.append(np.zeros(rows.shape[1]), np.full(len(sums), INSISTENCE))
+        system = np.vstack([rows.T / unit, insistence * sums])
+        target = np.append(np.zeros(rows.shape[1]), np.full(len(sums), insistence))
         weights, _ = nnls(system, target, maxiter=30 * len(rows) + 100)
         weights = weights / np.maximum(sums @ weights, 1e-300)[groups]
         found = float(np.linalg.norm(weights @ rows))

@@ -89,7 +89,7 @@ def _start(X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: floa
         share = sides.min() / np.where(sides > 0, sides, 1.0)
         alpha = alpha * np.where(y > 0, share[0], share[1])
     theta = times_transposed(X, alpha * y) / lam
-    agreement = y * (X @ theta)
+    agreement = y * times(X, theta)
     excess = agreement - 1.0
     height = max(1.0, float(np.abs(excess).mean()))
     below = np.maximum(excess, 0.0) + height
@@ -142,7 +142,7 @@ def _newton_system(
         target = np.append(times_transposed(X, y * pushed), bias * float(y @ pushed))
         step = scale * cho_solve(factor, scale * target)
         theta, theta0 = step[:-1], float(bias * step[-1])
-        agreement = y * (X @ theta + theta0)
+        agreement = y * (times(X, theta) + theta0)
         alpha = pushed - spread * agreement
         below = (low - point.below * alpha) / point.alpha
         above = (high + point.above * alpha) / slack
@@ -167,16 +167,26 @@ def _weighted_gram(X: Matrix, spread: FloatArray) -> tuple[FloatArray, FloatArra
     d = X.shape[1]
     gram, border = np.zeros((d, d)), np.zeros(d)
     roots = np.sqrt(spread)
-    for span in row_spans(X):
+    # A dense product is the faster one unless nearly everything is zero.
+    as_sparse = sparse.issparse(X) and X.nnz < 0.02 * X.shape[0] * d
+    for span in row_spans(X, None if as_sparse else d):
         block = row_block(X, span)
-        if sparse.issparse(block):
+        if as_sparse:
             scaled = sparse.diags_array(roots[span]) @ block
             gram += (scaled.T @ scaled).toarray()
         else:
+            block = block.toarray() if sparse.issparse(block) else block
             scaled = block * roots[span, None]
             gram += scaled.T @ scaled
         border += scaled.T @ roots[span]
     return gram, border
+
+
+def times(X: Matrix, theta: FloatArray) -> FloatArray:
+    """X·θ in double precision, without a copy of X in it."""
+    if X.dtype == np.float64:
+        return np.asarray(X @ theta)
+    return np.concatenate([row_block(X, span) @ theta for span in row_spans(X)])
 
 
 def times_transposed(X: Matrix, factors: FloatArray) -> FloatArray:
@@ -187,9 +197,10 @@ def times_transposed(X: Matrix, factors: FloatArray) -> FloatArray:
     return total
 
 
-def row_spans(X: Matrix) -> list[slice]:
-    """Cuts the rows into blocks of a few megabytes."""
-    entries = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
+def row_spans(X: Matrix, entries: float | None = None) -> list[slice]:
+    """Cuts the rows into blocks of a few megabytes, with so many entries in each row."""
+    if entries is None:
+        entries = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
     rows = int(np.clip(BLOCK_BYTES // (8 * max(1, entries)), 1, X.shape[0]))
     return [slice(a, min(a + rows, X.shape[0])) for a in range(0, X.shape[0], rows)]
 
