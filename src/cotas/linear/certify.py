@@ -214,8 +214,8 @@ def _dual_point(
     """A good α for the problem, by a solver of ours in bounded time; any α gives a valid bound."""
     signs, s = np.where(positive, 1.0, -1.0), weights / weights.sum()
     bias, began = float(problem.free_bias), time.perf_counter()
-    if X.shape[1] <= LARGEST_SYSTEM and not problem.bias_scale and (s > 0).all():
-        for iterate in interior_point(X, signs, s, problem.lam, bias):
+    if X.shape[1] <= LARGEST_SYSTEM and (s > 0).all():
+        for iterate in interior_point(X, signs, s, problem.lam, bias, problem.bias_scale):
             close = iterate.primal - iterate.dual <= 1e-7 * max(1e-3, iterate.primal)
             if close or time.perf_counter() - began > max_time:
                 break

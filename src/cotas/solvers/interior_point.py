@@ -40,7 +40,12 @@ class _Point:
 
 
 def interior_point(
-    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float
+    X: Matrix,
+    y: FloatArray,
+    weights: FloatArray,
+    lam: float,
+    bias: float,
+    bias_scale: float = 0.0,
 ) -> Iterator[Iterate]:
     """Primal–dual iterates for the SVM, one for each Newton step.
 
@@ -54,17 +59,20 @@ def interior_point(
     step comes down to a system of the size of θ with the matrix λI + XᵀWX, W = 1/(u/α + v/(s−α)),
     after Ferris and Munson 2002. Departures: the start satisfies all the linear conditions, so
     only the products are left to solve for; the system is scaled to a unit diagonal before it is
-    factorised, which takes care of features of any scale.
+    factorised, which takes care of features of any scale. With `bias_scale` = c the bias is
+    penalised by (λ/2)(θ₀/c)², and λθ₀/c² = Σ αᵢyᵢ takes the place of Σ αᵢyᵢ = 0.
     Invariant: λθ = Σ αᵢyᵢxᵢ, and Σ αᵢyᵢ = 0 with a bias, in every iterate.
     Cost: one weighted Gram matrix, O(nd²), and five products with X a step.
     """
-    point = _start(X, y, weights, lam, bias)
+    bias = 1.0 if bias_scale else bias
+    anchor = lam / bias_scale**2 if bias_scale else 0.0
+    point = _start(X, y, weights, lam, bias, anchor)
     while True:  # until the caller has seen enough
-        yield _iterate(point, weights, lam)
+        yield _iterate(point, weights, lam, anchor)
         slack = weights - point.alpha
         products = point.below @ point.alpha + point.above @ slack
         mu = products / (2 * len(y))
-        solve = _newton_system(X, y, point, slack, lam, bias)
+        solve = _newton_system(X, y, point, slack, lam, bias, anchor)
         if solve is None:
             return  # the last digits are used up
         affine = solve(-point.below * point.alpha, -point.above * slack)
@@ -81,23 +89,26 @@ def interior_point(
         _advance(point, direction, step)
 
 
-def _start(X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float) -> _Point:
+def _start(
+    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, anchor: float
+) -> _Point:
     """α in the middle of its box, balanced between the classes, and θ = θ(α)."""
     alpha = 0.5 * weights
-    if bias:
+    if bias and not anchor:
         sides = np.array([alpha[y > 0].sum(), alpha[y < 0].sum()])
         share = sides.min() / np.where(sides > 0, sides, 1.0)
         alpha = alpha * np.where(y > 0, share[0], share[1])
     theta = times_transposed(X, alpha * y) / lam
-    agreement = y * times(X, theta)
+    theta0 = float(alpha @ y) / anchor if anchor else 0.0
+    agreement = y * (times(X, theta) + theta0)
     excess = agreement - 1.0
     height = max(1.0, float(np.abs(excess).mean()))
     below = np.maximum(excess, 0.0) + height
-    return _Point(theta, 0.0, alpha, below, below - excess, agreement)
+    return _Point(theta, theta0, alpha, below, below - excess, agreement)
 
 
-def _iterate(point: _Point, weights: FloatArray, lam: float) -> Iterate:
-    penalty = 0.5 * lam * float(point.theta @ point.theta)
+def _iterate(point: _Point, weights: FloatArray, lam: float, anchor: float) -> Iterate:
+    penalty = 0.5 * (lam * float(point.theta @ point.theta) + anchor * point.theta0**2)
     primal = float(weights @ np.maximum(0.0, 1.0 - point.agreement)) + penalty
     dual = float(point.alpha.sum()) - penalty
     return Iterate(point.theta.copy(), point.theta0, point.alpha.copy(), primal, dual)
@@ -114,7 +125,13 @@ class _Direction:
 
 
 def _newton_system(
-    X: Matrix, y: FloatArray, point: _Point, slack: FloatArray, lam: float, bias: float
+    X: Matrix,
+    y: FloatArray,
+    point: _Point,
+    slack: FloatArray,
+    lam: float,
+    bias: float,
+    anchor: float,
 ) -> Callable[[FloatArray, FloatArray], _Direction] | None:
     """Factorise once; the function returned solves for given products u·α and v·(s − α).
 
@@ -124,7 +141,7 @@ def _newton_system(
         return None
     spread = 1.0 / (point.below / point.alpha + point.above / slack)
     gram, border = _weighted_gram(X, spread)
-    corner = float(spread.sum()) if bias else 1.0
+    corner = float(spread.sum()) + anchor if bias else 1.0
     border = border if bias else np.zeros_like(border)
     gram[np.diag_indices_from(gram)] += lam
     system = np.block([[gram, border[:, None]], [border[None, :], np.array([[corner]])]])
