@@ -81,7 +81,7 @@ class LinearSVM(LinearClassifier):
     tol : float, default=1e-4
         The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
     max_iterations : int, default=1000
-        Newton steps, or groups of five sweeps.
+        Newton steps, cutting planes, or groups of up to nine sweeps.
     max_time : float or None
         Seconds after which the best model so far is returned, for each class.
     class_weight : dict, "balanced" or None
