@@ -193,3 +193,13 @@ def test_figures_name_the_quantities_of_the_theorem():
     assert certificate.figures["R (longest row)"] == pytest.approx(np.sqrt(5))
     assert certificate.kind == "mistakes"
     assert "Theorem 3.1" in certificate.reference
+
+
+@by_model
+def test_plain_python_types(model):
+    certificate = model.fit(*clouds(60, 3)).certificate_
+    for name in ("lower", "upper", "gap", "relative_gap", "rounding"):
+        assert type(getattr(certificate, name)) is float
+    assert type(certificate.holds) is type(certificate.vacuous) is bool
+    assert certificate.verify(*clouds(60, 3)) is True
+    assert certificate.verify(*clouds(60, 3, seed=1)) is False

@@ -82,6 +82,13 @@ class Certificate:
     witness: Witness | None = field(default=None, repr=False)
     sketch: Sketch | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        # Plain Python numbers, whatever the checker computed with: `holds` is True, not np.True_.
+        for name in ("lower", "upper", "rounding"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        for name in ("holds", "vacuous"):
+            object.__setattr__(self, name, bool(getattr(self, name)))
+
     @property
     def gap(self) -> float:
         """upper − lower; never below zero, since a difference below rounding is rounding."""
