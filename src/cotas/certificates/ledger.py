@@ -67,6 +67,16 @@ class Ledger:
 
         `facts` are those of the same data, if they have been gathered already.
         """
+        survey = cls.survey_type()(ledgers, X, y, facts, each)
+        return [ledger.conclude(survey, c) for c, ledger in enumerate(ledgers)]
+
+    @classmethod
+    def survey_type(cls) -> type[Survey]:
+        """What reads the data for the theorem at hand."""
+        raise NotImplementedError
+
+    def conclude(self, survey: Any, c: int) -> Certificate:
+        """What follows from the survey for class c, which is the one of this ledger."""
         raise NotImplementedError
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:

@@ -7,16 +7,15 @@ Theorem 3.1 of document 000 applies as printed, with or without a bias.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import FloatArray
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.ledger import Ledger, Survey
-from cotas.certificates.sweep import EPS, Block, Each, Facts, Sketch, Tally
+from cotas.certificates.sweep import EPS, Block, Tally
 
 THEOREM = "Theorem 3.1 of document 000 (Novikoff 1962)"
 SHORTFALL_THEOREM = "Freund and Schapire 1999, Theorem 2"
@@ -57,20 +56,11 @@ class PerceptronLedger(Ledger):
     scales_rows: ClassVar[bool] = True
 
     @classmethod
-    def check_all(
-        cls,
-        ledgers: Sequence[Self],
-        X: Matrix,
-        y: AnyArray,
-        facts: Facts | None = None,
-        each: Each = map,
-    ) -> list[Certificate]:
-        """The certificates of several classes in one pass over the data."""
-        survey = PerceptronSurvey(ledgers, X, y, facts, each)
-        return [
-            _perceptron_certificate(ledger, survey, c, sketch)
-            for c, (ledger, sketch) in enumerate(zip(ledgers, survey.sketches, strict=True))
-        ]
+    def survey_type(cls) -> type[Survey]:
+        return PerceptronSurvey
+
+    def conclude(self, survey: PerceptronSurvey, c: int) -> Certificate:
+        return _perceptron_certificate(self, survey, c)
 
 
 class PerceptronSurvey(Survey):
@@ -124,7 +114,7 @@ def _best_margin(margins: FloatArray, presentations: int) -> float:
 
 
 def _perceptron_certificate(
-    ledger: PerceptronLedger, survey: PerceptronSurvey, c: int, sketch: Sketch
+    ledger: PerceptronLedger, survey: PerceptronSurvey, c: int
 ) -> Certificate:
     k, radius, unit = ledger.mistakes, survey.radius, survey.directions[:, c]
     margin, sought = float(survey.found["min margin"][c]), float(survey.margin_sought[c])
@@ -171,7 +161,7 @@ def _perceptron_certificate(
         # A margin known to ± εR makes (R/γ)² uncertain by the factor 2εR/γ.
         rounding=0.0 if math.isinf(allowed) else allowed * (1e-9 + 64 * EPS * radius / margin),
         witness=ledger,
-        sketch=sketch,
+        sketch=survey.sketches[c],
     )
 
 
@@ -187,20 +177,11 @@ class PassiveAggressiveLedger(Ledger):
         return float(np.finfo(self.updates.dtype).eps)
 
     @classmethod
-    def check_all(
-        cls,
-        ledgers: Sequence[Self],
-        X: Matrix,
-        y: AnyArray,
-        facts: Facts | None = None,
-        each: Each = map,
-    ) -> list[Certificate]:
-        """The certificates of several classes in one pass over the data."""
-        survey = PassiveAggressiveSurvey(ledgers, X, y, facts, each)
-        return [
-            _passive_aggressive_certificate(ledger, survey, c, sketch)
-            for c, (ledger, sketch) in enumerate(zip(ledgers, survey.sketches, strict=True))
-        ]
+    def survey_type(cls) -> type[Survey]:
+        return PassiveAggressiveSurvey
+
+    def conclude(self, survey: PassiveAggressiveSurvey, c: int) -> Certificate:
+        return _passive_aggressive_certificate(self, survey, c)
 
 
 class PassiveAggressiveSurvey(Survey):
@@ -217,7 +198,7 @@ class PassiveAggressiveSurvey(Survey):
 
 
 def _passive_aggressive_certificate(
-    ledger: PassiveAggressiveLedger, survey: PassiveAggressiveSurvey, c: int, sketch: Sketch
+    ledger: PassiveAggressiveLedger, survey: PassiveAggressiveSurvey, c: int
 ) -> Certificate:
     """With weights Cᵢ = sᵢ/λ the proof gives Σ min(1/R², Cᵢ) over mistakes ≤ ‖u − θ⁰‖² + 2ΣCᵢℓᵢ."""
     k, radius, u = ledger.mistakes, survey.radius, ledger.direction
@@ -259,5 +240,5 @@ def _passive_aggressive_certificate(
         remarks=("u is the model itself.", NOT_ABOUT_NEW_DATA),
         rounding=1e-9 * allowed,
         witness=ledger,
-        sketch=sketch,
+        sketch=survey.sketches[c],
     )
