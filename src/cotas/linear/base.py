@@ -92,14 +92,18 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         If `coef_` or `intercept_` were changed after the fit, it no longer holds.
         """
+        current = self._current_certificates()
+        return current[0] if len(current) == 1 else current
+
+    def _current_certificates(self) -> list[Certificate]:
+        """One for each class, about `coef_` and `intercept_` as they are now."""
         check_is_fitted(self)
-        current = [
+        return [
             certificate.about(theta, theta0)
             for certificate, theta, theta0 in zip(
                 self._certificates, self.coef_, self.intercept_, strict=True
             )
         ]
-        return current[0] if len(current) == 1 else current
 
     def _agreements(self, X: Matrix, y: Any) -> FloatArray:
         """y(θ·x + θ₀), one column for each class against the rest."""

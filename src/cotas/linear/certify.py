@@ -85,7 +85,7 @@ def _as_list(found: Certificate | list[Certificate]) -> list[Certificate]:
 
 
 def _proved_again(model: LinearClassifier, X: Matrix, y: Any) -> Certificate | list[Certificate]:
-    kept = _as_list(model.certificate_)
+    kept = model._current_certificates()
     fresh = [c if c.witness is None else c.witness.check(X, np.asarray(y)) for c in kept]
     return fresh if len(fresh) > 1 else fresh[0]
 

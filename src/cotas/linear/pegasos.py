@@ -204,11 +204,9 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
         theta, theta0 = self._read_off(history)
         if not self.fit_intercept or history.batches or not np.isfinite(theta).all():
             return theta, theta0
-        used = examples.used()
-        weights = None if used is None and examples.weights is None else examples.weights
         for c, code in enumerate(history.run.positive):
             values = scores(examples.X, theta[[c]], np.zeros(1))[:, 0]
-            theta0[c] = best_bias(values, examples.codes == code, weights)
+            theta0[c] = best_bias(values, examples.codes == code, examples.weights)
         return theta, theta0
 
     def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:

@@ -156,14 +156,13 @@ class LinearSVM(LinearClassifier):
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         self.classes_ = examples.classes
         self.solver_, why = self._choose_solver(examples.X)
-        self._regions: list[Region | None] = []
         weights = _normalised(examples)
         if len(np.unique(examples.codes[weights > 0])) < 2:
             raise ValueError("The weights leave examples of one class only; it takes two.")
         solve = self._separate if self.margin == "hard" else self._solve
         solutions = [solve(examples, weights, self.classes_[code]) for code in examples.positives()]
         self._keep(solutions, why)
-        self._regions = [
+        self._regions: list[Region | None] = [
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
         ]
         return self
@@ -185,10 +184,11 @@ class LinearSVM(LinearClassifier):
         """
         labels = self.predict(X)
         X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype="numeric", reset=False)
-        certificates = [self.certificate_] if len(self.coef_) == 1 else self.certificate_
-        if any(r is None for r in self._regions) or not all(c.holds for c in certificates):  # type: ignore[union-attr]
+        regions = [region for region in self._regions if region is not None]
+        unchanged = all(certificate.holds for certificate in self._current_certificates())
+        if len(regions) < len(self.coef_) or not unchanged:
             return labels, np.zeros(len(labels), dtype=np.bool_)
-        bounds = [region.scores(X) for region in self._regions if region is not None]
+        bounds = [region.scores(X) for region in regions]
         low, high = (np.stack(side, axis=1) for side in zip(*bounds, strict=True))
         if low.shape[1] == 1:
             return labels, np.asarray((low[:, 0] > 0) | (high[:, 0] <= 0))
@@ -215,15 +215,8 @@ class LinearSVM(LinearClassifier):
             return self.solver, f"Solved by {self.solver}, as asked."
         if X.shape[1] <= LARGEST_SYSTEM and not (sparse.issparse(X) and self.tol > 1e-5):
             return "interior-point", "Solved by interior-point, since there are few features."
-        if sparse.issparse(X):
-            return (
-                "dual-coordinate-ascent",
-                "Solved by dual-coordinate-ascent, the data being sparse.",
-            )
-        return (
-            "dual-coordinate-ascent",
-            "Solved by dual-coordinate-ascent, since there are many features.",
-        )
+        why = "the data being sparse" if sparse.issparse(X) else "since there are many features"
+        return "dual-coordinate-ascent", f"Solved by dual-coordinate-ascent, {why}."
 
     def _solve(self, examples: Examples, weights: FloatArray, label: Any) -> Solution:
         """Follow one solver and keep its best model, by what the checker makes of it."""

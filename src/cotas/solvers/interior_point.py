@@ -230,17 +230,13 @@ def row_block(X: Matrix, span: slice) -> Matrix:
 def _reach(point: _Point, slack: FloatArray, step: _Direction) -> float:
     """The longest step that keeps everything positive that has to be."""
     ratios = [
-        _largest(-step.alpha / point.alpha),
-        _largest(step.alpha / slack),
-        _largest(-step.below / point.below),
-        _largest(-step.above / point.above),
+        (-step.alpha / point.alpha).max(),
+        (step.alpha / slack).max(),
+        (-step.below / point.below).max(),
+        (-step.above / point.above).max(),
     ]
-    steepest = max(ratios)
+    steepest = float(max(ratios))
     return 1.0 / steepest if steepest > 0 else np.inf
-
-
-def _largest(values: FloatArray) -> float:
-    return float(values.max())
 
 
 def _moved_products(point: _Point, slack: FloatArray, step: _Direction, reach: float) -> float:
