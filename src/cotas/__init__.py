@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cotas.certificates import Certificate, CertificateError, Separability
-    from cotas.linear.certify import certify
+    from cotas.fitting.reporting import EpochReport
+    from cotas.foreign.certify import certify
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.pegasos import Pegasos
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
-    from cotas.linear.reporting import EpochReport
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM, NotSeparableError
 
@@ -24,14 +24,14 @@ _HOME = {
     "AveragedPerceptron": "cotas.linear.perceptron",
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
-    "EpochReport": "cotas.linear.reporting",
+    "EpochReport": "cotas.fitting.reporting",
     "LinearSVM": "cotas.linear.svm",
     "NotSeparableError": "cotas.linear.svm",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
     "Separability": "cotas.certificates",
-    "certify": "cotas.linear.certify",
+    "certify": "cotas.foreign.certify",
     "separability": "cotas.linear.separability",
 }
 

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
-from cotas.linear.data import encode, scores
+from cotas.design.blocks import times
+from cotas.fitting.data import encode
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
@@ -38,7 +39,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(
             self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
         )
-        values = scores(X, self.coef_, self.intercept_)
+        values = times(X, self.coef_.T) + self.intercept_
         return np.asarray(values[:, 0] if len(self.coef_) == 1 else values)
 
     def predict(self, X: Matrix) -> AnyArray:

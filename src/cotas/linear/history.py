@@ -9,7 +9,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.certificates.sweep import Facts, Sketch
-from cotas.linear.data import Examples
+from cotas.fitting.data import Examples
 from cotas.solvers.run import Average, Run
 
 

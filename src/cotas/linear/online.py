@@ -15,11 +15,11 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
+from cotas.fitting.data import Examples, read_examples, refuse_infinite
+from cotas.fitting.reporting import ProgressBar
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.linear.base import LinearClassifier
-from cotas.linear.data import Examples, read_examples, refuse_infinite
 from cotas.linear.history import History
-from cotas.linear.reporting import ProgressBar
-from cotas.linear.threads import cpu_count, one_thread_in_blas
 from cotas.linear.watch import Watch
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run

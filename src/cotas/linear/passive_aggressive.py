@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from cotas.certificates import Certificate, PassiveAggressiveLedger
-from cotas.linear.data import Examples
+from cotas.fitting.data import Examples
+from cotas.fitting.parameters import check_positive
 from cotas.linear.history import History
 from cotas.linear.online import OnlineClassifier
-from cotas.linear.parameters import check_positive
 from cotas.solvers.online import Sampling
 from cotas.solvers.passive_aggressive import PassiveAggressiveRule
 

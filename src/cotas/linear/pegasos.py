@@ -12,10 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, Expectation
-from cotas.linear.data import Examples, scores
+from cotas.design.blocks import times
+from cotas.fitting.data import Examples
+from cotas.fitting.parameters import check_positive
 from cotas.linear.history import History
 from cotas.linear.online import OnlineClassifier
-from cotas.linear.parameters import check_positive
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias
@@ -205,7 +206,7 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
         if not self.fit_intercept or history.batches or not np.isfinite(theta).all():
             return theta, theta0
         for c, code in enumerate(history.run.positive):
-            values = scores(examples.X, theta[[c]], np.zeros(1))[:, 0]
+            values = times(examples.X, theta[c])
             theta0[c] = best_bias(values, examples.codes == code, examples.weights)
         return theta, theta0
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate, PerceptronLedger, Separability
-from cotas.linear.data import Examples
+from cotas.fitting.data import Examples
 from cotas.linear.history import History
 from cotas.linear.online import OnlineClassifier
 from cotas.linear.separability import tightest_separator

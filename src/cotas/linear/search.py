@@ -11,8 +11,9 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.sweep import gather_facts
-from cotas.linear.data import Examples, scores
-from cotas.linear.reporting import as_callbacks
+from cotas.design.blocks import times
+from cotas.fitting.data import Examples
+from cotas.fitting.reporting import as_callbacks
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias
@@ -111,7 +112,7 @@ class Search:
         given = None if examples.weights is None else weights
         theta, theta0 = candidate.theta, 0.0
         if model.fit_intercept:
-            values = scores(examples.X, theta[None, :], np.zeros(1))[:, 0]
+            values = times(examples.X, theta)
             theta0 = best_bias(values, examples.y == self.label, given)
         share = np.zeros_like(weights)
         np.divide(candidate.alpha, weights, out=share, where=weights > 0)

@@ -22,9 +22,9 @@ from cotas.certificates import (
     optimum_region,
 )
 from cotas.design import as_design
+from cotas.fitting.data import Examples, read_examples
+from cotas.fitting.parameters import check_positive
 from cotas.linear.base import LinearClassifier
-from cotas.linear.data import Examples, read_examples
-from cotas.linear.parameters import check_positive
 from cotas.linear.search import Candidate, Search, Solution
 from cotas.solvers.cutting_planes import cutting_planes
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent

@@ -9,9 +9,10 @@ import numpy as np
 
 from cotas.arrays import IntArray
 from cotas.certificates.sweep import Facts
-from cotas.linear.data import Examples, scores
+from cotas.design.blocks import times
+from cotas.fitting.data import Examples
+from cotas.fitting.reporting import EpochReport, as_callbacks
 from cotas.linear.history import History
-from cotas.linear.reporting import EpochReport, as_callbacks
 from cotas.solvers.online import Epoch
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Watch:
         right = 0
         for start in range(0, len(self.held_out), 4096):
             rows = self.held_out[start : start + 4096]
-            values = scores(self.examples.X[rows], theta, theta0)
+            values = times(self.examples.X[rows], theta.T) + theta0
             codes = self.examples.codes[rows]
             chosen = (values[:, 0] > 0) if values.shape[1] == 1 else values.argmax(axis=1)
             right += int(np.sum(chosen == codes))

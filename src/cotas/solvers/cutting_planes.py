@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray, Matrix
-from cotas.solvers.interior_point import row_block, row_spans, times_transposed
+from cotas.design.blocks import times, times_transposed
 
 # How far towards the solution of the master problem, from the best point, the next plane is taken.
 LOOK_AHEAD = 0.1
@@ -80,7 +80,7 @@ def cutting_planes(
         master.add(cut, times_transposed(X, coefficients * y), float(coefficients.sum()))
         dual = master.solve()
         theta = master.theta()
-        goal, deepest = _touch(theta, _scores(X, theta), y, weights, bias)
+        goal, deepest = _touch(theta, times(X, theta), y, weights, bias)
         step = min(_line_search(best, goal, y, weights, lam), LONGEST_STEP)
         moved, _ = _touch(*_between(best, goal, step), y, weights, bias)
         value = _objective(moved, y, weights, lam)
@@ -105,14 +105,6 @@ def _worthwhile(
     error = deepest.value(margins, weights) - reached
     corrected = ahead.value(margins, weights) - reached
     return ahead if corrected >= LEAST_PROGRESS * error else deepest
-
-
-def _scores(X: Matrix, theta: FloatArray) -> FloatArray:
-    """Xθ in double precision, block by block."""
-    scores = np.empty(X.shape[0])
-    for span in row_spans(X):
-        scores[span] = row_block(X, span) @ theta
-    return scores
 
 
 def _touch(

@@ -10,10 +10,10 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
 from cotas.arrays import FloatArray, Matrix
+from cotas.design.blocks import row_block, row_spans, times, times_transposed
 
 # How far a step may go towards the boundary of the positive numbers.
 TO_THE_BOUNDARY = 0.995
-BLOCK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -197,34 +197,6 @@ def _weighted_gram(X: Matrix, spread: FloatArray) -> tuple[FloatArray, FloatArra
             gram += scaled.T @ scaled
         border += scaled.T @ roots[span]
     return gram, border
-
-
-def times(X: Matrix, theta: FloatArray) -> FloatArray:
-    """X·θ in double precision, without a copy of X in it."""
-    if X.dtype == np.float64:
-        return np.asarray(X @ theta)
-    return np.concatenate([row_block(X, span) @ theta for span in row_spans(X)])
-
-
-def times_transposed(X: Matrix, factors: FloatArray) -> FloatArray:
-    """Xᵀ·factors in double precision."""
-    total = np.zeros(X.shape[1])
-    for span in row_spans(X):
-        total += row_block(X, span).T @ factors[span]
-    return total
-
-
-def row_spans(X: Matrix, entries: float | None = None) -> list[slice]:
-    """Cuts the rows into blocks of a few megabytes, with so many entries in each row."""
-    if entries is None:
-        entries = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
-    rows = int(np.clip(BLOCK_BYTES // (8 * max(1, entries)), 1, X.shape[0]))
-    return [slice(a, min(a + rows, X.shape[0])) for a in range(0, X.shape[0], rows)]
-
-
-def row_block(X: Matrix, span: slice) -> Matrix:
-    """Some rows in double precision."""
-    return X[span].astype(np.float64, copy=False)
 
 
 def _reach(point: _Point, slack: FloatArray, step: _Direction) -> float:

@@ -1,22 +1,16 @@
-"""Certificates for fitted models, ours and those of other libraries."""
+"""Fitted support vector machines of scikit-learn: the problem each one states, and its gap."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.utils import check_X_y
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_certificate
 from cotas.design import as_design
-from cotas.linear.base import LinearClassifier
 from cotas.linear.svm import LARGEST_SYSTEM
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
@@ -24,73 +18,7 @@ from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import interior_point
 
 
-def certify(
-    model: Any, X: Matrix, y: Any, sample_weight: Any = None, *, max_time: float = 30.0
-) -> Certificate | list[Certificate]:
-    """How far a fitted model is from the best one for its own problem, proved from the data.
-
-    From cotas: every classifier, proved again as it is now. From scikit-learn: `LinearSVC` with
-    hinge loss, `SVC` with a linear kernel and two classes, `SGDClassifier` with hinge loss and l2
-    penalty; `Perceptron` for whether it separates the data; pipelines that end with one of them.
-    Anything else gets a certificate of kind "none" that says why.
-
-    Parameters
-    ----------
-    model : a fitted estimator
-    X, y, sample_weight : the data it was fitted on
-    max_time : float, default=30.0
-        Seconds to spend, for each class, on a dual point where the model has none of its own.
-
-    Returns
-    -------
-    Certificate, or a list with one for each class against the rest
-
-    Examples
-    --------
-    >>> import cotas
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.svm import SVC
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> certificate = cotas.certify(SVC(kernel="linear").fit(X, y), X, y)
-    >>> 0.015 < certificate.gap / certificate.lower < 0.025  # above the best, without a warning
-    True
-    """
-    if isinstance(model, Pipeline):
-        check_is_fitted(model[-1])
-        inner = certify(model[-1], model[:-1].transform(X), y, sample_weight, max_time=max_time)
-        note = "It speaks of the features that the earlier steps of the pipeline make."
-        noted = [replace(c, remarks=(*c.remarks, note)) for c in _as_list(inner)]
-        return noted if isinstance(inner, list) else noted[0]
-    if isinstance(model, LinearClassifier):
-        return _proved_again(model, X, y)
-    reader = READERS.get(_name(model))
-    if reader is None:
-        return no_certificate(f"cotas has no certificate for {_name(model)}.")
-    check_is_fitted(model)
-    X, y = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if getattr(model, "class_weight", None) is not None:
-        weights = weights * compute_sample_weight(model.class_weight, y)
-    found = reader(model, X, y, weights, max_time)
-    return found[0] if len(found) == 1 else found
-
-
-def _name(model: Any) -> str:
-    kind = type(model)
-    return f"{kind.__module__.split('.')[0]}.{kind.__name__}"
-
-
-def _as_list(found: Certificate | list[Certificate]) -> list[Certificate]:
-    return found if isinstance(found, list) else [found]
-
-
-def _proved_again(model: LinearClassifier, X: Matrix, y: Any) -> Certificate | list[Certificate]:
-    kept = model._current_certificates()
-    fresh = [c if c.witness is None else c.witness.check(X, np.asarray(y)) for c in kept]
-    return fresh if len(fresh) > 1 else fresh[0]
-
-
-def _linear_svc(
+def linear_svc(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
 ) -> list[Certificate]:
     """½‖(w, b/c)‖² + C Σ wᵢHᵢ, c being `intercept_scaling`: divided by CΣw it is our problem."""
@@ -101,7 +29,7 @@ def _linear_svc(
     return _against_the_rest(model, problem, X, y, weights, max_time)
 
 
-def _sgd_classifier(
+def sgd_classifier(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
 ) -> list[Certificate]:
     """mean of wᵢHᵢ + (alpha/2)‖w‖², the bias free."""
@@ -114,7 +42,7 @@ def _sgd_classifier(
     return _against_the_rest(model, problem, X, y, weights, max_time)
 
 
-def _svc(
+def svc(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
 ) -> list[Certificate]:
     """½‖w‖² + C Σ wᵢHᵢ with a free bias, and its own dual variables."""
@@ -139,7 +67,7 @@ def _svc(
     return [max(certificates, key=lambda certificate: certificate.lower)]
 
 
-def _perceptron(
+def perceptron(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
 ) -> list[Certificate]:
     """A perceptron keeps no ledger; what can be proved is whether it separates the classes."""
@@ -154,14 +82,6 @@ def _perceptron(
         "its mistakes cannot be checked."
     )
     return [c if c.holds else no_certificate(reason) for c in found]
-
-
-READERS: dict[str, Callable[..., list[Certificate]]] = {
-    "sklearn.LinearSVC": _linear_svc,
-    "sklearn.SGDClassifier": _sgd_classifier,
-    "sklearn.SVC": _svc,
-    "sklearn.Perceptron": _perceptron,
-}
 
 
 def _against_the_rest(

@@ -132,17 +132,3 @@ def _weights(X: Matrix, y: AnyArray, sample_weight: Any, class_weight: Any) -> F
     if not (weights > 0).any():
         raise ValueError("class_weight leaves no example with a weight: at least one non-zero.")
     return np.asarray(weights, dtype=np.float64)
-
-
-def scores(X: Matrix, coef: FloatArray, intercept: FloatArray) -> FloatArray:
-    """θ·x + θ₀, one column for each class, in double precision.
-
-    Block by block, so that no copy of X in another precision is made.
-    """
-    out = np.empty((X.shape[0], coef.shape[0]))
-    entries = X.nnz // max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
-    rows = max(1, (1 << 17) // max(1, entries))
-    for start in range(0, X.shape[0], rows):
-        block = X[start : start + rows].astype(np.float64, copy=False)
-        out[start : start + rows] = block @ coef.T + intercept
-    return out

@@ -1,0 +1,38 @@
+"""Products with X in double precision, block by block, so that no copy of X is made."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import FloatArray, Matrix
+
+BLOCK_BYTES = 1 << 22
+
+
+def row_spans(X: Matrix, entries: float | None = None) -> list[slice]:
+    """Cuts the rows into blocks of a few megabytes, with so many entries in each row."""
+    if entries is None:
+        entries = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
+    rows = int(np.clip(BLOCK_BYTES // (8 * max(1, entries)), 1, X.shape[0]))
+    return [slice(a, min(a + rows, X.shape[0])) for a in range(0, X.shape[0], rows)]
+
+
+def row_block(X: Matrix, span: slice) -> Matrix:
+    """Some rows in double precision."""
+    return X[span].astype(np.float64, copy=False)
+
+
+def times(X: Matrix, theta: FloatArray) -> FloatArray:
+    """X·θ for a vector, or for each column of a matrix."""
+    if X.dtype == np.float64:
+        return np.asarray(X @ theta)
+    return np.concatenate([row_block(X, span) @ theta for span in row_spans(X)])
+
+
+def times_transposed(X: Matrix, factors: FloatArray) -> FloatArray:
+    """Xᵀ·factors for a vector, or for each column of a matrix."""
+    total = np.zeros((X.shape[1], *factors.shape[1:]))
+    for span in row_spans(X):
+        total += row_block(X, span).T @ factors[span]
+    return total

@@ -1,0 +1,1 @@
+"""What every estimator needs around its solver: reading data, parameters, threads, progress."""

@@ -1,0 +1,1 @@
+"""Certificates for fitted models, ours and those of other libraries, from the data alone."""
