@@ -14,12 +14,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cotas.arrays import Matrix
 from cotas.certificates import Certificate, no_certificate
-from cotas.foreign.support_vectors import perceptron, sgd_classifier, svc
-from cotas.linear.base import LinearClassifier
+from cotas.fitting.certified import Certified
+from cotas.foreign.support_vectors import linear_svc, perceptron, sgd_classifier, svc
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 READERS: dict[str, Callable[..., list[Certificate]]] = {
-    "sklearn.LinearSVC": linearsvc,
+    "sklearn.LinearSVC": linear_svc,
     "sklearn.SGDClassifier": sgd_classifier,
     "sklearn.SVC": svc,
     "sklearn.Perceptron": perceptron,
@@ -63,7 +63,7 @@ def certify(
         note = "It speaks of the features that the earlier steps of the pipeline make."
         noted = [replace(c, remarks=(*c.remarks, note)) for c in _as_list(inner)]
         return noted if isinstance(inner, list) else noted[0]
-    if isinstance(model, LinearClassifier):
+    if isinstance(model, Certified):
         return _proved_again(model, X, y)
     reader = READERS.get(_name(model))
     if reader is None:
@@ -86,7 +86,7 @@ def _as_list(found: Certificate | list[Certificate]) -> list[Certificate]:
     return found if isinstance(found, list) else [found]
 
 
-def _proved_again(model: LinearClassifier, X: Matrix, y: Any) -> Certificate | list[Certificate]:
+def _proved_again(model: Certified, X: Matrix, y: Any) -> Certificate | list[Certificate]:
     kept = model._current_certificates()
     fresh = [c if c.witness is None else c.witness.check(X, np.asarray(y)) for c in kept]
     return fresh if len(fresh) > 1 else fresh[0]

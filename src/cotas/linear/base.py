@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.design.blocks import times
+from cotas.fitting.certified import Certified
 from cotas.fitting.data import encode
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
     """θ·x + θ₀ for each class, and the certificates of the fit."""
 
     classes_: AnyArray
@@ -86,15 +87,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if agreements.shape[1] > 1:
             return float(np.mean(self.predict(X) != np.asarray(y)))
         return float(np.mean(agreements[:, 0] <= 0))
-
-    @property
-    def certificate_(self) -> Certificate | list[Certificate]:
-        """The certificate of the model as it is now; a list with more than two classes.
-
-        If `coef_` or `intercept_` were changed after the fit, it no longer holds.
-        """
-        current = self._current_certificates()
-        return current[0] if len(current) == 1 else current
 
     def _current_certificates(self) -> list[Certificate]:
         """One for each class, about `coef_` and `intercept_` as they are now."""
