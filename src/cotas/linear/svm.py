@@ -258,8 +258,11 @@ class LinearSVM(LinearClassifier):
         lam, bias = float(self.lam), float(self.fit_intercept)
         if self.solver_ == "dual-coordinate-ascent":
             rows, random = as_design(examples.X), check_random_state(self.random_state)
-            for theta, _, alpha in dual_coordinate_ascent(rows, signs, weights, lam, bias, random):
-                yield Candidate(theta, alpha, None)
+            for theta, _, alpha, gap in dual_coordinate_ascent(
+                rows, signs, weights, lam, bias, random
+            ):
+                # What P will be at the end is at most what D has reached plus the gap, and 1.
+                yield Candidate(theta, alpha, gap)
             return
         used = np.flatnonzero(weights > 0)
         X = examples.X if len(used) == len(weights) else examples.X[used]
