@@ -47,6 +47,8 @@ def best_smooth_bias(
     Cost: some dozen passes over the scores. With examples of one class only there is no best
     bias, and zero is returned.
     """
+    if len(np.unique(positive[weights > 0])) < 2:
+        return 0.0
     signs = np.where(positive, 1.0, -1.0)
 
     def slope(theta0: float) -> float:
