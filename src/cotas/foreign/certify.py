@@ -114,7 +114,7 @@ def certify(
     name = _name(model)
     if isinstance(model, Pipeline) or _is_search(model):
         return _inner(model, X, y, sample_weight, problem, max_time)
-    if isinstance(model, Certified):
+    if isinstance(model, Certified) and problem == "own":
         return _proved_again(model, X, y)
     reader = (READERS if problem == "own" else FREE_BIAS_READERS).get(name)
     if reader is None:
@@ -135,8 +135,8 @@ def _name(model: Any) -> str:
 def _reason(name: str) -> str:
     if name in REASONS:
         return REASONS[name]
-    if name in READERS:
-        return f'{name} has no bias to set free; ask with problem="own".'
+    if name in READERS or name.startswith("cotas."):
+        return f'{name} is measured by the problem that it states; ask with problem="own".'
     known = ", ".join(full.removeprefix("sklearn.") for full in READERS)
     return (
         f"cotas has no certificate for {name}. It has one for its own models, for {known}, and for "
