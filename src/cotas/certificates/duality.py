@@ -16,6 +16,7 @@ from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sweep import EPS, Block, Each, Facts, Sketch, Sweep, Tally, gather_facts
 from cotas.problem import RegularisedRisk
 
+SECTION = "weak duality, section 3.7 of document 000"
 OPTIMISATION_ONLY = "It certifies the optimisation, not the error on new data."
 
 
@@ -183,7 +184,7 @@ class DualSurvey:
                 f"({_bias_in_words(problem)}) "
                 f"than {min(dual, primal):.6g}; this one has {primal:.6g}."
             ),
-            reference="weak duality, section 3.7 of document 000",
+            reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
             figures=figures,
             remarks=(*remarks, OPTIMISATION_ONLY),
             rounding=float(rounding),

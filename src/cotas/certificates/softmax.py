@@ -151,7 +151,7 @@ class SoftmaxSurvey:
                 f"No softmax regression has a smaller mean log loss + (λ/2)‖W‖² ({bias}) "
                 f"than {min(dual, primal):.6g}; this one has {primal:.6g}."
             ),
-            reference="weak duality of softmax regression",
+            reference="weak duality, theory/logistic.md",
             figures={
                 "λ": problem.lam,
                 "‖W‖": float(np.linalg.norm(point.coef)),
