@@ -16,6 +16,7 @@ from sklearn.linear_model import (
     SGDClassifier,
 )
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -126,6 +127,24 @@ def test_several_classes():
     assert len(certificates) == 3
     assert all(certificate.verify(data, y) for certificate in certificates)
     assert certify(SVC(kernel="linear").fit(data, y), data, y).kind == "none"
+
+
+@pytest.mark.parametrize("inner", [LogisticRegression(C=0.3, tol=1e-10), Perceptron()], ids=str)
+def test_one_vs_rest_has_a_certificate_for_each_class(inner):
+    data, codes = three_clouds()
+    y = np.array(["red", "green", "blue"])[codes]
+    model = OneVsRestClassifier(inner).fit(data, y)
+    found = certify(model, data, y)
+    for label, estimator, certificate in zip(model.classes_, model.estimators_, found, strict=True):
+        alone = certify(estimator, data, (y == label).astype(int))
+        assert (certificate.kind, certificate.upper) == (alone.kind, alone.upper)
+        if certificate.kind == "duality":
+            assert certificate.gap <= 1e-8
+            assert certificate.verify(data, y)
+    with pytest.raises(ValueError, match="not fitted on"):
+        certify(model, data, codes)
+    both = OneVsRestClassifier(inner).fit(X, Y)
+    assert certify(both, X, Y).kind in ("duality", "none")
 
 
 def test_a_perceptron_is_judged_by_whether_it_separates():

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_X_y
 from sklearn.utils.class_weight import compute_sample_weight
@@ -75,8 +76,8 @@ def certify(
     `LinearSVC` with either loss, `LogisticRegression` with any solver and any number of classes,
     `SGDClassifier` with hinge, log, squared hinge or modified Huber loss; `SVC` with a linear
     kernel and two classes; `Perceptron` and `PassiveAggressiveClassifier` for whether they
-    separate the data. Pipelines and searches that end with one of them are unwrapped. Anything
-    else gets a certificate of kind "none" that says why.
+    separate the data. Pipelines and searches that end with one of them are unwrapped, and so is
+    `OneVsRestClassifier`. Anything else gets a certificate of kind "none" that says why.
 
     Parameters
     ----------
@@ -114,6 +115,8 @@ def certify(
     name = _name(model)
     if isinstance(model, Pipeline) or _is_search(model):
         return _inner(model, X, y, sample_weight, problem, max_time)
+    if isinstance(model, OneVsRestClassifier):
+        return _each_of_them(model, X, y, sample_weight, problem, max_time)
     if isinstance(model, Certified) and problem == "own":
         return _proved_again(model, X, y)
     reader = (READERS if problem == "own" else FREE_BIAS_READERS).get(name)
@@ -172,6 +175,37 @@ def _inner(
     return noted if isinstance(found, list) else noted[0]
 
 
+def _each_of_them(
+    model: Any, X: Matrix, y: Any, sample_weight: Any, problem: str, max_time: float
+) -> Certificate | list[Certificate]:
+    """One certificate for each estimator that was trained on one class against the rest."""
+    check_is_fitted(model)
+    if model.multilabel_:
+        return no_certificate("OneVsRestClassifier on several labels for each row: certify each.")
+    y = np.asarray(y)
+    _refuse_unknown(model, y)
+    labels = model.classes_[1:] if len(model.estimators_) == 1 else model.classes_
+    certificates = []
+    for label, estimator in zip(labels, model.estimators_, strict=True):
+        ones = (y == label).astype(np.int64)
+        found = certify(estimator, X, ones, sample_weight, problem=problem, max_time=max_time)
+        one = _as_list(found)[0]
+        # The witness speaks of the labels as they are, so that `verify` takes them.
+        witness: Any = one.witness
+        named = None if witness is None else replace(witness, positive=label)
+        certificates.append(replace(one, witness=named))
+    return certificates[0] if len(certificates) == 1 else certificates
+
+
+def _refuse_unknown(model: Any, y: AnyArray) -> None:
+    unknown = np.setdiff1d(y, model.classes_)
+    if len(unknown):
+        raise ValueError(
+            f"y holds labels that {_name(model)} was not fitted on: {unknown[:5].tolist()}. "
+            "Pass the data of the fit."
+        )
+
+
 def _checked(
     model: Any, X: Matrix, y: Any, sample_weight: Any
 ) -> tuple[Matrix, AnyArray, FloatArray]:
@@ -184,12 +218,7 @@ def _checked(
             "of the fit."
         )
     if hasattr(model, "classes_"):
-        unknown = np.setdiff1d(y, model.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y holds labels that {_name(model)} was not fitted on: {unknown[:5].tolist()}. "
-                "Pass the data of the fit."
-            )
+        _refuse_unknown(model, y)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return X, y, weights
 
