@@ -82,6 +82,16 @@ def test_models_that_were_not_fitted(model):
         certify(model, X, Y)
 
 
+@pytest.mark.parametrize("model", MODELS[1:-1], ids=str)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_model_whose_fit_failed(model, value):
+    for data, y in ((X, Y), three_clouds(60)):
+        model.fit(data, y)
+        model.coef_[0, 0] = value
+        with pytest.raises(ValueError, match="coef_ or intercept_ of the model holds NaN"):
+            certify(model, data, y)
+
+
 @pytest.mark.parametrize("model", ["LinearSVC", LinearSVC, None, 3])
 def test_what_is_not_an_estimator(model):
     with pytest.raises(TypeError, match="model must be a fitted estimator"):

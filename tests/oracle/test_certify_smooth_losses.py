@@ -163,6 +163,18 @@ def test_one_class_against_the_rest_with_class_weights(balance, convert):
     assert all(c.verify(data, y) for c in found)
 
 
+@pytest.mark.parametrize("balance", ["balanced", {0: 3.0, 1: 0.5, 2: 1.0}])
+def test_sgd_with_class_weights(balance):
+    keep = np.flatnonzero((CODES != 2) | (np.arange(150) % 2 == 0))
+    data, y, weights = MANY[keep], CODES[keep], WEIGHTS[keep] + 0.1
+    model = SGDClassifier(
+        loss="log_loss", alpha=0.05, max_iter=2000, tol=None, average=True, eta0=0.02,
+        learning_rate="constant", random_state=0, class_weight=balance,
+    ).fit(data, y, sample_weight=weights)  # fmt: skip
+    for certificate in certify(model, data, y, weights):
+        assert certificate.gap <= 1e-3 * certificate.upper
+
+
 def softmax_objective(C, weights, bias):
     def at(point):
         table = point.reshape(3, 5)

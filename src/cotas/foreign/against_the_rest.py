@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -15,7 +15,7 @@ from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_cer
 from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.linear.svm import LARGEST_SYSTEM
-from cotas.losses import Hinge
+from cotas.losses import Hinge, SmoothLoss
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
@@ -28,13 +28,22 @@ CLOSE = 1e-10
 
 def classes_against_the_rest(model: Any) -> list[tuple[Any, FloatArray, float]]:
     """The label that counts as +1, θ and θ₀ of each of the model's problems."""
-    coefs = model.coef_.toarray() if hasattr(model.coef_, "toarray") else np.asarray(model.coef_)
+    coefs, intercepts = parameters(model)
     labels = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
-    intercepts = np.broadcast_to(np.ravel(model.intercept_), len(labels))
     return [
-        (label, np.array(theta, dtype=np.float64), float(theta0))
+        (label, theta, float(theta0))
         for label, theta, theta0 in zip(labels, coefs, intercepts, strict=True)
     ]
+
+
+def parameters(model: Any) -> tuple[FloatArray, FloatArray]:
+    """θ and θ₀ in double precision, one row and one number for each problem of the model."""
+    coefs = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+    coefs = np.array(coefs, dtype=np.float64)
+    intercepts = np.array(np.broadcast_to(np.ravel(model.intercept_), len(coefs)), dtype=np.float64)
+    if not (np.isfinite(coefs).all() and np.isfinite(intercepts).all()):
+        raise ValueError("coef_ or intercept_ of the model holds NaN or infinity: its fit failed.")
+    return coefs, intercepts
 
 
 def measure(
@@ -136,7 +145,7 @@ def multipliers(
     signs, s = np.where(positive, 1.0, -1.0), weights / weights.sum()
     if isinstance(problem.loss, Hinge):
         return shares(_hinge_dual(problem, X, signs, s, max_time), weights / weights.sum())
-    risk = MarginRisk(problem.loss, signs, s)  # type: ignore[arg-type]
+    risk = MarginRisk(cast(SmoothLoss, problem.loss), signs, s)
     best = optimum(X, risk, problem, max_time, start)
     scores = times(X, best.theta[:, 0]) + best.theta0[0]
     return np.asarray(-problem.loss.slope(signs * scores))
@@ -156,10 +165,8 @@ def optimum(
     began, best = time.perf_counter(), next(newton(X, loss, problem.lam, penalty))
     if start is not None:
         own = (start[0], np.asarray(start[1]) * (penalty is not None))
-        if next(newton(X, loss, problem.lam, penalty, own)).objective >= best.objective:
-            start = None
-        else:
-            start = own
+        lower = next(newton(X, loss, problem.lam, penalty, own)).objective < best.objective
+        start = own if lower else None
     for step, point in enumerate(newton(X, loss, problem.lam, penalty, start)):
         best = point if point.gap < best.gap else best
         late = time.perf_counter() - began > max_time
@@ -193,12 +200,12 @@ def _hinge_dual(
 def _with_best_bias(point: DualPoint, X: Matrix, y: AnyArray) -> Certificate:
     """The certificate of the model, which also tells of θ with the best bias for it."""
     scores, positive = times(X, point.coef), np.asarray(y == point.positive)
-    assert point.weights is not None
+    weights = cast(FloatArray, point.weights)
     if isinstance(point.problem.loss, Hinge):
-        theta0 = best_bias(scores, positive, point.weights)
+        theta0 = best_bias(scores, positive, weights)
     else:
-        loss: Any = point.problem.loss
-        theta0 = best_smooth_bias(scores, positive, point.weights, loss)
+        loss = cast(SmoothLoss, point.problem.loss)
+        theta0 = best_smooth_bias(scores, positive, weights, loss)
     own, best = DualPoint.check_all([point, replace(point, intercept=theta0)], X, y)
     figures = {"best bias for this θ": theta0, "objective with that bias": best.upper}
     note = "It measures the model by the problem with a free bias, which is not the one it states."

@@ -86,7 +86,7 @@ def certify(
     sample_weight : array-like of shape (n_samples,), default=None
         The weights it was fitted with, if any. They are part of the problem: with other weights
         than those of the fit another problem is measured. The `class_weight` of the model is
-        taken into account by itself.
+        taken into account by itself. Models of cotas keep their weights and need none here.
     problem : {"own", "free-bias"}, default="own"
         By which problem to measure: the one that the model states, or the same one with a bias
         that is not penalised. `LinearSVC` and the solver liblinear penalise it. For these models
@@ -97,6 +97,7 @@ def certify(
     Returns
     -------
     Certificate, or a list with one for each class against the rest
+        `LogisticRegression` trains all classes at once, and gets one certificate for all.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, SoftmaxPoint, no_certificate
-from cotas.foreign.against_the_rest import class_weighted, measure, optimum
+from cotas.foreign.against_the_rest import class_weighted, measure, optimum, parameters
 from cotas.losses import Logistic
 from cotas.problem import RegularisedRisk, SoftmaxRisk
 from cotas.solvers.newton import SoftmaxLoss
@@ -71,9 +71,7 @@ def _softmax(
     problem = SoftmaxRisk(
         1.0 / (model.C * weights.sum()), free_bias=bool(model.fit_intercept) or free_bias
     )
-    coefs = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
-    coefs = np.asarray(coefs, dtype=np.float64)
-    biases = np.array(np.broadcast_to(model.intercept_, len(coefs)), dtype=np.float64)
+    coefs, biases = parameters(model)
     best = optimum(X, SoftmaxLoss(codes, s, len(coefs)), problem, max_time, (coefs.T, biases))
     return SoftmaxPoint(
         problem=problem,
