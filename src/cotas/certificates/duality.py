@@ -192,28 +192,40 @@ class DualSurvey:
             sketch=sketch,
         )
 
+    def feasible(self, c: int) -> tuple[float, FloatArray, float]:
+        """Σ αᵢ, Σ αᵢyᵢxᵢ and Σ αᵢyᵢ of a feasible α.
+
+        With a free bias the heavier side has been scaled down, so that Σ αᵢyᵢ = 0.
+        """
+        mass, combinations = self.found["sum mass"][:, c], self.found["sum combination"][:, :, c]
+        share = self._share(c)
+        combination = share[0] * combinations[0] - share[1] * combinations[1]
+        return float(share @ mass), combination, float(share[0] * mass[0] - share[1] * mass[1])
+
+    def _share(self, c: int) -> FloatArray:
+        """How much of the α of each side is kept."""
+        mass = self.found["sum mass"][:, c]
+        if not self.problem.free_bias:
+            return np.ones(2)
+        return np.array([mass.min() / side if side > 0 else 0.0 for side in mass])
+
     def _best_dual(self, c: int) -> tuple[float, float]:
         """D at the best feasible multiple of α, and the size of the terms it is made of.
 
-        With a free bias the heavier side is scaled down first, so that Σ αᵢyᵢ = 0. Then tα with
-        0 ≤ t ≤ 1 is feasible too. For the hinge loss D(tα) = tA − t²B is largest at t = A/2B.
+        tα with 0 ≤ t ≤ 1 is feasible too. For the hinge loss D(tα) = tA − t²B is largest at
+        t = A/2B.
         """
-        mass, combinations = self.found["sum mass"][:, c], self.found["sum combination"][:, :, c]
-        share = np.ones(2)
-        if self.problem.free_bias:
-            share = np.array([mass.min() / side if side > 0 else 0.0 for side in mass])
-        a = float(share @ mass)
-        combination = share[0] * combinations[0] - share[1] * combinations[1]
-        b = self.problem.dual_cost(combination, float(share[0] * mass[0] - share[1] * mass[1]))
+        a, combination, balance = self.feasible(c)
+        b = self.problem.dual_cost(combination, balance)
         if not self.problem.gain_is_linear:
-            return self._best_multiple(c, share, b), a + b
+            return self._best_multiple(c, b), a + b
         multiple = 1.0 if 2 * b <= a else a / (2 * b)
         return multiple * a - multiple**2 * b, a + b
 
-    def _best_multiple(self, c: int, share: FloatArray, cost: float) -> float:
+    def _best_multiple(self, c: int, cost: float) -> float:
         """The largest D(tα) found for 0 ≤ t ≤ 1, a concave function of t. Every t is valid."""
-        point, everything = self.points[c], slice(0, self.n)
-        weights = self._weights(everything)
+        point, share = self.points[c], self._share(c)
+        weights = self._weights(slice(0, self.n))
         used = np.flatnonzero(weights > 0)
         weights = weights[used]
         side = np.where(self.sweep.y[used] == point.positive, share[0], share[1])
