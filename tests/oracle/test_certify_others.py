@@ -62,6 +62,14 @@ def test_sgd_approaches_the_optimum_of_the_problem_read_off(weighted):
     assert certificate.gap <= 2e-3 * certificate.upper
 
 
+def test_early_stopping_is_remarked_upon():
+    """The rows kept aside had no part in the fit; the certificate measures all of them."""
+    stopped = SGDClassifier(alpha=0.05, early_stopping=True, random_state=0).fit(X, Y)
+    certificate = certify(stopped, X, Y)
+    assert certificate.holds
+    assert "early_stopping" in str(certificate)
+
+
 def test_silent_failures_are_found():
     raw, y = load_breast_cancer(return_X_y=True)
     certificate = certify(SVC(kernel="linear", C=1.0).fit(raw, y), raw, y)
