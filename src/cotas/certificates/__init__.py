@@ -10,6 +10,7 @@ from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
 from cotas.certificates.prediction import Region, optimum_region
 from cotas.certificates.separation import Separability, SeparationWitness
+from cotas.certificates.softmax import SoftmaxPoint
 
 __all__ = [
     "Certificate",
@@ -22,6 +23,7 @@ __all__ = [
     "Region",
     "Separability",
     "SeparationWitness",
+    "SoftmaxPoint",
     "no_certificate",
     "optimum_region",
 ]
