@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
+    from cotas.linear.hard_margin import NotSeparableError
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.pegasos import Pegasos
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
-    from cotas.linear.svm import LinearSVM, NotSeparableError
+    from cotas.linear.svm import LinearSVM
 
 __version__ = "0.1.0"
 
@@ -26,7 +27,7 @@ _HOME = {
     "CertificateError": "cotas.certificates",
     "EpochReport": "cotas.fitting.reporting",
     "LinearSVM": "cotas.linear.svm",
-    "NotSeparableError": "cotas.linear.svm",
+    "NotSeparableError": "cotas.linear.hard_margin",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",

@@ -1,0 +1,164 @@
+"""One problem, several solvers: each shows its candidates (θ, α) in the same form."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cotas.arrays import FloatArray, Matrix
+from cotas.design import as_design
+from cotas.design.blocks import times_transposed
+from cotas.linear.search import Candidate
+from cotas.solvers.cutting_planes import cutting_planes
+from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
+from cotas.solvers.interior_point import interior_point
+from cotas.solvers.online import Training
+from cotas.solvers.pegasos import PegasosRule
+from cotas.solvers.quadratic_program import quadratic_program
+from cotas.solvers.run import new_run
+
+SOLVERS = (
+    "auto",
+    "interior-point",
+    "dual-coordinate-ascent",
+    "cutting-planes",
+    "qp",
+    "pegasos",
+)
+
+
+class Start(NamedTuple):
+    """Where an earlier fit ended: αᵢ/sᵢ, which fits into any box, and the θ and θ₀ of its model.
+
+    `epochs` is how long PEGASOS took to get there: its steps go on from that time.
+    """
+
+    share: FloatArray
+    theta: FloatArray
+    theta0: float
+    lam: float
+    epochs: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """One class against the rest, with sᵢ that sum to one, and where to begin."""
+
+    X: Matrix
+    signs: FloatArray
+    weights: FloatArray
+    lam: float
+    bias: float
+    seed: int
+    start: Start | None = None
+
+    def alpha(self) -> FloatArray:
+        """The α to begin with."""
+        assert self.start is not None
+        return np.asarray(np.clip(self.start.share, 0.0, 1.0) * self.weights)
+
+
+def first_candidate(task: Task) -> Candidate | None:
+    """The start itself, which may be good enough already."""
+    start = task.start
+    if start is None:
+        return None
+    alpha = task.alpha()
+    if start.lam == task.lam and len(start.theta) == task.X.shape[1]:
+        return Candidate(start.theta, alpha, None)
+    return Candidate(times_transposed(task.X, alpha * task.signs) / task.lam, alpha, None)
+
+
+def candidates(solver: str, task: Task) -> Iterator[Candidate]:
+    """θ and α from the solver, α over all the rows, with the gap if the solver knows it."""
+    return {
+        "interior-point": _interior_point,
+        "dual-coordinate-ascent": _dual_coordinate_ascent,
+        "cutting-planes": _cutting_planes,
+        "qp": _quadratic_program,
+        "pegasos": _pegasos,
+    }[solver](task)
+
+
+def _dual_coordinate_ascent(task: Task) -> Iterator[Candidate]:
+    options: dict[str, Any] = {}
+    if task.start is not None:
+        options["start"] = (task.alpha(), task.start.theta0)
+    random = np.random.RandomState(task.seed)
+    problem = (as_design(task.X), task.signs, task.weights, task.lam, task.bias)
+    for theta, _, alpha in dual_coordinate_ascent(*problem, random, **options):
+        yield Candidate(theta, alpha, None)
+
+
+def _interior_point(task: Task) -> Iterator[Candidate]:
+    used = _Used(task)
+    options: dict[str, Any] = {}
+    if task.start is not None:
+        options["start"] = (task.alpha()[used.rows], task.start.theta0)
+    for iterate in interior_point(*used.problem, **options):
+        relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
+        yield Candidate(iterate.theta, used.over_all_rows(iterate.alpha), relative)
+
+
+def _cutting_planes(task: Task) -> Iterator[Candidate]:
+    used = _Used(task)
+    for theta, _, alpha in cutting_planes(*used.problem):
+        yield Candidate(theta, used.over_all_rows(alpha), None)
+
+
+def _quadratic_program(task: Task) -> Iterator[Candidate]:
+    used = _Used(task)
+    theta, _, alpha = quadratic_program(*used.problem)
+    yield Candidate(theta, used.over_all_rows(alpha), None)
+
+
+class _Used:
+    """The task without the rows of weight zero, for solvers that have no use for them."""
+
+    def __init__(self, task: Task) -> None:
+        self.n = len(task.weights)
+        self.rows = np.flatnonzero(task.weights > 0)
+        X = task.X if len(self.rows) == self.n else task.X[self.rows]
+        self.problem = (X, task.signs[self.rows], task.weights[self.rows], task.lam, task.bias)
+
+    def over_all_rows(self, some: FloatArray) -> FloatArray:
+        """α with zeros for the rows that were left out."""
+        alpha = np.zeros(self.n)
+        alpha[self.rows] = some
+        return alpha
+
+
+def _pegasos(task: Task) -> Iterator[Candidate]:
+    """After E epochs of steps 1/(λt), αᵢ = sᵢ·(violations of i)/E is feasible and θ = θ(α).
+
+    A run that goes on begins with as many violations as its α stands for.
+    """
+    n, used = len(task.weights), np.flatnonzero(task.weights > 0)
+    run = new_run(np.ones(1, dtype=np.int16), task.X.shape[1], n, np.dtype(np.float64))
+    before = 0
+    if task.start is not None:
+        alpha, before = task.alpha(), max(1, task.start.epochs)
+        run.w[0] = times_transposed(task.X, alpha * task.signs) / task.lam
+        run.b[0] = task.start.theta0 * task.bias
+        run.ledger[0] = np.clip(task.start.share, 0.0, 1.0) * before
+        run.seen[0] = before * len(used)
+    training = Training(
+        rule=PegasosRule(task.bias, task.lam, np.inf),
+        rows=as_design(task.X),
+        labels=(task.signs > 0).astype(np.int16),
+        weights=task.weights * len(used),
+        run=run,
+        average=None,
+        sampling="permutation",
+        random=np.random.RandomState(task.seed),
+        examples=None if len(used) == n else used,
+        steps=lambda t: np.divide(1.0, task.lam * t),
+        rest=False,
+    )
+    for epoch in training.epochs(sys.maxsize):
+        share = np.minimum(run.ledger[0] / (before + epoch.number), 1.0)
+        yield Candidate(run.scale[0] * run.w[0], share * task.weights, None)
