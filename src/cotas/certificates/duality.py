@@ -193,19 +193,25 @@ class DualSurvey:
             sketch=sketch,
         )
 
-    def _best_dual(self, c: int) -> tuple[float, float]:
-        """D at the best feasible multiple of α, and the size of the terms it is made of.
+    def feasible(self, c: int) -> tuple[float, FloatArray, float]:
+        """− Σ sᵢℓ*(−αᵢ/sᵢ), Σ αᵢyᵢxᵢ and Σ αᵢyᵢ of a feasible α; the first is Σ αᵢ for the hinge.
 
-        With a free bias the heavier side is scaled down first, so that Σ αᵢyᵢ = 0. Then cα with
-        0 ≤ c ≤ 1 is feasible too, and D(cα) = cA − c²B is largest at c = A/2B.
+        With a free bias the heavier side has been scaled down, so that Σ αᵢyᵢ = 0.
         """
         gain, combinations = self.found["sum gain"][:, c], self.found["sum combination"][:, :, c]
         share = np.ones(2)
         if self.problem.free_bias:
             share = np.array([gain.min() / side if side > 0 else 0.0 for side in gain])
-        a = float(share @ gain)
         combination = share[0] * combinations[0] - share[1] * combinations[1]
-        b = self.problem.dual_cost(combination, float(share[0] * gain[0] - share[1] * gain[1]))
+        return float(share @ gain), combination, float(share[0] * gain[0] - share[1] * gain[1])
+
+    def _best_dual(self, c: int) -> tuple[float, float]:
+        """D at the best feasible multiple of α, and the size of the terms it is made of.
+
+        cα with 0 ≤ c ≤ 1 is feasible too, and D(cα) = cA − c²B is largest at c = A/2B.
+        """
+        a, combination, balance = self.feasible(c)
+        b = self.problem.dual_cost(combination, balance)
         multiple = 1.0 if 2 * b <= a else a / (2 * b)
         return multiple * a - multiple**2 * b, a + b
 
