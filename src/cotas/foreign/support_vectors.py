@@ -141,7 +141,7 @@ def _dual_point(
                 break
         return iterate.alpha
     random, value = np.random.RandomState(0), -np.inf
-    for _, _, alpha in dual_coordinate_ascent(
+    for _, _, alpha, _ in dual_coordinate_ascent(
         as_design(X), signs, s, problem.lam, bias, random, problem.bias_scale
     ):
         combination = np.asarray(X.T @ (alpha * signs))

@@ -15,7 +15,7 @@ from cotas.design.blocks import times_transposed
 from cotas.linear.search import Candidate
 from cotas.solvers.cutting_planes import cutting_planes
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
-from cotas.solvers.interior_point import interior_point
+from cotas.solvers.interior_point import Start, interior_point
 from cotas.solvers.online import Training
 from cotas.solvers.pegasos import PegasosRule
 from cotas.solvers.quadratic_program import quadratic_program
@@ -31,7 +31,7 @@ SOLVERS = (
 )
 
 
-class Start(NamedTuple):
+class Ending(NamedTuple):
     """Where an earlier fit ended: αᵢ/sᵢ, which fits into any box, and the θ and θ₀ of its model.
 
     `epochs` is how long PEGASOS took to get there: its steps go on from that time.
@@ -54,23 +54,25 @@ class Task:
     lam: float
     bias: float
     seed: int
-    start: Start | None = None
+    start: Ending | None = None
 
-    def alpha(self) -> FloatArray:
-        """The α to begin with."""
-        assert self.start is not None
-        return np.asarray(np.clip(self.start.share, 0.0, 1.0) * self.weights)
+    def start_on(self, rows: Any = slice(None)) -> Start | None:
+        """The dual point to begin with over some of the rows, if there is one."""
+        if self.start is None:
+            return None
+        alpha = np.clip(self.start.share[rows], 0.0, 1.0) * self.weights[rows]
+        return Start(alpha, self.start.theta0)
 
 
 def first_candidate(task: Task) -> Candidate | None:
     """The start itself, which may be good enough already."""
-    start = task.start
-    if start is None:
+    end, start = task.start, task.start_on()
+    if end is None or start is None:
         return None
-    alpha = task.alpha()
-    if start.lam == task.lam and len(start.theta) == task.X.shape[1]:
-        return Candidate(start.theta, alpha, None)
-    return Candidate(times_transposed(task.X, alpha * task.signs) / task.lam, alpha, None)
+    theta = end.theta
+    if end.lam != task.lam or len(theta) != task.X.shape[1]:
+        theta = times_transposed(task.X, start.alpha * task.signs) / task.lam
+    return Candidate(theta, start.alpha, None)
 
 
 def candidates(solver: str, task: Task) -> Iterator[Candidate]:
@@ -85,21 +87,16 @@ def candidates(solver: str, task: Task) -> Iterator[Candidate]:
 
 
 def _dual_coordinate_ascent(task: Task) -> Iterator[Candidate]:
-    options: dict[str, Any] = {}
-    if task.start is not None:
-        options["start"] = (task.alpha(), task.start.theta0)
     random = np.random.RandomState(task.seed)
     problem = (as_design(task.X), task.signs, task.weights, task.lam, task.bias)
-    for theta, _, alpha in dual_coordinate_ascent(*problem, random, **options):
-        yield Candidate(theta, alpha, None)
+    for theta, _, alpha, gap in dual_coordinate_ascent(*problem, random, start=task.start_on()):
+        # What P will be at the end is at most what D has reached plus the gap, and 1.
+        yield Candidate(theta, alpha, gap)
 
 
 def _interior_point(task: Task) -> Iterator[Candidate]:
     used = _Used(task)
-    options: dict[str, Any] = {}
-    if task.start is not None:
-        options["start"] = (task.alpha()[used.rows], task.start.theta0)
-    for iterate in interior_point(*used.problem, **options):
+    for iterate in interior_point(*used.problem, start=task.start_on(used.rows)):
         relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
         yield Candidate(iterate.theta, used.over_all_rows(iterate.alpha), relative)
 
@@ -140,10 +137,10 @@ def _pegasos(task: Task) -> Iterator[Candidate]:
     n, used = len(task.weights), np.flatnonzero(task.weights > 0)
     run = new_run(np.ones(1, dtype=np.int16), task.X.shape[1], n, np.dtype(np.float64))
     before = 0
-    if task.start is not None:
-        alpha, before = task.alpha(), max(1, task.start.epochs)
-        run.w[0] = times_transposed(task.X, alpha * task.signs) / task.lam
-        run.b[0] = task.start.theta0 * task.bias
+    if task.start is not None and (start := task.start_on()) is not None:
+        before = max(1, task.start.epochs)
+        run.w[0] = times_transposed(task.X, start.alpha * task.signs) / task.lam
+        run.b[0] = start.theta0 * task.bias
         run.ledger[0] = np.clip(task.start.share, 0.0, 1.0) * before
         run.seen[0] = before * len(used)
     training = Training(

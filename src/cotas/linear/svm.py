@@ -20,7 +20,7 @@ from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar, as_callbacks
 from cotas.fitting.threads import thread_count
 from cotas.linear.base import LinearClassifier
-from cotas.linear.dispatch import SOLVERS, Start, Task, candidates, first_candidate
+from cotas.linear.dispatch import SOLVERS, Ending, Task, candidates, first_candidate
 from cotas.linear.hard_margin import widest_margin
 from cotas.linear.oversight import Oversight
 from cotas.linear.search import Search, Solution
@@ -214,7 +214,7 @@ class LinearSVM(LinearClassifier):
         why = "the data being sparse" if sparse.issparse(X) else "since there are many features"
         return "dual-coordinate-ascent", f"Solved by dual-coordinate-ascent, {why}."
 
-    def _solutions(self, examples: Examples, starts: list[Start | None]) -> list[Solution]:
+    def _solutions(self, examples: Examples, starts: list[Ending | None]) -> list[Solution]:
         """The best model of each class, and a warning if Ctrl-C kept it from being better."""
         weights = _normalised(examples)
         if len(np.unique(examples.codes[weights > 0])) < 2:
@@ -261,9 +261,9 @@ class LinearSVM(LinearClassifier):
             search.oversight.interrupt()
         return search.solution(reason)
 
-    def _starts(self, examples: Examples, n_classes: int) -> list[Start | None]:
+    def _starts(self, examples: Examples, n_classes: int) -> list[Ending | None]:
         """Where the last fit ended, for each class; None stands for a start from nothing."""
-        last: list[Start] | None = getattr(self, "_ends", None)
+        last: list[Ending] | None = getattr(self, "_ends", None)
         goes_on = (
             self.warm_start
             and self.margin == "soft"
@@ -274,7 +274,7 @@ class LinearSVM(LinearClassifier):
         )
         return list(last) if last and goes_on else [None] * n_classes
 
-    def _remember(self, solutions: list[Solution], starts: list[Start | None]) -> None:
+    def _remember(self, solutions: list[Solution], starts: list[Ending | None]) -> None:
         """Where the next fit begins if it is to go on; a hard margin leaves nothing to it."""
         self._ends = []
         for solution, start in zip(solutions, starts, strict=True):
@@ -283,7 +283,7 @@ class LinearSVM(LinearClassifier):
                 before = 0 if start is None else start.epochs
                 epochs = before + solution.iterations if self.solver_ == "pegasos" else 0
                 model = (point.coef, float(point.intercept), point.problem.lam)
-                self._ends.append(Start(point.multipliers, *model, epochs))
+                self._ends.append(Ending(point.multipliers, *model, epochs))
 
     def _keep(self, solutions: list[Solution], why: str) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])

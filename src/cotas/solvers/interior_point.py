@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +15,8 @@ from cotas.design.blocks import row_block, row_spans, times, times_transposed
 
 # How far a step may go towards the boundary of the positive numbers.
 TO_THE_BOUNDARY = 0.995
+# How far a start that is known moves towards the middle of the box.
+INWARDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,21 @@ class Iterate:
     alpha: FloatArray
     primal: float
     dual: float
+
+
+class Start(NamedTuple):
+    """Where a solver begins: a dual point, and the bias that goes with it."""
+
+    alpha: FloatArray
+    theta0: float
+
+
+class Pull(NamedTuple):
+    """Σ sᵢ(1 − yᵢ(θ·xᵢ + θ₀)) over some rows, as weight − combination·θ − balance·θ₀."""
+
+    combination: FloatArray
+    balance: float
+    weight: float
 
 
 @dataclass
@@ -46,6 +64,8 @@ def interior_point(
     lam: float,
     bias: float,
     bias_scale: float = 0.0,
+    start: Start | None = None,
+    pull: Pull | None = None,
 ) -> Iterator[Iterate]:
     """Primal–dual iterates for the SVM, one for each Newton step.
 
@@ -60,15 +80,17 @@ def interior_point(
     after Ferris and Munson 2002. Departures: the start satisfies all the linear conditions, so
     only the products are left to solve for; the system is scaled to a unit diagonal before it is
     factorised, which takes care of features of any scale. With `bias_scale` = c the bias is
-    penalised by (λ/2)(θ₀/c)², and λθ₀/c² = Σ αᵢyᵢ takes the place of Σ αᵢyᵢ = 0.
-    Invariant: λθ = Σ αᵢyᵢxᵢ, and Σ αᵢyᵢ = 0 with a bias, in every iterate.
+    penalised by (λ/2)(θ₀/c)², and λθ₀/c² = Σ αᵢyᵢ takes the place of Σ αᵢyᵢ = 0. A `pull` adds
+    its linear terms to the objective, which are those of rows whose α is known to be s.
+    Invariant: λθ = g + Σ αᵢyᵢxᵢ, and g₀ + Σ αᵢyᵢ = 0 with a bias, in every iterate.
     Cost: one weighted Gram matrix, O(nd²), and five products with X a step.
     """
     bias = 1.0 if bias_scale else bias
     anchor = lam / bias_scale**2 if bias_scale else 0.0
-    point = _start(X, y, weights, lam, bias, anchor)
+    pull = pull or Pull(np.zeros(X.shape[1]), 0.0, 0.0)
+    point = _start(X, y, weights, lam, bias, anchor, start, pull)
     while True:  # until the caller has seen enough
-        yield _iterate(point, weights, lam, anchor)
+        yield _iterate(point, weights, lam, anchor, pull)
         slack = weights - point.alpha
         products = point.below @ point.alpha + point.above @ slack
         mu = products / (2 * len(y))
@@ -90,27 +112,43 @@ def interior_point(
 
 
 def _start(
-    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, anchor: float
+    X: Matrix,
+    y: FloatArray,
+    weights: FloatArray,
+    lam: float,
+    bias: float,
+    anchor: float,
+    start: Start | None,
+    pull: Pull,
 ) -> _Point:
-    """α in the middle of its box, balanced between the classes, and θ = θ(α)."""
-    alpha = 0.5 * weights
+    """α in the middle of its box, balanced between the classes, and θ = θ(α).
+
+    A point that is known already is moved a little towards the middle: Newton's method would
+    only creep away from the walls of the box.
+    """
+    lean = 0.0
     if bias and not anchor:
-        sides = np.array([alpha[y > 0].sum(), alpha[y < 0].sum()])
-        share = sides.min() / np.where(sides > 0, sides, 1.0)
-        alpha = alpha * np.where(y > 0, share[0], share[1])
-    theta = times_transposed(X, alpha * y) / lam
-    theta0 = float(alpha @ y) / anchor if anchor else 0.0
+        lean = -(pull.balance + 0.5 * float(weights @ y)) / float(weights.sum())
+    alpha = weights * (0.5 + lean * y)
+    theta0, inwards = 0.0, 1.0
+    if start is not None:
+        alpha = (1.0 - INWARDS) * start.alpha + INWARDS * alpha
+        theta0, inwards = bias * start.theta0, INWARDS
+    theta = (pull.combination + times_transposed(X, alpha * y)) / lam
+    if anchor:
+        theta0 = (pull.balance + float(alpha @ y)) / anchor
     agreement = y * (times(X, theta) + theta0)
     excess = agreement - 1.0
-    height = max(1.0, float(np.abs(excess).mean()))
+    height = inwards * max(1.0, float(np.abs(excess).mean()))
     below = np.maximum(excess, 0.0) + height
     return _Point(theta, theta0, alpha, below, below - excess, agreement)
 
 
-def _iterate(point: _Point, weights: FloatArray, lam: float, anchor: float) -> Iterate:
+def _iterate(point: _Point, weights: FloatArray, lam: float, anchor: float, pull: Pull) -> Iterate:
     penalty = 0.5 * (lam * float(point.theta @ point.theta) + anchor * point.theta0**2)
-    primal = float(weights @ np.maximum(0.0, 1.0 - point.agreement)) + penalty
-    dual = float(point.alpha.sum()) - penalty
+    pulled = pull.weight - float(pull.combination @ point.theta) - pull.balance * point.theta0
+    primal = float(weights @ np.maximum(0.0, 1.0 - point.agreement)) + penalty + pulled
+    dual = float(point.alpha.sum()) - penalty + pull.weight
     return Iterate(point.theta.copy(), point.theta0, point.alpha.copy(), primal, dual)
 
 
