@@ -1,5 +1,6 @@
 """How a fit of the support vector machine runs: threads, Ctrl-C, progress, PEGASOS, resuming."""
 
+import pickle
 import signal
 import threading
 import time
@@ -147,3 +148,103 @@ def test_pegasos_is_the_estimator_of_that_name():
     best = min(runs, key=lambda run: run.certificate_.gap)
     np.testing.assert_allclose(solver.coef_, best.coef_, rtol=1e-12)
     assert solver.certificate_.gap == pytest.approx(best.certificate_.gap, rel=1e-9)
+
+
+# ---- going on ---------------------------------------------------------------------------------
+
+REACHABLE = {
+    "interior-point": 1e-9,
+    "dual-coordinate-ascent": 1e-7,
+    "cutting-planes": 1e-5,
+    "pegasos": 2e-3,
+}
+
+
+@pytest.fixture
+def quietly():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+@pytest.mark.usefixtures("quietly")
+@by_solver
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_resumed_fit_reaches_the_same_optimum_and_never_falls_behind(solver, bias):
+    X, y = clouds(150, 4)
+    model = LinearSVM(lam=0.1, solver=solver, tol=REACHABLE[solver], fit_intercept=bias)
+    model.set_params(random_state=0, warm_start=True)
+    whole = clone(model).fit(X, y).certificate_
+    model.set_params(max_iterations=2)
+    gaps = [model.fit(X, y).certificate_.gap for _ in range(3)]
+    assert (np.diff(gaps) <= whole.rounding).all()
+    certificate = model.set_params(max_iterations=1000).fit(X, y).certificate_
+    assert model.stop_reason_ == "the gap asked for is proved"
+    assert certificate.verify(X, y)
+    assert certificate.lower <= whole.upper + whole.rounding
+    assert whole.lower <= certificate.upper + certificate.rounding
+    model.fit(X, y)
+    assert model.n_iter_ == 0  # nothing was left to do
+
+
+@pytest.mark.usefixtures("quietly")
+@pytest.mark.parametrize("solver", ["interior-point", "pegasos"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_what_was_done_need_not_be_done_again(solver, bias):
+    X, y = clouds(300, 5)
+    model = LinearSVM(lam=0.1, solver=solver, tol=REACHABLE[solver], fit_intercept=bias)
+    model.set_params(random_state=0, warm_start=True)
+    whole = clone(model).fit(X, y).n_iter_
+    model.set_params(max_iterations=(3 * whole) // 4).fit(X, y)
+    assert model.stop_reason_ == "max_iterations reached"
+    rest = model.set_params(max_iterations=1000).fit(X, y).n_iter_
+    assert 0 < rest < whole
+
+
+@pytest.mark.usefixtures("quietly")
+@by_solver
+def test_it_goes_on_after_ctrl_c_and_after_a_pickle(solver):
+    X, y = three_clouds()
+
+    def interrupt(report):
+        if report.iteration == 2:
+            raise KeyboardInterrupt
+
+    model = LinearSVM(lam=0.1, solver=solver, tol=REACHABLE[solver], random_state=0)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model.set_params(callbacks=interrupt, n_jobs=1).fit(X, y)
+    before = [certificate.gap for certificate in model.certificate_]
+    model = pickle.loads(pickle.dumps(model.set_params(callbacks=None, warm_start=True)))
+    model.set_params(max_iterations=1).fit(X, y)
+    for certificate, gap in zip(model.certificate_, before, strict=True):
+        assert certificate.gap <= gap + certificate.rounding
+        assert certificate.verify(X, y)
+
+
+@by_solver
+def test_other_weights_another_lam_or_other_features_are_a_start_too(solver):
+    X, y = clouds(100, 4)
+    model = LinearSVM(lam=0.2, solver=solver, tol=REACHABLE[solver], random_state=0)
+    model.set_params(warm_start=True, max_iterations=20_000).fit(X, y)
+    weights = np.arange(100) % 3
+    for data, lam, given in [
+        (X, 0.1, None),
+        (X, 0.1, weights),
+        (X[:, :2], 0.1, None),
+        (X, 0.3, None),
+    ]:
+        resumed = model.set_params(lam=lam).fit(data, y, sample_weight=given).certificate_
+        fresh = clone(model).fit(data, y, sample_weight=given).certificate_
+        assert resumed.verify(data, y)
+        assert abs(resumed.upper - fresh.upper) <= REACHABLE[solver]
+
+
+def test_other_rows_or_classes_begin_anew():
+    X, y = clouds(100, 4)
+    model = LinearSVM(lam=0.1, warm_start=True).fit(X, y)
+    for data, labels in [(X[:60], y[:60]), (X, np.where(y > 0, "a", "b")), three_clouds(100)]:
+        model.fit(data, labels)
+        fresh = LinearSVM(lam=0.1).fit(data, labels)
+        np.testing.assert_array_equal(model.coef_, fresh.coef_)
+        assert model.n_iter_ == fresh.n_iter_ > 0
+    assert LinearSVM(margin="hard", warm_start=True).fit(X[:3], y[:3]).fit(X[:3], y[:3])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,14 +34,24 @@ SOLVERS = (
 class Ending(NamedTuple):
     """Where an earlier fit ended: αᵢ/sᵢ, which fits into any box, and the θ and θ₀ of its model.
 
-    `epochs` is how long PEGASOS took to get there: its steps go on from that time.
+    `epochs` is how long PEGASOS took to get there, and `gap` what it had reached.
     """
 
     share: FloatArray
     theta: FloatArray
     theta0: float
     lam: float
+    gap: float
     epochs: int
+
+    def seen_with(self, gap: float) -> Ending:
+        """The same end as the start of a problem in which its gap is this one.
+
+        The gap of PEGASOS falls like one over its time, so its clock is set by that. A clock
+        that shows too much would leave it with steps too short to forget another problem.
+        """
+        share = self.gap / gap if gap > self.gap else 1.0
+        return self._replace(epochs=max(1, int(self.epochs * share)))
 
 
 @dataclass(frozen=True)
@@ -56,19 +66,23 @@ class Task:
     seed: int
     start: Ending | None = None
 
-    def start_on(self, rows: Any = slice(None)) -> Start | None:
-        """The dual point to begin with over some of the rows, if there is one."""
-        if self.start is None:
-            return None
-        alpha = np.clip(self.start.share[rows], 0.0, 1.0) * self.weights[rows]
-        return Start(alpha, self.start.theta0)
+    def start_from(self, end: Ending) -> Start:
+        """The dual point to begin with.
+
+        Other weights or labels than those of the earlier fit may have put it out of balance:
+        with a bias the heavier side is scaled down, so that Σ αᵢyᵢ = 0.
+        """
+        alpha = np.clip(end.share, 0.0, 1.0) * self.weights
+        if self.bias:
+            sides = np.array([alpha[self.signs > 0].sum(), alpha[self.signs < 0].sum()])
+            share = sides.min() / np.where(sides > 0, sides, 1.0)
+            alpha *= np.where(self.signs > 0, share[0], share[1])
+        return Start(alpha, end.theta0)
 
 
-def first_candidate(task: Task) -> Candidate | None:
-    """The start itself, which may be good enough already."""
-    end, start = task.start, task.start_on()
-    if end is None or start is None:
-        return None
+def first_candidate(task: Task, end: Ending) -> Candidate:
+    """Where the earlier fit ended, which may be good enough already."""
+    start = task.start_from(end)
     theta = end.theta
     if end.lam != task.lam or len(theta) != task.X.shape[1]:
         theta = times_transposed(task.X, start.alpha * task.signs) / task.lam
@@ -89,14 +103,19 @@ def candidates(solver: str, task: Task) -> Iterator[Candidate]:
 def _dual_coordinate_ascent(task: Task) -> Iterator[Candidate]:
     random = np.random.RandomState(task.seed)
     problem = (as_design(task.X), task.signs, task.weights, task.lam, task.bias)
-    for theta, _, alpha, gap in dual_coordinate_ascent(*problem, random, start=task.start_on()):
+    start = None if task.start is None else task.start_from(task.start)
+    for theta, _, alpha, gap in dual_coordinate_ascent(*problem, random, start=start):
         # What P will be at the end is at most what D has reached plus the gap, and 1.
         yield Candidate(theta, alpha, gap)
 
 
 def _interior_point(task: Task) -> Iterator[Candidate]:
     used = _Used(task)
-    for iterate in interior_point(*used.problem, start=task.start_on(used.rows)):
+    start = None
+    if task.start is not None:
+        known = task.start_from(task.start)
+        start = Start(known.alpha[used.rows], known.theta0)
+    for iterate in interior_point(*used.problem, start=start):
         relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
         yield Candidate(iterate.theta, used.over_all_rows(iterate.alpha), relative)
 
@@ -137,11 +156,11 @@ def _pegasos(task: Task) -> Iterator[Candidate]:
     n, used = len(task.weights), np.flatnonzero(task.weights > 0)
     run = new_run(np.ones(1, dtype=np.int16), task.X.shape[1], n, np.dtype(np.float64))
     before = 0
-    if task.start is not None and (start := task.start_on()) is not None:
-        before = max(1, task.start.epochs)
+    if task.start is not None:
+        start, before = task.start_from(task.start), max(1, task.start.epochs)
         run.w[0] = times_transposed(task.X, start.alpha * task.signs) / task.lam
         run.b[0] = start.theta0 * task.bias
-        run.ledger[0] = np.clip(task.start.share, 0.0, 1.0) * before
+        np.divide(start.alpha * before, task.weights, out=run.ledger[0], where=task.weights > 0)
         run.seen[0] = before * len(used)
     training = Training(
         rule=PegasosRule(task.bias, task.lam, np.inf),

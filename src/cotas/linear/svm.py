@@ -23,7 +23,7 @@ from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import SOLVERS, Ending, Task, candidates, first_candidate
 from cotas.linear.hard_margin import widest_margin
 from cotas.linear.oversight import Oversight
-from cotas.linear.search import Search, Solution
+from cotas.linear.search import PROVED, Search, Solution
 
 # A Newton system of this size takes about a tenth of a second to set up and solve.
 LARGEST_SYSTEM = 1000
@@ -250,8 +250,11 @@ class LinearSVM(LinearClassifier):
         """Follow one solver and keep its best model, by what the checker makes of it."""
         reason = "the solver made no further progress"
         try:
-            if (stop := search.begin_with(first_candidate(task))) is not None:
-                return search.solution(stop)
+            if task.start is not None:
+                certificate = search.begin_with(first_candidate(task, task.start))
+                if certificate.relative_gap <= self.tol:
+                    return search.solution(PROVED)
+                task = replace(task, start=task.start.seen_with(certificate.gap))
             for candidate in candidates(self.solver_, task):
                 if (stop := search.look_at(candidate)) is not None:
                     reason = stop
@@ -283,7 +286,8 @@ class LinearSVM(LinearClassifier):
                 before = 0 if start is None else start.epochs
                 epochs = before + solution.iterations if self.solver_ == "pegasos" else 0
                 model = (point.coef, float(point.intercept), point.problem.lam)
-                self._ends.append(Ending(point.multipliers, *model, epochs))
+                gap = solution.certificate.gap
+                self._ends.append(Ending(point.multipliers, *model, gap, epochs))
 
     def _keep(self, solutions: list[Solution], why: str) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
