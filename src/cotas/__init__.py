@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cotas.foreign.certify import certify
     from cotas.linear.hard_margin import NotSeparableError
     from cotas.linear.passive_aggressive import PassiveAggressive
+    from cotas.linear.path import SVMPath, svm_path
     from cotas.linear.pegasos import Pegasos
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
@@ -31,9 +32,11 @@ _HOME = {
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
+    "SVMPath": "cotas.linear.path",
     "Separability": "cotas.certificates",
     "certify": "cotas.foreign.certify",
     "separability": "cotas.linear.separability",
+    "svm_path": "cotas.linear.path",
 }
 
 __all__ = [
@@ -46,9 +49,11 @@ __all__ = [
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "SVMPath",
     "Separability",
     "certify",
     "separability",
+    "svm_path",
 ]
 
 

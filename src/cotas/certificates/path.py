@@ -31,7 +31,7 @@ from cotas.certificates.prediction import quantile
 from cotas.certificates.sweep import EPS, Block, Facts, Sweep, Tally, gather_facts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ValidationBound:
     """A lower bound on the validation error of the exact optimum, for every λ of a range.
 
@@ -71,7 +71,7 @@ class _Rows(NamedTuple):
     lengths: FloatArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outlook:
     """All that one class of one fit proves of the optimum at other λ.
 
