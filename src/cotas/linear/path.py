@@ -16,6 +16,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.path import ValidationBound, bound_validation_error
 from cotas.fitting.parameters import check_positive
+from cotas.linear.search import INTERRUPTED
 from cotas.linear.svm import LinearSVM
 
 
@@ -249,7 +250,7 @@ def _walk(
         error = np.nan if validation is None else _share_wrong(model, *validation)
         found = (model.coef_, model.intercept_, model._certificates)
         steps.append(_Step(float(lam), *found, model.n_iter_, seconds, error))
-        if model.stop_reason_ == "interrupted":
+        if model.stop_reason_ == INTERRUPTED:
             break
     return steps
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 PROVED = "the gap asked for is proved"
+STOPPED = "a callback asked to stop"
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,10 @@ class Search:
             if certificate.relative_gap <= model.tol:
                 return PROVED
             if asked:
-                return "a callback asked to stop"
+                return STOPPED
         self.oversight.show(believed)
         if self.oversight.interrupted:
-            return "interrupted"
+            return INTERRUPTED
         if self.iteration >= model.max_iterations:
             return "max_iterations reached"
         if model.max_time is not None and seconds > model.max_time:
@@ -111,6 +113,9 @@ class Search:
         if self.latest is not None and reason != PROVED:
             self._check(self.latest)
         assert self.best is not None
+        asked = reason in (INTERRUPTED, STOPPED)
+        if self.best.certificate.relative_gap <= self.model.tol and not asked:
+            reason = PROVED  # better than the solver believed
         return replace(self.best, iterations=self.iteration, reason=reason)
 
     def _check(self, candidate: Candidate) -> Certificate:

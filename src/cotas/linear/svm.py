@@ -23,7 +23,7 @@ from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import SOLVERS, Ending, Task, candidates, first_candidate
 from cotas.linear.hard_margin import widest_margin
 from cotas.linear.oversight import Oversight
-from cotas.linear.search import PROVED, Search, Solution
+from cotas.linear.search import INTERRUPTED, PROVED, Search, Solution
 
 # A Newton system of this size takes about a tenth of a second to set up and solve.
 LARGEST_SYSTEM = 1000
@@ -260,7 +260,7 @@ class LinearSVM(LinearClassifier):
                     reason = stop
                     break
         except KeyboardInterrupt:
-            reason = "interrupted"
+            reason = INTERRUPTED
             search.oversight.interrupt()
         return search.solution(reason)
 
