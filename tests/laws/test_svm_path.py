@@ -222,6 +222,19 @@ def test_ctrl_c_ends_the_path(monkeypatch):
     assert path.verify(X, y, validation=(X, y))
 
 
+def test_ctrl_c_in_the_proof_keeps_the_fits(monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cotas.linear.path.bound_validation_error", interrupted)
+    X, y = clouds(60, 3)
+    with pytest.warns(UserWarning, match="Interrupted before"):
+        path = svm_path(X, y, [1.0, 0.1], validation=(X, y))
+    assert len(path.lams) == 2
+    assert path.validation_bound is None
+    assert "Best validation error" in str(path)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -255,6 +255,8 @@ def bound_validation_error(
     enough : so many errors need not be exceeded; all of them if None
     """
     y_val = np.asarray(y_val)
+    if not np.isin(y_val, classes).all():
+        raise ValueError("y_val holds labels that are not among the classes.")
     codes = np.searchsorted(classes, y_val)
     n_rows = len(y_val)
     lams = np.array([_lam(group) for group in certificates])

@@ -16,6 +16,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.path import ValidationBound, bound_validation_error
 from cotas.fitting.parameters import check_positive
+from cotas.fitting.reporting import ProgressBar
 from cotas.linear.search import INTERRUPTED
 from cotas.linear.svm import LinearSVM
 
@@ -166,15 +167,18 @@ def svm_path(
         Into how many parts the proof may cut the interval between two neighbouring λ.
     tol : float, default=1e-6
         The relative gap that each fit has to prove. A smaller one sharpens the bound too.
-    fit_intercept, solver, max_iterations, max_time, class_weight, random_state, n_jobs, progress
+    fit_intercept, solver, max_iterations, max_time, class_weight, random_state, n_jobs
         As in `LinearSVM`, for each fit.
     sample_weight : array of shape (n_samples,), optional
         As in `LinearSVM.fit`.
+    progress : bool or None
+        Show a bar over the values of λ, as in `LinearSVM`.
 
     Returns
     -------
     SVMPath
-        After Ctrl-C, the path up to there.
+        After Ctrl-C, the path up to there. It keeps a number for each example, class and λ: the
+        witnesses of the certificates.
 
     Examples
     --------
@@ -197,9 +201,14 @@ def svm_path(
         class_weight=class_weight,
         random_state=random_state,
         n_jobs=n_jobs,
-        progress=progress,
+        progress=False,
     )
-    steps = _walk(model, X, y, sample_weight, _falling(lams), validation)
+    lams = _falling(lams)
+    bar = ProgressBar(len(lams), "svm_path", progress, "λ")
+    try:
+        steps = _walk(model, X, y, sample_weight, lams, validation, bar)
+    finally:
+        bar.close()
     _warn_of_gaps(steps, tol)
     path = SVMPath(
         np.array([step.lam for step in steps]),
@@ -216,7 +225,11 @@ def svm_path(
     path = replace(path, validation_errors=np.array([step.error for step in steps]))
     if len(steps) < 2:
         return path
-    return replace(path, validation_bound=path._bound(X, y, *validation))
+    try:
+        return replace(path, validation_bound=path._bound(X, y, *validation))
+    except KeyboardInterrupt:
+        warnings.warn("Interrupted before the validation error was bounded.", stacklevel=2)
+        return path
 
 
 class _Step(NamedTuple):
@@ -230,6 +243,11 @@ class _Step(NamedTuple):
     seconds: float
     error: float
 
+    @property
+    def gap(self) -> float:
+        """The largest relative gap of its classes."""
+        return max(certificate.relative_gap for certificate in self.certificates)
+
 
 def _walk(
     model: LinearSVM,
@@ -238,6 +256,7 @@ def _walk(
     sample_weight: Any,
     lams: FloatArray,
     validation: tuple[Matrix, Any] | None,
+    bar: ProgressBar,
 ) -> list[_Step]:
     """Fit at each λ in turn; Ctrl-C ends it with the λ that was being fitted."""
     steps: list[_Step] = []
@@ -250,6 +269,7 @@ def _walk(
         error = np.nan if validation is None else _share_wrong(model, *validation)
         found = (model.coef_, model.intercept_, model._certificates)
         steps.append(_Step(float(lam), *found, model.n_iter_, seconds, error))
+        bar.step(gap=f"{steps[-1].gap:.1e}")
         if model.stop_reason_ == INTERRUPTED:
             break
     return steps
@@ -277,13 +297,12 @@ def _falling(lams: Any) -> FloatArray:
 
 
 def _warn_of_gaps(steps: list[_Step], tol: float) -> None:
-    gaps = [max(c.relative_gap for c in step.certificates) for step in steps]
-    missed = sum(gap > tol for gap in gaps)
+    missed = sum(step.gap > tol for step in steps)
     if missed:
-        worst = int(np.argmax(gaps))
+        worst = max(steps, key=lambda step: step.gap)
         warnings.warn(
             f"At {missed} of {len(steps)} values of λ the gap proved is above tol={tol:g}; the "
-            f"largest is {gaps[worst]:.2g}, at λ={steps[worst].lam:.4g}. Raise max_iterations, "
+            f"largest is {worst.gap:.2g}, at λ={worst.lam:.4g}. Raise max_iterations, "
             "max_time or tol.",
             ConvergenceWarning,
             stacklevel=3,
