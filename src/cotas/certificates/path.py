@@ -29,6 +29,7 @@ from cotas.certificates.certificate import Certificate
 from cotas.certificates.duality import DualPoint, DualSurvey
 from cotas.certificates.prediction import quantile
 from cotas.certificates.sweep import EPS, Block, Facts, Sweep, Tally, gather_facts
+from cotas.losses import Hinge
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,7 @@ def outlooks(
 ) -> list[Outlook]:
     """One for each class of a fit, every number computed from the data and the witnesses."""
     points = [c.witness for c in certificates if isinstance(c.witness, DualPoint)]
-    if len(points) < len(certificates) or any(p.problem.bias_scale for p in points):
+    if len(points) < len(certificates) or not all(_is_soft_margin(p) for p in points):
         raise ValueError("Only a soft margin with a free bias or none has a path over λ.")
     survey = DualSurvey(points, X, y, facts, map)
     found = [survey.feasible(c) for c in range(len(points))]
@@ -168,6 +169,10 @@ def outlooks(
         )
         for c, point in enumerate(points)
     ]
+
+
+def _is_soft_margin(point: DualPoint) -> bool:
+    return isinstance(point.problem.loss, Hinge) and not point.problem.bias_scale
 
 
 def _seen(
