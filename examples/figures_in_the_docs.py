@@ -66,7 +66,8 @@ def certificates() -> None:
 
 
 def how_to_choose() -> None:
-    snippets("docs/how-to-choose.md", cotas=cotas, X=X, y=Y, batches=[(X[:300], Y[:300])])
+    given = {"np": np, "cotas": cotas, "X": X, "y": Y, "batches": [(X[:300], Y[:300])]}
+    snippets("docs/how-to-choose.md", X_val=X[::3], y_val=Y[::3], **given)
 
 
 def how_to_choose_accuracy() -> None:
@@ -172,6 +173,17 @@ def pegasos_theory() -> None:
     print(f"mean gap {digits(theory)}, gap proved {digits(c.gap)}")
 
 
+def svm_path() -> None:
+    train, held_out, y, y_held_out = train_test_split(RAW, Y, test_size=0.4, random_state=0)
+    scaler = StandardScaler().fit(train)
+    validation = (scaler.transform(held_out), y_held_out)
+    for n in (10, 50, 200):
+        lams = np.geomspace(1e-3, 1, n)
+        path = cotas.svm_path(scaler.transform(train), y, lams, validation=validation, tol=1e-8)
+        best, proved = path.validation_errors.min(), path.validation_bound.error
+        print(f"| {n} | {best:.4f} | {proved:.4f} |")
+
+
 def passive_aggressive() -> None:
     for lam in (1, 100):
         c = cotas.PassiveAggressive(lam=lam).fit(X, Y).certificate_
@@ -190,7 +202,7 @@ def separability() -> None:
 
 
 if __name__ == "__main__":
-    pages = ("readme", "certificates", "how_to", "pegasos_", "passive", "separability")
+    pages = ("readme", "certificates", "how_to", "pegasos_", "svm_", "passive", "separability")
     for name in [name for name in globals() if name.startswith(pages)]:
         print(f"\n## {name}\n")
         globals()[name]()

@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
+    from cotas.linear.hard_margin import NotSeparableError
     from cotas.linear.passive_aggressive import PassiveAggressive
+    from cotas.linear.path import SVMPath, svm_path
     from cotas.linear.pegasos import Pegasos
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
-    from cotas.linear.svm import LinearSVM, NotSeparableError
+    from cotas.linear.svm import LinearSVM
 
 __version__ = "0.1.0"
 
@@ -26,13 +28,15 @@ _HOME = {
     "CertificateError": "cotas.certificates",
     "EpochReport": "cotas.fitting.reporting",
     "LinearSVM": "cotas.linear.svm",
-    "NotSeparableError": "cotas.linear.svm",
+    "NotSeparableError": "cotas.linear.hard_margin",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
+    "SVMPath": "cotas.linear.path",
     "Separability": "cotas.certificates",
     "certify": "cotas.foreign.certify",
     "separability": "cotas.linear.separability",
+    "svm_path": "cotas.linear.path",
 }
 
 __all__ = [
@@ -45,9 +49,11 @@ __all__ = [
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "SVMPath",
     "Separability",
     "certify",
     "separability",
+    "svm_path",
 ]
 
 

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from cotas import PassiveAggressive, Pegasos, Perceptron
+from cotas import LinearSVM, PassiveAggressive, Pegasos, Perceptron
 from problems import clouds, model_name, online_models, three_clouds
 
 by_model = pytest.mark.parametrize("model", online_models(), ids=model_name)
@@ -52,6 +52,8 @@ BAD_PARAMETERS = [
     (Perceptron(validation_fraction=1.5, early_stopping=True), "validation_fraction"),
     (Perceptron(n_epochs_no_change=0), "n_epochs_no_change"),
     (Perceptron(n_jobs="two"), "n_jobs"),
+    (LinearSVM(n_jobs="two"), "n_jobs"),
+    (LinearSVM(solver="magic", warm_start=True), "solver"),
     (PassiveAggressive(lam=0.0), "lam"),
     (PassiveAggressive(lam=-1), "lam"),
     (PassiveAggressive(lam="small"), "lam"),

@@ -41,7 +41,7 @@ CHECKED = [
     (Pegasos(), EXPECTED),
     (Pegasos(lam=0.1, average=True, project=True), EXPECTED),
     (LinearSVM(), UP_TO_THE_GAP),
-    (LinearSVM(solver="dual-coordinate-ascent"), UP_TO_THE_GAP),
+    (LinearSVM(solver="dual-coordinate-ascent", warm_start=True, n_jobs=2), UP_TO_THE_GAP),
 ]
 
 

@@ -8,6 +8,7 @@ from cotas.certificates.certificate import Certificate, CertificateError, no_cer
 from cotas.certificates.duality import DualPoint, Expectation
 from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
+from cotas.certificates.path import ValidationBound
 from cotas.certificates.prediction import Region, optimum_region
 from cotas.certificates.separation import Separability, SeparationWitness
 from cotas.certificates.softmax import SoftmaxPoint
@@ -24,6 +25,7 @@ __all__ = [
     "Separability",
     "SeparationWitness",
     "SoftmaxPoint",
+    "ValidationBound",
     "no_certificate",
     "optimum_region",
 ]

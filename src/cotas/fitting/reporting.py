@@ -53,10 +53,13 @@ def as_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[Callba
 class ProgressBar:
     """A bar on the terminal or in a notebook for work longer than a second.
 
-    `shown=None` shows one if tqdm is installed and someone is there to look at it.
+    `shown=None` shows one if tqdm is installed and someone is there to look at it. Without a
+    `total` it counts and shows the speed.
     """
 
-    def __init__(self, total: int, name: str, shown: bool | None) -> None:
+    def __init__(
+        self, total: int | None, name: str, shown: bool | None, unit: str = "epoch"
+    ) -> None:
         self._bar = None
         if shown is False or (shown is None and not _someone_watches()):
             return
@@ -69,12 +72,13 @@ class ProgressBar:
                     "or leave progress at None."
                 ) from error
             return
-        self._bar = tqdm(total=total, desc=name, unit="epoch", delay=1.0, leave=False)
+        self._bar = tqdm(total=total, desc=name, unit=unit, delay=1.0, leave=False)
 
-    def step(self, mistakes: int) -> None:
-        """One epoch further."""
+    def step(self, **figures: Any) -> None:
+        """One unit further, with figures to show beside the bar; without any the last ones stay."""
         if self._bar is not None:
-            self._bar.set_postfix(mistakes=mistakes, refresh=False)
+            if figures:
+                self._bar.set_postfix(figures, refresh=False)
             self._bar.update()
 
     def close(self) -> None:

@@ -16,6 +16,14 @@ def cpu_count() -> int:
     return int(joblib.cpu_count())
 
 
+def thread_count(n_jobs: int | None, tasks: int) -> int:
+    """How many threads share so many tasks: all cores for None, all but k − 1 for −k."""
+    wanted = cpu_count() if n_jobs is None else n_jobs
+    if wanted < 0:
+        wanted = max(1, cpu_count() + 1 + wanted)
+    return int(max(1, min(wanted, tasks)))
+
+
 @cache
 def _controller() -> ThreadpoolController:
     """Looking for the BLAS in memory takes a millisecond; it does not move."""

@@ -17,7 +17,7 @@ from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
 from cotas.fitting.data import Examples, read_examples, refuse_infinite
 from cotas.fitting.reporting import ProgressBar
-from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.fitting.threads import cpu_count, one_thread_in_blas, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.watch import Watch
@@ -288,7 +288,7 @@ class OnlineClassifier(LinearClassifier):
             sampling=self._sampling(),
             random=check_random_state(self.random_state),
             examples=examples.used(),
-            threads=self._threads(len(history.run.b)),
+            threads=thread_count(self.n_jobs, len(history.run.b)),
             **self._training_options(),
         )
         self.stop_reason_ = f"max_epochs={epochs} reached"
@@ -300,7 +300,7 @@ class OnlineClassifier(LinearClassifier):
                 done.append(epoch)
                 if facts is not None and facts.done():
                     facts.result()  # raises if X turned out not to be finite
-                bar.step(int(epoch.mistakes.sum()))
+                bar.step(mistakes=int(epoch.mistakes.sum()))
                 if training.resting.all():
                     self.stop_reason_ = "an epoch changed nothing"
                 elif reason := watch.reason_to_stop(epoch):
@@ -337,12 +337,6 @@ class OnlineClassifier(LinearClassifier):
             each = pool.map if len(theta) > 1 else map
             self._certificates = self._certify(examples, history, facts, each)
         history.sketches = [c.sketch for c in self._certificates if c.sketch is not None]
-
-    def _threads(self, n_classes: int) -> int:
-        wanted = cpu_count() if self.n_jobs is None else self.n_jobs
-        if wanted < 0:
-            wanted = max(1, cpu_count() + 1 + wanted)
-        return int(max(1, min(wanted, n_classes)))
 
     def _ledger_fields(self, examples: Examples, history: History, c: int) -> dict[str, Any]:
         """What the mistake ledgers of all algorithms have in common."""

@@ -13,13 +13,18 @@ from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.sweep import gather_facts
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
-from cotas.fitting.reporting import as_callbacks
+from cotas.linear.oversight import Oversight
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias
 
 if TYPE_CHECKING:
     from cotas.linear.svm import LinearSVM
+
+
+PROVED = "the gap asked for is proved"
+STOPPED = "a callback asked to stop"
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
@@ -55,10 +60,15 @@ class Search:
     """Shows the candidates of a solver to the checker and keeps the best."""
 
     def __init__(
-        self, model: LinearSVM, examples: Examples, weights: FloatArray, label: Any
+        self,
+        model: LinearSVM,
+        examples: Examples,
+        weights: FloatArray,
+        label: Any,
+        oversight: Oversight,
     ) -> None:
         self.model, self.examples, self.weights, self.label = model, examples, weights, label
-        self.callbacks = as_callbacks(model.callbacks)
+        self.oversight, self.callbacks = oversight, oversight.callbacks
         self.facts = gather_facts(examples.X, examples.y, [label])
         self.began, self.iteration = time.perf_counter(), 0
         self.latest: Candidate | None = None
@@ -76,25 +86,36 @@ class Search:
         seconds = time.perf_counter() - self.began
         if believed is None or believed <= model.tol or self.callbacks:
             certificate = self._check(candidate)
+            believed = certificate.relative_gap
             report = SolverReport(self.label, self.iteration, seconds, certificate)
-            answers = [callback(report) for callback in self.callbacks]
+            asked = self.oversight.tell(report)
             if certificate.relative_gap <= model.tol:
-                return "the gap asked for is proved"
-            if any(answers):
-                return "a callback asked to stop"
+                return PROVED
+            if asked:
+                return STOPPED
+        self.oversight.show(believed)
+        if self.oversight.interrupted:
+            return INTERRUPTED
         if self.iteration >= model.max_iterations:
             return "max_iterations reached"
         if model.max_time is not None and seconds > model.max_time:
             return "max_time reached"
         return None
 
+    def begin_with(self, candidate: Candidate) -> Certificate:
+        """Check where an earlier fit ended; it counts as no iteration."""
+        return self._check(candidate)
+
     def solution(self, reason: str) -> Solution:
         """The best of all that was seen."""
-        if self.latest is None:
+        if self.latest is None and self.best is None:
             raise KeyboardInterrupt
-        if reason != "the gap asked for is proved":
+        if self.latest is not None and reason != PROVED:
             self._check(self.latest)
         assert self.best is not None
+        asked = reason in (INTERRUPTED, STOPPED)
+        if self.best.certificate.relative_gap <= self.model.tol and not asked:
+            reason = PROVED  # better than the solver believed
         return replace(self.best, iterations=self.iteration, reason=reason)
 
     def _check(self, candidate: Candidate) -> Certificate:

@@ -10,7 +10,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from cotas.arrays import BoolArray, FloatArray, Matrix
 from cotas.certificates import PerceptronLedger, Separability, SeparationWitness
-from cotas.solvers.separating_plane import ConvexCombination, separate, widest_margin
+from cotas.solvers.separating_plane import (
+    ConvexCombination,
+    Separator,
+    WidestMargin,
+    separate,
+    widest_margin,
+)
 
 
 def separability(
@@ -75,9 +81,16 @@ def _prove(
 ) -> SeparationWitness:
     signs: FloatArray = np.where(positive, 1.0, -1.0)
     answer = separate(X, signs, bias)
+    if widest and isinstance(answer, Separator):
+        return as_witness(widest_margin(X, signs, bias, answer), X, label, bias)
+    return as_witness(answer, X, label, bias)
+
+
+def as_witness(
+    answer: Separator | WidestMargin | ConvexCombination, X: Matrix, label: Any, bias: float
+) -> SeparationWitness:
+    """What a solver found out about separability, as the checker takes it."""
     if isinstance(answer, ConvexCombination):
         return SeparationWitness(np.zeros(X.shape[1]), 0.0, label, bias, answer.alpha)
-    if not widest:
-        return SeparationWitness(answer.u, answer.u0, label, bias)
-    best = widest_margin(X, signs, bias, answer)
-    return SeparationWitness(best.u, best.u0, label, bias, best.alpha)
+    alpha = answer.alpha if isinstance(answer, WidestMargin) else None
+    return SeparationWitness(answer.u, answer.u0, label, bias, alpha)

@@ -3,54 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
-from cotas.certificates import (
-    HardMarginPoint,
-    Region,
-    Separability,
-    SeparationWitness,
-    optimum_region,
-)
-from cotas.design import as_design
+from cotas.certificates import DualPoint, HardMarginPoint, Region, optimum_region
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
+from cotas.fitting.reporting import ProgressBar, as_callbacks
+from cotas.fitting.threads import thread_count
 from cotas.linear.base import LinearClassifier
-from cotas.linear.search import Candidate, Search, Solution
-from cotas.solvers.cutting_planes import cutting_planes
-from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
-from cotas.solvers.hard_margin import hard_margin
-from cotas.solvers.interior_point import interior_point
-from cotas.solvers.quadratic_program import quadratic_program
-from cotas.solvers.separating_plane import ConvexCombination, separate
+from cotas.linear.dispatch import SOLVERS, Ending, Task, candidates, first_candidate
+from cotas.linear.hard_margin import widest_margin
+from cotas.linear.oversight import Oversight
+from cotas.linear.search import INTERRUPTED, PROVED, Search, Solution
 
-SOLVERS = ("auto", "interior-point", "dual-coordinate-ascent", "cutting-planes", "qp")
 # A Newton system of this size takes about a tenth of a second to set up and solve.
 LARGEST_SYSTEM = 1000
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
 # uncertain: an interior point keeps all of them a little above zero.
 SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
-
-
-class NotSeparableError(ValueError):
-    """A hard margin was asked for and there is none; `proof` is the answer of `separability`."""
-
-    def __init__(self, proof: Separability) -> None:
-        super().__init__(
-            "margin='hard' needs data that a hyperplane separates, and none does: "
-            f"{len(proof.support if proof.support is not None else [])} rows prove it "
-            "(see `proof` on this error). Use margin='soft'."
-        )
-        self.proof = proof
 
 
 class LinearSVM(LinearClassifier):
@@ -71,25 +50,36 @@ class LinearSVM(LinearClassifier):
         that cannot be separated then raise `NotSeparableError`, which carries the proof.
     fit_intercept : bool, default=True
         Whether to train the free bias θ₀.
-    solver : {"auto", "interior-point", "dual-coordinate-ascent", "cutting-planes", "qp"}
+    solver : {"auto", "interior-point", "dual-coordinate-ascent", "cutting-planes", "qp", "pegasos"}
         "interior-point" solves a system of the size of θ at each of a few dozen steps: best with
         up to a thousand features. "dual-coordinate-ascent" sweeps over the examples: best for
         sparse data with many features. "cutting-planes" (OCAS) needs few passes for a rough gap.
-        "qp" is the printed quadratic program, by Clarabel (extra `qp`), for small data. "auto",
-        the default, takes the first for up to a thousand features, the second for more and for
-        sparse data unless tol is below 1e-5.
+        "qp" is the printed quadratic program, by Clarabel (extra `qp`), for small data. "pegasos"
+        takes the documents' subgradient steps, and reaches rough gaps only. "auto", the default,
+        takes the first for up to a thousand features, the second for more and for sparse data
+        unless tol is below 1e-5.
     tol : float, default=1e-4
         The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
     max_iterations : int, default=1000
-        Newton steps, cutting planes, or groups of up to nine sweeps.
+        Newton steps, cutting planes, groups of up to nine sweeps, or epochs of PEGASOS.
     max_time : float or None
         Seconds after which the best model so far is returned, for each class.
+    warm_start : bool, default=False
+        Begin where the last `fit` of this object ended, for example after Ctrl-C or `max_time`,
+        or for another `lam`. Other classes or another number of rows make it begin anew.
     class_weight : dict, "balanced" or None
         Multiplies the sample weights, class by class.
     random_state : int, RandomState or None
         For the order of the sweeps.
+    n_jobs : int or None, default=None
+        Threads for the classes of a problem with more than two; None means all cores. It does
+        not change the result.
     callbacks : callable or list of callables, optional
-        Called with a `SolverReport` each time the gap has been measured; True ends the fit.
+        Called with a `SolverReport` each time the gap of a class has been measured, by one thread
+        at a time; True ends the work on that class.
+    progress : bool or None
+        Show a bar with the relative gap for work longer than a second. None shows it if tqdm is
+        installed and the output is a terminal or a notebook.
 
     Attributes
     ----------
@@ -103,7 +93,7 @@ class LinearSVM(LinearClassifier):
     n_support_ : array with the number of support vectors for each class against the rest
     margin_width_ : array with 2/‖θ‖, the distance between the two margin boundaries
     leave_one_out_bound_ : array with n_support_/n, which the leave-one-out error cannot exceed
-    n_iter_ : iterations of the longest run
+    n_iter_ : iterations of the longest run; 0 if a warm start was good enough as it was
     solver_ : the solver that was used
     stop_reason_ : why the fit ended, in words
 
@@ -126,9 +116,12 @@ class LinearSVM(LinearClassifier):
         tol: float = 1e-4,
         max_iterations: int = 1000,
         max_time: float | None = None,
+        warm_start: bool = False,
         class_weight: Any = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
         callbacks: Any = None,
+        progress: bool | None = None,
     ) -> None:
         self.lam = lam
         self.margin = margin
@@ -137,9 +130,12 @@ class LinearSVM(LinearClassifier):
         self.tol = tol
         self.max_iterations = max_iterations
         self.max_time = max_time
+        self.warm_start = warm_start
         self.class_weight = class_weight
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callbacks = callbacks
+        self.progress = progress
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
@@ -154,13 +150,11 @@ class LinearSVM(LinearClassifier):
         """
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
+        starts = self._starts(examples, len(examples.positives()))
         self.classes_ = examples.classes
         self.solver_, why = self._choose_solver(examples.X)
-        weights = _normalised(examples)
-        if len(np.unique(examples.codes[weights > 0])) < 2:
-            raise ValueError("The weights leave examples of one class only; it takes two.")
-        solve = self._separate if self.margin == "hard" else self._solve
-        solutions = [solve(examples, weights, self.classes_[code]) for code in examples.positives()]
+        solutions = self._solutions(examples, starts)
+        self._remember(solutions, starts)
         self._keep(solutions, why)
         self._regions: list[Region | None] = [
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
@@ -203,6 +197,8 @@ class LinearSVM(LinearClassifier):
         check_positive(self.max_iterations, "max_iterations")
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")
+        if self.n_jobs is not None:
+            check_scalar(self.n_jobs, "n_jobs", Integral)
         if self.margin not in ("soft", "hard"):
             raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
         if self.solver not in SOLVERS:
@@ -218,71 +214,80 @@ class LinearSVM(LinearClassifier):
         why = "the data being sparse" if sparse.issparse(X) else "since there are many features"
         return "dual-coordinate-ascent", f"Solved by dual-coordinate-ascent, {why}."
 
-    def _solve(self, examples: Examples, weights: FloatArray, label: Any) -> Solution:
+    def _solutions(self, examples: Examples, starts: list[Ending | None]) -> list[Solution]:
+        """The best model of each class, and a warning if Ctrl-C kept it from being better."""
+        weights = _normalised(examples)
+        if len(np.unique(examples.codes[weights > 0])) < 2:
+            raise ValueError("The weights leave examples of one class only; it takes two.")
+        labels = self.classes_[examples.positives()]
+        # A seed for each class, so that nothing depends on which one is solved first.
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(labels))
+        bar = ProgressBar(None, type(self).__name__, self.progress, "iteration")
+        oversight = Oversight(as_callbacks(self.callbacks), bar)
+
+        def solve(c: int) -> Solution:
+            if self.margin == "hard":
+                return widest_margin(examples, weights, labels[c], float(self.fit_intercept))
+            signs = np.where(examples.y == labels[c], 1.0, -1.0)
+            problem = (examples.X, signs, weights, float(self.lam), float(self.fit_intercept))
+            task = Task(*problem, int(seeds[c]), starts[c])
+            search = Search(self, examples, weights, labels[c], oversight)
+            return self._follow(search, task)
+
+        try:
+            threads = thread_count(self.n_jobs, len(labels))
+            solutions = oversight.for_each(solve, range(len(labels)), threads)
+        finally:
+            bar.close()
+        if oversight.interrupted:
+            warnings.warn(
+                "Interrupted: this is the best model so far, and its certificate is about it.",
+                stacklevel=3,
+            )
+        return solutions
+
+    def _follow(self, search: Search, task: Task) -> Solution:
         """Follow one solver and keep its best model, by what the checker makes of it."""
-        search = Search(self, examples, weights, label)
         reason = "the solver made no further progress"
         try:
-            for candidate in self._candidates(examples, weights, label):
+            if task.start is not None:
+                certificate = search.begin_with(first_candidate(task, task.start))
+                if certificate.relative_gap <= self.tol:
+                    return search.solution(PROVED)
+                task = replace(task, start=task.start.seen_with(certificate.gap))
+            for candidate in candidates(self.solver_, task):
                 if (stop := search.look_at(candidate)) is not None:
                     reason = stop
                     break
         except KeyboardInterrupt:
-            reason = "interrupted"
-            warnings.warn(
-                "Interrupted: this is the best model so far, and its certificate is about it.",
-                stacklevel=4,
-            )
+            reason = INTERRUPTED
+            search.oversight.interrupt()
         return search.solution(reason)
 
-    def _separate(self, examples: Examples, weights: FloatArray, label: Any) -> Solution:
-        """The widest margin, or the proof that there is none."""
-        if not (weights > 0).all():
-            raise ValueError("margin='hard' has no use for weights of zero: leave those rows out.")
-        X, positive, bias = examples.X, examples.y == label, float(self.fit_intercept)
-        signs = np.where(positive, 1.0, -1.0)
-        known = separate(X, signs, bias)
-        if isinstance(known, ConvexCombination):
-            witness = SeparationWitness(np.zeros(X.shape[1]), 0.0, True, bias, known.alpha)
-            raise NotSeparableError(Separability.from_witness(witness, X, positive))
-        theta, theta0, alpha = hard_margin(X, signs, bias, known)
-        point = HardMarginPoint(theta, theta0, label, bool(bias), alpha)
-        certificate = point.check(examples.X, examples.y)
-        return Solution(point, certificate, signs * alpha, 1, "the working set was closed")
+    def _starts(self, examples: Examples, n_classes: int) -> list[Ending | None]:
+        """Where the last fit ended, for each class; None stands for a start from nothing."""
+        last: list[Ending] | None = getattr(self, "_ends", None)
+        goes_on = (
+            self.warm_start
+            and self.margin == "soft"
+            and last is not None
+            and len(last) == n_classes
+            and np.array_equal(self.classes_, examples.classes)
+            and len(last[0].share) == examples.n_rows
+        )
+        return list(last) if last and goes_on else [None] * n_classes
 
-    def _candidates(
-        self, examples: Examples, weights: FloatArray, label: Any
-    ) -> Iterator[Candidate]:
-        """θ and α from the solver, α over all the rows, with the gap if the solver knows it."""
-        signs = np.where(examples.y == label, 1.0, -1.0)
-        lam, bias = float(self.lam), float(self.fit_intercept)
-        if self.solver_ == "dual-coordinate-ascent":
-            rows, random = as_design(examples.X), check_random_state(self.random_state)
-            for theta, _, alpha, gap in dual_coordinate_ascent(
-                rows, signs, weights, lam, bias, random
-            ):
-                # What P will be at the end is at most what D has reached plus the gap, and 1.
-                yield Candidate(theta, alpha, gap)
-            return
-        used = np.flatnonzero(weights > 0)
-        X = examples.X if len(used) == len(weights) else examples.X[used]
-        problem = (X, signs[used], weights[used], lam, bias)
-
-        def over_all_rows(some: FloatArray) -> FloatArray:
-            alpha = np.zeros(len(weights))
-            alpha[used] = some
-            return alpha
-
-        if self.solver_ == "cutting-planes":
-            for theta, _, alpha in cutting_planes(*problem):
-                yield Candidate(theta, over_all_rows(alpha), None)
-        elif self.solver_ == "qp":
-            theta, _, alpha = quadratic_program(*problem)
-            yield Candidate(theta, over_all_rows(alpha), None)
-        else:
-            for iterate in interior_point(*problem):
-                relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
-                yield Candidate(iterate.theta, over_all_rows(iterate.alpha), relative)
+    def _remember(self, solutions: list[Solution], starts: list[Ending | None]) -> None:
+        """Where the next fit begins if it is to go on; a hard margin leaves nothing to it."""
+        self._ends = []
+        for solution, start in zip(solutions, starts, strict=True):
+            point = solution.point
+            if isinstance(point, DualPoint):
+                before = 0 if start is None else start.epochs
+                epochs = before + solution.iterations if self.solver_ == "pegasos" else 0
+                model = (point.coef, float(point.intercept), point.problem.lam)
+                gap = solution.certificate.gap
+                self._ends.append(Ending(point.multipliers, *model, gap, epochs))
 
     def _keep(self, solutions: list[Solution], why: str) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])

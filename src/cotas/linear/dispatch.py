@@ -1,0 +1,180 @@
+"""One problem, several solvers: each shows its candidates (θ, α) in the same form."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from cotas.arrays import FloatArray, Matrix
+from cotas.design import as_design
+from cotas.design.blocks import times_transposed
+from cotas.linear.search import Candidate
+from cotas.solvers.cutting_planes import cutting_planes
+from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
+from cotas.solvers.interior_point import Start, interior_point
+from cotas.solvers.online import Training
+from cotas.solvers.pegasos import PegasosRule
+from cotas.solvers.quadratic_program import quadratic_program
+from cotas.solvers.run import new_run
+
+SOLVERS = (
+    "auto",
+    "interior-point",
+    "dual-coordinate-ascent",
+    "cutting-planes",
+    "qp",
+    "pegasos",
+)
+
+
+class Ending(NamedTuple):
+    """Where an earlier fit ended: αᵢ/sᵢ, which fits into any box, and the θ and θ₀ of its model.
+
+    `epochs` is how long PEGASOS took to get there, and `gap` what it had reached.
+    """
+
+    share: FloatArray
+    theta: FloatArray
+    theta0: float
+    lam: float
+    gap: float
+    epochs: int
+
+    def seen_with(self, gap: float) -> Ending:
+        """The same end as the start of a problem in which its gap is this one.
+
+        The gap of PEGASOS falls like one over its time, so its clock is set by that. A clock
+        that shows too much would leave it with steps too short to forget another problem.
+        """
+        share = self.gap / gap if gap > self.gap else 1.0
+        return self._replace(epochs=max(1, int(self.epochs * share)))
+
+
+@dataclass(frozen=True)
+class Task:
+    """One class against the rest, with sᵢ that sum to one, and where to begin."""
+
+    X: Matrix
+    signs: FloatArray
+    weights: FloatArray
+    lam: float
+    bias: float
+    seed: int
+    start: Ending | None = None
+
+    def start_from(self, end: Ending) -> Start:
+        """The dual point to begin with.
+
+        Other weights or labels than those of the earlier fit may have put it out of balance:
+        with a bias the heavier side is scaled down, so that Σ αᵢyᵢ = 0.
+        """
+        alpha = np.clip(end.share, 0.0, 1.0) * self.weights
+        if self.bias:
+            sides = np.array([alpha[self.signs > 0].sum(), alpha[self.signs < 0].sum()])
+            share = sides.min() / np.where(sides > 0, sides, 1.0)
+            alpha *= np.where(self.signs > 0, share[0], share[1])
+        return Start(alpha, end.theta0)
+
+
+def first_candidate(task: Task, end: Ending) -> Candidate:
+    """Where the earlier fit ended, which may be good enough already."""
+    start = task.start_from(end)
+    theta = end.theta
+    if end.lam != task.lam or len(theta) != task.X.shape[1]:
+        theta = times_transposed(task.X, start.alpha * task.signs) / task.lam
+    return Candidate(theta, start.alpha, None)
+
+
+def candidates(solver: str, task: Task) -> Iterator[Candidate]:
+    """θ and α from the solver, α over all the rows, with the gap if the solver knows it."""
+    return {
+        "interior-point": _interior_point,
+        "dual-coordinate-ascent": _dual_coordinate_ascent,
+        "cutting-planes": _cutting_planes,
+        "qp": _quadratic_program,
+        "pegasos": _pegasos,
+    }[solver](task)
+
+
+def _dual_coordinate_ascent(task: Task) -> Iterator[Candidate]:
+    random = np.random.RandomState(task.seed)
+    problem = (as_design(task.X), task.signs, task.weights, task.lam, task.bias)
+    start = None if task.start is None else task.start_from(task.start)
+    for theta, _, alpha, gap in dual_coordinate_ascent(*problem, random, start=start):
+        # What P will be at the end is at most what D has reached plus the gap, and 1.
+        yield Candidate(theta, alpha, gap)
+
+
+def _interior_point(task: Task) -> Iterator[Candidate]:
+    used = _Used(task)
+    start = None
+    if task.start is not None:
+        known = task.start_from(task.start)
+        start = Start(known.alpha[used.rows], known.theta0)
+    for iterate in interior_point(*used.problem, start=start):
+        relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
+        yield Candidate(iterate.theta, used.over_all_rows(iterate.alpha), relative)
+
+
+def _cutting_planes(task: Task) -> Iterator[Candidate]:
+    used = _Used(task)
+    for theta, _, alpha in cutting_planes(*used.problem):
+        yield Candidate(theta, used.over_all_rows(alpha), None)
+
+
+def _quadratic_program(task: Task) -> Iterator[Candidate]:
+    used = _Used(task)
+    theta, _, alpha = quadratic_program(*used.problem)
+    yield Candidate(theta, used.over_all_rows(alpha), None)
+
+
+class _Used:
+    """The task without the rows of weight zero, for solvers that have no use for them."""
+
+    def __init__(self, task: Task) -> None:
+        self.n = len(task.weights)
+        self.rows = np.flatnonzero(task.weights > 0)
+        X = task.X if len(self.rows) == self.n else task.X[self.rows]
+        self.problem = (X, task.signs[self.rows], task.weights[self.rows], task.lam, task.bias)
+
+    def over_all_rows(self, some: FloatArray) -> FloatArray:
+        """α with zeros for the rows that were left out."""
+        alpha = np.zeros(self.n)
+        alpha[self.rows] = some
+        return alpha
+
+
+def _pegasos(task: Task) -> Iterator[Candidate]:
+    """After E epochs of steps 1/(λt), αᵢ = sᵢ·(violations of i)/E is feasible and θ = θ(α).
+
+    A run that goes on begins with as many violations as its α stands for.
+    """
+    n, used = len(task.weights), np.flatnonzero(task.weights > 0)
+    run = new_run(np.ones(1, dtype=np.int16), task.X.shape[1], n, np.dtype(np.float64))
+    before = 0
+    if task.start is not None:
+        start, before = task.start_from(task.start), max(1, task.start.epochs)
+        run.w[0] = times_transposed(task.X, start.alpha * task.signs) / task.lam
+        run.b[0] = start.theta0 * task.bias
+        np.divide(start.alpha * before, task.weights, out=run.ledger[0], where=task.weights > 0)
+        run.seen[0] = before * len(used)
+    training = Training(
+        rule=PegasosRule(task.bias, task.lam, np.inf),
+        rows=as_design(task.X),
+        labels=(task.signs > 0).astype(np.int16),
+        weights=task.weights * len(used),
+        run=run,
+        average=None,
+        sampling="permutation",
+        random=np.random.RandomState(task.seed),
+        examples=None if len(used) == n else used,
+        steps=lambda t: np.divide(1.0, task.lam * t),
+        rest=False,
+    )
+    for epoch in training.epochs(sys.maxsize):
+        share = np.minimum(run.ledger[0] / (before + epoch.number), 1.0)
+        yield Candidate(run.scale[0] * run.w[0], share * task.weights, None)

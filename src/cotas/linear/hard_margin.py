@@ -1,0 +1,43 @@
+"""The widest margin for `LinearSVM(margin="hard")`, or the proof that there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.certificates import HardMarginPoint, Separability
+from cotas.fitting.data import Examples
+from cotas.linear.search import Solution
+from cotas.linear.separability import as_witness
+from cotas.solvers.hard_margin import hard_margin
+from cotas.solvers.separating_plane import ConvexCombination, separate
+
+
+class NotSeparableError(ValueError):
+    """A hard margin was asked for and there is none; `proof` is the answer of `separability`."""
+
+    def __init__(self, proof: Separability) -> None:
+        super().__init__(
+            "margin='hard' needs data that a hyperplane separates, and none does: "
+            f"{len(proof.support if proof.support is not None else [])} rows prove it "
+            "(see `proof` on this error). Use margin='soft'."
+        )
+        self.proof = proof
+
+
+def widest_margin(examples: Examples, weights: FloatArray, label: Any, bias: float) -> Solution:
+    """The separator with the largest margin; raises `NotSeparableError` with the proof."""
+    if not (weights > 0).all():
+        raise ValueError("margin='hard' has no use for weights of zero: leave those rows out.")
+    X, positive = examples.X, examples.y == label
+    signs = np.where(positive, 1.0, -1.0)
+    known = separate(X, signs, bias)
+    if isinstance(known, ConvexCombination):
+        witness = as_witness(known, X, True, bias)
+        raise NotSeparableError(Separability.from_witness(witness, X, positive))
+    theta, theta0, alpha = hard_margin(X, signs, bias, known)
+    point = HardMarginPoint(theta, theta0, label, bool(bias), alpha)
+    certificate = point.check(X, examples.y)
+    return Solution(point, certificate, signs * alpha, 1, "the working set was closed")

@@ -1,0 +1,250 @@
+"""How a fit of the support vector machine runs: threads, Ctrl-C, progress, PEGASOS, resuming."""
+
+import pickle
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from cotas import LinearSVM, NotSeparableError, Pegasos
+from problems import clouds, three_clouds
+
+SOLVERS = ["interior-point", "dual-coordinate-ascent", "cutting-planes", "pegasos"]
+by_solver = pytest.mark.parametrize("solver", SOLVERS)
+
+
+@by_solver
+def test_threads_do_not_change_the_result(solver):
+    X, y = three_clouds()
+    model = LinearSVM(lam=0.05, solver=solver, tol=0.02, random_state=3)
+    alone = clone(model).set_params(n_jobs=1).fit(X, y)
+    for n_jobs in (None, 2, -1):
+        together = clone(model).set_params(n_jobs=n_jobs).fit(X, y)
+        np.testing.assert_array_equal(alone.coef_, together.coef_)
+        np.testing.assert_array_equal(alone.intercept_, together.intercept_)
+        for a, b in zip(alone.certificate_, together.certificate_, strict=True):
+            assert a.to_dict(witness=True) == b.to_dict(witness=True)
+
+
+def test_callbacks_are_called_by_one_thread_at_a_time():
+    X, y = three_clouds()
+    inside, labels = threading.Lock(), set()
+
+    def callback(report):
+        assert inside.acquire(blocking=False)
+        time.sleep(0.002)
+        labels.add(int(report.label))
+        inside.release()
+
+    LinearSVM(lam=0.05, n_jobs=3, callbacks=callback).fit(X, y)
+    assert labels == {0, 1, 2}
+
+
+def test_an_error_in_one_class_is_the_error_of_the_fit():
+    X, y = three_clouds()
+
+    def broken(report):
+        raise RuntimeError("no more paper")
+
+    with pytest.raises(RuntimeError, match="no more paper"):
+        LinearSVM(n_jobs=3, callbacks=broken).fit(X, y)
+    with pytest.raises(NotSeparableError):
+        LinearSVM(n_jobs=3, margin="hard").fit(X, y)
+
+
+@pytest.fixture
+def listening_to_ctrl_c():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening_to_ctrl_c")
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_ctrl_c_ends_all_the_classes_and_keeps_the_best_of_each(n_jobs):
+    X, y = three_clouds()
+    pressed = threading.Event()
+
+    def press(report):
+        if report.iteration == 2 and not pressed.is_set():
+            pressed.set()
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            time.sleep(0.05)
+
+    model = LinearSVM(
+        solver="dual-coordinate-ascent",
+        tol=1e-16,
+        max_iterations=10**9,
+        n_jobs=n_jobs,
+        callbacks=press,
+        random_state=0,
+    )
+    with (
+        pytest.warns(UserWarning, match="Interrupted"),
+        pytest.warns(ConvergenceWarning, match="interrupted"),
+    ):
+        model.fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    for certificate in model.certificate_:
+        assert certificate.verify(X, y)
+
+
+def test_the_progress_bar_shows_the_gap(capsys, monkeypatch):
+    import tqdm.auto
+
+    class Bar(tqdm.auto.tqdm):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **{**options, "delay": 0, "mininterval": 0})
+
+    monkeypatch.setattr(tqdm.auto, "tqdm", Bar)
+    X, y = clouds(80, 3)
+    LinearSVM(progress=True).fit(X, y)
+    shown = capsys.readouterr().err
+    assert "LinearSVM" in shown
+    assert "gap=" in shown
+    LinearSVM(progress=False).fit(X, y)
+    assert capsys.readouterr().err == ""
+
+
+# ---- PEGASOS as a solver ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("solver", [*SOLVERS, "qp"])
+def test_all_solvers_reach_the_same_optimum(bias, weighted, solver):
+    X, y = clouds(90, 4)
+    weights = np.arange(90) % 4 if weighted else None
+    tol = 5e-3 if solver == "pegasos" else 1e-7
+    model = LinearSVM(lam=0.1, fit_intercept=bias, max_iterations=20_000, random_state=0)
+    exact = clone(model).set_params(tol=1e-9).fit(X, y, sample_weight=weights)
+    other = clone(model).set_params(solver=solver, tol=tol).fit(X, y, sample_weight=weights)
+    best, found = exact.certificate_, other.certificate_
+    assert found.relative_gap <= tol
+    assert found.verify(X, y)
+    assert found.lower <= best.upper + best.rounding
+    assert best.lower - best.rounding <= found.upper <= best.upper + tol
+    radius = np.sqrt(2 * found.gap / 0.1) + np.sqrt(2 * best.gap / 0.1)
+    assert np.linalg.norm(other.coef_ - exact.coef_) <= radius + 1e-9
+
+
+def test_pegasos_is_the_estimator_of_that_name():
+    X, y = clouds(60, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        solver = LinearSVM(
+            lam=0.1, solver="pegasos", tol=1e-12, max_iterations=7, random_state=0
+        ).fit(X, y)
+    seed = np.random.RandomState(0).randint(2**31 - 1, size=1)[0]
+    runs = [
+        Pegasos(lam=0.1, max_epochs=epochs, random_state=int(seed)).fit(X, y)
+        for epochs in range(1, 8)
+    ]
+    best = min(runs, key=lambda run: run.certificate_.gap)
+    np.testing.assert_allclose(solver.coef_, best.coef_, rtol=1e-12)
+    assert solver.certificate_.gap == pytest.approx(best.certificate_.gap, rel=1e-9)
+
+
+# ---- going on ---------------------------------------------------------------------------------
+
+REACHABLE = {
+    "interior-point": 1e-9,
+    "dual-coordinate-ascent": 1e-7,
+    "cutting-planes": 1e-5,
+    "pegasos": 2e-3,
+}
+
+
+@pytest.fixture
+def quietly():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+@pytest.mark.usefixtures("quietly")
+@by_solver
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_resumed_fit_reaches_the_same_optimum_and_never_falls_behind(solver, bias):
+    X, y = clouds(150, 4)
+    model = LinearSVM(lam=0.1, solver=solver, tol=REACHABLE[solver], fit_intercept=bias)
+    model.set_params(random_state=0, warm_start=True)
+    whole = clone(model).fit(X, y).certificate_
+    model.set_params(max_iterations=2)
+    gaps = [model.fit(X, y).certificate_.gap for _ in range(3)]
+    assert (np.diff(gaps) <= whole.rounding).all()
+    certificate = model.set_params(max_iterations=1000).fit(X, y).certificate_
+    assert model.stop_reason_ == "the gap asked for is proved"
+    assert certificate.verify(X, y)
+    assert certificate.lower <= whole.upper + whole.rounding
+    assert whole.lower <= certificate.upper + certificate.rounding
+    model.fit(X, y)
+    assert model.n_iter_ == 0  # nothing was left to do
+
+
+@pytest.mark.usefixtures("quietly")
+@pytest.mark.parametrize("solver", ["interior-point", "pegasos"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_what_was_done_need_not_be_done_again(solver, bias):
+    X, y = clouds(300, 5)
+    model = LinearSVM(lam=0.1, solver=solver, tol=REACHABLE[solver], fit_intercept=bias)
+    model.set_params(random_state=0, warm_start=True)
+    whole = clone(model).fit(X, y).n_iter_
+    model.set_params(max_iterations=(3 * whole) // 4).fit(X, y)
+    assert model.stop_reason_ == "max_iterations reached"
+    rest = model.set_params(max_iterations=1000).fit(X, y).n_iter_
+    assert 0 < rest < whole
+
+
+@pytest.mark.usefixtures("quietly")
+@by_solver
+def test_it_goes_on_after_ctrl_c_and_after_a_pickle(solver):
+    X, y = three_clouds()
+
+    def interrupt(report):
+        if report.iteration == 2:
+            raise KeyboardInterrupt
+
+    model = LinearSVM(lam=0.1, solver=solver, tol=REACHABLE[solver], random_state=0)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model.set_params(callbacks=interrupt, n_jobs=1).fit(X, y)
+    before = [certificate.gap for certificate in model.certificate_]
+    model = pickle.loads(pickle.dumps(model.set_params(callbacks=None, warm_start=True)))
+    model.set_params(max_iterations=1).fit(X, y)
+    for certificate, gap in zip(model.certificate_, before, strict=True):
+        assert certificate.gap <= gap + certificate.rounding
+        assert certificate.verify(X, y)
+
+
+@by_solver
+def test_other_weights_another_lam_or_other_features_are_a_start_too(solver):
+    X, y = clouds(100, 4)
+    model = LinearSVM(lam=0.2, solver=solver, tol=REACHABLE[solver], random_state=0)
+    model.set_params(warm_start=True, max_iterations=20_000).fit(X, y)
+    weights = np.arange(100) % 3
+    for data, lam, given in [
+        (X, 0.1, None),
+        (X, 0.1, weights),
+        (X[:, :2], 0.1, None),
+        (X, 0.3, None),
+    ]:
+        resumed = model.set_params(lam=lam).fit(data, y, sample_weight=given).certificate_
+        fresh = clone(model).fit(data, y, sample_weight=given).certificate_
+        assert resumed.verify(data, y)
+        assert abs(resumed.upper - fresh.upper) <= REACHABLE[solver]
+
+
+def test_other_rows_or_classes_begin_anew():
+    X, y = clouds(100, 4)
+    model = LinearSVM(lam=0.1, warm_start=True).fit(X, y)
+    for data, labels in [(X[:60], y[:60]), (X, np.where(y > 0, "a", "b")), three_clouds(100)]:
+        model.fit(data, labels)
+        fresh = LinearSVM(lam=0.1).fit(data, labels)
+        np.testing.assert_array_equal(model.coef_, fresh.coef_)
+        assert model.n_iter_ == fresh.n_iter_ > 0
+    assert LinearSVM(margin="hard", warm_start=True).fit(X[:3], y[:3]).fit(X[:3], y[:3])
