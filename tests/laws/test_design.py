@@ -6,7 +6,17 @@ from hypothesis import given
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from cotas.design import add, as_design, dot, n_features, n_vectors, norm2, standardised
+from cotas.design import (
+    add,
+    add_outer,
+    add_squares,
+    as_design,
+    dot,
+    n_features,
+    n_vectors,
+    norm2,
+    standardised,
+)
 from cotas.loops import loop
 from problems import LAYOUTS, labelled
 
@@ -58,6 +68,25 @@ def test_columns(layout, data):
 def test_standardised_rows(layout, data):
     design = standardised(as_design(LAYOUTS[layout](data.X)))
     check(design, StandardScaler().fit_transform(data.X))
+
+
+@loop
+def gram_and_squares(design, factors, gram, squares):
+    for i in range(n_vectors(design)):
+        add_outer(design, i, factors[i], gram)
+        add_squares(design, i, factors[i], squares)
+
+
+@given(data=labelled())
+def test_a_weighted_gram_matrix_row_by_row(data):
+    factors = np.linspace(-1, 2, len(data.X))
+    expected = (data.X.T * factors) @ data.X
+    for design in (as_design(data.X), as_design(sparse.csr_matrix(data.X))):
+        gram, squares = np.zeros_like(expected), np.zeros(len(expected))
+        gram_and_squares(design, factors, gram, squares)
+        scale = np.abs(data.X).max() ** 2 * np.abs(factors).sum() + 1e-300
+        np.testing.assert_allclose(gram, np.tril(expected), atol=1e-12 * scale)
+        np.testing.assert_allclose(squares, np.diag(expected), atol=1e-12 * scale)
 
 
 def test_nothing_is_copied_along_the_grain():

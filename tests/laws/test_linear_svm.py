@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from cotas import LinearSVM, NotSeparableError, Pegasos, separability
 from problems import LAYOUTS, clouds, labelled, separable, three_clouds
 
-SOLVERS = ["interior-point", "dual-coordinate-ascent", "cutting-planes", "qp"]
+SOLVERS = ["newton", "interior-point", "dual-coordinate-ascent", "cutting-planes", "qp"]
 STEPWISE = SOLVERS[:3]
 by_solver = pytest.mark.parametrize("solver", SOLVERS)
 by_stepwise_solver = pytest.mark.parametrize("solver", STEPWISE)
@@ -189,7 +189,7 @@ def test_bad_parameters(parameters, name):
 
 def test_the_certificate_names_the_solver():
     X, y = clouds(60, 3)
-    assert "interior-point" in str(LinearSVM().fit(X, y).certificate_)
+    assert "newton" in str(LinearSVM().fit(X, y).certificate_)
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas import LinearSVM, NotSeparableError, Pegasos
 from problems import clouds, three_clouds
 
-SOLVERS = ["interior-point", "dual-coordinate-ascent", "cutting-planes", "pegasos"]
+SOLVERS = ["newton", "interior-point", "dual-coordinate-ascent", "cutting-planes", "pegasos"]
 by_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
@@ -153,6 +153,7 @@ def test_pegasos_is_the_estimator_of_that_name():
 # ---- going on ---------------------------------------------------------------------------------
 
 REACHABLE = {
+    "newton": 1e-8,
     "interior-point": 1e-9,
     "dual-coordinate-ascent": 1e-7,
     "cutting-planes": 1e-5,

@@ -124,7 +124,7 @@ def test_cutting_planes(problem):
 def test_however_badly_scaled_the_bounds_are_true(problem, spread):
     X, *rest = problem
     problem = (X * np.geomspace(10.0**-spread, 10.0**spread, X.shape[1]), *rest)
-    for solver in ("interior-point", "dual-coordinate-ascent", "cutting-planes"):
+    for solver in ("newton", "interior-point", "dual-coordinate-ascent", "cutting-planes"):
         model = fitted(problem, solver=solver, tol=1e-8, max_iterations=50)
         certificate = model.certificate_
         X, y, weights, lam, bias = problem

@@ -2,7 +2,7 @@
 
 from cotas.design.dense import Dense, StandardisedDense
 from cotas.design.layout import as_design, standardised
-from cotas.design.operations import add, add_outer, dot, n_features, n_vectors, norm2
+from cotas.design.operations import add, add_outer, add_squares, dot, n_features, n_vectors, norm2
 from cotas.design.sparse import Csc, Csr, StandardisedCsr
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "StandardisedDense",
     "add",
     "add_outer",
+    "add_squares",
     "as_design",
     "dot",
     "n_features",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cotas.arrays import AnyArray, FloatArray
-from cotas.design.operations import add, add_outer, dot, n_features, n_vectors, norm2
+from cotas.design.operations import add, add_outer, add_squares, dot, n_features, n_vectors, norm2
 from cotas.loops import REORDERED
 
 
@@ -35,6 +35,12 @@ def dense_add_outer(rows: Dense, i: int, a: float, gram: FloatArray) -> None:
         factor = a * rows.X[i, j]
         for k in range(j + 1):
             gram[j, k] += factor * rows.X[i, k]
+
+
+@add_squares.when(Dense, REORDERED)
+def dense_add_squares(rows: Dense, i: int, a: float, w: FloatArray) -> None:
+    for j in range(w.shape[0]):
+        w[j] += a * rows.X[i, j] * rows.X[i, j]
 
 
 @norm2.when(Dense, REORDERED)

@@ -28,6 +28,11 @@ def add_outer(vectors: Any, i: int, a: float, gram: FloatArray) -> None:
 
 
 @generic
+def add_squares(vectors: Any, i: int, a: float, w: FloatArray) -> None:
+    """w ← w + a xᵢ², coordinate by coordinate"""
+
+
+@generic
 def norm2(vectors: Any, i: int) -> float:  # type: ignore[empty-body]
     """‖xᵢ‖²"""
 

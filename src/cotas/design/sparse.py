@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.design.operations import add, add_outer, dot, n_features, n_vectors, norm2
+from cotas.design.operations import add, add_outer, add_squares, dot, n_features, n_vectors, norm2
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 
@@ -70,6 +70,13 @@ def sparse_add_outer(vectors: Csr, i: int, a: float, gram: FloatArray) -> None:
         line = gram[np.uint32(vectors.indices[j])]
         for k in range(begin, j + 1):
             line[np.uint32(vectors.indices[k])] += factor * vectors.data[k]
+
+
+@add_squares.when(Csr)
+@add_squares.when(Csc)
+def sparse_add_squares(vectors: Csr, i: int, a: float, w: FloatArray) -> None:
+    for j in range(vectors.indptr[i], vectors.indptr[i + 1]):
+        w[np.uint32(vectors.indices[j])] += a * vectors.data[j] * vectors.data[j]
 
 
 @norm2.when(Csr)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from typing import Any, TypeAlias
 
 import joblib
 from threadpoolctl import ThreadpoolController
+
+from cotas.arrays import Matrix
+
+# Fewer entries than this are read before a second thread has begun.
+WORTH_A_THREAD = 1 << 20
+
+# Calls a function on each of several parts, possibly in threads; the results keep their order.
+Each: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 @cache
@@ -39,3 +49,16 @@ def one_thread_in_blas() -> Iterator[None]:
     """
     with _controller().limit(limits=1, user_api="blas"):
         yield
+
+
+@contextmanager
+def rows_in_threads(X: Matrix, n_jobs: int | None) -> Iterator[Each]:
+    """What goes over parts of X: several threads where there is enough to read, else `map`."""
+    entries = X.nnz if hasattr(X, "nnz") else X.size
+    threads = thread_count(n_jobs, cpu_count())
+    with one_thread_in_blas():
+        if threads == 1 or entries < WORTH_A_THREAD:
+            yield map
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            yield pool.map

@@ -14,13 +14,13 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_certificate
 from cotas.design import as_design
 from cotas.design.blocks import times
-from cotas.linear.svm import LARGEST_SYSTEM
 from cotas.losses import Hinge, SmoothLoss
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import interior_point
 from cotas.solvers.newton import MarginRisk, NewtonPoint, ScoreLoss, newton
+from cotas.solvers.semismooth_newton import LARGEST_SYSTEM
 
 # A dual point is good enough when its gap is this part of the objective.
 CLOSE = 1e-10
@@ -186,9 +186,10 @@ def _hinge_dual(
                 break
         return iterate.alpha
     random, value = np.random.RandomState(0), -np.inf
-    for _, _, alpha, _ in dual_coordinate_ascent(
+    for found in dual_coordinate_ascent(
         as_design(X), signs, s, problem.lam, bias, random, problem.bias_scale
     ):
+        alpha = found.alpha
         combination = np.asarray(X.T @ (alpha * signs))
         before, value = value, alpha.sum() - problem.dual_cost(combination, float(alpha @ signs))
         settled = abs(value - before) <= 1e-7 * max(1e-3, abs(value))

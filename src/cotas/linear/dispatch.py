@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -12,17 +13,20 @@ import numpy as np
 from cotas.arrays import FloatArray, Matrix
 from cotas.design import as_design
 from cotas.design.blocks import times_transposed
+from cotas.fitting.threads import Each
 from cotas.linear.search import Candidate
 from cotas.solvers.cutting_planes import cutting_planes
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
-from cotas.solvers.interior_point import Start, interior_point
+from cotas.solvers.interior_point import Iterate, Start, interior_point
 from cotas.solvers.online import Training
 from cotas.solvers.pegasos import PegasosRule
 from cotas.solvers.quadratic_program import quadratic_program
 from cotas.solvers.run import new_run
+from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, semismooth_newton
 
 SOLVERS = (
     "auto",
+    "newton",
     "interior-point",
     "dual-coordinate-ascent",
     "cutting-planes",
@@ -65,6 +69,7 @@ class Task:
     bias: float
     seed: int
     start: Ending | None = None
+    each: Each = map
 
     def start_from(self, end: Ending) -> Start:
         """The dual point to begin with.
@@ -77,14 +82,17 @@ class Task:
             sides = np.array([alpha[self.signs > 0].sum(), alpha[self.signs < 0].sum()])
             share = sides.min() / np.where(sides > 0, sides, 1.0)
             alpha *= np.where(self.signs > 0, share[0], share[1])
-        return Start(alpha, end.theta0)
+        theta = end.theta
+        if len(theta) != self.X.shape[1]:
+            theta = times_transposed(self.X, alpha * self.signs) / self.lam
+        return Start(alpha, end.theta0, theta)
 
 
 def first_candidate(task: Task, end: Ending) -> Candidate:
     """Where the earlier fit ended, which may be good enough already."""
     start = task.start_from(end)
-    theta = end.theta
-    if end.lam != task.lam or len(theta) != task.X.shape[1]:
+    theta = start.theta
+    if end.lam != task.lam:
         theta = times_transposed(task.X, start.alpha * task.signs) / task.lam
     return Candidate(theta, start.alpha, None)
 
@@ -92,6 +100,7 @@ def first_candidate(task: Task, end: Ending) -> Candidate:
 def candidates(solver: str, task: Task) -> Iterator[Candidate]:
     """θ and α from the solver, α over all the rows, with the gap if the solver knows it."""
     return {
+        "newton": _newton,
         "interior-point": _interior_point,
         "dual-coordinate-ascent": _dual_coordinate_ascent,
         "cutting-planes": _cutting_planes,
@@ -104,20 +113,22 @@ def _dual_coordinate_ascent(task: Task) -> Iterator[Candidate]:
     random = np.random.RandomState(task.seed)
     problem = (as_design(task.X), task.signs, task.weights, task.lam, task.bias)
     start = None if task.start is None else task.start_from(task.start)
-    for theta, _, alpha, gap in dual_coordinate_ascent(*problem, random, start=start):
-        # What P will be at the end is at most what D has reached plus the gap, and 1.
-        yield Candidate(theta, alpha, gap)
+    for found in dual_coordinate_ascent(*problem, random, start=start):
+        # The relative gap is P − D over max(1, P), and P is at most 1 at the end.
+        yield Candidate(found.theta, found.alpha, found.gap)
+
+
+def _newton(task: Task) -> Iterator[Candidate]:
+    """Where rounding puts an end to Newton's method, the interior point goes on if it can."""
+    used = _Used(task)
+    iterates = semismooth_newton(*used.problem, start=used.start(task), each=task.each)
+    more = _interior_point(task) if task.X.shape[1] <= LARGEST_SYSTEM else iter(())
+    return chain(map(used.candidate, iterates), more)
 
 
 def _interior_point(task: Task) -> Iterator[Candidate]:
     used = _Used(task)
-    start = None
-    if task.start is not None:
-        known = task.start_from(task.start)
-        start = Start(known.alpha[used.rows], known.theta0)
-    for iterate in interior_point(*used.problem, start=start):
-        relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
-        yield Candidate(iterate.theta, used.over_all_rows(iterate.alpha), relative)
+    return map(used.candidate, interior_point(*used.problem, start=used.start(task)))
 
 
 def _cutting_planes(task: Task) -> Iterator[Candidate]:
@@ -140,6 +151,18 @@ class _Used:
         self.rows = np.flatnonzero(task.weights > 0)
         X = task.X if len(self.rows) == self.n else task.X[self.rows]
         self.problem = (X, task.signs[self.rows], task.weights[self.rows], task.lam, task.bias)
+
+    def start(self, task: Task) -> Start | None:
+        """Where the earlier fit ended, for the rows that are left."""
+        if task.start is None:
+            return None
+        known = task.start_from(task.start)
+        return known._replace(alpha=known.alpha[self.rows])
+
+    def candidate(self, iterate: Iterate) -> Candidate:
+        """What a primal–dual solver has found, for all the rows."""
+        relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
+        return Candidate(iterate.theta, self.over_all_rows(iterate.alpha), relative)
 
     def over_all_rows(self, some: FloatArray) -> FloatArray:
         """α with zeros for the rows that were left out."""

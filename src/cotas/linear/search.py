@@ -10,7 +10,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint
-from cotas.certificates.sweep import gather_facts
+from cotas.certificates.sweep import Each, gather_facts
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
 from cotas.linear.oversight import Oversight
@@ -66,10 +66,12 @@ class Search:
         weights: FloatArray,
         label: Any,
         oversight: Oversight,
+        each: Each = map,
     ) -> None:
         self.model, self.examples, self.weights, self.label = model, examples, weights, label
         self.oversight, self.callbacks = oversight, oversight.callbacks
-        self.facts = gather_facts(examples.X, examples.y, [label])
+        self.each = each
+        self.facts = gather_facts(examples.X, examples.y, [label], each=each)
         self.began, self.iteration = time.perf_counter(), 0
         self.latest: Candidate | None = None
         self.best: Solution | None = None
@@ -121,7 +123,7 @@ class Search:
     def _check(self, candidate: Candidate) -> Certificate:
         point = self._point(candidate)
         examples = self.examples
-        [certificate] = DualPoint.check_all([point], examples.X, examples.y, self.facts)
+        [certificate] = DualPoint.check_all([point], examples.X, examples.y, self.facts, self.each)
         if self.best is None or certificate.gap < self.best.certificate.gap:
             signs = np.where(examples.y == self.label, 1.0, -1.0)
             self.best = Solution(point, certificate, signs * candidate.alpha)

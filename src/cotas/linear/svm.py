@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import validate_data
@@ -18,22 +18,23 @@ from cotas.certificates import DualPoint, HardMarginPoint, Region, optimum_regio
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar, as_callbacks
-from cotas.fitting.threads import thread_count
+from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import SOLVERS, Ending, Task, candidates, first_candidate
 from cotas.linear.hard_margin import widest_margin
 from cotas.linear.oversight import Oversight
 from cotas.linear.search import INTERRUPTED, PROVED, Search, Solution
+from cotas.solvers.semismooth_newton import LARGEST_SYSTEM
 
-# A Newton system of this size takes about a tenth of a second to set up and solve.
-LARGEST_SYSTEM = 1000
+# Below this the interior point gets there sooner.
+FINEST_FOR_NEWTON = 1e-8
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
 # uncertain: an interior point keeps all of them a little above zero.
 SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
 
 
 class LinearSVM(LinearClassifier):
-    """The soft-margin linear support vector machine of document 000, section 3.7.
+    r"""The soft-margin linear support vector machine of document 000, section 3.7.
 
     Minimises exactly the documents' objective,
 
@@ -50,14 +51,16 @@ class LinearSVM(LinearClassifier):
         that cannot be separated then raise `NotSeparableError`, which carries the proof.
     fit_intercept : bool, default=True
         Whether to train the free bias θ₀.
-    solver : {"auto", "interior-point", "dual-coordinate-ascent", "cutting-planes", "qp", "pegasos"}
-        "interior-point" solves a system of the size of θ at each of a few dozen steps: best with
-        up to a thousand features. "dual-coordinate-ascent" sweeps over the examples: best for
-        sparse data with many features. "cutting-planes" (OCAS) needs few passes for a rough gap.
-        "qp" is the printed quadratic program, by Clarabel (extra `qp`), for small data. "pegasos"
-        takes the documents' subgradient steps, and reaches rough gaps only. "auto", the default,
-        takes the first for up to a thousand features, the second for more and for sparse data
-        unless tol is below 1e-5.
+    solver : {"auto", "newton", "interior-point", "dual-coordinate-ascent", "cutting-planes", \
+            "qp", "pegasos"}
+        "newton" solves a system of the size of θ at each of a few dozen steps, made of the rows
+        near the margin; with more than a thousand features it begins with coordinate ascent and
+        solves its systems by conjugate gradients. "interior-point" makes its systems of all the
+        rows, and reaches the smallest gaps. "dual-coordinate-ascent" sweeps over the examples.
+        "cutting-planes" (OCAS) needs few passes for a rough gap. "qp" is the printed quadratic
+        program, by Clarabel (extra `qp`), for small data. "pegasos" takes the documents'
+        subgradient steps, and reaches rough gaps only. "auto", the default, takes "newton", but
+        "interior-point" with up to a thousand features and a tol below 1e-8.
     tol : float, default=1e-4
         The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
     max_iterations : int, default=1000
@@ -209,10 +212,11 @@ class LinearSVM(LinearClassifier):
             return "hard-margin", "Solved as the nearest points of the two convex hulls."
         if self.solver != "auto":
             return self.solver, f"Solved by {self.solver}, as asked."
-        if X.shape[1] <= LARGEST_SYSTEM and not (sparse.issparse(X) and self.tol > 1e-5):
-            return "interior-point", "Solved by interior-point, since there are few features."
-        why = "the data being sparse" if sparse.issparse(X) else "since there are many features"
-        return "dual-coordinate-ascent", f"Solved by dual-coordinate-ascent, {why}."
+        if X.shape[1] > LARGEST_SYSTEM:
+            return "newton", "Solved by coordinate ascent and newton, there being many features."
+        if self.tol > FINEST_FOR_NEWTON:
+            return "newton", "Solved by newton, since there are few features."
+        return "interior-point", "Solved by interior-point, tol being so small."
 
     def _solutions(self, examples: Examples, starts: list[Ending | None]) -> list[Solution]:
         """The best model of each class, and a warning if Ctrl-C kept it from being better."""
@@ -230,13 +234,15 @@ class LinearSVM(LinearClassifier):
                 return widest_margin(examples, weights, labels[c], float(self.fit_intercept))
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
             problem = (examples.X, signs, weights, float(self.lam), float(self.fit_intercept))
-            task = Task(*problem, int(seeds[c]), starts[c])
-            search = Search(self, examples, weights, labels[c], oversight)
+            task = Task(*problem, int(seeds[c]), starts[c], each)
+            search = Search(self, examples, weights, labels[c], oversight, each)
             return self._follow(search, task)
 
+        threads = thread_count(self.n_jobs, len(labels))
+        alone = len(labels) == 1 and self.solver_ == "newton"
         try:
-            threads = thread_count(self.n_jobs, len(labels))
-            solutions = oversight.for_each(solve, range(len(labels)), threads)
+            with rows_in_threads(examples.X, self.n_jobs) if alone else nullcontext(map) as each:
+                solutions = oversight.for_each(solve, range(len(labels)), threads)
         finally:
             bar.close()
         if oversight.interrupted:

@@ -34,6 +34,16 @@ class DualState(NamedTuple):
     losses: FloatArray  # max(0, 1 − yᵢ(θ·xᵢ + θ₀)) when example i was last looked at
 
 
+class Round(NamedTuple):
+    """What a round has reached, the gap it seems to have, and whether it had sweeps to spare."""
+
+    theta: FloatArray
+    theta0: float
+    alpha: FloatArray
+    gap: float
+    settled: bool
+
+
 @loop
 def ascend(
     rows: Any,
@@ -120,8 +130,8 @@ def dual_coordinate_ascent(
     random: np.random.RandomState,
     bias_scale: float = 0.0,
     start: Start | None = None,
-) -> Iterator[tuple[FloatArray, float, FloatArray, float]]:
-    """θ, θ₀, α and the gap they seem to have, round after round, each finer than the one before.
+) -> Iterator[Round]:
+    """Rounds of sweeps, each finer than the one before.
 
         max Σ αᵢ − (1/2λ)‖Σ αᵢyᵢxᵢ‖²    s.t.  0 ≤ αᵢ ≤ sᵢ,  Σ αᵢyᵢ = 0 with a bias
 
@@ -150,7 +160,8 @@ def dual_coordinate_ascent(
     accuracy = FIRST_ACCURACY
     while True:
         seed = np.uint64(random.randint(2**31))
-        ascend(rows, y, weights, lam, stiffness, accuracy, SWEEPS_A_ROUND, order, state, seed)
+        given = (lam, stiffness, accuracy, SWEEPS_A_ROUND)
+        sweeps = ascend(rows, y, weights, *given, order, state, seed)
         accuracy *= FINER
         tension = stiffness * float(state.alpha @ y)
         if not bias_scale:
@@ -159,4 +170,5 @@ def dual_coordinate_ascent(
         # ‖θ‖²λ is twice the penalty, which P has once and D has once.
         square = lam * float(state.theta @ state.theta)
         gap = float(weights @ state.losses) + square - float(state.alpha.sum())
-        yield state.theta.copy(), float(state.theta0[0]), state.alpha.copy(), gap
+        reached = state.theta.copy(), float(state.theta0[0]), state.alpha.copy()
+        yield Round(*reached, gap, sweeps < SWEEPS_A_ROUND)

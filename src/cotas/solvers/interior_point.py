@@ -31,11 +31,11 @@ class Iterate:
 
 
 class Start(NamedTuple):
-    """Where a solver begins: a dual point, and the bias that goes with it."""
+    """Where a solver begins: a dual point, and the model that goes with it."""
 
     alpha: FloatArray
     theta0: float
-    theta: FloatArray | None = None
+    theta: FloatArray
 
 
 @dataclass

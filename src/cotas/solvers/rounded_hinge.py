@@ -1,0 +1,266 @@
+"""The rows of the support vector machine when a parabola rounds the hinge off.
+
+With a centre cᵢ for each αᵢ and a smoothing ν, each row answers to its e = y(θ·x + θ₀) − 1 with
+
+    α = s·clip(c/s − e/2ν, 0, 1),
+
+which is minus the slope of its rounded loss. The second derivative is s/2ν where 0 < α < s, in
+the *curved* rows, and zero in all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from cotas.arrays import FloatArray, IntArray
+from cotas.design import Dense, add, add_outer, add_squares, dot, n_features, n_vectors
+from cotas.loops import loop
+
+# The rows are summed up in so many spans, whatever the number of threads, so that runs repeat;
+# in few of them where each sum is long.
+SPANS, SPANS_OF_LONG_ROWS, LONG = 8, 2, 1000
+# Rows with fewer entries than this part of the features are summed up entry by entry.
+FEW_ENTRIES = 0.25
+BLOCK_BYTES = 1 << 20
+
+# Calls a function on each of several parts, possibly in threads; the results keep their order.
+Each: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
+class RowState(NamedTuple):
+    """What is known of each row."""
+
+    y: FloatArray
+    weights: FloatArray
+    centre: FloatArray  # c/s
+    part: FloatArray  # α/s
+    excess: FloatArray  # e
+    turn: FloatArray  # how e changes along a step
+
+
+@loop
+def respond(
+    rows: Any,
+    state: RowState,
+    nu: float,
+    first: int,
+    last: int,
+    curved: IntArray,
+    change: FloatArray,
+) -> tuple[int, float, float, float]:
+    """α in each row, and how Σ αᵢyᵢxᵢ changes with it.
+
+    Returns how many rows are curved, which `curved` lists, and the sums of the hinge losses, of
+    α and of αy.
+    """
+    loss = total = balance = 0.0
+    count = 0
+    for i in range(first, last):
+        e = state.excess[i]
+        part = state.centre[i] - e / (2.0 * nu)
+        if 0.0 < part < 1.0:
+            curved[count] = i
+            count += 1
+        part = min(max(part, 0.0), 1.0)
+        alpha = state.weights[i] * part
+        loss += state.weights[i] * max(0.0, -e)
+        total += alpha
+        balance += alpha * state.y[i]
+        if part != state.part[i]:
+            add(rows, i, state.weights[i] * (part - state.part[i]) * state.y[i], change)
+            state.part[i] = part
+    return count, loss, total, balance
+
+
+@loop
+def look_along(
+    rows: Any, state: RowState, theta: FloatArray, theta0: float, first: int, last: int
+) -> None:
+    """How fast e changes in each row when θ moves."""
+    for i in range(first, last):
+        state.turn[i] = state.y[i] * (dot(rows, i, theta) + theta0)
+
+
+@loop
+def slope(state: RowState, nu: float, step: float, first: int, last: int) -> float:
+    """Σ αᵢ·turnᵢ at some step: what the rounded loss gains by going further."""
+    total = 0.0
+    for i in range(first, last):
+        e = state.excess[i] + step * state.turn[i]
+        part = min(max(state.centre[i] - e / (2.0 * nu), 0.0), 1.0)
+        total += state.weights[i] * part * state.turn[i]
+    return total
+
+
+@loop
+def scale_rows(rows: Any, weights: FloatArray, curved: IntArray, scaled: FloatArray) -> None:
+    """The curved rows times √s, in full."""
+    scaled[:] = 0.0
+    for r in range(scaled.shape[0]):
+        add(rows, curved[r], np.sqrt(weights[curved[r]]), scaled[r])
+
+
+@loop
+def add_gram(rows: Any, weights: FloatArray, curved: IntArray, gram: FloatArray) -> None:
+    """The lower triangle of Σ sᵢxᵢxᵢᵀ over the curved rows, entry by entry."""
+    for i in curved:
+        add_outer(rows, i, weights[i], gram)
+
+
+@loop
+def add_border(rows: Any, weights: FloatArray, curved: IntArray, border: FloatArray) -> float:
+    """Σ sᵢxᵢ over the curved rows; returns Σ sᵢ."""
+    total = 0.0
+    for i in curved:
+        add(rows, i, weights[i], border)
+        total += weights[i]
+    return total
+
+
+@loop
+def add_diagonal(rows: Any, weights: FloatArray, curved: IntArray, diagonal: FloatArray) -> None:
+    """Σ sᵢxᵢ² over the curved rows."""
+    for i in curved:
+        add_squares(rows, i, weights[i], diagonal)
+
+
+@loop
+def bend(
+    rows: Any,
+    weights: FloatArray,
+    curved: IntArray,
+    theta: FloatArray,
+    theta0: float,
+    bent: FloatArray,
+) -> float:
+    """Σ sᵢ(θ·xᵢ + θ₀)xᵢ over the curved rows; returns Σ sᵢ(θ·xᵢ + θ₀)."""
+    total = 0.0
+    for i in curved:
+        pressed = weights[i] * (dot(rows, i, theta) + theta0)
+        add(rows, i, pressed, bent)
+        total += pressed
+    return total
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What all the rows say to a θ: Σ αᵢyᵢxᵢ, Σ αᵢyᵢ, Σ sᵢ max(0, −eᵢ), Σ αᵢ, the curved rows."""
+
+    combination: FloatArray
+    balance: float
+    loss: float
+    total: float
+    curved: list[IntArray]
+
+
+class Rows:
+    """The rows and what is known of them, gone over in spans."""
+
+    def __init__(self, rows: Any, y: FloatArray, weights: FloatArray, each: Each) -> None:
+        self.rows, self.each = rows, each
+        n, d = n_vectors(rows), n_features(rows)
+        self.n_features = d
+        centre, part, excess, turn = np.full(n, 0.5), np.zeros(n), np.empty(n), np.empty(n)
+        self.state = RowState(y, weights, centre, part, excess, turn)
+        self.combination = np.zeros(d)
+        spans = SPANS if d <= LONG else SPANS_OF_LONG_ROWS
+        cuts = np.linspace(0, n, min(spans, n) + 1).astype(int)
+        self.spans = [slice(a, b) for a, b in pairwise(cuts)]
+        filled = 1.0 if isinstance(rows, Dense) else len(rows.data) / max(1, n * d)
+        self.entry_by_entry = filled < FEW_ENTRIES
+
+    @property
+    def alpha(self) -> FloatArray:
+        """α as it is now."""
+        return self.state.weights * self.state.part
+
+    def place(self, theta: FloatArray, theta0: float) -> None:
+        """e at this θ."""
+        self.look_along(theta, theta0)
+        np.subtract(self.state.turn, 1.0, out=self.state.excess)
+
+    def look_along(self, theta: FloatArray, theta0: float) -> None:
+        """How e changes in this direction."""
+
+        def one(span: slice) -> None:
+            look_along(self.rows, self.state, theta, theta0, span.start, span.stop)
+
+        list(self.each(one, self.spans))
+
+    def move(self, length: float) -> None:
+        """So far in the direction that was looked along."""
+        self.state.excess[:] += length * self.state.turn
+
+    def recentre(self) -> None:
+        """The centres are where α is now."""
+        self.state.centre[:] = self.state.part
+
+    def respond(self, nu: float) -> Answer:
+        """α and all the sums at the present e."""
+
+        def one(span: slice) -> tuple[IntArray, FloatArray, float, float, float]:
+            curved = np.empty(span.stop - span.start, dtype=np.int64)
+            change = np.zeros(self.n_features)
+            count, loss, total, balance = respond(
+                self.rows, self.state, nu, span.start, span.stop, curved, change
+            )
+            return curved[:count].copy(), change, loss, total, balance
+
+        parts = list(self.each(one, self.spans))
+        self.combination = self.combination + np.sum([part[1] for part in parts], axis=0)
+        loss, total, balance = (float(sum(part[k] for part in parts)) for k in (2, 3, 4))
+        return Answer(self.combination, balance, loss, total, [part[0] for part in parts])
+
+    def slope(self, nu: float, length: float) -> float:
+        """Σ αᵢ·turnᵢ after a step of this length."""
+        parts = self.each(
+            lambda span: slope(self.state, nu, length, span.start, span.stop), self.spans
+        )
+        return float(sum(parts))
+
+    def gram(self, curved: list[IntArray]) -> FloatArray:
+        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, the lower triangle of it."""
+        d, weights = self.n_features, self.state.weights
+
+        def one(some: IntArray) -> FloatArray:
+            part = np.zeros((d + 1, d + 1))
+            part[d, d] = add_border(self.rows, weights, some, part[d, :d])
+            if self.entry_by_entry:
+                add_gram(self.rows, weights, some, part[:d, :d])
+                return part
+            size = int(np.clip(BLOCK_BYTES // (8 * d), 256, 8192))
+            scaled = np.empty((min(size, len(some)), d))
+            for first in range(0, len(some), size):
+                block = scaled[: len(some[first : first + size])]
+                scale_rows(self.rows, weights, some[first : first + size], block)
+                part[:d, :d] += block.T @ block
+            return part
+
+        return np.asarray(sum(self.each(one, curved)))
+
+    def diagonal(self, curved: list[IntArray]) -> FloatArray:
+        """Σ sᵢ(xᵢ, 1)² over the curved rows."""
+
+        def one(some: IntArray) -> FloatArray:
+            part = np.zeros(self.n_features + 1)
+            part[-1] = self.state.weights[some].sum()
+            add_diagonal(self.rows, self.state.weights, some, part[:-1])
+            return part
+
+        return np.asarray(sum(self.each(one, curved)))
+
+    def bend(self, curved: list[IntArray], direction: FloatArray) -> FloatArray:
+        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, times a direction."""
+
+        def one(some: IntArray) -> FloatArray:
+            part = np.zeros(len(direction))
+            theta, theta0 = direction[:-1], float(direction[-1])
+            part[-1] = bend(self.rows, self.state.weights, some, theta, theta0, part[:-1])
+            return part
+
+        return np.asarray(sum(self.each(one, curved)))
