@@ -154,7 +154,7 @@ class LinearSVM(LinearClassifier):
         self.classes_ = examples.classes
         self.solver_, why = self._choose_solver(examples.X)
         solutions = self._solutions(examples, starts)
-        self._remember(solutions, starts)
+        self._remember(solutions)
         self._keep(solutions, why)
         self._regions: list[Region | None] = [
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
@@ -262,7 +262,11 @@ class LinearSVM(LinearClassifier):
         except KeyboardInterrupt:
             reason = INTERRUPTED
             search.oversight.interrupt()
-        return search.solution(reason)
+        solution = search.solution(reason)
+        if self.solver_ != "pegasos":
+            return solution
+        before = 0 if task.start is None else task.start.epochs
+        return replace(solution, epochs=before + solution.iterations)
 
     def _starts(self, examples: Examples, n_classes: int) -> list[Ending | None]:
         """Where the last fit ended, for each class; None stands for a start from nothing."""
@@ -277,17 +281,15 @@ class LinearSVM(LinearClassifier):
         )
         return list(last) if last and goes_on else [None] * n_classes
 
-    def _remember(self, solutions: list[Solution], starts: list[Ending | None]) -> None:
+    def _remember(self, solutions: list[Solution]) -> None:
         """Where the next fit begins if it is to go on; a hard margin leaves nothing to it."""
         self._ends = []
-        for solution, start in zip(solutions, starts, strict=True):
+        for solution in solutions:
             point = solution.point
             if isinstance(point, DualPoint):
-                before = 0 if start is None else start.epochs
-                epochs = before + solution.iterations if self.solver_ == "pegasos" else 0
                 model = (point.coef, float(point.intercept), point.problem.lam)
-                gap = solution.certificate.gap
-                self._ends.append(Ending(point.multipliers, *model, gap, epochs))
+                run = (solution.certificate.gap, solution.epochs)
+                self._ends.append(Ending(point.multipliers, *model, *run))
 
     def _keep(self, solutions: list[Solution], why: str) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
