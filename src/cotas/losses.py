@@ -40,6 +40,21 @@ class ConvexLoss(Loss, Protocol):
         ...
 
 
+class MarginLoss(ConvexLoss, Protocol):
+    """A convex loss of the agreement that never rises: its slopes lie in [−steepest, 0]."""
+
+    @property
+    def steepest(self) -> float: ...
+
+
+class SmoothLoss(MarginLoss, Protocol):
+    """A margin loss with a slope everywhere, as Newton's method needs it."""
+
+    def curvature(self, z: FloatArray) -> FloatArray:
+        """ℓ''(z); at a corner of the slope, its value on one side."""
+        ...
+
+
 @dataclass(frozen=True)
 class ZeroOne:
     """⟦z ≤ 0⟧: an example on the boundary counts as a mistake. Not convex, no conjugate.
@@ -66,6 +81,7 @@ class Hinge:
     """
 
     name = "hinge"
+    steepest = 1.0
 
     def value(self, z: FloatArray) -> FloatArray:
         return np.maximum(0.0, 1.0 - z)
@@ -77,6 +93,57 @@ class Hinge:
     def conjugate(self, a: FloatArray) -> FloatArray:
         inside = (np.asarray(a) >= -1) & (np.asarray(a) <= 0)
         return np.where(inside, a, np.inf)
+
+
+@dataclass(frozen=True)
+class SquaredHinge:
+    """max(0, 1 − z)², the loss that `LinearSVC` takes unless it is told otherwise.
+
+    >>> SquaredHinge().value(np.array([-1.0, 0.5, 2.0]))
+    array([4.  , 0.25, 0.  ])
+    """
+
+    name = "squared hinge"
+    steepest = np.inf
+
+    def value(self, z: FloatArray) -> FloatArray:
+        return np.square(np.maximum(0.0, 1.0 - z))
+
+    def slope(self, z: FloatArray) -> FloatArray:
+        return -2.0 * np.maximum(0.0, 1.0 - z)
+
+    def curvature(self, z: FloatArray) -> FloatArray:
+        return np.where(np.less(z, 1), 2.0, 0.0)
+
+    def conjugate(self, a: FloatArray) -> FloatArray:
+        # sup_z a z − (1 − z)² is attained at z = 1 + a/2.
+        a = np.asarray(a, dtype=np.float64)
+        return np.where(a <= 0, a + np.square(a) / 4, np.inf)
+
+
+@dataclass(frozen=True)
+class ModifiedHuber:
+    """The squared hinge, continued from z = −1 on by its tangent −4z (Zhang 2004).
+
+    >>> ModifiedHuber().value(np.array([-3.0, -1.0, 0.5, 2.0]))
+    array([12.  ,  4.  ,  0.25,  0.  ])
+    """
+
+    name = "modified Huber"
+    steepest = 4.0
+
+    def value(self, z: FloatArray) -> FloatArray:
+        return np.where(np.less(z, -1), -4.0 * z, np.square(np.clip(1.0 - z, 0.0, 2.0)))
+
+    def slope(self, z: FloatArray) -> FloatArray:
+        return -2.0 * np.clip(1.0 - z, 0.0, 2.0)
+
+    def curvature(self, z: FloatArray) -> FloatArray:
+        return np.where(np.less(np.abs(z), 1), 2.0, 0.0)
+
+    def conjugate(self, a: FloatArray) -> FloatArray:
+        a = np.asarray(a, dtype=np.float64)
+        return np.where((a <= 0) & (a >= -4), a + np.square(a) / 4, np.inf)
 
 
 @dataclass(frozen=True)
@@ -108,6 +175,7 @@ class Exponential:
     """
 
     name = "exponential"
+    steepest = np.inf
 
     def value(self, z: FloatArray) -> FloatArray:
         return np.exp(-np.asarray(z))
@@ -132,12 +200,16 @@ class Logistic:
     """
 
     name = "logistic"
+    steepest = 1.0
 
     def value(self, z: FloatArray) -> FloatArray:
         return np.logaddexp(0.0, -np.asarray(z))
 
     def slope(self, z: FloatArray) -> FloatArray:
         return np.asarray(-expit(-np.asarray(z)))
+
+    def curvature(self, z: FloatArray) -> FloatArray:
+        return np.asarray(expit(z) * expit(-np.asarray(z)))
 
     def conjugate(self, a: FloatArray) -> FloatArray:
         # With b = −a in [0, 1]: b log b + (1 − b) log(1 − b), the negative entropy.

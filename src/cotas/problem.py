@@ -8,6 +8,16 @@ the bias not penalised, and its dual
 
 For every (θ, θ₀) and every feasible α, D(α) ≤ min P ≤ P(θ, θ₀). With the hinge loss
 ℓ*(−a) = −a on [0, 1], so that D(α) = Σ αᵢ − (1/2λ)‖Σ αᵢ yᵢ xᵢ‖² with 0 ≤ αᵢ ≤ sᵢ.
+
+With K classes at once, softmax regression minimises, W having a column for each class,
+
+    P(W, b) = Σ sᵢ [log Σₖ exp(zᵢₖ) − zᵢ,y₍ᵢ₎] + (λ/2)‖W‖²,      zᵢ = Wᵀxᵢ + b,
+
+and its dual is, each pᵢ being a probability for each class and eᵢ the one that is sure of yᵢ,
+
+    D(p) = Σ sᵢ H(pᵢ) − (1/2λ)‖Σ sᵢ xᵢ(eᵢ − pᵢ)ᵀ‖²,    Σ sᵢ(eᵢ − pᵢ) = 0 when the biases are free,
+
+with the entropy H(p) = − Σₖ pₖ log pₖ.
 """
 
 from __future__ import annotations
@@ -15,21 +25,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import entr, logsumexp
 
 from cotas.arrays import FloatArray
-from cotas.losses import ConvexLoss
+from cotas.losses import Hinge, MarginLoss
 
 
 @dataclass(frozen=True)
 class RegularisedRisk:
     """The mean loss of a linear classifier plus (λ/2)‖θ‖², with a free bias or with none."""
 
-    loss: ConvexLoss
+    loss: MarginLoss
     lam: float
     free_bias: bool
     # Where not zero, (λ/2)(θ₀/bias_scale)² is added and the bias is free no longer: the problem
     # that LIBLINEAR solves, the bias being the weight of one more feature of that value.
     bias_scale: float = 0.0
+
+    @property
+    def gain_is_linear(self) -> bool:
+        """Whether − Σ sᵢ ℓ*(−αᵢ/sᵢ) = Σ αᵢ, as it is for the hinge loss."""
+        return isinstance(self.loss, Hinge)
 
     def risk(self, agreements: FloatArray, weights: FloatArray) -> FloatArray:
         """Σ sᵢ ℓ(zᵢ) over some of the examples, one entry for each column of agreements."""
@@ -58,3 +74,28 @@ class RegularisedRisk:
     def primal_from_dual(self, combination: FloatArray) -> FloatArray:
         """θ(α) = (1/λ) Σ αᵢ yᵢ xᵢ"""
         return np.asarray(combination / self.lam)
+
+
+@dataclass(frozen=True)
+class SoftmaxRisk:
+    """The mean log loss of softmax regression plus (λ/2)‖W‖², with free biases or with none."""
+
+    lam: float
+    free_bias: bool
+
+    def risk(self, scores: FloatArray, truth: FloatArray, weights: FloatArray) -> float:
+        """Σ sᵢ [log Σₖ exp(zᵢₖ) − zᵢ,y₍ᵢ₎] over some of the examples; truth holds the eᵢ."""
+        losses = logsumexp(scores, axis=1) - (scores * truth).sum(axis=1)
+        return float(weights @ losses)
+
+    def penalty(self, coefs: FloatArray) -> float:
+        """(λ/2)‖W‖²"""
+        return 0.5 * self.lam * float(np.square(coefs).sum())
+
+    def dual_gain(self, probabilities: FloatArray, weights: FloatArray) -> float:
+        """Σ sᵢ H(pᵢ) over some of the examples."""
+        return float(weights @ entr(probabilities).sum(axis=1))
+
+    def dual_cost(self, combination: FloatArray) -> float:
+        """(1/2λ)‖Σ sᵢ xᵢ(eᵢ − pᵢ)ᵀ‖²"""
+        return float(np.square(combination).sum()) / (2.0 * self.lam)

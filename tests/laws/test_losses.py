@@ -5,9 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cotas.losses import Exponential, Hinge, Logistic, Squared, ZeroOne
+from cotas.losses import (
+    Exponential,
+    Hinge,
+    Logistic,
+    ModifiedHuber,
+    Squared,
+    SquaredHinge,
+    ZeroOne,
+)
 
-CONVEX = [Hinge(), Squared(), Exponential(), Logistic()]
+CONVEX = [Hinge(), Squared(), Exponential(), Logistic(), SquaredHinge(), ModifiedHuber()]
+MARGIN = [Hinge(), Exponential(), Logistic(), SquaredHinge(), ModifiedHuber()]
+SMOOTH = [Logistic(), SquaredHinge(), ModifiedHuber()]
 numbers = st.floats(-30, 30, allow_nan=False)
 
 
@@ -34,6 +44,32 @@ def test_fenchel_young_is_tight_at_the_slope(loss, z):
     a = loss.slope(np.array(z))
     total = loss.value(np.array(z)) + loss.conjugate(a)
     assert total == pytest.approx(float(a) * z, rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
+@given(z=numbers)
+def test_curvature_is_the_derivative_of_the_slope(loss, z):
+    if not isinstance(loss, Logistic) and abs(abs(z) - 1) < 1e-3:
+        return  # the slope has a corner there
+    h = 1e-5
+    measured = (loss.slope(np.array(z + h)) - loss.slope(np.array(z - h))) / (2 * h)
+    assert loss.curvature(np.array(z)) == pytest.approx(float(measured), rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("loss", MARGIN, ids=lambda loss: loss.name)
+def test_the_conjugate_is_finite_exactly_between_the_steepest_slope_and_zero(loss):
+    deepest = min(loss.steepest, 1e6)
+    inside = -deepest * np.linspace(0, 1, 11)
+    assert np.isfinite(loss.conjugate(inside)).all()
+    assert np.isinf(loss.conjugate(np.array(1e-9)))
+    if np.isfinite(loss.steepest):
+        assert np.isinf(loss.conjugate(np.array(-loss.steepest * (1 + 1e-9))))
+
+
+def test_the_modified_huber_loss_is_the_squared_hinge_without_its_steep_part():
+    z = np.linspace(-1, 3, 401)
+    np.testing.assert_allclose(ModifiedHuber().value(z), SquaredHinge().value(z))
+    assert ModifiedHuber().value(np.array(-2.0)) < SquaredHinge().value(np.array(-2.0))
 
 
 def test_hinge_bounds_zero_one_from_above():

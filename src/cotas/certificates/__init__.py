@@ -11,6 +11,7 @@ from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedge
 from cotas.certificates.path import ValidationBound
 from cotas.certificates.prediction import Region, optimum_region
 from cotas.certificates.separation import Separability, SeparationWitness
+from cotas.certificates.softmax import SoftmaxPoint
 
 __all__ = [
     "Certificate",
@@ -23,6 +24,7 @@ __all__ = [
     "Region",
     "Separability",
     "SeparationWitness",
+    "SoftmaxPoint",
     "ValidationBound",
     "no_certificate",
     "optimum_region",

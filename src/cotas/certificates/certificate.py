@@ -25,13 +25,13 @@ class Witness(Protocol):
     def coef(self) -> FloatArray: ...
 
     @property
-    def intercept(self) -> float: ...
+    def intercept(self) -> Any: ...  # a number, or one for each class
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate, every number of it computed from X, y and this witness."""
         ...
 
-    def about(self, coef: FloatArray, intercept: float) -> Witness:
+    def about(self, coef: FloatArray, intercept: Any) -> Witness:
         """The same witness, now said to belong to another model."""
         ...
 
@@ -136,7 +136,7 @@ class Certificate:
                 found.append(f"{name} is {computed:.9g}, and not {claimed:.9g}.")
         return found
 
-    def about(self, coef: FloatArray, intercept: float) -> Certificate:
+    def about(self, coef: FloatArray, intercept: Any) -> Certificate:
         """This certificate when the model it is asked about has the given parameters.
 
         If they are not the ones that were certified, nothing has been proved of them: the
@@ -144,7 +144,7 @@ class Certificate:
         """
         witness = self.witness
         if witness is None or (
-            np.array_equal(witness.coef, coef) and float(witness.intercept) == float(intercept)
+            np.array_equal(witness.coef, coef) and np.array_equal(witness.intercept, intercept)
         ):
             return self
         return replace(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, CertificateError
@@ -15,6 +16,7 @@ from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sweep import EPS, Block, Each, Facts, Sketch, Sweep, Tally, gather_facts
 from cotas.problem import RegularisedRisk
 
+SECTION = "weak duality, section 3.7 of document 000"
 OPTIMISATION_ONLY = "It certifies the optimisation, not the error on new data."
 
 
@@ -122,13 +124,13 @@ class DualSurvey:
         self.intercepts = np.array([point.intercept for point in points])
         coefs = np.stack([point.coef for point in points], axis=1)
         positives = [point.positive for point in points]
-        sweep = Sweep(X, y, positives, coefs)
-        self.n = sweep.X.shape[0]
+        self.sweep = Sweep(X, y, positives, coefs)
+        self.n = self.sweep.X.shape[0]
         if self.n != len(points[0].multipliers):
             raise ValueError(
                 f"X has {self.n} rows; the certificate is about {len(points[0].multipliers)}."
             )
-        self.found = sweep.tally(self._read, each)
+        self.found = self.sweep.tally(self._read, each)
         self.facts = facts or gather_facts(X, y, positives, each=each)
         self.sketches = self.facts.sketches
 
@@ -136,14 +138,11 @@ class DualSurvey:
         weights = self._weights(block.span)
         agreements = block.signs * (block.products + self.intercepts)
         counted = np.stack([p.multipliers[block.span] / p.per for p in self.points], axis=1)
-        alpha = weights[:, None] * np.clip(counted, 0.0, 1.0)
+        alpha = weights[:, None] * np.clip(counted, 0.0, self.problem.loss.steepest)
         sides = [np.where(block.signs > 0, alpha, 0.0), np.where(block.signs < 0, alpha, 0.0)]
-        used = weights > 0
         return {
             "sum risk": self.problem.risk(agreements, weights),
-            "sum gain": np.stack(
-                [self.problem.dual_gain(side[used], weights[used]) for side in sides]
-            ),
+            "sum mass": np.stack([side.sum(axis=0) for side in sides]),
             "sum combination": np.stack([block.combine(side) for side in sides]),
         }
 
@@ -181,11 +180,11 @@ class DualSurvey:
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=dual <= 0.01 * primal,
             statement=(
-                "No classifier has a smaller mean hinge loss + (λ/2)‖θ‖² "
+                f"No classifier has a smaller mean {problem.loss.name} loss + (λ/2)‖θ‖² "
                 f"({_bias_in_words(problem)}) "
                 f"than {min(dual, primal):.6g}; this one has {primal:.6g}."
             ),
-            reference="weak duality, section 3.7 of document 000",
+            reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
             figures=figures,
             remarks=(*remarks, OPTIMISATION_ONLY),
             rounding=float(rounding),
@@ -194,26 +193,52 @@ class DualSurvey:
         )
 
     def feasible(self, c: int) -> tuple[float, FloatArray, float]:
-        """− Σ sᵢℓ*(−αᵢ/sᵢ), Σ αᵢyᵢxᵢ and Σ αᵢyᵢ of a feasible α; the first is Σ αᵢ for the hinge.
+        """Σ αᵢ, Σ αᵢyᵢxᵢ and Σ αᵢyᵢ of a feasible α.
 
         With a free bias the heavier side has been scaled down, so that Σ αᵢyᵢ = 0.
         """
-        gain, combinations = self.found["sum gain"][:, c], self.found["sum combination"][:, :, c]
-        share = np.ones(2)
-        if self.problem.free_bias:
-            share = np.array([gain.min() / side if side > 0 else 0.0 for side in gain])
+        mass, combinations = self.found["sum mass"][:, c], self.found["sum combination"][:, :, c]
+        share = self._share(c)
         combination = share[0] * combinations[0] - share[1] * combinations[1]
-        return float(share @ gain), combination, float(share[0] * gain[0] - share[1] * gain[1])
+        return float(share @ mass), combination, float(share[0] * mass[0] - share[1] * mass[1])
+
+    def _share(self, c: int) -> FloatArray:
+        """How much of the α of each side is kept."""
+        mass = self.found["sum mass"][:, c]
+        if not self.problem.free_bias:
+            return np.ones(2)
+        return np.array([mass.min() / side if side > 0 else 0.0 for side in mass])
 
     def _best_dual(self, c: int) -> tuple[float, float]:
         """D at the best feasible multiple of α, and the size of the terms it is made of.
 
-        cα with 0 ≤ c ≤ 1 is feasible too, and D(cα) = cA − c²B is largest at c = A/2B.
+        tα with 0 ≤ t ≤ 1 is feasible too. For the hinge loss D(tα) = tA − t²B is largest at
+        t = A/2B.
         """
         a, combination, balance = self.feasible(c)
         b = self.problem.dual_cost(combination, balance)
+        if not self.problem.gain_is_linear:
+            return self._best_multiple(c, b), a + b
         multiple = 1.0 if 2 * b <= a else a / (2 * b)
         return multiple * a - multiple**2 * b, a + b
+
+    def _best_multiple(self, c: int, cost: float) -> float:
+        """The largest D(tα) found for 0 ≤ t ≤ 1, a concave function of t. Every t is valid."""
+        point, share = self.points[c], self._share(c)
+        weights = self._weights(slice(0, self.n))
+        used = np.flatnonzero(weights > 0)
+        weights = weights[used]
+        side = np.where(self.sweep.y[used] == point.positive, share[0], share[1])
+        counted = np.clip(point.multipliers[used] / point.per, 0.0, self.problem.loss.steepest)
+        alpha = weights * counted * side
+
+        def dual(multiple: float) -> float:
+            return float(self.problem.dual_gain(multiple * alpha, weights)) - multiple**2 * cost
+
+        if not cost < np.inf:
+            return 0.0  # D(0)
+        found = minimize_scalar(lambda t: -dual(t), bounds=(0.0, 1.0), method="bounded")
+        return max(0.0, dual(1.0), dual(float(np.clip(found.x, 0.0, 1.0))))
 
     def _rebuilds(self, c: int) -> bool:
         """Whether θ = θ(α), as is claimed."""

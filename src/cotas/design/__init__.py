@@ -2,7 +2,7 @@
 
 from cotas.design.dense import Dense, StandardisedDense
 from cotas.design.layout import as_design, standardised
-from cotas.design.operations import add, dot, n_features, n_vectors, norm2
+from cotas.design.operations import add, add_outer, dot, n_features, n_vectors, norm2
 from cotas.design.sparse import Csc, Csr, StandardisedCsr
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "StandardisedCsr",
     "StandardisedDense",
     "add",
+    "add_outer",
     "as_design",
     "dot",
     "n_features",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cotas.arrays import AnyArray, FloatArray
-from cotas.design.operations import add, dot, n_features, n_vectors, norm2
+from cotas.design.operations import add, add_outer, dot, n_features, n_vectors, norm2
 from cotas.loops import REORDERED
 
 
@@ -27,6 +27,14 @@ def dense_dot(rows: Dense, i: int, w: FloatArray) -> float:
 def dense_add(rows: Dense, i: int, a: float, w: FloatArray) -> None:
     for j in range(w.shape[0]):
         w[j] += a * rows.X[i, j]
+
+
+@add_outer.when(Dense, REORDERED)
+def dense_add_outer(rows: Dense, i: int, a: float, gram: FloatArray) -> None:
+    for j in range(rows.X.shape[1]):
+        factor = a * rows.X[i, j]
+        for k in range(j + 1):
+            gram[j, k] += factor * rows.X[i, k]
 
 
 @norm2.when(Dense, REORDERED)

@@ -23,6 +23,11 @@ def add(vectors: Any, i: int, a: float, w: FloatArray) -> None:
 
 
 @generic
+def add_outer(vectors: Any, i: int, a: float, gram: FloatArray) -> None:
+    """gram ← gram + a xᵢxᵢᵀ, the lower triangle of it"""
+
+
+@generic
 def norm2(vectors: Any, i: int) -> float:  # type: ignore[empty-body]
     """‖xᵢ‖²"""
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.design.operations import add, dot, n_features, n_vectors, norm2
+from cotas.design.operations import add, add_outer, dot, n_features, n_vectors, norm2
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 
@@ -58,6 +58,18 @@ def sparse_dot(vectors: Csr, i: int, w: FloatArray) -> float:
 def sparse_add(vectors: Csr, i: int, a: float, w: FloatArray) -> None:
     for j in range(vectors.indptr[i], vectors.indptr[i + 1]):
         w[np.uint32(vectors.indices[j])] += a * vectors.data[j]
+
+
+@add_outer.when(Csr)
+@add_outer.when(Csc)
+def sparse_add_outer(vectors: Csr, i: int, a: float, gram: FloatArray) -> None:
+    # The indices of a vector are sorted, so an earlier entry is left of the diagonal.
+    begin = vectors.indptr[i]
+    for j in range(begin, vectors.indptr[i + 1]):
+        factor = a * vectors.data[j]
+        line = gram[np.uint32(vectors.indices[j])]
+        for k in range(begin, j + 1):
+            line[np.uint32(vectors.indices[k])] += factor * vectors.data[k]
 
 
 @norm2.when(Csr)

@@ -4,48 +4,100 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_X_y
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from cotas.arrays import Matrix
+from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.certified import Certified
-from cotas.foreign.support_vectors import linear_svc, perceptron, sgd_classifier, svc
+from cotas.foreign.logistic import logistic_regression
+from cotas.foreign.stochastic import passive_aggressive, perceptron, sgd_classifier
+from cotas.foreign.support_vectors import linear_svc, svc
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
+# A reader takes the model, X, y, the weights of the examples and the seconds it may spend.
 READERS: dict[str, Callable[..., list[Certificate]]] = {
     "sklearn.LinearSVC": linear_svc,
+    "sklearn.LogisticRegression": logistic_regression,
+    "sklearn.PassiveAggressiveClassifier": passive_aggressive,
+    "sklearn.Perceptron": perceptron,
     "sklearn.SGDClassifier": sgd_classifier,
     "sklearn.SVC": svc,
-    "sklearn.Perceptron": perceptron,
+}
+
+# The same with a free bias, for models that may penalise it or have none.
+FREE_BIAS_READERS: dict[str, Callable[..., list[Certificate]]] = {
+    "sklearn.LinearSVC": partial(linear_svc, free_bias=True),
+    "sklearn.LogisticRegression": partial(logistic_regression, free_bias=True),
+    "sklearn.SGDClassifier": partial(sgd_classifier, free_bias=True),
+    "sklearn.SVC": svc,
+}
+
+# Their readers take the weights as they were given, since how the weight of a class counts
+# depends on the model. All other readers get them multiplied by the weight of the class.
+WEIGH_CLASSES_THEMSELVES = {
+    "sklearn.LinearSVC",
+    "sklearn.LogisticRegression",
+    "sklearn.SGDClassifier",
+}
+
+# Why there is no certificate, for models of which it may be expected.
+REASONS = {
+    "sklearn.CalibratedClassifierCV": (
+        "CalibratedClassifierCV joins several models, each fitted on a part of the data, and bends "
+        "their scores: it minimises no single objective. Certify the estimator before calibration."
+    ),
+    "sklearn.LogisticRegressionCV": (
+        "LogisticRegressionCV chooses its penalty by cross-validation. Fit LogisticRegression "
+        "with the chosen C_ and certify that."
+    ),
 }
 
 
 def certify(
-    model: Any, X: Matrix, y: Any, sample_weight: Any = None, *, max_time: float = 30.0
+    model: Any,
+    X: Matrix,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    problem: str = "own",
+    max_time: float = 30.0,
 ) -> Certificate | list[Certificate]:
     """How far a fitted model is from the best one for its own problem, proved from the data.
 
-    From cotas: every classifier, proved again as it is now. From scikit-learn: `LinearSVC` with
-    hinge loss, `SVC` with a linear kernel and two classes, `SGDClassifier` with hinge loss and l2
-    penalty; `Perceptron` for whether it separates the data; pipelines that end with one of them.
-    Anything else gets a certificate of kind "none" that says why.
+    From cotas: every estimator, proved again as it is now. From scikit-learn, with an l2 penalty:
+    `LinearSVC` with either loss, `LogisticRegression` with any solver and any number of classes,
+    `SGDClassifier` with hinge, log, squared hinge or modified Huber loss; `SVC` with a linear
+    kernel and two classes; `Perceptron` and `PassiveAggressiveClassifier` for whether they
+    separate the data. Pipelines and searches that end with one of them are unwrapped, and so is
+    `OneVsRestClassifier`. Anything else gets a certificate of kind "none" that says why.
 
     Parameters
     ----------
     model : a fitted estimator
-    X, y, sample_weight : the data it was fitted on
+    X, y : the data it was fitted on
+    sample_weight : array-like of shape (n_samples,), default=None
+        The weights it was fitted with, if any. They are part of the problem: with other weights
+        than those of the fit another problem is measured. The `class_weight` of the model is
+        taken into account by itself. Models of cotas keep their weights and need none here.
+    problem : {"own", "free-bias"}, default="own"
+        By which problem to measure: the one that the model states, or the same one with a bias
+        that is not penalised. `LinearSVC` and the solver liblinear penalise it. For these models
+        "free-bias" also tells the objective of the same θ with the best bias.
     max_time : float, default=30.0
         Seconds to spend, for each class, on a dual point where the model has none of its own.
 
     Returns
     -------
     Certificate, or a list with one for each class against the rest
+        `LogisticRegression` trains all classes at once, and gets one certificate for all.
 
     Examples
     --------
@@ -57,21 +109,23 @@ def certify(
     >>> 0.015 < certificate.gap / certificate.lower < 0.025  # above the best, without a warning
     True
     """
-    if isinstance(model, Pipeline):
-        check_is_fitted(model[-1])
-        inner = certify(model[-1], model[:-1].transform(X), y, sample_weight, max_time=max_time)
-        note = "It speaks of the features that the earlier steps of the pipeline make."
-        noted = [replace(c, remarks=(*c.remarks, note)) for c in _as_list(inner)]
-        return noted if isinstance(inner, list) else noted[0]
-    if isinstance(model, Certified):
+    if problem not in ("own", "free-bias"):
+        raise ValueError(f'problem must be "own" or "free-bias", not {problem!r}.')
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        raise TypeError(f"model must be a fitted estimator, not {model!r}.")
+    name = _name(model)
+    if isinstance(model, Pipeline) or _is_search(model):
+        return _inner(model, X, y, sample_weight, problem, max_time)
+    if isinstance(model, OneVsRestClassifier):
+        return _each_of_them(model, X, y, sample_weight, problem, max_time)
+    if isinstance(model, Certified) and problem == "own":
         return _proved_again(model, X, y)
-    reader = READERS.get(_name(model))
+    reader = (READERS if problem == "own" else FREE_BIAS_READERS).get(name)
     if reader is None:
-        return no_certificate(f"cotas has no certificate for {_name(model)}.")
+        return no_certificate(_reason(name))
     check_is_fitted(model)
-    X, y = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if getattr(model, "class_weight", None) is not None:
+    X, y, weights = _checked(model, X, y, sample_weight)
+    if getattr(model, "class_weight", None) is not None and name not in WEIGH_CLASSES_THEMSELVES:
         weights = weights * compute_sample_weight(model.class_weight, y)
     found = reader(model, X, y, weights, max_time)
     return found[0] if len(found) == 1 else found
@@ -80,6 +134,94 @@ def certify(
 def _name(model: Any) -> str:
     kind = type(model)
     return f"{kind.__module__.split('.')[0]}.{kind.__name__}"
+
+
+def _reason(name: str) -> str:
+    if name in REASONS:
+        return REASONS[name]
+    if name in READERS or name.startswith("cotas."):
+        return f'{name} is measured by the problem that it states; ask with problem="own".'
+    known = ", ".join(full.removeprefix("sklearn.") for full in READERS)
+    return (
+        f"cotas has no certificate for {name}. It has one for its own models, for {known}, and for "
+        "pipelines and searches that end with one of them."
+    )
+
+
+def _is_search(model: Any) -> bool:
+    """GridSearchCV and its kin: they refit the best of their candidates."""
+    return all(hasattr(model, name) for name in ("estimator", "refit", "cv", "scoring"))
+
+
+def _inner(
+    model: Any, X: Matrix, y: Any, sample_weight: Any, problem: str, max_time: float
+) -> Certificate | list[Certificate]:
+    """What is said of the last step of a pipeline, or of the model that a search has refitted."""
+    if isinstance(model, Pipeline):
+        inner = model[-1]
+        check_is_fitted(inner)
+        X = model[:-1].transform(X) if len(model) > 1 else X
+        note = "It speaks of the features that the earlier steps of the pipeline make."
+    else:
+        if not model.refit:
+            return no_certificate(f"{_name(model)}(refit=False) keeps no model to certify.")
+        check_is_fitted(model)
+        inner = model.best_estimator_
+        note = (
+            "It speaks of the model that the search refitted on all the data, "
+            "not of the choice between the candidates."
+        )
+    found = certify(inner, X, y, sample_weight, problem=problem, max_time=max_time)
+    noted = [replace(c, remarks=(*c.remarks, note)) for c in _as_list(found)]
+    return noted if isinstance(found, list) else noted[0]
+
+
+def _each_of_them(
+    model: Any, X: Matrix, y: Any, sample_weight: Any, problem: str, max_time: float
+) -> Certificate | list[Certificate]:
+    """One certificate for each estimator that was trained on one class against the rest."""
+    check_is_fitted(model)
+    if model.multilabel_:
+        return no_certificate("OneVsRestClassifier on several labels for each row: certify each.")
+    y = np.asarray(y)
+    _refuse_unknown(model, y)
+    labels = model.classes_[1:] if len(model.estimators_) == 1 else model.classes_
+    certificates = []
+    for label, estimator in zip(labels, model.estimators_, strict=True):
+        ones = (y == label).astype(np.int64)
+        found = certify(estimator, X, ones, sample_weight, problem=problem, max_time=max_time)
+        one = _as_list(found)[0]
+        # The witness speaks of the labels as they are, so that `verify` takes them.
+        witness: Any = one.witness
+        named = None if witness is None else replace(witness, positive=label)
+        certificates.append(replace(one, witness=named))
+    return certificates[0] if len(certificates) == 1 else certificates
+
+
+def _refuse_unknown(model: Any, y: AnyArray) -> None:
+    unknown = np.setdiff1d(y, model.classes_)
+    if len(unknown):
+        raise ValueError(
+            f"y holds labels that {_name(model)} was not fitted on: {unknown[:5].tolist()}. "
+            "Pass the data of the fit."
+        )
+
+
+def _checked(
+    model: Any, X: Matrix, y: Any, sample_weight: Any
+) -> tuple[Matrix, AnyArray, FloatArray]:
+    """The data in the form that the readers take, or an error that names what is wrong."""
+    X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+    fitted = getattr(model, "n_features_in_", X.shape[1])
+    if X.shape[1] != fitted:
+        raise ValueError(
+            f"X has {X.shape[1]} features; {_name(model)} was fitted on {fitted}. Pass the data "
+            "of the fit."
+        )
+    if hasattr(model, "classes_"):
+        _refuse_unknown(model, y)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return X, y, weights
 
 
 def _as_list(found: Certificate | list[Certificate]) -> list[Certificate]:

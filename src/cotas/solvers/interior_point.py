@@ -35,14 +35,7 @@ class Start(NamedTuple):
 
     alpha: FloatArray
     theta0: float
-
-
-class Pull(NamedTuple):
-    """Σ sᵢ(1 − yᵢ(θ·xᵢ + θ₀)) over some rows, as weight − combination·θ − balance·θ₀."""
-
-    combination: FloatArray
-    balance: float
-    weight: float
+    theta: FloatArray | None = None
 
 
 @dataclass
@@ -55,6 +48,8 @@ class _Point:
     below: FloatArray  # multipliers of α ≥ 0: the margin beyond 1
     above: FloatArray  # multipliers of α ≤ s: the loss
     agreement: FloatArray
+    missing: FloatArray  # λθ − Σ αᵢyᵢxᵢ
+    missing0: float  # the same for a bias that is penalised
 
 
 def interior_point(
@@ -65,7 +60,6 @@ def interior_point(
     bias: float,
     bias_scale: float = 0.0,
     start: Start | None = None,
-    pull: Pull | None = None,
 ) -> Iterator[Iterate]:
     """Primal–dual iterates for the SVM, one for each Newton step.
 
@@ -77,20 +71,20 @@ def interior_point(
 
     are solved by Newton's method while μ goes to zero (Mehrotra's predictor and corrector). Each
     step comes down to a system of the size of θ with the matrix λI + XᵀWX, W = 1/(u/α + v/(s−α)),
-    after Ferris and Munson 2002. Departures: the start satisfies all the linear conditions, so
-    only the products are left to solve for; the system is scaled to a unit diagonal before it is
-    factorised, which takes care of features of any scale. With `bias_scale` = c the bias is
-    penalised by (λ/2)(θ₀/c)², and λθ₀/c² = Σ αᵢyᵢ takes the place of Σ αᵢyᵢ = 0. A `pull` adds
-    its linear terms to the objective, which are those of rows whose α is known to be s.
-    Invariant: λθ = g + Σ αᵢyᵢxᵢ, and g₀ + Σ αᵢyᵢ = 0 with a bias, in every iterate.
+    after Ferris and Munson 2002. Departures: the start satisfies all the linear conditions but
+    the first, and what is missing there shrinks with each step; the system is scaled to a unit
+    diagonal before it is factorised, which takes care of features of any scale. With
+    `bias_scale` = c the bias is penalised by (λ/2)(θ₀/c)², and λθ₀/c² = Σ αᵢyᵢ takes the place
+    of Σ αᵢyᵢ = 0.
+    Invariant: λθ = Σ αᵢyᵢxᵢ + `missing`, and Σ αᵢyᵢ = 0 with a bias, in every iterate; `dual` is
+    the dual value of α.
     Cost: one weighted Gram matrix, O(nd²), and five products with X a step.
     """
     bias = 1.0 if bias_scale else bias
     anchor = lam / bias_scale**2 if bias_scale else 0.0
-    pull = pull or Pull(np.zeros(X.shape[1]), 0.0, 0.0)
-    point = _start(X, y, weights, lam, bias, anchor, start, pull)
+    point = _start(X, y, weights, lam, bias, anchor, start)
     while True:  # until the caller has seen enough
-        yield _iterate(point, weights, lam, anchor, pull)
+        yield _iterate(point, weights, lam, anchor)
         slack = weights - point.alpha
         products = point.below @ point.alpha + point.above @ slack
         mu = products / (2 * len(y))
@@ -119,36 +113,49 @@ def _start(
     bias: float,
     anchor: float,
     start: Start | None,
-    pull: Pull,
 ) -> _Point:
-    """α in the middle of its box, balanced between the classes, and θ = θ(α).
+    """θ = 0 and a balanced α in the middle of its box; the rest follows.
 
     A point that is known already is moved a little towards the middle: Newton's method would
     only creep away from the walls of the box.
     """
-    lean = 0.0
-    if bias and not anchor:
-        lean = -(pull.balance + 0.5 * float(weights @ y)) / float(weights.sum())
-    alpha = weights * (0.5 + lean * y)
-    theta0, inwards = 0.0, 1.0
-    if start is not None:
-        alpha = (1.0 - INWARDS) * start.alpha + INWARDS * alpha
-        theta0, inwards = bias * start.theta0, INWARDS
-    theta = (pull.combination + times_transposed(X, alpha * y)) / lam
-    if anchor:
-        theta0 = (pull.balance + float(alpha @ y)) / anchor
-    agreement = y * (times(X, theta) + theta0)
+    alpha, theta0, middle = _inside(y, weights, bool(bias) and not anchor, start)
+    combination = times_transposed(X, alpha * y)
+    theta, agreement = np.zeros(X.shape[1]), np.zeros(len(y))
+    if middle < 1.0:
+        theta = combination / lam
+        agreement = y * (times(X, theta) + theta0)
+    missing0 = anchor * theta0 - float(alpha @ y) if anchor else 0.0
     excess = agreement - 1.0
-    height = inwards * max(1.0, float(np.abs(excess).mean()))
-    below = np.maximum(excess, 0.0) + height
-    return _Point(theta, theta0, alpha, below, below - excess, agreement)
+    below = np.maximum(excess, 0.0) + middle
+    above = below - excess
+    missing = lam * theta - combination
+    return _Point(theta, theta0, alpha, below, above, agreement, missing, missing0)
 
 
-def _iterate(point: _Point, weights: FloatArray, lam: float, anchor: float, pull: Pull) -> Iterate:
+def _inside(
+    y: FloatArray, weights: FloatArray, balanced: bool, start: Start | None
+) -> tuple[FloatArray, float, float]:
+    """A balanced α inside the box, its bias, and which part of it is not the known start."""
+    middle, known, theta0 = 1.0, np.zeros(len(y)), 0.0
+    if start is not None:
+        middle, known, theta0 = INWARDS, (1.0 - INWARDS) * start.alpha, start.theta0
+    lean = 0.0
+    if balanced:
+        lean = -float((known + middle * 0.5 * weights) @ y) / (middle * float(weights.sum()))
+    if abs(lean) >= 0.5 and start is not None:
+        return _inside(y, weights, balanced, None)
+    return known + middle * weights * (0.5 + lean * y), theta0, middle
+
+
+def _iterate(point: _Point, weights: FloatArray, lam: float, anchor: float) -> Iterate:
     penalty = 0.5 * (lam * float(point.theta @ point.theta) + anchor * point.theta0**2)
-    pulled = pull.weight - float(pull.combination @ point.theta) - pull.balance * point.theta0
-    primal = float(weights @ np.maximum(0.0, 1.0 - point.agreement)) + penalty + pulled
-    dual = float(point.alpha.sum()) - penalty + pull.weight
+    combination = lam * point.theta - point.missing
+    cost = 0.5 * float(combination @ combination) / lam
+    if anchor:
+        cost += 0.5 * (anchor * point.theta0 - point.missing0) ** 2 / anchor
+    primal = float(weights @ np.maximum(0.0, 1.0 - point.agreement)) + penalty
+    dual = float(point.alpha.sum()) - cost
     return Iterate(point.theta.copy(), point.theta0, point.alpha.copy(), primal, dual)
 
 
@@ -183,19 +190,16 @@ def _newton_system(
     border = border if bias else np.zeros_like(border)
     gram[np.diag_indices_from(gram)] += lam
     system = np.block([[gram, border[:, None]], [border[None, :], np.array([[corner]])]])
-    scale = 1.0 / np.sqrt(np.diag(system))
-    system = system * scale[:, None] * scale
-    if not np.isfinite(system).all():
-        return None
-    factor = _factorised(system)
-    if factor is None:
+    solve_system = factorised(system)
+    if solve_system is None:
         return None
 
     def solve(low: FloatArray, high: FloatArray) -> _Direction:
         right = low / point.alpha - high / slack
         pushed = spread * right
         target = np.append(times_transposed(X, y * pushed), bias * float(y @ pushed))
-        step = scale * cho_solve(factor, scale * target)
+        target -= np.append(point.missing, point.missing0)
+        step = solve_system(target)
         theta, theta0 = step[:-1], float(bias * step[-1])
         agreement = y * (times(X, theta) + theta0)
         alpha = pushed - spread * agreement
@@ -206,14 +210,23 @@ def _newton_system(
     return solve
 
 
-def _factorised(system: FloatArray) -> tuple[FloatArray, bool] | None:
-    """Cholesky, with as little added to the diagonal as it takes; None if that is too much."""
-    eye = np.eye(len(system))
+def factorised(system: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
+    """Solves systems with a positive definite matrix, whose lower triangle is enough.
+
+    The matrix is scaled to a unit diagonal first. Cholesky, with as little added to the diagonal
+    as it takes; None if that is too much, or if there is a NaN.
+    """
+    diagonal = np.diag(system)
+    if not np.isfinite(system).all() or not (diagonal > 0).all():
+        return None
+    scale = 1.0 / np.sqrt(diagonal)
+    scaled = system * scale[:, None] * scale
     for jitter in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
         try:
-            return cho_factor(system + jitter * eye)  # type: ignore[no-any-return]
+            factor = cho_factor(scaled + jitter * np.eye(len(scaled)), lower=True)
         except np.linalg.LinAlgError:
             continue
+        return lambda target: np.asarray(scale * cho_solve(factor, scale * target))
     return None
 
 
@@ -266,3 +279,5 @@ def _advance(point: _Point, step: _Direction, t: float) -> None:
     point.below += t * step.below
     point.above += t * step.above
     point.agreement += t * step.agreement
+    point.missing = (1.0 - t) * point.missing
+    point.missing0 *= 1.0 - t

@@ -1,0 +1,212 @@
+"""Linear classifiers that train each class against the rest: their problems and their gaps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+
+from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
+from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_certificate
+from cotas.design import as_design
+from cotas.design.blocks import times
+from cotas.linear.svm import LARGEST_SYSTEM
+from cotas.losses import Hinge, SmoothLoss
+from cotas.problem import RegularisedRisk
+from cotas.solvers.bias import best_bias, best_smooth_bias
+from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
+from cotas.solvers.interior_point import interior_point
+from cotas.solvers.newton import MarginRisk, NewtonPoint, ScoreLoss, newton
+
+# A dual point is good enough when its gap is this part of the objective.
+CLOSE = 1e-10
+
+
+def classes_against_the_rest(model: Any) -> list[tuple[Any, FloatArray, float]]:
+    """The label that counts as +1, θ and θ₀ of each of the model's problems."""
+    coefs, intercepts = parameters(model)
+    labels = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
+    return [
+        (label, theta, float(theta0))
+        for label, theta, theta0 in zip(labels, coefs, intercepts, strict=True)
+    ]
+
+
+def parameters(model: Any) -> tuple[FloatArray, FloatArray]:
+    """θ and θ₀ in double precision, one row and one number for each problem of the model."""
+    coefs = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+    coefs = np.array(coefs, dtype=np.float64)
+    intercepts = np.array(np.broadcast_to(np.ravel(model.intercept_), len(coefs)), dtype=np.float64)
+    if not (np.isfinite(coefs).all() and np.isfinite(intercepts).all()):
+        raise ValueError("coef_ or intercept_ of the model holds NaN or infinity: its fit failed.")
+    return coefs, intercepts
+
+
+def measure(
+    model: Any,
+    state: Callable[[FloatArray], RegularisedRisk],
+    X: Matrix,
+    y: AnyArray,
+    weights: Callable[[Any], FloatArray],
+    max_time: float,
+    free_bias: bool = False,
+) -> list[Certificate]:
+    """One certificate for each class, with a dual point of our own.
+
+    `weights` are those of the examples when the given class is trained, and `state` writes down
+    the problem for them. With `free_bias` that problem is measured with a free bias instead, and
+    the certificate also tells the objective of θ with the best bias for it.
+    """
+    certificates = []
+    for label, theta, theta0 in classes_against_the_rest(model):
+        given = weights(label)
+        problem = state(given)
+        if free_bias:
+            problem = replace(problem, free_bias=True, bias_scale=0.0)
+        share = multipliers(problem, X, y == label, given, max_time, (theta, theta0))
+        point = dual_point(problem, theta, theta0, label, share, given)
+        if free_bias:
+            certificates.append(_with_best_bias(point, X, y))
+        else:
+            certificates.append(point.check(X, y))
+    return certificates
+
+
+def separation_or(model: Any, X: Matrix, y: AnyArray, reason: str) -> list[Certificate]:
+    """Whether each class is separated from the rest; where it is not, nothing is proved."""
+    witnesses = [
+        SeparationWitness(theta, theta0, label, float(model.fit_intercept))
+        for label, theta, theta0 in classes_against_the_rest(model)
+    ]
+    found = [witness.check(X, y) for witness in witnesses]
+    return [certificate if certificate.holds else no_certificate(reason) for certificate in found]
+
+
+def class_weighted(
+    model: Any, y: AnyArray, weights: FloatArray, *, balanced_by_weight: bool
+) -> Callable[[Any], FloatArray]:
+    """The weights of the examples when a given class is trained against the rest.
+
+    Two classes have each its weight. With more of them the one that is trained has its weight,
+    and all the others have one. "balanced" counts examples, or in some models their weights.
+    """
+    if model.class_weight is None:
+        return lambda label: weights
+    of_class = compute_class_weight(
+        model.class_weight,
+        classes=model.classes_,
+        y=y,
+        sample_weight=weights if balanced_by_weight else None,
+    )
+    factors = np.asarray(of_class, dtype=np.float64)[np.searchsorted(model.classes_, y)]
+    if len(model.classes_) == 2:
+        return lambda label: weights * factors
+    return lambda label: weights * np.where(y == label, factors, 1.0)
+
+
+def shares(alpha: FloatArray, weights: FloatArray) -> FloatArray:
+    """αᵢ/sᵢ, zero where there is no weight."""
+    share = np.divide(alpha, weights, out=np.zeros_like(alpha), where=weights > 0)
+    return np.asarray(share * weights.sum())
+
+
+def dual_point(
+    problem: RegularisedRisk,
+    theta: FloatArray,
+    theta0: float,
+    label: Any,
+    share: FloatArray,
+    weights: FloatArray,
+) -> DualPoint:
+    """The witness for a model and a dual point, the weights brought to the sum one."""
+    return DualPoint(
+        problem=problem,
+        coef=np.asarray(theta, dtype=np.float64),
+        intercept=theta0,
+        positive=label,
+        multipliers=share,
+        weights=weights / weights.sum(),
+    )
+
+
+def multipliers(
+    problem: RegularisedRisk,
+    X: Matrix,
+    positive: BoolArray,
+    weights: FloatArray,
+    max_time: float,
+    start: tuple[FloatArray, float] | None = None,
+) -> FloatArray:
+    """Good αᵢ/sᵢ for the problem, by a solver of ours in bounded time; any give a valid bound."""
+    signs, s = np.where(positive, 1.0, -1.0), weights / weights.sum()
+    if isinstance(problem.loss, Hinge):
+        return shares(_hinge_dual(problem, X, signs, s, max_time), weights / weights.sum())
+    risk = MarginRisk(cast(SmoothLoss, problem.loss), signs, s)
+    best = optimum(X, risk, problem, max_time, start)
+    scores = times(X, best.theta[:, 0]) + best.theta0[0]
+    return np.asarray(-problem.loss.slope(signs * scores))
+
+
+def optimum(
+    X: Matrix,
+    loss: ScoreLoss,
+    problem: Any,
+    max_time: float,
+    start: tuple[FloatArray, Any] | None = None,
+) -> NewtonPoint:
+    """The best point that Newton's method finds, from zero or from a better start."""
+    penalty = 0.0 if problem.free_bias else None
+    if getattr(problem, "bias_scale", 0.0):
+        penalty = problem.lam / problem.bias_scale**2
+    began, best = time.perf_counter(), next(newton(X, loss, problem.lam, penalty))
+    if start is not None:
+        own = (start[0], np.asarray(start[1]) * (penalty is not None))
+        lower = next(newton(X, loss, problem.lam, penalty, own)).objective < best.objective
+        start = own if lower else None
+    for step, point in enumerate(newton(X, loss, problem.lam, penalty, start)):
+        best = point if point.gap < best.gap else best
+        late = time.perf_counter() - began > max_time
+        if best.gap <= CLOSE * best.objective or late or step == 200:
+            break
+    return best
+
+
+def _hinge_dual(
+    problem: RegularisedRisk, X: Matrix, signs: FloatArray, s: FloatArray, max_time: float
+) -> FloatArray:
+    bias, began = float(problem.free_bias), time.perf_counter()
+    if X.shape[1] <= LARGEST_SYSTEM and (s > 0).all():
+        for iterate in interior_point(X, signs, s, problem.lam, bias, problem.bias_scale):
+            close = iterate.primal - iterate.dual <= 1e-7 * max(1e-3, iterate.primal)
+            if close or time.perf_counter() - began > max_time:
+                break
+        return iterate.alpha
+    random, value = np.random.RandomState(0), -np.inf
+    for _, _, alpha, _ in dual_coordinate_ascent(
+        as_design(X), signs, s, problem.lam, bias, random, problem.bias_scale
+    ):
+        combination = np.asarray(X.T @ (alpha * signs))
+        before, value = value, alpha.sum() - problem.dual_cost(combination, float(alpha @ signs))
+        settled = abs(value - before) <= 1e-7 * max(1e-3, abs(value))
+        if settled or time.perf_counter() - began > max_time:
+            break
+    return alpha
+
+
+def _with_best_bias(point: DualPoint, X: Matrix, y: AnyArray) -> Certificate:
+    """The certificate of the model, which also tells of θ with the best bias for it."""
+    scores, positive = times(X, point.coef), np.asarray(y == point.positive)
+    weights = cast(FloatArray, point.weights)
+    if isinstance(point.problem.loss, Hinge):
+        theta0 = best_bias(scores, positive, weights)
+    else:
+        loss = cast(SmoothLoss, point.problem.loss)
+        theta0 = best_smooth_bias(scores, positive, weights, loss)
+    own, best = DualPoint.check_all([point, replace(point, intercept=theta0)], X, y)
+    figures = {"best bias for this θ": theta0, "objective with that bias": best.upper}
+    note = "It measures the model by the problem with a free bias, which is not the one it states."
+    return replace(own, figures={**own.figures, **figures}, remarks=(*own.remarks, note))
