@@ -64,6 +64,7 @@ def listening_to_ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads here")
 @pytest.mark.usefixtures("listening_to_ctrl_c")
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_ctrl_c_ends_all_the_classes_and_keeps_the_best_of_each(n_jobs):
