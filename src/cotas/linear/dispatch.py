@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, Matrix
+from cotas.certificates import Certificate
 from cotas.design import as_design
 from cotas.design.blocks import times_transposed
 from cotas.linear.search import Candidate
@@ -29,6 +30,8 @@ SOLVERS = (
     "qp",
     "pegasos",
 )
+# So many Newton steps that do not halve the gap are a sign of a bad start.
+PATIENCE = 6
 
 
 class Ending(NamedTuple):
@@ -44,14 +47,15 @@ class Ending(NamedTuple):
     gap: float
     epochs: int
 
-    def seen_with(self, gap: float) -> Ending:
-        """The same end as the start of a problem in which its gap is this one.
+    def serves(self, solver: str, certificate: Certificate) -> bool:
+        """Whether the solver can begin here, given what this end proves in its problem.
 
-        The gap of PEGASOS falls like one over its time, so its clock is set by that. A clock
-        that shows too much would leave it with steps too short to forget another problem.
+        The first step of PEGASOS forgets where it starts, unless its clock goes on. Only the same
+        problem, in which the gap is what it was, allows that: its later steps would be too short
+        to forget another one.
         """
-        share = self.gap / gap if gap > self.gap else 1.0
-        return self._replace(epochs=max(1, int(self.epochs * share)))
+        same = certificate.gap <= self.gap + certificate.rounding
+        return solver != "pegasos" or (same and self.epochs > 0)
 
 
 @dataclass(frozen=True)
@@ -110,11 +114,26 @@ def _dual_coordinate_ascent(task: Task) -> Iterator[Candidate]:
 
 
 def _interior_point(task: Task) -> Iterator[Candidate]:
+    """From the start while that gets on, and from the middle of the box otherwise.
+
+    A predictor and corrector that begin far from the central path can go in circles.
+    """
     used = _Used(task)
-    start = None
     if task.start is not None:
         known = task.start_from(task.start)
         start = Start(known.alpha[used.rows], known.theta0)
+        best, idle = np.inf, 0
+        for candidate in _newton_steps(used, start):
+            yield candidate
+            gap = np.inf if candidate.relative_gap is None else candidate.relative_gap
+            idle = 0 if gap < 0.5 * best else idle + 1
+            best = min(best, gap)
+            if idle == PATIENCE:
+                break
+    yield from _newton_steps(used, None)
+
+
+def _newton_steps(used: _Used, start: Start | None) -> Iterator[Candidate]:
     for iterate in interior_point(*used.problem, start=start):
         relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
         yield Candidate(iterate.theta, used.over_all_rows(iterate.alpha), relative)
@@ -157,7 +176,7 @@ def _pegasos(task: Task) -> Iterator[Candidate]:
     run = new_run(np.ones(1, dtype=np.int16), task.X.shape[1], n, np.dtype(np.float64))
     before = 0
     if task.start is not None:
-        start, before = task.start_from(task.start), max(1, task.start.epochs)
+        start, before = task.start_from(task.start), task.start.epochs
         run.w[0] = times_transposed(task.X, start.alpha * task.signs) / task.lam
         run.b[0] = start.theta0 * task.bias
         np.divide(start.alpha * before, task.weights, out=run.ledger[0], where=task.weights > 0)

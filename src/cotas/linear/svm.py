@@ -254,7 +254,8 @@ class LinearSVM(LinearClassifier):
                 certificate = search.begin_with(first_candidate(task, task.start))
                 if certificate.relative_gap <= self.tol:
                     return search.solution(PROVED)
-                task = replace(task, start=task.start.seen_with(certificate.gap))
+                if not task.start.serves(self.solver_, certificate):
+                    task = replace(task, start=None)
             for candidate in candidates(self.solver_, task):
                 if (stop := search.look_at(candidate)) is not None:
                     reason = stop
