@@ -30,6 +30,8 @@ SOLVERS = (
     "qp",
     "pegasos",
 )
+# Starts with a larger relative gap cost the interior point more steps than they save.
+NEAR = 0.01
 # So many Newton steps that do not halve the gap are a sign of a bad start.
 PATIENCE = 6
 
@@ -52,10 +54,11 @@ class Ending(NamedTuple):
 
         The first step of PEGASOS forgets where it starts, unless its clock goes on. Only the same
         problem, in which the gap is what it was, allows that: its later steps would be too short
-        to forget another one.
+        to forget another one. The interior point gains nothing from a start that is not near.
         """
-        same = certificate.gap <= self.gap + certificate.rounding
-        return solver != "pegasos" or (same and self.epochs > 0)
+        if solver == "pegasos":
+            return self.epochs > 0 and certificate.gap <= self.gap + certificate.rounding
+        return solver != "interior-point" or certificate.relative_gap <= NEAR
 
 
 @dataclass(frozen=True)
