@@ -64,6 +64,7 @@ def listening_to_ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads here")
 @pytest.mark.usefixtures("listening_to_ctrl_c")
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_ctrl_c_ends_all_the_classes_and_keeps_the_best_of_each(n_jobs):
@@ -249,3 +250,34 @@ def test_other_rows_or_classes_begin_anew():
         np.testing.assert_array_equal(model.coef_, fresh.coef_)
         assert model.n_iter_ == fresh.n_iter_ > 0
     assert LinearSVM(margin="hard", warm_start=True).fit(X[:3], y[:3]).fit(X[:3], y[:3])
+
+
+@pytest.mark.usefixtures("quietly")
+@pytest.mark.parametrize(
+    ("solver", "tol"),
+    [("interior-point", 1e-8), ("dual-coordinate-ascent", 1e-5), ("pegasos", 0.05)],
+)
+def test_a_start_from_another_problem_does_no_harm(solver, tol):
+    for seed in (*range(12), 60):
+        random = np.random.default_rng(seed)
+        n, d = random.integers(4, 80), random.integers(1, 12)
+        X = random.normal(size=(n, d)) * 10.0 ** random.integers(-1, 2, d)
+        y = np.where(random.random(n) < random.choice([0.15, 0.5]), 1, -1)
+        y[0], y[-1] = 1, -1
+        lam, bias = 10.0 ** random.uniform(-2, 0), random.random() < 0.6
+        model = LinearSVM(lam=lam, solver=solver, tol=tol, fit_intercept=bool(bias))
+        model.set_params(random_state=0, max_iterations=300, warm_start=True).fit(X, y)
+        flipped = y.copy()
+        flipped[1:-1] *= random.choice([-1, 1], n - 2)
+        weights = random.choice([0, 1, 5], n)
+        weights[[0, -1]] = 1
+        for changes, data in [
+            ({}, (-X + random.normal(size=d), y, None)),
+            ({}, (X, flipped, None)),
+            ({"lam": lam / 3}, (X, y, weights)),
+        ]:
+            resumed = model.set_params(**changes).fit(*data)
+            fresh = clone(model).fit(*data)
+            assert resumed.certificate_.verify(*data[:2])
+            if fresh.certificate_.relative_gap <= tol:
+                assert resumed.certificate_.relative_gap <= tol

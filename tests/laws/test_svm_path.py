@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from cotas import LinearSVM, svm_path
 from cotas.certificates import optimum_region
 from cotas.certificates.path import bound_between, outlooks
+from cotas.certificates.prediction import quantile
 from problems import clouds, labelled, three_clouds
 
 
@@ -259,3 +260,30 @@ def test_what_is_no_path_is_refused():
     hard = LinearSVM(margin="hard").fit(X, y)
     with pytest.raises(ValueError, match="soft margin"):
         outlooks([hard.certificate_], X, y, X, y)
+
+
+@given(
+    numbers=st.lists(st.integers(-5, 5), min_size=2, max_size=12),
+    data=st.data(),
+    equal=st.booleans(),
+)
+def test_the_quantiles_are_the_ends_of_all_the_best_biases(numbers, data, equal):
+    numbers = np.array(numbers, dtype=float)
+    one = st.just(1) if equal else st.integers(0, 4)
+    weights = np.array(data.draw(st.lists(one, min_size=len(numbers), max_size=len(numbers))))
+    if weights.sum() == 0:
+        return
+    level = data.draw(st.integers(0, int(weights.sum())))
+
+    def is_best(value):
+        below, up_to = weights[numbers < value].sum(), weights[numbers <= value].sum()
+        return below <= level <= up_to
+
+    used = numbers[weights > 0]
+    best = [value for value in used if is_best(value)]
+    share = weights / weights.sum()
+    given_level = level / weights.sum()
+    if best:  # all of them lie between the two ends
+        assert quantile(numbers, share, given_level, lower=True) <= min(best)
+        assert quantile(numbers, share, given_level) >= max(best)
+    assert quantile(numbers, share, given_level) in used

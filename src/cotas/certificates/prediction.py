@@ -80,11 +80,17 @@ def _bias_interval(point: DualPoint, radius: float, X: Matrix, y: AnyArray) -> t
 def quantile(numbers: FloatArray, weights: FloatArray, level: float, lower: bool = False) -> float:
     """The lower or the upper end of the weighted quantiles at this level."""
     used = weights > 0
-    numbers, weights = numbers[used], weights[used]
-    order = np.argsort(numbers)
-    up_to = np.cumsum(weights[order])
+    if not used.all():
+        numbers, weights = numbers[used], weights[used]
+    # Equal weights need no sort of the numbers to be added up.
+    equal = bool(weights.min() == weights.max())
+    order = None if equal else np.argsort(numbers)
+    up_to = np.cumsum(weights if order is None else weights[order])
     if lower:
         position = int(np.searchsorted(up_to, level * (1 - 1e-12)))
     else:
         position = int(np.searchsorted(up_to, level * (1 + 1e-12), side="right"))
-    return float(numbers[order[min(position, len(order) - 1)]])
+    position = min(position, len(numbers) - 1)
+    if order is None:
+        return float(np.partition(numbers, position)[position])
+    return float(numbers[order[position]])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, Matrix
+from cotas.certificates import Certificate
 from cotas.design import as_design
 from cotas.design.blocks import times_transposed
 from cotas.fitting.threads import Each
@@ -33,6 +34,10 @@ SOLVERS = (
     "qp",
     "pegasos",
 )
+# Starts with a larger relative gap cost the interior point more steps than they save.
+NEAR = 0.01
+# So many Newton steps that do not halve the gap are a sign of a bad start.
+PATIENCE = 6
 
 
 class Ending(NamedTuple):
@@ -48,14 +53,16 @@ class Ending(NamedTuple):
     gap: float
     epochs: int
 
-    def seen_with(self, gap: float) -> Ending:
-        """The same end as the start of a problem in which its gap is this one.
+    def serves(self, solver: str, certificate: Certificate) -> bool:
+        """Whether the solver can begin here, given what this end proves in its problem.
 
-        The gap of PEGASOS falls like one over its time, so its clock is set by that. A clock
-        that shows too much would leave it with steps too short to forget another problem.
+        The first step of PEGASOS forgets where it starts, unless its clock goes on. Only the same
+        problem, in which the gap is what it was, allows that: its later steps would be too short
+        to forget another one. The interior point gains nothing from a start that is not near.
         """
-        share = self.gap / gap if gap > self.gap else 1.0
-        return self._replace(epochs=max(1, int(self.epochs * share)))
+        if solver == "pegasos":
+            return self.epochs > 0 and certificate.gap <= self.gap + certificate.rounding
+        return solver != "interior-point" or certificate.relative_gap <= NEAR
 
 
 @dataclass(frozen=True)
@@ -127,8 +134,22 @@ def _newton(task: Task) -> Iterator[Candidate]:
 
 
 def _interior_point(task: Task) -> Iterator[Candidate]:
+    """From the start while that gets on, and from the middle of the box otherwise.
+
+    A predictor and corrector that begin far from the central path can go in circles.
+    """
     used = _Used(task)
-    return map(used.candidate, interior_point(*used.problem, start=used.start(task)))
+    start = used.start(task)
+    if start is not None:
+        best, idle = np.inf, 0
+        for iterate in interior_point(*used.problem, start=start):
+            yield used.candidate(iterate)
+            gap = iterate.primal - iterate.dual
+            idle = 0 if gap < 0.5 * best else idle + 1
+            best = min(best, gap)
+            if idle == PATIENCE:
+                break
+    yield from map(used.candidate, interior_point(*used.problem))
 
 
 def _cutting_planes(task: Task) -> Iterator[Candidate]:
@@ -180,7 +201,7 @@ def _pegasos(task: Task) -> Iterator[Candidate]:
     run = new_run(np.ones(1, dtype=np.int16), task.X.shape[1], n, np.dtype(np.float64))
     before = 0
     if task.start is not None:
-        start, before = task.start_from(task.start), max(1, task.start.epochs)
+        start, before = task.start_from(task.start), task.start.epochs
         run.w[0] = times_transposed(task.X, start.alpha * task.signs) / task.lam
         run.b[0] = start.theta0 * task.bias
         np.divide(start.alpha * before, task.weights, out=run.ledger[0], where=task.weights > 0)

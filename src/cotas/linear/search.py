@@ -46,6 +46,7 @@ class Solution:
     signed_alpha: FloatArray
     iterations: int = 0
     reason: str = ""
+    epochs: int = 0  # how long PEGASOS has run for it, in this fit and in those it went on from
 
 
 class Candidate(NamedTuple):

@@ -157,7 +157,7 @@ class LinearSVM(LinearClassifier):
         self.classes_ = examples.classes
         self.solver_, why = self._choose_solver(examples.X)
         solutions = self._solutions(examples, starts)
-        self._remember(solutions, starts)
+        self._remember(solutions)
         self._keep(solutions, why)
         self._regions: list[Region | None] = [
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
@@ -260,7 +260,8 @@ class LinearSVM(LinearClassifier):
                 certificate = search.begin_with(first_candidate(task, task.start))
                 if certificate.relative_gap <= self.tol:
                     return search.solution(PROVED)
-                task = replace(task, start=task.start.seen_with(certificate.gap))
+                if not task.start.serves(self.solver_, certificate):
+                    task = replace(task, start=None)
             for candidate in candidates(self.solver_, task):
                 if (stop := search.look_at(candidate)) is not None:
                     reason = stop
@@ -268,7 +269,11 @@ class LinearSVM(LinearClassifier):
         except KeyboardInterrupt:
             reason = INTERRUPTED
             search.oversight.interrupt()
-        return search.solution(reason)
+        solution = search.solution(reason)
+        if self.solver_ != "pegasos":
+            return solution
+        before = 0 if task.start is None else task.start.epochs
+        return replace(solution, epochs=before + solution.iterations)
 
     def _starts(self, examples: Examples, n_classes: int) -> list[Ending | None]:
         """Where the last fit ended, for each class; None stands for a start from nothing."""
@@ -283,17 +288,15 @@ class LinearSVM(LinearClassifier):
         )
         return list(last) if last and goes_on else [None] * n_classes
 
-    def _remember(self, solutions: list[Solution], starts: list[Ending | None]) -> None:
+    def _remember(self, solutions: list[Solution]) -> None:
         """Where the next fit begins if it is to go on; a hard margin leaves nothing to it."""
         self._ends = []
-        for solution, start in zip(solutions, starts, strict=True):
+        for solution in solutions:
             point = solution.point
             if isinstance(point, DualPoint):
-                before = 0 if start is None else start.epochs
-                epochs = before + solution.iterations if self.solver_ == "pegasos" else 0
                 model = (point.coef, float(point.intercept), point.problem.lam)
-                gap = solution.certificate.gap
-                self._ends.append(Ending(point.multipliers, *model, gap, epochs))
+                run = (solution.certificate.gap, solution.epochs)
+                self._ends.append(Ending(point.multipliers, *model, *run))
 
     def _keep(self, solutions: list[Solution], why: str) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
