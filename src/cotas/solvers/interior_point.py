@@ -149,11 +149,11 @@ def _inside(
 
 
 def _iterate(point: _Point, weights: FloatArray, lam: float, anchor: float) -> Iterate:
-    penalty = 0.5 * (lam * float(point.theta @ point.theta) + anchor * point.theta0**2)
+    penalty = 0.5 * (lam * float(point.theta @ point.theta) + anchor * point.theta0 * point.theta0)
     combination = lam * point.theta - point.missing
     cost = 0.5 * float(combination @ combination) / lam
     if anchor:
-        cost += 0.5 * (anchor * point.theta0 - point.missing0) ** 2 / anchor
+        cost += 0.5 * np.square(anchor * point.theta0 - point.missing0) / anchor
     primal = float(weights @ np.maximum(0.0, 1.0 - point.agreement)) + penalty
     dual = float(point.alpha.sum()) - cost
     return Iterate(point.theta.copy(), point.theta0, point.alpha.copy(), primal, dual)

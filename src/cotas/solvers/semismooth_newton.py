@@ -34,10 +34,10 @@ class _Problem:
     def iterate(
         self, theta: FloatArray, theta0: float, answer: Answer, alpha: FloatArray
     ) -> Iterate:
-        penalty = 0.5 * (self.lam * float(theta @ theta) + self.anchor * theta0**2)
+        penalty = 0.5 * (self.lam * float(theta @ theta) + self.anchor * theta0 * theta0)
         cost = 0.5 * float(answer.combination @ answer.combination) / self.lam
         if self.anchor:
-            cost += 0.5 * answer.balance**2 / self.anchor
+            cost += 0.5 * answer.balance * answer.balance / self.anchor
         elif self.bias:
             # About what it will cost to bring Σ αᵢyᵢ to zero.
             cost += abs(answer.balance) * (1.0 + abs(theta0))
@@ -51,7 +51,9 @@ class _Problem:
     def is_solved(self, gradient: FloatArray, theta0: float, gap: float) -> bool:
         """Whether the gap is what rounding the hinge off costs, no longer what θ and θ₀ lack."""
         lack, lack0 = float(gradient[:-1] @ gradient[:-1]), abs(float(gradient[-1]))
-        solved0 = lack0**2 <= self.anchor * gap if self.anchor else lack0 * (1 + theta0) <= gap / 4
+        solved0 = (
+            lack0 * lack0 <= self.anchor * gap if self.anchor else lack0 * (1 + theta0) <= gap / 4
+        )
         return lack <= self.lam * gap and bool(solved0)
 
 
@@ -95,6 +97,7 @@ def semismooth_newton(
         start = _from_a_sample(X, y, weights, lam, bias, bias_scale)
         nu = SMOOTHING if start is None else SMOOTHING_FROM_START
     else:
+        np.divide(start.alpha, weights, out=rows.state.centre)
         nu = SMOOTHING_FROM_START
     if start is not None:
         theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
@@ -196,7 +199,7 @@ def _line_search(
     along, along0 = step[:-1], problem.bias * float(step[-1])
     rows.look_along(along, along0)
     fixed = problem.lam * float(theta @ along) + problem.anchor * theta0 * along0
-    linear = problem.lam * float(along @ along) + problem.anchor * along0**2
+    linear = problem.lam * float(along @ along) + problem.anchor * along0 * along0
     return _zero(lambda length: fixed + length * linear - rows.slope(nu, length))
 
 
