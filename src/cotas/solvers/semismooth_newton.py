@@ -107,7 +107,7 @@ def semismooth_newton(
         iterate = problem.iterate(theta, theta0, answer, rows.alpha)
         yield iterate
         gradient = problem.gradient(theta, theta0, answer)
-        if problem.is_solved(gradient, abs(theta0), iterate.primal - iterate.dual):
+        if problem.is_solved(gradient, theta0, iterate.primal - iterate.dual):
             rows.recentre()
             nu = max(SHARPER * nu, SHARPEST)
             continue
