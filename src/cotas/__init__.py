@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cotas import kernels
     from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
@@ -47,11 +48,14 @@ __all__ = [
     "Perceptron",
     "Separability",
     "certify",
+    "kernels",
     "separability",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "kernels":
+        return import_module("cotas.kernels")
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value
