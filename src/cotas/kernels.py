@@ -1,5 +1,6 @@
 """Kernels (document 002): functions k(x, x′) = φ(x)·φ(x′), and what keeps them valid."""
 
+from cotas.kernel.feature_map import FeatureMap, feature_map
 from cotas.kernel.functions import (
     Constant,
     Cosine,
@@ -10,7 +11,7 @@ from cotas.kernel.functions import (
     Precomputed,
 )
 from cotas.kernel.gaussian import RBF, Gaussian
-from cotas.kernel.gram_matrix import gram
+from cotas.kernel.gram_matrix import Mercer, gram, is_mercer
 from cotas.kernel.interface import Kernel, KernelValueError, Prepared
 
 __all__ = [
@@ -18,13 +19,17 @@ __all__ = [
     "Constant",
     "Cosine",
     "Custom",
+    "FeatureMap",
     "FromFeatures",
     "Gaussian",
     "Kernel",
     "KernelValueError",
     "Linear",
+    "Mercer",
     "Polynomial",
     "Precomputed",
     "Prepared",
+    "feature_map",
     "gram",
+    "is_mercer",
 ]

@@ -269,6 +269,11 @@ class Precomputed(Kernel):
         """The rows of the given matrix."""
         return GivenRows(self, as_rows(X), indices)
 
+    def _whole(self, X: Matrix) -> FloatArray:
+        X = as_rows(X)
+        refuse_not_square(X)
+        return np.asarray(dense_rows(X, np.float64))
+
     def _side(self, X: Matrix, frame: Any) -> Side:
         raise TypeError(
             "A precomputed kernel is a matrix of numbers: combine the matrices themselves, "
@@ -286,11 +291,7 @@ class GivenRows(Prepared):
     """The rows and columns of a precomputed Gram matrix that belong to some of its examples."""
 
     def __init__(self, kernel: Precomputed, X: Matrix, indices: IntArray | None) -> None:
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "A precomputed kernel needs the square matrix of k(xᵢ, xⱼ) at the rows of the "
-                f"fit; this one has shape {X.shape}."
-            )
+        refuse_not_square(X)
         self.kernel, self.X = kernel, X
         self.indices = np.arange(X.shape[0]) if indices is None else np.asarray(indices)
         sample = self.indices[:: max(1, len(self.indices) // (8 * SAMPLE))]
@@ -319,6 +320,15 @@ class GivenRows(Prepared):
             )
         whole = len(self.indices) == A.shape[1] and (np.diff(self.indices) == 1).all()
         return self._finite(dense_rows(A if whole else A[:, self.indices], dtype))
+
+
+def refuse_not_square(K: Matrix) -> None:
+    """Raise unless K can be a Gram matrix."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            "A precomputed kernel needs the square matrix of k(xᵢ, xⱼ) at the rows of the fit; "
+            f"this one has shape {K.shape}."
+        )
 
 
 def refuse_asymmetric(K: FloatArray, numbers: IntArray) -> None:

@@ -116,6 +116,11 @@ class Kernel(ABC):
         X = as_rows(X)
         return Prepared(self, X if indices is None else X[indices])
 
+    def _whole(self, X: Matrix) -> FloatArray:
+        """The Gram matrix as it is, valid or not."""
+        prepared = Prepared(self, as_rows(X))
+        return np.asarray(prepared.rows(np.arange(len(prepared))))
+
     def exp(self) -> Exponential:
         """exp(k): a power series in k with positive coefficients."""
         from cotas.kernel.algebra import Exponential
