@@ -7,6 +7,7 @@ from the data and the witness; nothing that a solver says about itself is repeat
 from cotas.certificates.certificate import Certificate, CertificateError, no_certificate
 from cotas.certificates.duality import DualPoint, Expectation
 from cotas.certificates.hard_margin import HardMarginPoint
+from cotas.certificates.kernel_duality import KernelDualPoint
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
 from cotas.certificates.prediction import Region, optimum_region
 from cotas.certificates.separation import Separability, SeparationWitness
@@ -17,6 +18,7 @@ __all__ = [
     "DualPoint",
     "Expectation",
     "HardMarginPoint",
+    "KernelDualPoint",
     "PassiveAggressiveLedger",
     "PerceptronLedger",
     "Region",

@@ -1,0 +1,291 @@
+"""The duality gap of a kernel machine, computed in feature space from kernel values alone.
+
+    f(x) = Σ βᵢ k(xᵢ, x) + θ₀,    θ = Σ βᵢ φ(xᵢ),    ‖θ‖² = βᵀKβ,
+
+    P(θ, θ₀) = Σ sᵢ H(yᵢ f(xᵢ)) + (λ/2)‖θ‖²,    D(α) = Σ αᵢ − (1/2λ) (αy)ᵀK(αy).
+
+Everything follows from the products of K with three vectors: β, and the two halves of α, one for
+each sign of y. K is made of blocks of at most `BLOCK_BYTES` (for each part of a kernel that is a
+sum or a product) and never kept; besides them there are three numbers for each row and class.
+
+Weak duality needs φ, that is a positive semi-definite K. Where the formula of the kernel does not
+show that, K is examined on up to `LARGEST_EXAMINED` rows, which takes the n² numbers at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.certificates.certificate import Certificate, CertificateError
+from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.positivity import Definiteness, definiteness
+from cotas.certificates.stationarity import stationary_certificate
+from cotas.certificates.sweep import EPS, Each, Facts, Sweep, gather_facts
+from cotas.problem import RegularisedRisk
+
+BLOCK_BYTES = 1 << 25
+LARGEST_EXAMINED = 3000
+ENTRY = 256 * EPS  # how far a kernel value may be off, against √(k(x, x)·k(x′, x′))
+
+
+class PreparedRows(Protocol):
+    """Some rows, to be compared with others."""
+
+    def against(self, A: Matrix) -> AnyArray:
+        """k(a, x) for each row a of A and each of these rows x."""
+        ...
+
+
+class KernelFunction(Protocol):
+    """All that the checker knows of a kernel."""
+
+    @property
+    def known_mercer(self) -> bool | None:
+        """Whether its formula shows that every Gram matrix is positive semi-definite."""
+        ...
+
+    def prepare(self, X: Matrix, indices: IntArray | None = None) -> PreparedRows:
+        """The rows X[indices], to be compared with others."""
+        ...
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """k(a, a) of each row."""
+        ...
+
+
+@dataclass(frozen=True)
+class KernelDualPoint:
+    """A kernel machine and the dual point αᵢ = sᵢ · multipliersᵢ / per that measures it.
+
+    Any multipliers give a valid bound: the checker moves α into the feasible set before it uses
+    it. The model has coefficients of its own, which need not be those of α.
+
+    Attributes
+    ----------
+    problem : what is minimised
+    kernel : k, an object with `prepare`, `diagonal` and `known_mercer`
+    coef : βᵢ of each row, zero for those that are no support vectors
+    intercept, positive : θ₀, and the label that counts as +1
+    weights : sᵢ, which sum to one; None stands for 1/n each
+    exact : whether β = αy/λ is claimed, and so has to be checked
+    subject : what the statement begins with, where a model has several parts
+    """
+
+    problem: RegularisedRisk
+    kernel: KernelFunction
+    coef: FloatArray = field(repr=False)
+    intercept: float
+    positive: Any
+    multipliers: AnyArray = field(repr=False)
+    per: float = 1.0
+    weights: FloatArray | None = field(default=None, repr=False)
+    exact: bool = False
+    subject: str = ""
+
+    @classmethod
+    def check_all(
+        cls,
+        points: Sequence[Self],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None = None,
+        each: Each = map,
+    ) -> list[Certificate]:
+        """The certificates of several classes of one fit, from one computation of the kernel.
+
+        The points share the problem, the kernel and the weights. `facts` are those of the same
+        data, if they have been gathered already.
+        """
+        survey = KernelSurvey(points, X, y, facts, each)
+        return [survey.conclude(c) for c in range(len(points))]
+
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        """The certificate of this point, recomputed from the data."""
+        return self.check_all([self], X, y)[0]
+
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        """The same dual point, said to measure other coefficients."""
+        return replace(self, coef=np.array(coef), intercept=float(intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types; the kernel as its formula."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain["kernel"] = str(self.kernel)
+        plain["problem"] = {
+            "loss": self.problem.loss.name,
+            "lam": self.problem.lam,
+            "free_bias": self.problem.free_bias,
+        }
+        return {
+            name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+            for name, value in plain.items()
+        }
+
+
+class KernelSurvey:
+    """K times β and times the two halves of α, for all classes of one fit."""
+
+    def __init__(
+        self,
+        points: Sequence[KernelDualPoint],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None,
+        each: Each,
+    ) -> None:
+        first = points[0]
+        self.points, self.problem, self.kernel = points, first.problem, first.kernel
+        positives, k = [point.positive for point in points], len(points)
+        sweep = Sweep(X, y, positives, np.zeros((np.shape(X)[1], 1)))
+        X, y, self.n = sweep.X, sweep.y, sweep.X.shape[0]
+        for vector in (first.coef, first.multipliers):
+            if len(vector) != self.n:
+                raise ValueError(f"X has {self.n} rows; the certificate is about {len(vector)}.")
+        self.facts = facts or gather_facts(X, y, positives, each=each)
+        self.weights = (
+            np.full(self.n, 1.0 / self.n) if first.weights is None else np.array(first.weights)
+        )
+        self.used: BoolArray = self.weights > 0
+        self.signs = np.stack([np.where(y == p.positive, 1.0, -1.0) for p in points], axis=1)
+        counted = np.stack([p.multipliers / p.per for p in points], axis=1)
+        self.alpha = self.weights[:, None] * np.clip(counted, 0.0, 1.0)
+        halves = [np.where(side * self.signs > 0, self.alpha, 0.0) for side in (1, -1)]
+        self.factors = np.stack([np.stack([p.coef for p in points], axis=1), *halves], axis=2)
+        flat = self.factors.reshape(self.n, 3 * k)
+        self.values = kernel_times(self.kernel, X, flat, self.used, each).reshape(self.n, k, 3)
+        self.lengths = np.sqrt(np.abs(self.kernel.diagonal(X)))
+        self.evidence = self._examine(X)
+
+    def _examine(self, X: Matrix) -> Definiteness | None:
+        """What K shows of itself, where the formula does not; None if it was not looked at."""
+        rows = np.flatnonzero(self.used | self.factors.any(axis=(1, 2)))
+        if self.kernel.known_mercer is True or len(rows) > LARGEST_EXAMINED:
+            return None
+        return definiteness(np.asarray(self.kernel.prepare(X, rows).against(X[rows])))
+
+    def conclude(self, c: int) -> Certificate:
+        """Both values and what follows from them."""
+        point, problem = self.points[c], self.problem
+        quadratic = self.factors[:, c].T @ self.values[:, c]  # [β α₊ α₋]ᵀ K [β α₊ α₋]
+        gain, share = self._gain_and_share(c)
+        if self.evidence is not None and not self.evidence.semidefinite:
+            return stationary_certificate(self, c, share, self.evidence)
+        squared_length = self._squared_length(c, float(quadratic[0, 0]))
+        scores = self.values[:, c, 0] + point.intercept
+        agreements = (self.signs[:, c] * scores)[self.used]
+        risk = float(problem.risk(agreements, self.weights[self.used]))
+        primal = risk + 0.5 * problem.lam * squared_length
+        dual = _best_dual(gain, share, quadratic[1:, 1:], problem.lam)
+        rounding = self._rounding(c, primal, float(gain.sum()))
+        if dual - primal > rounding:
+            raise CertificateError(
+                f"The lower bound {dual!r} exceeds the objective {primal!r} by more than "
+                "rounding: the witness, the checker or the kernel is wrong."
+            )
+        objection = ""
+        if point.exact and not self.rebuilds(c, np.ones(2)):
+            objection = "The dual point does not give back the model from these data."
+        condition, remarks = self._about_the_kernel()
+        subject = f"{point.subject}: {condition}" if point.subject else condition
+        beginning = f"{subject}no" if subject else "No"
+        bias = "the bias is free" if problem.free_bias else "without bias"
+        return Certificate(
+            kind="duality",
+            lower=min(dual, primal),
+            upper=primal,
+            holds=not objection,
+            objection=objection,
+            vacuous=dual <= 0.01 * primal,
+            statement=(
+                f"{beginning} θ in the feature space of k has a smaller mean hinge loss + "
+                f"(λ/2)‖θ‖² ({bias}) than {min(dual, primal):.6g}; this one has {primal:.6g}."
+            ),
+            reference="weak duality in feature space, section 3.7 of document 000 and document 002",
+            figures={
+                "λ": problem.lam,
+                "‖θ‖": float(np.sqrt(squared_length)),
+                "support vectors": float(np.count_nonzero(point.coef)),
+            },
+            remarks=(f"k(x, x′) = {self.kernel}", *remarks, OPTIMISATION_ONLY),
+            rounding=rounding,
+            witness=point,
+            sketch=self.facts.sketches[c],
+        )
+
+    def _squared_length(self, c: int, square: float) -> float:
+        """‖θ‖² = βᵀKβ, unless it is negative beyond rounding."""
+        if square < -ENTRY * float(self.lengths @ np.abs(self.points[c].coef)) ** 2:
+            raise CertificateError(
+                f"‖θ‖² = {square!r} < 0: the kernel is not positive semi-definite, although it "
+                "is said to be."
+            )
+        return max(0.0, square)
+
+    def _about_the_kernel(self) -> tuple[str, tuple[str, ...]]:
+        """A condition to begin the statement with, and what was found out about K."""
+        if self.kernel.known_mercer is True:
+            return "", ()
+        if self.evidence is None:
+            unknown = f"It was not examined, there being more than {LARGEST_EXAMINED} rows."
+            return "If the Gram matrix is positive semi-definite, ", (unknown,)
+        return "", (f"K is positive semi-definite: {self.evidence.in_words}.",)
+
+    def _gain_and_share(self, c: int) -> tuple[FloatArray, FloatArray]:
+        """Σ α over each side, and the factors that balance them where the bias is free."""
+        weights, halves = self.weights[self.used], self.factors[self.used, c, 1:]
+        gain = np.array([float(self.problem.dual_gain(half, weights)) for half in halves.T])
+        if not self.problem.free_bias:
+            return gain, np.ones(2)
+        return gain, np.array([gain.min() / side if side > 0 else 0.0 for side in gain])
+
+    def rebuilds(self, c: int, share: FloatArray) -> bool:
+        """Whether the model has the coefficients αy/λ."""
+        both = self.factors[:, c, 1] * share[0] - self.factors[:, c, 2] * share[1]
+        beta = both / self.problem.lam
+        scale = float(np.abs(beta).max(initial=0.0))
+        off = float(np.abs(self.points[c].coef - beta).max(initial=0.0))
+        return off <= 1e-9 * scale
+
+    def _rounding(self, c: int, primal: float, gain: float) -> float:
+        """What floating-point arithmetic can do to both values."""
+        beta, lam = np.abs(self.points[c].coef), self.problem.lam
+        length = float(self.lengths @ beta)
+        dual_length = float(self.lengths @ self.alpha[:, c])
+        longest = float(self.lengths[self.used].max(initial=0.0))
+        terms = length * longest + 0.5 * lam * length**2 + dual_length**2 / (2 * lam)
+        return float(64 * EPS * np.sqrt(self.n) * (abs(primal) + gain) + ENTRY * terms)
+
+
+def kernel_times(
+    kernel: KernelFunction, X: Matrix, factors: FloatArray, wanted: BoolArray, each: Each = map
+) -> FloatArray:
+    """K · factors, in blocks of rows; only for the rows wanted and those with a factor."""
+    support = np.asarray(factors.any(axis=1))
+    basis, rows = np.flatnonzero(support), np.flatnonzero(support | wanted)
+    out = np.zeros_like(factors)
+    if len(basis) == 0:
+        return out
+    prepared, step = kernel.prepare(X, basis), max(1, BLOCK_BYTES // (8 * len(basis)))
+    thin = np.ascontiguousarray(factors[basis])
+
+    def read(span: slice) -> dict[str, Any]:
+        out[rows[span]] = prepared.against(X[rows[span]]) @ thin
+        return {}
+
+    for _ in each(read, [slice(i, i + step) for i in range(0, len(rows), step)]):
+        pass
+    return out
+
+
+def _best_dual(gain: FloatArray, share: FloatArray, quadratic: FloatArray, lam: float) -> float:
+    """D at the best feasible multiple of α: D(cα) = cA − c²B is largest at c = A/2B."""
+    signed = share * np.array([1.0, -1.0])
+    a = float(share @ gain)
+    b = max(0.0, float(signed @ quadratic @ signed)) / (2 * lam)
+    multiple = 1.0 if 2 * b <= a else a / (2 * b)
+    return multiple * a - multiple**2 * b
