@@ -15,7 +15,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from cotas.arrays import Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.certified import Certified
-from cotas.foreign.support_vectors import linear_svc, perceptron, sgd_classifier, svc
+from cotas.foreign.kernel import svc
+from cotas.foreign.support_vectors import linear_svc, perceptron, sgd_classifier
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 READERS: dict[str, Callable[..., list[Certificate]]] = {
@@ -32,9 +33,9 @@ def certify(
     """How far a fitted model is from the best one for its own problem, proved from the data.
 
     From cotas: every classifier, proved again as it is now. From scikit-learn: `LinearSVC` with
-    hinge loss, `SVC` with a linear kernel and two classes, `SGDClassifier` with hinge loss and l2
-    penalty; `Perceptron` for whether it separates the data; pipelines that end with one of them.
-    Anything else gets a certificate of kind "none" that says why.
+    hinge loss, `SVC` with any kernel (one certificate for each pair of classes), `SGDClassifier`
+    with hinge loss and l2 penalty; `Perceptron` for whether it separates the data; pipelines that
+    end with one of them. Anything else gets a certificate of kind "none" that says why.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def certify(
 
     Returns
     -------
-    Certificate, or a list with one for each class against the rest
+    Certificate, or a list with one for each class against the rest (`SVC`: for each pair)
 
     Examples
     --------
