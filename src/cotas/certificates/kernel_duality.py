@@ -159,14 +159,8 @@ class KernelSurvey:
         flat = self.factors.reshape(self.n, 3 * k)
         self.values = kernel_times(self.kernel, X, flat, self.used, each).reshape(self.n, k, 3)
         self.lengths = np.sqrt(np.abs(self.kernel.diagonal(X)))
-        self.evidence = self._examine(X)
-
-    def _examine(self, X: Matrix) -> Definiteness | None:
-        """What K shows of itself, where the formula does not; None if it was not looked at."""
-        rows = np.flatnonzero(self.used | self.factors.any(axis=(1, 2)))
-        if self.kernel.known_mercer is True or len(rows) > LARGEST_EXAMINED:
-            return None
-        return definiteness(np.asarray(self.kernel.prepare(X, rows).against(X[rows])))
+        touched = np.flatnonzero(self.used | self.factors.any(axis=(1, 2)))
+        self.evidence = examine(self.kernel, X, touched)
 
     def conclude(self, c: int) -> Certificate:
         """Both values and what follows from them."""
@@ -259,6 +253,13 @@ class KernelSurvey:
         longest = float(self.lengths[self.used].max(initial=0.0))
         terms = length * longest + 0.5 * lam * length**2 + dual_length**2 / (2 * lam)
         return float(64 * EPS * np.sqrt(self.n) * (abs(primal) + gain) + ENTRY * terms)
+
+
+def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness | None:
+    """What K shows of itself, where the formula does not; None if it was not looked at."""
+    if kernel.known_mercer is True or len(rows) > LARGEST_EXAMINED:
+        return None
+    return definiteness(np.asarray(kernel.prepare(X, rows).against(X[rows])))
 
 
 def kernel_times(
