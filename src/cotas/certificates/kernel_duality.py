@@ -30,6 +30,9 @@ from cotas.problem import RegularisedRisk
 
 BLOCK_BYTES = 1 << 25
 LARGEST_EXAMINED = 3000
+# A function or a matrix of the user may have been computed in single precision; what that does to
+# the bounds is counted as their rounding.
+SINGLE = float(np.finfo(np.float32).eps)
 ENTRY = 256 * EPS  # how far a kernel value may be off, against √(k(x, x)·k(x′, x′))
 
 
@@ -213,7 +216,9 @@ class KernelSurvey:
 
     def _squared_length(self, c: int, square: float) -> float:
         """‖θ‖² = βᵀKβ, unless it is negative beyond rounding."""
-        if square < -ENTRY * float(self.lengths @ np.abs(self.points[c].coef)) ** 2:
+        beta = self.points[c].coef
+        below = 0.0 if self.evidence is None else self.evidence.rounding * float(beta @ beta)
+        if square < -ENTRY * float(self.lengths @ np.abs(beta)) ** 2 - below:
             raise CertificateError(
                 f"‖θ‖² = {square!r} < 0: the kernel is not positive semi-definite, although it "
                 "is said to be."
@@ -252,14 +257,20 @@ class KernelSurvey:
         dual_length = float(self.lengths @ self.alpha[:, c])
         longest = float(self.lengths[self.used].max(initial=0.0))
         terms = length * longest + 0.5 * lam * length**2 + dual_length**2 / (2 * lam)
-        return float(64 * EPS * np.sqrt(self.n) * (abs(primal) + gain) + ENTRY * terms)
+        # With −ε for the smallest eigenvalue, K is ε away from a positive semi-definite matrix.
+        below = 0.0 if self.evidence is None else max(0.0, -self.evidence.smallest)
+        square, dual_square = float(beta @ beta), float(np.square(self.alpha[:, c]).sum())
+        away = np.sqrt(square) + 0.5 * lam * square + dual_square / (2 * lam)
+        arithmetic = 64 * EPS * np.sqrt(self.n) * (abs(primal) + gain) + ENTRY * terms
+        return float(arithmetic + below * away)
 
 
 def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness | None:
     """What K shows of itself, where the formula does not; None if it was not looked at."""
     if kernel.known_mercer is True or len(rows) > LARGEST_EXAMINED:
         return None
-    return definiteness(np.asarray(kernel.prepare(X, rows).against(X[rows])))
+    K = np.asarray(kernel.prepare(X, rows).against(X[rows]))
+    return definiteness(K, SINGLE)
 
 
 def kernel_times(

@@ -84,7 +84,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         self.kernel_ = kernel = as_kernel(self.kernel, X)
         K = gram(kernel, X)
-        if kernel.known_mercer is not True and not (found := definiteness(K)).semidefinite:
+        precision = float(np.finfo(X.dtype).eps)
+        found = None if kernel.known_mercer else definiteness(K, precision)
+        if found is not None and not found.semidefinite:
             raise ValueError(f"{kernel} has no feature map: {found.in_words}.")
         values, vectors = np.linalg.eigh((K + K.T) / 2)
         kept = np.flatnonzero(values > self.tol * max(values[-1], 0.0))[::-1][: self.n_components]
