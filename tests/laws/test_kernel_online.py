@@ -213,6 +213,11 @@ def test_a_changed_model_is_certified_no_more(model):
     assert not fitted.certificate_.verify(X, Y)
     again.intercept_ = again.intercept_ + 0.1
     assert not again.certificate_.holds
+    fresh = seeded(model).fit(X, Y)
+    with pytest.raises(ValueError, match="read-only"):
+        fresh.support_vectors_[0] += 1.0
+    fresh.kernel_ = 2 * fresh.kernel_
+    assert not fresh.certificate_.holds
     swapped = Y.copy()
     swapped[[0, 1]] = swapped[[1, 0]]
     assert not seeded(model).fit(X, Y).certificate_.verify(X, swapped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
-from cotas.kernel.products import dense_rows
+from cotas.kernel.products import dense_rows, is_dense
 
 BLOCK_BYTES = 1 << 25  # of kernel values at a time
 
@@ -84,6 +85,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         # Of a precomputed kernel the columns of new rows are all that is needed.
         rows = self.support_[:0] if is_precomputed(self.kernel_) else self.support_
         self.support_vectors_ = examples.X[rows]
+        if is_dense(self.support_vectors_):
+            self.support_vectors_.flags.writeable = False  # the certificates speak of these
         self._n_rows = examples.n_rows
 
     def _current_certificates(self) -> list[Certificate]:
@@ -91,9 +94,15 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         beta = np.zeros((len(self.dual_coef_), self._n_rows))
         beta[:, self.support_] = self.dual_coef_
-        return [
+        current = [
             certificate.about(coef, theta0)
             for certificate, coef, theta0 in zip(
                 self._certificates, beta, self.intercept_, strict=True
             )
+        ]
+        return [
+            c
+            if c.witness is None or getattr(c.witness, "kernel", None) == self.kernel_
+            else replace(c, holds=False, objection="The kernel was changed after the fit.")
+            for c in current
         ]
