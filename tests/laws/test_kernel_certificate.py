@@ -122,7 +122,7 @@ def test_a_matrix_in_single_precision_bounds_up_to_its_rounding():
 def test_blocks_do_not_matter(monkeypatch):
     p = point(RBF(1.5), X, Y)
     expected = p.check(X, Y)
-    monkeypatch.setattr(checker, "BLOCK_BYTES", 5000)
+    monkeypatch.setattr(checker, "BLOCK", 7)
     found = p.check(X, Y)
     assert found.upper == pytest.approx(expected.upper, rel=1e-13)
     assert found.lower == pytest.approx(expected.lower, rel=1e-13)

@@ -5,8 +5,9 @@
     P(θ, θ₀) = Σ sᵢ H(yᵢ f(xᵢ)) + (λ/2)‖θ‖²,    D(α) = Σ αᵢ − (1/2λ) (αy)ᵀK(αy).
 
 Everything follows from the products of K with three vectors: β, and the two halves of α, one for
-each sign of y. K is made of blocks of at most `BLOCK_BYTES` (for each part of a kernel that is a
-sum or a product) and never kept; besides them there are three numbers for each row and class.
+each sign of y. K is made in blocks of `BLOCK` × `BLOCK` numbers (2 MB; one for each part of a
+kernel that is a sum or a product, and for each thread that reads) and never kept; besides them
+there are seven numbers for each row and class.
 
 Weak duality needs φ, that is a positive semi-definite K. Where the formula of the kernel does not
 show that, K is examined on up to `LARGEST_EXAMINED` rows, which takes the n² numbers at once.
@@ -28,7 +29,7 @@ from cotas.certificates.stationarity import stationary_certificate
 from cotas.certificates.sweep import EPS, Each, Facts, Sweep, gather_facts
 from cotas.problem import RegularisedRisk
 
-BLOCK_BYTES = 1 << 25
+BLOCK = 512
 LARGEST_EXAMINED = 3000
 # A function or a matrix of the user may have been computed in single precision; what that does to
 # the bounds is counted as their rounding.
@@ -276,22 +277,34 @@ def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness |
 def kernel_times(
     kernel: KernelFunction, X: Matrix, factors: FloatArray, wanted: BoolArray, each: Each = map
 ) -> FloatArray:
-    """K · factors, in blocks of rows; only for the rows wanted and those with a factor."""
+    """K · factors, block by block; only for the rows wanted and those with a factor."""
     support = np.asarray(factors.any(axis=1))
     basis, rows = np.flatnonzero(support), np.flatnonzero(support | wanted)
     out = np.zeros_like(factors)
-    if len(basis) == 0:
-        return out
-    prepared, step = kernel.prepare(X, basis), max(1, BLOCK_BYTES // (8 * len(basis)))
-    thin = np.ascontiguousarray(factors[basis])
+    spans = [slice(i, i + BLOCK) for i in range(0, len(rows), BLOCK)]
+    for start in range(0, len(basis), BLOCK):
+        columns = basis[start : start + BLOCK]
+        _add_columns(kernel.prepare(X, columns), factors[columns], X, rows, out, spans, each)
+    return out
+
+
+def _add_columns(
+    prepared: PreparedRows,
+    factors: FloatArray,
+    X: Matrix,
+    rows: IntArray,
+    out: FloatArray,
+    spans: list[slice],
+    each: Each,
+) -> None:
+    """Add the part that some columns of K have in K · factors."""
 
     def read(span: slice) -> dict[str, Any]:
-        out[rows[span]] = prepared.against(X[rows[span]]) @ thin
+        out[rows[span]] += prepared.against(X[rows[span]]) @ factors
         return {}
 
-    for _ in each(read, [slice(i, i + step) for i in range(0, len(rows), step)]):
+    for _ in each(read, spans):
         pass
-    return out
 
 
 def _best_dual(gain: FloatArray, share: FloatArray, quadratic: FloatArray, lam: float) -> float:

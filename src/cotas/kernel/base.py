@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +16,12 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import dense_rows, is_dense
 
-BLOCK_BYTES = 1 << 25  # of kernel values at a time
+BLOCK = 512  # rows and support vectors compared at a time
 
 
 class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
@@ -41,7 +44,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Matrix) -> FloatArray:
         """Σ βᵢ k(xᵢ, x) + θ₀ for each row: (n_samples,), or (n_samples, n_classes) for several.
 
-        At most 32 MB of kernel values are in memory at a time.
+        The kernel is computed in blocks of 512 × 512, one for each core at a time.
 
         Parameters
         ----------
@@ -53,18 +56,23 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         )
         X = X.tocsr() if hasattr(X, "tocsr") else X
         values = np.tile(self.intercept_, (X.shape[0], 1))
-        if len(self.support_):
-            given = is_precomputed(self.kernel_)
-            prepared = None if given else self.kernel_.prepare(self.support_vectors_)
-            step = max(1, BLOCK_BYTES // (8 * len(self.support_)))
-            for start in range(0, X.shape[0], step):
-                rows = X[start : start + step]
-                if prepared is None:
-                    block = dense_rows(rows[:, self.support_], np.float64)
-                else:
-                    block = prepared.against(rows)
-                values[start : start + step] += block @ self.dual_coef_.T
+        spans = [slice(i, i + BLOCK) for i in range(0, X.shape[0], BLOCK)]
+        with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
+            each = pool.map if len(spans) > 1 else map
+            for start in range(0, len(self.support_), BLOCK):
+                some = slice(start, start + BLOCK)
+                part = self._part(X, some)
+                for span, scores in zip(spans, each(part, spans), strict=True):
+                    values[span] += scores
         return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+
+    def _part(self, X: Matrix, some: slice) -> Callable[[slice], FloatArray]:
+        """What some of the support vectors add to the scores of some rows."""
+        coef, columns = self.dual_coef_[:, some].T, self.support_[some]
+        if is_precomputed(self.kernel_):
+            return lambda span: np.asarray(dense_rows(X[span][:, columns], np.float64) @ coef)
+        prepared = self.kernel_.prepare(self.support_vectors_[some])
+        return lambda span: np.asarray(prepared.against(X[span]) @ coef)
 
     def predict(self, X: Matrix) -> AnyArray:
         """The class of each row; a row exactly on the boundary belongs to the first class (−1).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from typing import Any, Self
 
@@ -11,9 +12,11 @@ from sklearn.utils import check_random_state, check_scalar
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
+from cotas.certificates.sweep import Each
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import EpochReport, ProgressBar, as_callbacks
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, refuse_indefinite
 from cotas.solvers.kernel_online import KernelRun, KernelTraining, RowsAtHand, new_kernel_run
@@ -56,7 +59,7 @@ class OnlineKernelClassifier(KernelClassifier):
         return run.bias.copy()
 
     def _certify(
-        self, examples: Examples, run: KernelRun, counts: FloatArray, beta: FloatArray
+        self, examples: Examples, run: KernelRun, counts: FloatArray, beta: FloatArray, each: Each
     ) -> list[Certificate]:
         """The certificates of (β, `intercept_`); both arrays are over all the rows."""
         raise NotImplementedError
@@ -88,8 +91,9 @@ class OnlineKernelClassifier(KernelClassifier):
         refuse_indefinite(self.kernel_, examples.X, used, self.indefinite)
         codes, positives = examples.codes[used], examples.positives()
         run = new_kernel_run(np.where(codes == positives[:, None], 1.0, -1.0))
-        self._run(examples, used, run)
-        self._conclude(examples, used, run)
+        with one_thread_in_blas():
+            self._run(examples, used, run)
+            self._conclude(examples, used, run)
         return self
 
     def _check_parameters(self) -> None:
@@ -160,7 +164,8 @@ class OnlineKernelClassifier(KernelClassifier):
         beta = _over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
         counts = _over_all_rows(run.counts, used, examples.n_rows)
         self._keep_model(examples, beta, self._intercepts(run, weights))
-        self._certificates = self._certify(examples, run, counts, beta)
+        with ThreadPoolExecutor(cpu_count()) as pool:
+            self._certificates = self._certify(examples, run, counts, beta, pool.map)
 
     def _weights_in_use(self, examples: Examples, used: IntArray) -> FloatArray:
         return np.ones(len(used)) if examples.weights is None else examples.weights[used]

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint
+from cotas.certificates.sweep import Each
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive
 from cotas.kernel.online import OnlineKernelClassifier
@@ -147,7 +148,7 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         return theta0
 
     def _certify(
-        self, examples: Examples, run: KernelRun, counts: FloatArray, beta: FloatArray
+        self, examples: Examples, run: KernelRun, counts: FloatArray, beta: FloatArray, each: Each
     ) -> list[Certificate]:
         labels, n = self.classes_[examples.positives()], run.signs.shape[1]
         weights = None if examples.weights is None else examples.weights / examples.weights.sum()
@@ -166,7 +167,7 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
             )
             for c in range(len(beta))
         ]
-        return KernelDualPoint.check_all(points, examples.X, examples.y)
+        return KernelDualPoint.check_all(points, examples.X, examples.y, each=each)
 
     def _proved(self, examples: Examples, used: IntArray, run: KernelRun, epoch: int) -> bool:
         # A proof costs more than an epoch: about four are tried while the epochs double.

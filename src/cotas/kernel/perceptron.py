@@ -8,6 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate, KernelPerceptronLedger
+from cotas.certificates.sweep import Each
 from cotas.fitting.data import Examples
 from cotas.kernel.online import OnlineKernelClassifier
 from cotas.solvers.kernel_online import KernelRun
@@ -109,7 +110,7 @@ class KernelPerceptron(OnlineKernelClassifier):
         return run.counts * weights * run.signs
 
     def _certify(
-        self, examples: Examples, run: KernelRun, counts: FloatArray, beta: FloatArray
+        self, examples: Examples, run: KernelRun, counts: FloatArray, beta: FloatArray, each: Each
     ) -> list[Certificate]:
         labels = self.classes_[examples.positives()]
         ledgers = [
@@ -126,4 +127,4 @@ class KernelPerceptron(OnlineKernelClassifier):
             )
             for c in range(len(beta))
         ]
-        return KernelPerceptronLedger.check_all(ledgers, examples.X, examples.y)
+        return KernelPerceptronLedger.check_all(ledgers, examples.X, examples.y, each=each)
