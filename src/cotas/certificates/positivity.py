@@ -77,7 +77,8 @@ def definiteness(K: FloatArray, precision: float = EPS) -> Definiteness:
     symmetric = (K + K.T) / 2
     values, vectors = np.linalg.eigh(symmetric)
     size = float(np.abs(K).max())
-    rounding = 64 * precision * n * max(size, float(np.abs(values).max()) / n)
+    # The eigenvalues as a problem of their own, and a matrix of independent errors in the entries.
+    rounding = 64 * EPS * float(np.abs(values).max()) + 32 * precision * math.sqrt(n) * size
     found = Definiteness(
         n, float(np.abs(K - K.T).max()), float(values[0]), float(values[-1]), rounding
     )
