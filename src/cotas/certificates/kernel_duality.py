@@ -15,6 +15,7 @@ show that, K is examined on up to `LARGEST_EXAMINED` rows, which takes the n² n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol, Self
@@ -25,11 +26,14 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, CertificateError
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
+from cotas.certificates.prediction import weighted_quantile
 from cotas.certificates.stationarity import stationary_certificate
 from cotas.certificates.sweep import EPS, Each, Facts, Sweep, gather_facts
 from cotas.problem import RegularisedRisk
 
 BLOCK = 512
+# Figures of the certificate that say where the optimum is.
+DISTANCE, LEAST_BIAS, GREATEST_BIAS = "‖θ − θ*‖ at most", "θ₀* at least", "θ₀* at most"
 LARGEST_EXAMINED = 3000
 # A function or a matrix of the user may have been computed in single precision; what that does to
 # the bounds is counted as their rounding.
@@ -214,12 +218,29 @@ class KernelSurvey:
                 "λ": problem.lam,
                 "‖θ‖": length,
                 "support vectors": float(np.count_nonzero(point.coef)),
+                **self._where_the_optimum_is(c, max(0.0, primal - dual) + rounding),
             },
             remarks=(f"k(x, x′) = {self.kernel}", *remarks, OPTIMISATION_ONLY),
             rounding=rounding,
             witness=point,
             sketch=self.facts.sketches[c],
         )
+
+    def _where_the_optimum_is(self, c: int, gap: float) -> dict[str, float]:
+        """The ball around θ and the interval that enclose every best (θ*, θ₀*).
+
+        See `prediction.py`; ‖φ(x)‖ = √k(x, x) takes the place of ‖x‖.
+        """
+        radius = math.sqrt(2 * gap / self.problem.lam)
+        found = {DISTANCE: radius}
+        if self.problem.free_bias:
+            signs, weights = self.signs[self.used, c], self.weights[self.used]
+            corners = signs - self.values[self.used, c, 0]
+            room = radius * self.lengths[self.used] + 1e-12 * np.abs(corners)
+            level = float(weights[signs > 0].sum())
+            found[LEAST_BIAS] = weighted_quantile(corners - room, weights, level, lower=True)
+            found[GREATEST_BIAS] = weighted_quantile(corners + room, weights, level)
+        return found
 
     def _against_positivity(self, c: int, quadratic: FloatArray) -> Definiteness | None:
         """What shows that K is not positive semi-definite, if anything does.
