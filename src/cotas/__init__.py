@@ -9,9 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cotas import kernels
     from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
+    from cotas.kernel.pegasos import KernelPegasos
+    from cotas.kernel.perceptron import KernelPerceptron
     from cotas.linear.hard_margin import NotSeparableError
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import SVMPath, svm_path
@@ -27,6 +30,8 @@ _HOME = {
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
     "EpochReport": "cotas.fitting.reporting",
+    "KernelPegasos": "cotas.kernel.pegasos",
+    "KernelPerceptron": "cotas.kernel.perceptron",
     "LinearSVM": "cotas.linear.svm",
     "NotSeparableError": "cotas.linear.hard_margin",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
@@ -44,6 +49,8 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "EpochReport",
+    "KernelPegasos",
+    "KernelPerceptron",
     "LinearSVM",
     "NotSeparableError",
     "PassiveAggressive",
@@ -52,12 +59,15 @@ __all__ = [
     "SVMPath",
     "Separability",
     "certify",
+    "kernels",
     "separability",
     "svm_path",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "kernels":
+        return import_module("cotas.kernels")
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value

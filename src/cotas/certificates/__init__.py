@@ -7,6 +7,8 @@ from the data and the witness; nothing that a solver says about itself is repeat
 from cotas.certificates.certificate import Certificate, CertificateError, no_certificate
 from cotas.certificates.duality import DualPoint, Expectation
 from cotas.certificates.hard_margin import HardMarginPoint
+from cotas.certificates.kernel_duality import KernelDualPoint
+from cotas.certificates.kernel_mistakes import KernelPerceptronLedger
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
 from cotas.certificates.path import ValidationBound
 from cotas.certificates.prediction import Region, optimum_region
@@ -19,6 +21,8 @@ __all__ = [
     "DualPoint",
     "Expectation",
     "HardMarginPoint",
+    "KernelDualPoint",
+    "KernelPerceptronLedger",
     "PassiveAggressiveLedger",
     "PerceptronLedger",
     "Region",

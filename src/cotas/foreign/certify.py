@@ -17,9 +17,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.certified import Certified
+from cotas.foreign.kernel import svc
 from cotas.foreign.logistic import logistic_regression
 from cotas.foreign.stochastic import passive_aggressive, perceptron, sgd_classifier
-from cotas.foreign.support_vectors import linear_svc, svc
+from cotas.foreign.support_vectors import linear_svc
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 # A reader takes the model, X, y, the weights of the examples and the seconds it may spend.
@@ -74,8 +75,8 @@ def certify(
 
     From cotas: every estimator, proved again as it is now. From scikit-learn, with an l2 penalty:
     `LinearSVC` with either loss, `LogisticRegression` with any solver and any number of classes,
-    `SGDClassifier` with hinge, log, squared hinge or modified Huber loss; `SVC` with a linear
-    kernel and two classes; `Perceptron` and `PassiveAggressiveClassifier` for whether they
+    `SGDClassifier` with hinge, log, squared hinge or modified Huber loss; `SVC` with any
+    kernel, one certificate for each pair of classes; `Perceptron` and `PassiveAggressiveClassifier` for whether they
     separate the data. Pipelines and searches that end with one of them are unwrapped, and so is
     `OneVsRestClassifier`. Anything else gets a certificate of kind "none" that says why.
 
@@ -96,7 +97,7 @@ def certify(
 
     Returns
     -------
-    Certificate, or a list with one for each class against the rest
+    Certificate, or a list with one for each class against the rest (`SVC`: for each pair)
         `LogisticRegression` trains all classes at once, and gets one certificate for all.
 
     Examples

@@ -1,0 +1,98 @@
+"""Whether a symmetric matrix is positive semi-definite, with the evidence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.certificates.sweep import EPS
+
+
+@dataclass(frozen=True)
+class Definiteness:
+    """What a matrix K shows about itself.
+
+    Attributes
+    ----------
+    n : the number of rows
+    asymmetry : the largest |K − Kᵀ|
+    smallest, largest : the extreme eigenvalues of (K + Kᵀ)/2; NaN if they are not known
+    rounding : an eigenvalue nearer to zero than this may be zero
+    vector : c with cᵀKc < 0 beyond all rounding, or None
+    value : cᵀKc
+    """
+
+    n: int
+    asymmetry: float
+    smallest: float
+    largest: float
+    rounding: float
+    vector: FloatArray | None = field(default=None, repr=False)
+    value: float = 0.0
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether K is symmetric up to rounding."""
+        return self.asymmetry <= self.rounding
+
+    @property
+    def semidefinite(self) -> bool:
+        """Whether K is symmetric without negative eigenvalues, up to rounding."""
+        return self.symmetric and self.vector is None
+
+    @property
+    def in_words(self) -> str:
+        """The evidence as a sentence."""
+        if not self.symmetric:
+            return f"the Gram matrix is not symmetric: two entries differ by {self.asymmetry:.3g}"
+        if self.vector is not None:
+            found = f"a combination c of length 1 has cᵀKc = {self.value:.3g} < 0"
+            if math.isnan(self.largest):
+                return found
+            reach = f"reach from {self.smallest:.3g} to {self.largest:.3g}"
+            return f"{found}; the eigenvalues of the Gram matrix {reach}"
+        return (
+            f"the smallest eigenvalue of the Gram matrix of {self.n} rows is {self.smallest:.3g}, "
+            f"and rounding alone can make one of ±{self.rounding:.1g}"
+        )
+
+
+def definiteness(K: FloatArray, precision: float = EPS) -> Definiteness:
+    """The evidence for or against cᵀKc ≥ 0 for all c.
+
+    `precision` is that of the entries, a rounding of 1; a matrix that was made in single precision
+    is no better than that.
+
+    Eigenvalues from floating-point arithmetic are those of a matrix that differs from K by a few
+    roundings of its norm; the entries of K themselves may be off by as many roundings of the
+    largest. An eigenvector of a more negative eigenvalue is multiplied out again: only if cᵀKc
+    stays below zero is it evidence.
+    """
+    n = len(K)
+    if n == 0:
+        return Definiteness(0, 0.0, 0.0, 0.0, 0.0)
+    symmetric = (K + K.T) / 2
+    values, vectors = np.linalg.eigh(symmetric)
+    size = float(np.abs(K).max())
+    # The eigenvalues as a problem of their own, and a matrix of independent errors in the entries.
+    rounding = 64 * EPS * float(np.abs(values).max()) + 32 * precision * math.sqrt(n) * size
+    found = Definiteness(
+        n, float(np.abs(K - K.T).max()), float(values[0]), float(values[-1]), rounding
+    )
+    if values[0] >= -rounding:
+        return found
+    c = vectors[:, 0]
+    value = float(c @ symmetric @ c)
+    if value >= -rounding:
+        return found
+    return Definiteness(
+        n, found.asymmetry, found.smallest, found.largest, rounding, vector=c, value=value
+    )
+
+
+def shown_by(vector: FloatArray, value: float) -> Definiteness:
+    """The evidence that one vector c of length 1 with cᵀKc = value < 0 is, K not being at hand."""
+    return Definiteness(len(vector), 0.0, math.nan, math.nan, 0.0, vector=vector, value=value)

@@ -1,0 +1,134 @@
+"""Fitted kernel machines of scikit-learn: the problem each one states, and its gap."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import polynomial_kernel, sigmoid_kernel
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.certificates import Certificate, KernelDualPoint, no_certificate
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.foreign.support_vectors import svc as linear_svc_pair
+from cotas.kernel.functions import Linear, Polynomial, Precomputed
+from cotas.kernel.gaussian import RBF
+from cotas.kernel.interface import Kernel
+from cotas.kernel.own import Custom
+from cotas.losses import Hinge
+from cotas.problem import RegularisedRisk
+
+
+def svc(
+    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
+) -> list[Certificate]:
+    """½‖θ‖² + C Σ wᵢHᵢ with a free bias, for each pair of classes, and its own dual variables."""
+    if model.kernel == "linear" and len(model.classes_) == 2:
+        return linear_svc_pair(model, X, y, weights, max_time)
+    if X.shape[0] != model.shape_fit_[0]:
+        raise ValueError(f"The model was fitted on {model.shape_fit_[0]} rows, not {X.shape[0]}.")
+    support = _support(model, X, weights)
+    if support is None:
+        return [no_certificate(UNKNOWN_ROWS)]
+    kernel, codes = svc_kernel(model), np.searchsorted(model.classes_, y)
+    return [
+        _pair(model, kernel, support, pair, number, X, y, codes, weights)
+        for number, pair in enumerate(combinations(range(len(model.classes_)), 2))
+    ]
+
+
+def svc_kernel(model: Any) -> Kernel:
+    """The kernel of a fitted SVC, with γ as scikit-learn resolved it.
+
+    What is no kernel for all rows, such as tanh, becomes a `Custom` one, to be examined.
+    """
+    if callable(model.kernel):
+        return Custom(model.kernel, of="blocks")
+    gamma, coef0, degree = float(model._gamma), float(model.coef0), model.degree
+    if model.kernel == "poly":
+        if degree >= 1 and coef0 >= 0 and gamma > 0:
+            return Polynomial(int(degree), coef0, gamma)
+        function = partial(polynomial_kernel, degree=degree, gamma=gamma, coef0=coef0)
+        return Custom(function, of="blocks")
+    if model.kernel == "sigmoid":
+        return Custom(partial(sigmoid_kernel, gamma=gamma, coef0=coef0), of="blocks")
+    if model.kernel == "rbf":
+        return RBF(gamma=gamma)
+    return Precomputed() if model.kernel == "precomputed" else Linear()
+
+
+def _support(model: Any, X: Matrix, weights: FloatArray) -> IntArray | None:
+    """The rows that are support vectors; None if that cannot be told.
+
+    Rows of weight zero are left out before LIBSVM sees them, and `support_` then counts the rows
+    that are left. The support vectors themselves show whether it was understood rightly.
+    """
+    kept = np.flatnonzero(weights > 0)
+    rows = model.support_ if len(kept) == len(weights) else kept[model.support_]
+    vectors = model.support_vectors_
+    if vectors.shape[0] == 0:  # a callable or precomputed kernel keeps none
+        return rows if len(kept) == len(weights) else None
+    off = abs(X[rows] - vectors)
+    return rows if off.max() <= 1e-6 * abs(vectors).max() else None
+
+
+UNKNOWN_ROWS = (
+    "Which rows are the support vectors cannot be told: these are not the rows of the fit, or some "
+    "of them had weight zero. Fit without those, and certify with the rows of the fit."
+)
+
+
+def _pair(
+    model: Any,
+    kernel: Kernel,
+    support: IntArray,
+    pair: tuple[int, int],
+    number: int,
+    X: Matrix,
+    y: AnyArray,
+    codes: IntArray,
+    weights: FloatArray,
+) -> Certificate:
+    """Two classes against each other; all other rows have no part in it."""
+    first, second = pair
+    several = len(model.classes_) > 2
+    beta = _coefficients(model, support, pair, codes)
+    weights = np.where((codes == first) | (codes == second), weights, 0.0)
+    total = weights.sum()
+    share = np.zeros(len(codes))
+    np.divide(np.abs(beta), model.C * weights, out=share, where=weights > 0)
+    names = model.classes_[[first, second]].tolist()
+    point = KernelDualPoint(
+        problem=RegularisedRisk(Hinge(), float(1.0 / (model.C * total)), free_bias=True),
+        kernel=kernel,
+        coef=beta,
+        intercept=float(model.intercept_[number]),
+        # LIBSVM counts the first of the two as +1; scikit-learn turns that round if they are all.
+        positive=model.classes_[first if several else second],
+        multipliers=share,
+        weights=weights / total,
+        subject=f"Between {names[0]!r} and {names[1]!r}" if several else "",
+    )
+    with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
+        return KernelDualPoint.check_all([point], X, y, each=pool.map)[0]
+
+
+def _coefficients(
+    model: Any, support: IntArray, pair: tuple[int, int], codes: IntArray
+) -> FloatArray:
+    """β of the pair, over all rows: an SVC keeps k − 1 coefficients for each support vector.
+
+    Row j of `dual_coef_` holds those against the j-th of the other classes.
+    """
+    dual = model.dual_coef_
+    dual = np.asarray(dual.toarray() if hasattr(dual, "toarray") else dual, dtype=np.float64)
+    first, second = pair
+    beta = np.zeros(len(codes))
+    for own, other in ((first, second), (second, first)):
+        members = codes[support] == own
+        row = other - 1 if other > own else other
+        beta[support[members]] = dual[row, members]
+    return beta

@@ -1,0 +1,1 @@
+"""Kernels, and the models that see the data through a kernel alone."""

@@ -1,0 +1,280 @@
+"""The operations that keep a kernel valid (document 002, "the kernel trick").
+
+If k₁ and k₂ have feature maps φ₁ and φ₂, the sum has (φ₁, φ₂) side by side, the product has all
+products of their coordinates, and the rest follows: positive multiples, powers, power series with
+positive coefficients, and division by the lengths of φ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.kernel.functions import raised, to_the_power
+from cotas.kernel.interface import (
+    Kernel,
+    KernelValueError,
+    Side,
+    check_above_zero,
+    check_exponent,
+    number,
+)
+
+LARGEST_EXPONENT = {np.dtype(np.float64): 709.0, np.dtype(np.float32): 88.0}
+
+
+@dataclass(frozen=True, repr=False)
+class Combined(Kernel):
+    """A kernel made of several others on the same rows."""
+
+    parts: tuple[Kernel, ...]
+
+    @property
+    def known_mercer(self) -> bool | None:  # type: ignore[override]
+        """True if all the parts are known to be valid."""
+        return True if all(part.known_mercer for part in self.parts) else None
+
+    def _frame(self, X: Matrix) -> tuple[Any, ...]:
+        return tuple(part._frame(X) for part in self.parts)
+
+    def _side(self, X: Matrix, frame: tuple[Any, ...]) -> Side:
+        inner = tuple(k._side(X, f) for k, f in zip(self.parts, frame, strict=True))
+        return Side(X, inner=inner, frame=frame)
+
+    def _blocks(self, left: Side, right: Side, dtype: Any) -> list[AnyArray]:
+        sides = zip(self.parts, left.inner, right.inner, strict=True)
+        return [part._block(a, b, dtype) for part, a, b in sides]
+
+    def _diagonals(self, side: Side) -> list[FloatArray]:
+        return [k._diagonal(s) for k, s in zip(self.parts, side.inner, strict=True)]
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(Combined):
+    """k₁ + k₂ + …"""
+
+    @classmethod
+    def of(cls, *kernels: Kernel) -> Sum:
+        """The sum, sums among the terms being opened."""
+        flat = [k.parts if isinstance(k, Sum) else (k,) for k in kernels]
+        return cls(tuple(part for parts in flat for part in parts))
+
+    def formula(self, x: str = "x", z: str = "x′") -> str:
+        """k₁ + k₂"""
+        return " + ".join(part.formula(x, z) for part in self.parts)
+
+    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+        first, *others = self._blocks(left, right, dtype)
+        for block in others:
+            first += block
+        return first
+
+    def _diagonal(self, side: Side) -> FloatArray:
+        return np.sum(self._diagonals(side), axis=0)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, repr=False)
+class Product(Combined):
+    """k₁ · k₂ · …"""
+
+    @classmethod
+    def of(cls, *kernels: Kernel) -> Product:
+        """The product, products among the factors being opened."""
+        flat = [k.parts if isinstance(k, Product) else (k,) for k in kernels]
+        return cls(tuple(part for parts in flat for part in parts))
+
+    def formula(self, x: str = "x", z: str = "x′") -> str:
+        """k₁ · k₂"""
+        return "·".join(_factor(part, x, z) for part in self.parts)
+
+    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+        first, *others = self._blocks(left, right, dtype)
+        for block in others:
+            first *= block
+        return first
+
+    def _diagonal(self, side: Side) -> FloatArray:
+        return np.prod(self._diagonals(side), axis=0)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, repr=False)
+class Changed(Kernel):
+    """A kernel whose values are another's, changed."""
+
+    @property
+    def known_mercer(self) -> bool | None:  # type: ignore[override]
+        """True if the kernel that is changed is known to be valid."""
+        return self.inner_kernel.known_mercer
+
+    @property
+    def inner_kernel(self) -> Kernel:
+        """The kernel that is changed."""
+        return self.kernel  # type: ignore[attr-defined, no-any-return]
+
+    def _frame(self, X: Matrix) -> Any:
+        return self.inner_kernel._frame(X)
+
+    def _side(self, X: Matrix, frame: Any) -> Side:
+        return Side(X, inner=(self.inner_kernel._side(X, frame),), frame=frame)
+
+    def _inner_block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+        return self.inner_kernel._block(left.inner[0], right.inner[0], dtype)
+
+    def _inner_diagonal(self, side: Side) -> FloatArray:
+        return self.inner_kernel._diagonal(side.inner[0])
+
+
+@dataclass(frozen=True, repr=False)
+class Scaled(Changed):
+    """c · k with c > 0"""
+
+    factor: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        check_above_zero(self.factor, "The factor of a kernel")
+
+    def formula(self, x: str = "x", z: str = "x′") -> str:
+        """c·k"""
+        return f"{number(self.factor)}·{_factor(self.kernel, x, z)}"
+
+    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+        out = self._inner_block(left, right, dtype)
+        out *= dtype(self.factor)
+        return out
+
+    def _diagonal(self, side: Side) -> FloatArray:
+        return self.factor * self._inner_diagonal(side)
+
+
+@dataclass(frozen=True, repr=False)
+class Power(Changed):
+    """k ** p with a positive integer p"""
+
+    kernel: Kernel
+    exponent: int
+
+    def __post_init__(self) -> None:
+        check_exponent(self.exponent, "The exponent of a kernel")
+
+    def formula(self, x: str = "x", z: str = "x′") -> str:
+        """(k)^p"""
+        return raised(f"({self.kernel.formula(x, z)})", self.exponent)
+
+    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+        return to_the_power(self._inner_block(left, right, dtype), self.exponent)
+
+    def _diagonal(self, side: Side) -> FloatArray:
+        return to_the_power(self._inner_diagonal(side).copy(), self.exponent)
+
+
+@dataclass(frozen=True, repr=False)
+class Exponential(Changed):
+    """exp(k)"""
+
+    kernel: Kernel
+
+    def formula(self, x: str = "x", z: str = "x′") -> str:
+        """exp(k)"""
+        return f"exp({self.kernel.formula(x, z)})"
+
+    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+        return self._raised(self._inner_block(left, right, dtype))
+
+    def _diagonal(self, side: Side) -> FloatArray:
+        return self._raised(self._inner_diagonal(side).copy())
+
+    def _raised(self, values: AnyArray) -> AnyArray:
+        limit = LARGEST_EXPONENT[values.dtype]
+        largest = values.max(initial=-np.inf)
+        if largest > limit:
+            raise KernelValueError(
+                f"exp(k) overflows: {self.kernel} reaches {largest:.4g} on these rows, and "
+                f"exp of more than {limit:g} is too large for {values.dtype}. Use (c * k).exp() "
+                "with a small c, or k.normalized().exp()."
+            )
+        return np.exp(values, out=values)
+
+
+@dataclass(frozen=True, repr=False)
+class Normalised(Changed):
+    """k(x, x′)/√(k(x, x)·k(x′, x′)), and 0 where φ(x) or φ(x′) is zero"""
+
+    kernel: Kernel
+
+    def formula(self, x: str = "x", z: str = "x′") -> str:
+        """k(x, x′)/√(k(x, x)·k(x′, x′))"""
+        inner = self.kernel
+        above = _factor(inner, x, z)
+        return f"{above}/√({_factor(inner, x, x)}·{_factor(inner, z, z)})"
+
+    def _side(self, X: Matrix, frame: Any) -> Side:
+        inner = self.kernel._side(X, frame)
+        squares = self.kernel._diagonal(inner)
+        if squares.size and squares.min() < 0:
+            raise KernelValueError(
+                f"{self.kernel} has a negative value k(x, x) = {squares.min():.4g} at row "
+                f"{squares.argmin()}: it is no kernel, and cannot be normalised."
+            )
+        lengths = np.sqrt(squares)
+        return Side(X, (np.where(lengths > 0, lengths, np.inf),), (inner,), frame)
+
+    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+        out = self._inner_block(left, right, dtype)
+        out /= left.notes[0].astype(dtype)[:, None]
+        out /= right.notes[0].astype(dtype)
+        return out
+
+    def _diagonal(self, side: Side) -> FloatArray:
+        return np.where(side.notes[0] < np.inf, 1.0, 0.0)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class OnColumns(Changed):
+    """k on some of the columns"""
+
+    kernel: Kernel
+    columns: tuple[int, ...]
+
+    def __init__(self, kernel: Kernel, columns: Sequence[int] | IntArray) -> None:
+        given = np.asarray(columns)
+        if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu" or given.min() < 0:
+            raise ValueError(f"columns must be column numbers from 0 on, not {columns!r}.")
+        object.__setattr__(self, "kernel", kernel)
+        object.__setattr__(self, "columns", tuple(given.tolist()))
+
+    def formula(self, x: str = "x", z: str = "x′") -> str:
+        """k(x[columns], x′[columns])"""
+        names = ",".join(map(str, self.columns))
+        return self.kernel.formula(f"{x}[{names}]", f"{z}[{names}]")
+
+    def _frame(self, X: Matrix) -> Any:
+        return self.kernel._frame(self._those(X))
+
+    def _side(self, X: Matrix, frame: Any) -> Side:
+        return Side(X, inner=(self.kernel._side(self._those(X), frame),), frame=frame)
+
+    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+        return self._inner_block(left, right, dtype)
+
+    def _diagonal(self, side: Side) -> FloatArray:
+        return self._inner_diagonal(side)
+
+    def _those(self, X: Matrix) -> Matrix:
+        """The columns; neighbouring ones of an array are only looked at, others are copied."""
+        columns = np.array(self.columns)
+        if columns.max() >= X.shape[1]:
+            raise ValueError(f"on({list(columns)}): the rows have only {X.shape[1]} columns.")
+        if (np.diff(columns) == 1).all():
+            return X[:, columns[0] : columns[-1] + 1]
+        return X[:, columns]
+
+
+def _factor(kernel: Kernel, x: str, z: str) -> str:
+    """The formula, in brackets where it would be misread as a factor."""
+    text = kernel.formula(x, z)
+    return f"({text})" if isinstance(kernel, Sum | Normalised) or text.startswith(x) else text

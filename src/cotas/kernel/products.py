@@ -1,0 +1,98 @@
+"""Inner products, norms and distances between rows, dense or CSR, in blocks.
+
+No copy of a whole matrix is made: what must be converted is converted a few megabytes at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.design.blocks import row_spans
+
+DENSE_BYTES = 1 << 25  # rows of a sparse matrix are made dense this much at a time
+
+
+def as_rows(X: Any, name: str = "X") -> Matrix:
+    """A two-dimensional array or CSR matrix of real floating-point numbers, not copied if it is."""
+    X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"{name} must have two dimensions (rows and columns), not {X.ndim}.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers; its type is {X.dtype}.")
+    return X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
+
+
+def is_dense(X: Matrix) -> bool:
+    """Whether X is a plain array."""
+    return not sparse.issparse(X)
+
+
+def dense_rows(A: Matrix, dtype: Any) -> AnyArray:
+    """Some rows as a C-contiguous array of that precision."""
+    if sparse.issparse(A):
+        return np.asarray(A.astype(dtype, copy=False).toarray())
+    return np.ascontiguousarray(A, dtype=dtype)
+
+
+def products(A: Matrix, B: Matrix, dtype: Any) -> AnyArray:
+    """The inner product of each row of A with each row of B, as a new C-contiguous array."""
+    out = np.empty((A.shape[0], B.shape[0]), dtype=dtype)
+    step = max(1, DENSE_BYTES // (8 * max(1, A.shape[1])))
+    for start in range(0, A.shape[0], step):
+        span = slice(start, start + step)
+        a = dense_rows(A[span], dtype)
+        if sparse.issparse(B):
+            out[span] = (B @ np.ascontiguousarray(a.T)).T
+        elif B.dtype == dtype:
+            np.matmul(a, B.T, out=out[span])
+        else:
+            for part in row_spans(B):
+                out[span, part] = a @ B[part].astype(dtype).T
+    return out
+
+
+def squared_norms(X: Matrix) -> FloatArray:
+    """‖x‖² of each row, in double precision."""
+    norms = np.empty(X.shape[0])
+    for span in row_spans(X) if X.shape[0] else []:
+        norms[span] = row_squares(X[span])
+    return norms
+
+
+def row_squares(rows: Matrix) -> FloatArray:
+    """Σ x² along each row, in double precision; rows as few as fit into memory twice."""
+    rows = rows.astype(np.float64, copy=False)
+    if sparse.issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
+def norms(X: Matrix) -> FloatArray:
+    """‖x‖ of each row, safe from overflow and underflow of the squares."""
+    plain = np.sqrt(squared_norms(X))
+    odd = np.flatnonzero(~((plain > 1e-140) & (plain < 1e140)))
+    for i in odd:
+        row = dense_rows(X[i : i + 1], np.float64)[0]
+        largest = float(np.abs(row).max(initial=0.0))
+        plain[i] = largest * np.linalg.norm(row / largest) if 0 < largest < np.inf else largest
+    return plain
+
+
+def squared_distances_of_pairs(
+    A: Matrix, B: Matrix, i: IntArray, j: IntArray, scale: float
+) -> FloatArray:
+    """scale²·‖aᵢ − bⱼ‖² for each pair, from the differences themselves: nothing cancels."""
+    out = np.empty(len(i))
+    step = max(1, (1 << 22) // (8 * max(1, A.shape[1])))
+    for start in range(0, len(i), step):
+        some = slice(start, start + step)
+        a, b = A[i[some]], B[j[some]]
+        if sparse.issparse(a) != sparse.issparse(b):
+            a, b = dense_rows(a, np.float64), dense_rows(b, np.float64)
+        difference = a.astype(np.float64, copy=False) - b.astype(np.float64, copy=False)
+        out[some] = row_squares(difference * scale)
+    return out
