@@ -117,7 +117,7 @@ class OnlineKernelClassifier(KernelClassifier):
         try:
             for epoch in training.epochs(self.max_epochs):
                 done.append(epoch)
-                bar.step(int(epoch.mistakes.sum()))
+                bar.step(mistakes=int(epoch.mistakes.sum()))
                 if reason := self._reason_to_stop(examples, used, run, epoch):
                     self.stop_reason_ = reason
                     break
