@@ -75,10 +75,11 @@ def certify(
 
     From cotas: every estimator, proved again as it is now. From scikit-learn, with an l2 penalty:
     `LinearSVC` with either loss, `LogisticRegression` with any solver and any number of classes,
-    `SGDClassifier` with hinge, log, squared hinge or modified Huber loss; `SVC` with any
-    kernel, one certificate for each pair of classes; `Perceptron` and
-    `PassiveAggressiveClassifier` for whether they separate the data. Pipelines and searches that end with one of them are unwrapped, and so is
-    `OneVsRestClassifier`. Anything else gets a certificate of kind "none" that says why.
+    `SGDClassifier` with hinge, log, squared hinge or modified Huber loss; `SVC` with any kernel,
+    one certificate for each pair of classes; `Perceptron` and `PassiveAggressiveClassifier` for
+    whether they separate the data. Pipelines and searches that end with one of them are
+    unwrapped, and so is `OneVsRestClassifier`. Anything else gets a certificate of kind "none"
+    that says why.
 
     Parameters
     ----------
