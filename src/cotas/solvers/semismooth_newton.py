@@ -19,7 +19,7 @@ SMOOTHING, SHARPER, SHARPEST = 2.0, 0.3, 3e-4
 # With a start that is known.
 SMOOTHING_FROM_START, SMOOTHING_FROM_SWEEPS = 0.2, 0.1
 # A part of the rows this small is solved first, if it has so many rows and rows for each feature.
-SAMPLE, FEWEST, FEWEST_BY_FEATURE = 0.1, 1000, 15
+SAMPLE, FEWEST, FEWEST_BY_FEATURE = 0.1, 1000, 5
 SAMPLE_GAP = 0.01
 # With more features than this the systems are solved by conjugate gradients, to this residual.
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
