@@ -51,10 +51,9 @@ class _Problem:
     def is_solved(self, gradient: FloatArray, theta0: float, gap: float) -> bool:
         """Whether the gap is what rounding the hinge off costs, no longer what θ and θ₀ lack."""
         lack, lack0 = float(gradient[:-1] @ gradient[:-1]), abs(float(gradient[-1]))
-        solved0 = (
-            lack0 * lack0 <= self.anchor * gap if self.anchor else lack0 * (1 + theta0) <= gap / 4
-        )
-        return lack <= self.lam * gap and bool(solved0)
+        if self.anchor:
+            return lack <= self.lam * gap and lack0 * lack0 <= self.anchor * gap
+        return lack <= self.lam * gap and lack0 * (1.0 + abs(theta0)) <= 0.25 * gap
 
 
 def semismooth_newton(
