@@ -184,8 +184,9 @@ def _newton_system(
     """
     if min(point.alpha.min(), slack.min(), point.below.min(), point.above.min()) <= 0:
         return None
-    spread = 1.0 / (point.below / point.alpha + point.above / slack)
-    gram, border = _weighted_gram(X, spread)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        spread = 1.0 / (point.below / point.alpha + point.above / slack)
+        gram, border = _weighted_gram(X, spread)
     corner = float(spread.sum()) + anchor if bias else 1.0
     border = border if bias else np.zeros_like(border)
     gram[np.diag_indices_from(gram)] += lam
