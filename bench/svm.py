@@ -213,8 +213,9 @@ def main(repeats: int = 3) -> None:
         "“More than”: the longest fit that did not get so near; the search ends when "
         f"{ALLOWANCE:.0f} s are spent ("
         + ", ".join(f"{seconds:.0f} s for {name}" for name, seconds in ALLOWANCES.items())
-        + "). P of mnist is the mean over its ten problems. Steps: those of the solver on all the "
-        "rows, Newton steps and rounds of coordinate ascent. COTAS_SETS=magic,a9a chooses sets.\n"
+        + "). P of mnist is the mean over its ten problems. Steps: `n_iter_`, the points that the "
+        "solver showed for all the rows: Newton steps, beginnings of a round, rounds of coordinate "
+        "ascent. COTAS_SETS=magic,a9a chooses sets.\n"
     )
     compare_with_liblinear(names, repeats)
     compare_with_others(names)
