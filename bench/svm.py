@@ -170,7 +170,10 @@ def size(X: Any) -> int:
 
 def memory(names: list[str]) -> None:
     """What a fit allocates beside X at its worst moment."""
-    print("\nPeak memory of a fit beside X (tol 1e-4, λ = 1e-4, with a bias), in copies of X:\n")
+    print(
+        "\nPeak memory of a fit beside X (tol 1e-4, λ = 1e-4, with a bias) by tracemalloc, in copies "
+        "of X; “!!” marks more than two:\n"
+    )
     for name in names:
         _, X, y = examples(name)
         for dtype in (np.float64, np.float32):
