@@ -171,8 +171,8 @@ def size(X: Any) -> int:
 def memory(names: list[str]) -> None:
     """What a fit allocates beside X at its worst moment."""
     print(
-        "\nPeak memory of a fit beside X (tol 1e-4, λ = 1e-4, with a bias) by tracemalloc, in copies "
-        "of X; “!!” marks more than two:\n"
+        "\nPeak memory of a fit beside X (tol 1e-4, λ = 1e-4, with a bias) by tracemalloc, in "
+        "copies of X; “!!” marks more than two:\n"
     )
     for name in names:
         _, X, y = examples(name)
