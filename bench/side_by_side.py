@@ -13,14 +13,16 @@ from joblib import cpu_count
 from numba import njit
 
 
-def interleaved(contestants: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """The median time of each, in seconds; all run once in each round, after one untimed round."""
+def interleaved(
+    contestants: Mapping[str, Callable[[], object]], repeats: int, untimed: int = 1
+) -> dict[str, float]:
+    """The median time of each, in seconds; all run once in each round, after the untimed ones."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
-    for round_number in range(repeats + 1):
+    for round_number in range(repeats + untimed):
         for name, run in contestants.items():
             began = time.perf_counter()
             run()
-            if round_number:
+            if round_number >= untimed:
                 times[name].append(time.perf_counter() - began)
     return {name: statistics.median(values) for name, values in times.items()}
 

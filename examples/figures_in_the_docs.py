@@ -22,6 +22,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 import cotas
+from cotas.solvers.semismooth_newton import (
+    SHARPER,
+    SHARPEST,
+    SMOOTHING_FROM_START,
+    semismooth_newton,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 RAW, Y = load_breast_cancer(return_X_y=True)
@@ -182,6 +188,45 @@ def svm_path() -> None:
         path = cotas.svm_path(scaler.transform(train), y, lams, validation=validation, tol=1e-8)
         best, proved = path.validation_errors.min(), path.validation_bound.error
         print(f"| {n} | {best:.4f} | {proved:.4f} |")
+
+
+def svm_rounds_of_newton() -> None:
+    """The last step of each round, until the gap is 1e-7."""
+    rows, y = make_classification(20_000, 20, n_informative=5, flip_y=0.1, random_state=0)
+    rows, signs = StandardScaler().fit_transform(rows), np.where(y == 1, 1.0, -1.0)
+    lam, s, last, finished = 1e-4, np.full(len(y), 1.0 / len(y)), None, 0
+    for steps, now in enumerate(semismooth_newton(rows, signs, s, lam, 0.0)):
+        # A new round begins where the last one ended.
+        if last is not None and np.array_equal(last.theta, now.theta):
+            gap, share = last.primal - last.dual, last.alpha / s
+            lack = lam * last.theta - (last.alpha * signs) @ rows
+            nu = max(SMOOTHING_FROM_START * SHARPER**finished, SHARPEST)
+            curved = np.count_nonzero((share > 0) & (share < 1))
+            finished += 1
+            # A round shows where it begins, and then what each of its systems leads to.
+            print(f"| {finished} | {nu:.2g} | {steps - finished} | {gap:.1e} ", end="")
+            print(f"| {lack @ lack / (2 * lam):.1e} | {curved:,} |")
+            if gap <= 1e-7:
+                break
+        last = now
+    model = cotas.LinearSVM(lam=lam, fit_intercept=False, solver="interior-point", tol=1e-7)
+    print(f"interior point: {model.fit(rows, y).n_iter_} steps")
+
+
+def svm_support_vectors() -> None:
+    model = cotas.LinearSVM(lam=1 / len(Y), tol=1e-8).fit(X, Y)
+    some = model.support_
+    alone = cotas.LinearSVM(lam=1 / len(some), tol=1e-8).fit(X[some], Y[some])
+    apart = np.linalg.norm(model.coef_ - alone.coef_)
+    print(f"{len(some)} support vectors of {len(Y)}; θ without the others differs by ", end="")
+    print(f"{apart:.0e}, its length is {np.linalg.norm(model.coef_):.2f}")
+
+
+def svm_certified_predictions() -> None:
+    for tol in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        model = cotas.LinearSVM(lam=1e-2, tol=tol).fit(X, Y)
+        share = model.certified_predict(X)[1].mean()
+        print(f"| {tol:g} | {model.certificate_.gap:.1e} | {share:.1%} |")
 
 
 def passive_aggressive() -> None:
