@@ -173,14 +173,14 @@ def gather_facts(
     `scaled` measures each row times its weight.
     """
     X = _as_rows(X)
-    sweep = Sweep(X, y, positives, _sketch_weights(0, X.shape[1], GOLDEN_RATIO)[:, None])
+    sweep = Sweep(X, y, positives, sketch_weights(0, X.shape[1], GOLDEN_RATIO)[:, None])
 
     def read(block: Block) -> Tally:
         lengths = np.hypot(block.norms(), bias)
         if weights is not None:
             given = weights[block.span]
             lengths = np.where(given > 0, lengths * (given if scaled else 1.0), 0.0)
-        row_weights = _sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
+        row_weights = sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
         projected = block.products[:, 0]
         return {
             "max length": lengths.max(),
@@ -196,7 +196,7 @@ def gather_facts(
     return Facts(float(found["max length"]), sketches)
 
 
-def _sketch_weights(start: int, stop: int, step: float) -> FloatArray:
+def sketch_weights(start: int, stop: int, step: float) -> FloatArray:
     """Numbers between 0.5 and 1.5 that are fixed and never twice the same."""
     multiples = np.arange(start + 1, stop + 1) * step
     return np.asarray(0.5 + multiples - np.floor(multiples))

@@ -1,0 +1,230 @@
+"""The Lasso: how far a coefficient vector is from the best, from its residual alone.
+
+With weights sᵢ that sum to one, x̃ and ỹ centred when there is a bias, ⟨u, v⟩ = Σ sᵢuᵢvᵢ and
+r = ỹ − X̃β:
+
+    penalised     P(β) = ½⟨r, r⟩ + λ₁‖β‖₁ + ½λ₂‖β‖₂²
+    on the ball   P(β) = ½⟨r, r⟩                          s.t. ‖β‖₁ ≤ δ
+
+Every multiple u = κr of the residual is a dual point. The minimum of P is at least
+⟨u, y⟩ − ½⟨u, u⟩ less what the penalty can earn on the correlations X̃ᵀu.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.certificates.certificate import Certificate, CertificateError
+from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.ledger import plain_fields
+from cotas.certificates.moments import Moments, column_lengths, gather_moments
+from cotas.certificates.sweep import EPS, Block, Each, Sweep, Tally
+
+
+@dataclass(frozen=True)
+class LassoProblem:
+    """What is minimised: half the mean square, with a penalty λ or inside a ball of radius δ.
+
+    `l1_ratio` splits the penalty into λ·l1_ratio·‖β‖₁ + ½λ(1 − l1_ratio)‖β‖₂². With `standardize`
+    the penalty is on βⱼσⱼ, σⱼ being the standard deviation of column j. With `positive`, β ≥ 0.
+    """
+
+    lam: float | None = None
+    delta: float | None = None
+    l1_ratio: float = 1.0
+    positive: bool = False
+    standardize: bool = False
+    free_bias: bool = True
+
+    def in_words(self) -> str:
+        """The objective as a reader would say it."""
+        penalty = " + λ‖β‖₁" if self.l1_ratio == 1.0 else " + λ(ρ‖β‖₁ + ½(1 − ρ)‖β‖²)"
+        size = f"‖β‖₁ ≤ {self.delta:g}" if self.delta is not None else ""
+        sign = "β ≥ 0" if self.positive else ""
+        units = "β in units of the standard deviations" if self.standardize else ""
+        bias = "the bias is free" if self.free_bias else "without bias"
+        where = ", ".join(part for part in (size, sign, units, bias) if part)
+        return f"½ mean square{'' if self.delta is not None else penalty} ({where})"
+
+
+@dataclass(frozen=True)
+class LassoPoint:
+    """A linear model, and the Lasso problem it is meant to solve. Its residual is the dual point.
+
+    Attributes
+    ----------
+    problem : what is minimised
+    coef, intercept : the model, in the units of X and y
+    weights : sᵢ, which sum to one; None stands for 1/n each
+    """
+
+    problem: LassoProblem
+    coef: FloatArray
+    intercept: float
+    weights: FloatArray | None = field(default=None, repr=False)
+
+    @classmethod
+    def check_all(
+        cls,
+        points: Sequence[Self],
+        X: Matrix,
+        y: AnyArray,
+        moments: Moments | None = None,
+        each: Each = map,
+    ) -> list[Certificate]:
+        """The certificates of several points of one data set, such as a path, in one pass.
+
+        The problems may differ in λ and δ only.
+        """
+        survey = LassoSurvey(points, X, y, moments, each)
+        return [survey.conclude(k) for k in range(len(points))]
+
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        """The certificate of this point, recomputed from the data."""
+        return self.check_all([self], X, y)[0]
+
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        """The same problem, another model."""
+        return replace(self, coef=np.array(coef), intercept=float(intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types."""
+        return {**plain_fields(self), "problem": asdict(self.problem)}
+
+
+class LassoSurvey:
+    """Residuals and correlations of all the points."""
+
+    def __init__(
+        self,
+        points: Sequence[LassoPoint],
+        X: Matrix,
+        y: AnyArray,
+        moments: Moments | None,
+        each: Each,
+    ) -> None:
+        self.points, first = points, points[0]
+        self.n = X.shape[0]
+        bias = first.problem.free_bias
+        self.moments = moments or gather_moments(X, y, first.weights, bias, each)
+        self.scale = np.ones(X.shape[1])
+        if first.problem.standardize:
+            self.scale = column_lengths(X, self.moments, each)
+        coefs = np.stack([point.coef for point in points], axis=1)
+        self.betas = coefs * self.scale[:, None]
+        offsets = np.array([point.intercept for point in points]) - self.moments.y_mean
+        sweep = Sweep(X, self.moments.targets, [0.0], coefs)
+
+        def read(block: Block) -> Tally:
+            weights, targets = self.moments.weights[block.span], self.moments.targets[block.span]
+            residuals = targets[:, None] - (block.products + offsets)
+            weighted = weights[:, None] * residuals
+            return {
+                "sum mean": weighted.sum(axis=0),
+                "sum square": np.einsum("ij,ij->j", weighted, residuals),
+                "sum target": targets @ weighted,
+                "sum correlation": block.combine(weighted),
+            }
+
+        self.found = sweep.tally(read, each)
+
+    def conclude(self, k: int) -> Certificate:
+        """Both values and what follows from them."""
+        point, problem = self.points[k], self.points[k].problem
+        square, beta = float(self.found["sum square"][k]), self.betas[:, k]
+        length = float(np.abs(beta).sum())
+        lam1, lam2 = self._penalties(problem)
+        primal = 0.5 * square + lam1 * length + 0.5 * lam2 * float(beta @ beta)
+        dual, figures = self._lower(k, primal)
+        rounding = 64 * EPS * math.sqrt(self.n) * (primal + self.moments.y_square)
+        if dual - primal > rounding and not self._objection(problem, beta, length):
+            raise CertificateError(
+                f"The lower bound {dual!r} exceeds the objective {primal!r} by more than "
+                "rounding: the witness or the checker is wrong."
+            )
+        objection, lower = self._objection(problem, beta, length), min(dual, primal)
+        return Certificate(
+            kind="duality",
+            lower=lower,
+            upper=primal,
+            holds=not objection,
+            objection=objection,
+            # It does not exclude a model with an objective a hundred times smaller.
+            vacuous=lower < 0.01 * primal,
+            statement=(
+                f"No linear model has a smaller {problem.in_words()} "
+                f"than {lower:.6g}; this one has {primal:.6g}."
+            ),
+            reference="Proposition 2.2.2 of document 001"
+            if problem.delta is not None
+            else "weak duality of the penalised Lasso",
+            figures={
+                **figures,
+                "‖β‖₁": length,
+                "coefficients that are not zero": float(np.count_nonzero(beta)),
+                "objective of the constant model": 0.5 * self.moments.y_square,
+            },
+            remarks=(OPTIMISATION_ONLY,),
+            rounding=rounding,
+            witness=point,
+            sketch=self.moments.sketch,
+        )
+
+    def _penalties(self, problem: LassoProblem) -> tuple[float, float]:
+        if problem.lam is None:
+            return 0.0, 0.0
+        return problem.lam * problem.l1_ratio, problem.lam * (1.0 - problem.l1_ratio)
+
+    def _objection(self, problem: LassoProblem, beta: FloatArray, length: float) -> str:
+        if problem.positive and (beta < 0).any():
+            return "A coefficient is negative, and the problem asks for β ≥ 0."
+        if problem.delta is not None and length > problem.delta * (1 + 1e-12):
+            return f"‖β‖₁ = {length:.9g} is more than δ = {problem.delta:.9g}."
+        return ""
+
+    def _lower(self, k: int, primal: float) -> tuple[float, dict[str, float]]:
+        """The best lower bound that a multiple of the residual gives, and its figures."""
+        problem, beta = self.points[k].problem, self.betas[:, k]
+        # Σ sᵢrᵢ is zero when the bias is the best one; the dual asks for it, so it is taken out.
+        mean = float(self.found["sum mean"][k]) if problem.free_bias else 0.0
+        q = (self.found["sum correlation"][:, k] - mean * self.moments.x_mean) / self.scale
+        a = float(self.found["sum target"][k])  # ⟨r, y⟩
+        b = max(float(self.found["sum square"][k]) - mean**2, 0.0)  # ⟨r, r⟩
+        lam1, lam2 = self._penalties(problem)
+        if problem.delta is not None:
+            steepest = _largest(q, problem.positive)
+            omega = steepest - float(q @ beta) / problem.delta
+            gain = a - problem.delta * steepest
+            # κ = 1 is Proposition 2.2.2; the best multiple is at least as good.
+            lower = max(gain - 0.5 * b, gain**2 / (2 * b) if b > 0 and gain > 0 else 0.0)
+            return lower, {"δ": problem.delta, "ω_δ": self.n * omega}
+        best = 0.0
+        steepest = _largest(q - lam2 * beta, problem.positive)
+        if lam1 > 0:
+            # β itself as part of the residual of the quadratic penalty.
+            curvature = b + lam2 * float(beta @ beta)
+            best = _best_multiple(a, curvature, lam1 / steepest if steepest > 0 else math.inf)
+        if lam2 > 0:
+            # The conjugate of the whole penalty, which excludes no multiple.
+            earned = np.maximum(q if problem.positive else np.abs(q), lam1) - lam1
+            best = max(best, a - 0.5 * b - float(earned @ earned) / (2 * lam2))
+        return best, {"λ": float(problem.lam or 0.0), "largest correlation": steepest}
+
+
+def _largest(q: FloatArray, positive: bool) -> float:
+    """The largest correlation that a coefficient could follow."""
+    return max(0.0, float((q if positive else np.abs(q)).max(initial=0.0)))
+
+
+def _best_multiple(a: float, b: float, most: float) -> float:
+    """The maximum of κa − ½κ²b over 0 ≤ κ ≤ most."""
+    if a <= 0 or b <= 0:
+        return 0.0
+    kappa = min(a / b, most)
+    return kappa * a - 0.5 * kappa**2 * b
