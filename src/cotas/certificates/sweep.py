@@ -41,15 +41,17 @@ class Sketch:
     entries: float
     labels: float
     scale: float
+    label_scale: float = 1.0  # the largest |y|
 
     def matches(self, other: Sketch) -> bool:
         """Whether both can be sketches of the same data, allowing for rounding."""
         if (self.n_rows, self.n_features) != (other.n_rows, other.n_features):
             return False
         slack = 1e-12 * max(self.scale, other.scale)
+        label_slack = 1e-12 * self.n_rows * max(self.label_scale, other.label_scale)
         return (
             abs(self.entries - other.entries) <= slack
-            and abs(self.labels - other.labels) <= 1e-12 * self.n_rows
+            and abs(self.labels - other.labels) <= label_slack
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -144,10 +146,12 @@ class Sweep:
 
     def _block(self, span: slice) -> Block:
         rows = _rows(self.X, span)
-        labels = self.y[span]
-        signs = np.stack([np.where(labels == p, 1.0, -1.0) for p in self.positives], axis=1)
         with np.errstate(over="ignore", invalid="ignore"):
-            return Block(span, rows, signs, _times(rows, self.directions))
+            return Block(span, rows, self._signs(span), _times(rows, self.directions))
+
+    def _signs(self, span: slice) -> FloatArray:
+        labels = self.y[span]
+        return np.stack([np.where(labels == p, 1.0, -1.0) for p in self.positives], axis=1)
 
 
 @dataclass(frozen=True)
