@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM, NotSeparableError
+    from cotas.regression.lasso import Lasso
+    from cotas.regression.lasso_path import LassoPath, lasso_path
 
 __version__ = "0.1.0"
 
@@ -25,6 +27,8 @@ _HOME = {
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
     "EpochReport": "cotas.fitting.reporting",
+    "Lasso": "cotas.regression.lasso",
+    "LassoPath": "cotas.regression.lasso_path",
     "LinearSVM": "cotas.linear.svm",
     "NotSeparableError": "cotas.linear.svm",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
@@ -32,6 +36,7 @@ _HOME = {
     "Perceptron": "cotas.linear.perceptron",
     "Separability": "cotas.certificates",
     "certify": "cotas.foreign.certify",
+    "lasso_path": "cotas.regression.lasso_path",
     "separability": "cotas.linear.separability",
 }
 
@@ -40,6 +45,8 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "EpochReport",
+    "Lasso",
+    "LassoPath",
     "LinearSVM",
     "NotSeparableError",
     "PassiveAggressive",
@@ -47,6 +54,7 @@ __all__ = [
     "Perceptron",
     "Separability",
     "certify",
+    "lasso_path",
     "separability",
 ]
 

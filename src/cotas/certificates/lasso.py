@@ -62,12 +62,14 @@ class LassoPoint:
     problem : what is minimised
     coef, intercept : the model, in the units of X and y
     weights : sᵢ, which sum to one; None stands for 1/n each
+    column : of y, where y has several; None where it is a vector
     """
 
     problem: LassoProblem
     coef: FloatArray
     intercept: float
     weights: FloatArray | None = field(default=None, repr=False)
+    column: int | None = None
 
     @classmethod
     def check_all(
@@ -112,7 +114,7 @@ class LassoSurvey:
         self.points, first = points, points[0]
         self.n = X.shape[0]
         bias = first.problem.free_bias
-        self.moments = moments or gather_moments(X, y, first.weights, bias, each)
+        self.moments = moments or gather_moments(X, y, first.weights, bias, first.column, each)
         self.scale = np.ones(X.shape[1])
         if first.problem.standardize:
             self.scale = column_lengths(X, self.moments, each)
@@ -143,12 +145,12 @@ class LassoSurvey:
         primal = 0.5 * square + lam1 * length + 0.5 * lam2 * float(beta @ beta)
         dual, figures = self._lower(k, primal)
         rounding = 64 * EPS * math.sqrt(self.n) * (primal + self.moments.y_square)
-        if dual - primal > rounding and not self._objection(problem, beta, length):
+        objection, lower = self._objection(problem, beta, length), min(dual, primal)
+        if dual - primal > rounding and not objection:
             raise CertificateError(
                 f"The lower bound {dual!r} exceeds the objective {primal!r} by more than "
                 "rounding: the witness or the checker is wrong."
             )
-        objection, lower = self._objection(problem, beta, length), min(dual, primal)
         return Certificate(
             kind="duality",
             lower=lower,

@@ -8,17 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.sweep import (
-    EPS,
-    GOLDEN_RATIO,
-    SQUARE_ROOT_OF_TWO,
-    Block,
-    Each,
-    Sketch,
-    Sweep,
-    Tally,
-    sketch_weights,
-)
+from cotas.certificates.sweep import EPS, Block, Each, Sketch, Sweep, Tally
+from cotas.certificates.targets import TargetSweep
 
 
 @dataclass(frozen=True)
@@ -34,34 +25,30 @@ class Moments:
 
 
 def gather_moments(
-    X: Matrix, y: AnyArray, weights: FloatArray | None, centred: bool, each: Each = map
+    X: Matrix,
+    y: AnyArray,
+    weights: FloatArray | None,
+    centred: bool,
+    column: int | None = None,
+    each: Each = map,
 ) -> Moments:
-    """One pass over X."""
-    y = np.asarray(y, dtype=np.float64)
+    """One pass over X; `column` is that of y, None where y is a vector."""
     n, d = X.shape
     if weights is None:
         weights = np.full(n, 1.0 / n)
     if len(weights) != n:
         raise ValueError(f"X has {n} rows; the certificate is about {len(weights)}.")
-    sweep = Sweep(X, y, [0.0], sketch_weights(0, d, GOLDEN_RATIO)[:, None])
+    sweep = TargetSweep(X, y, [column], np.zeros((d, 0)))
 
     def read(block: Block) -> Tally:
-        row_weights = sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
-        projected = block.products[:, 0]
-        return {
-            "sum mean": np.asarray(block.rows.T @ weights[block.span]),
-            "sum entries": row_weights @ projected,
-            "sum scale": row_weights @ np.abs(projected),
-        }
+        return {"sum mean": np.asarray(block.rows.T @ weights[block.span])}
 
     found = sweep.tally(read, each)
-    largest = float(np.abs(y).max()) or 1.0
-    labels = float(sketch_weights(0, n, SQUARE_ROOT_OF_TWO) @ (y / largest))
-    sketch = Sketch(n, d, float(found["sum entries"]), labels, float(found["sum scale"]))
+    y = sweep.targets[:, 0]
     y_mean = float(weights @ y) if centred else 0.0
     x_mean = found["sum mean"] if centred else np.zeros(d)
     targets = y - y_mean
-    return Moments(weights, x_mean, y_mean, targets, float(weights @ targets**2), sketch)
+    return Moments(weights, x_mean, y_mean, targets, float(weights @ targets**2), sweep.sketches(found)[0])
 
 
 def column_lengths(X: Matrix, moments: Moments, each: Each = map) -> FloatArray:

@@ -11,8 +11,11 @@ from cotas.loops import loop
 
 # Beyond so many coefficients a factorisation costs more than the sweeps it saves.
 LARGEST_NEWTON = 1500
+SWEEPS = 3  # between two factorisations
 # Keeps the factorisation defined when columns repeat; the line search makes up for it.
 RIDGE = 1e-11
+# No gap below so many roundings of ⟨y, y⟩ can be seen.
+ROUNDINGS = 16 * 2.0**-52
 
 
 class GramState(NamedTuple):
@@ -128,6 +131,12 @@ def restricted_gap(
 
 
 @loop
+def enough(gap: float, primal: float, square: float, tol: float) -> bool:
+    """P − D ≤ tol·max(1, P), and ≤ tol·⟨y, y⟩, or as small as rounding lets it become."""
+    return gap <= max(tol * min(max(1.0, primal), square), ROUNDINGS * square)
+
+
+@loop
 def solve_on_gram(
     state: GramState,
     m: int,
@@ -136,8 +145,8 @@ def solve_on_gram(
     square: float,
     tol: float,
     max_rounds: int,
-) -> tuple[float, int]:
-    """β on the working set until P − D ≤ tol; returns the gap and the number of rounds.
+) -> tuple[bool, int]:
+    """β on the working set until the gap is small enough; returns whether it is, and the rounds.
 
         min  ½βᵀGβ − cᵀβ + λ‖β‖₁      (β ≥ 0 if positive)
 
@@ -147,15 +156,14 @@ def solve_on_gram(
     Invariant: g = c − Gβ; the objective never rises. Cost: O(mk) a sweep and O(k³) a walk, for
     k coefficients that are not zero.
     """
-    gap = np.inf
     for rounds in range(max_rounds):
-        for _ in range(3):
+        for _ in range(SWEEPS):
             moved = sweep(state, m, lam, positive)
-            _, gap = restricted_gap(state, m, lam, positive, square)
-            if gap <= tol or moved == 0.0:
-                return gap, rounds
+            primal, gap = restricted_gap(state, m, lam, positive, square)
+            if moved == 0.0 or enough(gap, primal, square, tol):
+                return True, rounds + 1
         newton(state, m, lam)
-        _, gap = restricted_gap(state, m, lam, positive, square)
-        if gap <= tol:
-            return gap, rounds
-    return gap, max_rounds
+        primal, gap = restricted_gap(state, m, lam, positive, square)
+        if enough(gap, primal, square, tol):
+            return True, rounds + 1
+    return False, max_rounds

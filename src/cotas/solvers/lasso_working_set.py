@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
 from typing import NamedTuple
 
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
-from cotas.solvers.lasso_gram import GramState, solve_on_gram
+from cotas.solvers.lasso_gram import GramState, enough, solve_on_gram
 
 # A Gram matrix of all the columns is formed at once up to this width.
 WIDEST_GRAM = 1000
 # Part of the tolerance that is left to the problem restricted to the working set.
 INNER = 0.3
-MAX_ROUNDS = 1000
+MAX_ROUNDS, ROUNDS_BETWEEN_LOOKS = 1000, 20
 
 
 class LassoIterate(NamedTuple):
@@ -70,50 +70,107 @@ class WorkingSet:
         self.state = GramState(G, *vectors)
 
 
-def lasso_working_sets(
-    columns: CentredColumns,
-    y: FloatArray,
-    lambdas: Sequence[float],
-    tol: FloatArray,
-    positive: bool = False,
-) -> Iterator[LassoIterate]:
-    """The solution for each λ, each started from the one before; λ should fall.
+class WorkingSetLasso:
+    """The penalised Lasso on centred columns, λ after λ, each started from the one before.
 
-        min  ½⟨y − X̃β, y − X̃β⟩ + λ‖β‖₁,      ⟨u, v⟩ = Σ sᵢuᵢvᵢ
+        min  ½⟨y − X̃β, y − X̃β⟩ + λ‖β‖₁,      ⟨u, v⟩ = Σ sᵢuᵢvᵢ      (β ≥ 0 if positive)
 
     The working set holds every column that was ever likely to matter: the strong rule (Tibshirani
     et al. 2012) names those for the next λ, and those whose correlation with the residual turns
     out to exceed λ come after. The problem on the working set needs their Gram matrix only.
     Departures: nothing is discarded on the word of the rule; the gap is over all the columns.
-    Invariant: a solution is handed over with P − D ≤ tol, as far as the solver can see, or with
-    no column left to add. Cost: O(nnz) for each λ and each addition, and the Gram matrix.
+    Invariant: a solution has the gap asked for, as far as the solver can see, or no column left to add.
+    Cost: O(nnz) for each λ and each addition, and the Gram matrix of the working set.
     """
-    target = y - columns.weights @ y if columns.centre else y
-    square = float(columns.weights @ target**2)
-    c = columns.correlations(target)
-    working = WorkingSet(columns, c)
-    whole = columns.p <= WIDEST_GRAM and columns.p <= 2 * columns.n
-    if whole:
-        working.add(np.arange(columns.p))
-    rho, previous = c, float((c if positive else np.abs(c)).max(initial=0.0))
-    for lam, allowed in zip(lambdas, tol, strict=True):
-        if not whole:
-            likely = (rho if positive else np.abs(rho)) >= max(2 * lam - min(previous, lam * 2), 0)
+
+    def __init__(self, columns: CentredColumns, y: FloatArray, positive: bool = False) -> None:
+        self.columns, self.positive = columns, positive
+        self.target = y - columns.weights @ y if columns.centre else y
+        self.square = float(columns.weights @ self.target**2)
+        self.rho = columns.correlations(self.target)  # with the residual, of all the columns
+        self.largest_lam = _largest(self.rho, positive)
+        self.lam = self.largest_lam
+        self.primal, self.gap = 0.5 * self.square, np.inf
+        self.rounds = 0
+        self.working = WorkingSet(columns, self.rho)
+        self.whole = columns.p <= WIDEST_GRAM and columns.p <= 2 * columns.n
+        if self.whole:
+            self.working.add(np.arange(columns.p))
+
+    def solve(self, lam: float, tol: float, deadline: float = np.inf) -> LassoIterate:
+        """β for this λ with P − D ≤ tol·min(max(1, P), ⟨y, y⟩), or as near as can be by the deadline."""
+        working = self.working
+        if not self.whole:
+            likely = self._reach(self.rho) >= 2 * lam - self.lam
             working.add(np.flatnonzero(likely & ~working.inside))
+        self.lam = lam
         while True:
-            solve_on_gram(
-                working.state, len(working), lam, positive, square, INNER * allowed, MAX_ROUNDS
+            settled = self._solve_on_working_set(lam, INNER * tol, deadline)
+            self._look(lam)
+            new = np.flatnonzero((self._reach(self.rho) > lam) & ~working.inside)
+            if self.proved(tol) or len(new) == 0 or not settled:
+                return self.current()
+            working.add(_steepest(new, self.rho, max(100, len(working))))
+
+    def proved(self, tol: float) -> bool:
+        """Whether the gap over all the columns is small enough."""
+        return bool(enough(self.gap, self.primal, self.square, tol))
+
+    def current(self) -> LassoIterate:
+        """Where the solver stands, whatever interrupted it."""
+        chosen = self.working.support()
+        beta = self.working.state.beta[chosen].copy()
+        members = self.working.members[chosen]
+        return LassoIterate(self.lam, members, beta, self.primal, self.gap)
+
+    def slope_of_length(self) -> float:
+        """−d‖β‖₁/dλ at the solution: sᵀG⁻¹s over the coefficients that are not zero."""
+        chosen = self.working.support()
+        G, beta = self.working.state.G, self.working.state.beta
+        signs = np.sign(beta[chosen])
+        return float(signs @ np.linalg.lstsq(G[np.ix_(chosen, chosen)], signs, rcond=None)[0])
+
+    def _reach(self, rho: FloatArray) -> FloatArray:
+        return rho if self.positive else np.abs(rho)
+
+    def _solve_on_working_set(self, lam: float, tol: float, deadline: float) -> bool:
+        m = len(self.working)
+        for _ in range(MAX_ROUNDS // ROUNDS_BETWEEN_LOOKS):
+            done, rounds = solve_on_gram(
+                self.working.state, m, lam, self.positive, self.square, tol, ROUNDS_BETWEEN_LOOKS
             )
-            rho, primal, gap = _look(columns, working, target, lam, positive, square, whole)
-            violating = (rho if positive else np.abs(rho)) > lam
-            new = np.flatnonzero(violating & ~working.inside)
-            if gap <= allowed or len(new) == 0:
-                break
-            working.add(_steepest(new, rho, max(100, len(working))))
+            self.rounds += rounds
+            if done:
+                return True
+            if time.perf_counter() > deadline:
+                return False
+        return False
+
+    def _look(self, lam: float) -> None:
+        """Correlations of all the columns with the residual, P, and P − D over all of them."""
+        working, state = self.working, self.working.state
         chosen = working.support()
-        beta = working.state.beta[chosen].copy()
-        yield LassoIterate(lam, working.members[chosen], beta, primal, gap)
-        previous = lam
+        beta = state.beta[chosen]
+        if self.whole:
+            self.rho = state.g.copy()
+            a = self.square - float(beta @ state.c[chosen])
+            b = max(a - float(beta @ self.rho[chosen]), 0.0)
+        else:
+            residual = self.target - self.columns.combination(working.members[chosen], beta)
+            self.rho = self.columns.correlations(residual)
+            weighted = self.columns.weights * residual
+            a, b = float(weighted @ self.target), float(weighted @ residual)
+            # The Gram matrix drifts from the data by rounding; the data are right.
+            state.g[: len(working)] = self.rho[working.members]
+        steepest = _largest(self.rho, self.positive)
+        self.primal = self.gap = 0.5 * b + lam * float(np.abs(beta).sum())
+        if a > 0 and b > 0:
+            kappa = min(a / b, lam / steepest) if steepest > 0 else a / b
+            self.gap = self.primal - kappa * a + 0.5 * kappa**2 * b
+
+
+def _largest(rho: FloatArray, positive: bool) -> float:
+    return max(0.0, float((rho if positive else np.abs(rho)).max(initial=0.0)))
 
 
 def _steepest(new: IntArray, rho: FloatArray, most: int) -> IntArray:
@@ -121,34 +178,3 @@ def _steepest(new: IntArray, rho: FloatArray, most: int) -> IntArray:
     if len(new) <= most:
         return new
     return np.sort(new[np.argsort(-np.abs(rho[new]))[:most]])
-
-
-def _look(
-    columns: CentredColumns,
-    working: WorkingSet,
-    target: FloatArray,
-    lam: float,
-    positive: bool,
-    square: float,
-    whole: bool,
-) -> tuple[FloatArray, float, float]:
-    """Correlations of all the columns with the residual, P, and P − D over all the columns."""
-    chosen = working.support()
-    beta = working.state.beta[chosen]
-    if whole:
-        rho = working.state.g.copy()
-        a = square - float(beta @ working.state.c[chosen])
-        b = max(a - float(beta @ rho[chosen]), 0.0)
-    else:
-        residual = target - columns.combination(working.members[chosen], beta)
-        rho = columns.correlations(residual)
-        weighted = columns.weights * residual
-        a, b = float(weighted @ target), float(weighted @ residual)
-        # The Gram matrix drifts from the data by rounding; the data are right.
-        working.state.g[: len(working)] = rho[working.members]
-    primal = 0.5 * b + lam * float(np.abs(beta).sum())
-    steepest = float((rho if positive else np.abs(rho)).max(initial=0.0))
-    if a <= 0 or b <= 0:
-        return rho, primal, primal
-    kappa = min(a / b, lam / steepest) if steepest > 0 else a / b
-    return rho, primal, primal - kappa * a + 0.5 * kappa**2 * b
