@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from cotas.linear.svm import LinearSVM, NotSeparableError
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
+    from cotas.regression.stagewise import (
+        ForwardStagewise,
+        LSBoost,
+        RegularizedForwardStagewise,
+    )
 
 __version__ = "0.1.0"
 
@@ -27,6 +32,8 @@ _HOME = {
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
     "EpochReport": "cotas.fitting.reporting",
+    "ForwardStagewise": "cotas.regression.stagewise",
+    "LSBoost": "cotas.regression.stagewise",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
     "LinearSVM": "cotas.linear.svm",
@@ -34,6 +41,7 @@ _HOME = {
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
+    "RegularizedForwardStagewise": "cotas.regression.stagewise",
     "Separability": "cotas.certificates",
     "certify": "cotas.foreign.certify",
     "lasso_path": "cotas.regression.lasso_path",
@@ -45,6 +53,8 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "EpochReport",
+    "ForwardStagewise",
+    "LSBoost",
     "Lasso",
     "LassoPath",
     "LinearSVM",
@@ -52,6 +62,7 @@ __all__ = [
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "RegularizedForwardStagewise",
     "Separability",
     "certify",
     "lasso_path",

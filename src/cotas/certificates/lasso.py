@@ -117,7 +117,8 @@ class LassoSurvey:
         self.moments = moments or gather_moments(X, y, first.weights, bias, first.column, each)
         self.scale = np.ones(X.shape[1])
         if first.problem.standardize:
-            self.scale = column_lengths(X, self.moments, each)
+            lengths = column_lengths(X, self.moments, each)
+            self.scale = np.where(lengths > 0, lengths, 1.0)
         coefs = np.stack([point.coef for point in points], axis=1)
         self.betas = coefs * self.scale[:, None]
         offsets = np.array([point.intercept for point in points]) - self.moments.y_mean

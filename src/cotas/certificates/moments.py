@@ -48,11 +48,13 @@ def gather_moments(
     y_mean = float(weights @ y) if centred else 0.0
     x_mean = found["sum mean"] if centred else np.zeros(d)
     targets = y - y_mean
-    return Moments(weights, x_mean, y_mean, targets, float(weights @ targets**2), sweep.sketches(found)[0])
+    return Moments(
+        weights, x_mean, y_mean, targets, float(weights @ targets**2), sweep.sketches(found)[0]
+    )
 
 
 def column_lengths(X: Matrix, moments: Moments, each: Each = map) -> FloatArray:
-    """√Σ sᵢ(xᵢⱼ − mⱼ)², and 1 for a column that is constant as far as rounding can tell."""
+    """√Σ sᵢ(xᵢⱼ − mⱼ)², and 0 for a column that is constant as far as rounding can tell."""
     n, d = X.shape
     sweep = Sweep(X, moments.targets, [0.0], np.zeros((d, 1)))
     mean = moments.x_mean
@@ -69,4 +71,4 @@ def column_lengths(X: Matrix, moments: Moments, each: Each = map) -> FloatArray:
 
     total = sweep.tally(read, each)["sum square"]
     lengths = np.sqrt(np.maximum(total, 0.0))
-    return np.where(lengths <= n * EPS * np.abs(mean), 1.0, lengths)
+    return np.where(lengths <= n * EPS * np.abs(mean), 0.0, lengths)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 BOUNDS = {
     "duality": ("best objective is at least", "objective of this model"),
+    "stagewise": ("training error above the best", "the theorem allows"),
     "mistakes": ("mistakes made", "mistakes the theorem allows"),
     "separation": ("margin found", "no separator has a margin above"),
 }

@@ -79,11 +79,15 @@ class CentredColumns:
 
     def gram(self, some: IntArray, others: IntArray) -> FloatArray:
         """Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and k in `others`."""
-        if self.sparse:
-            found = self._sparse_gram(some, others)
-        else:
-            found = self._dense_gram(some, others)
+        found = self._sparse_gram(some, others) if self.sparse else self._dense_gram(some, others)
         return np.asarray(found / np.multiply.outer(self.scale[some], self.scale[others]))
+
+    def gram_with_all(self, some: IntArray) -> FloatArray:
+        """Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and every k."""
+        if self.sparse:
+            return self.gram(some, np.arange(self.p))
+        chosen = np.asarray(self.X[:, some], dtype=np.float64) - self.mean[some]
+        return np.asarray(self.correlations(chosen / self.scale[some]).T)
 
     def _sparse_gram(self, some: IntArray, others: IntArray) -> FloatArray:
         right = self.X[:, others]

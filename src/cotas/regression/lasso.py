@@ -144,9 +144,7 @@ class Lasso(LinearRegressor):
             free_bias=bool(self.fit_intercept),
         )
 
-    def _solve(
-        self, columns: CentredColumns, y: FloatArray, problem: LassoProblem
-    ) -> LassoIterate:
+    def _solve(self, columns: CentredColumns, y: FloatArray, problem: LassoProblem) -> LassoIterate:
         solver = WorkingSetLasso(columns, y, problem.positive)
         deadline = np.inf if self.max_time is None else time.perf_counter() + self.max_time
         tol = SHARE * self.tol

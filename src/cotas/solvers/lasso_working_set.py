@@ -79,7 +79,8 @@ class WorkingSetLasso:
     et al. 2012) names those for the next λ, and those whose correlation with the residual turns
     out to exceed λ come after. The problem on the working set needs their Gram matrix only.
     Departures: nothing is discarded on the word of the rule; the gap is over all the columns.
-    Invariant: a solution has the gap asked for, as far as the solver can see, or no column left to add.
+    Invariant: a solution has the gap asked for, as far as the solver can see, or no column left
+    to add.
     Cost: O(nnz) for each λ and each addition, and the Gram matrix of the working set.
     """
 
@@ -98,7 +99,7 @@ class WorkingSetLasso:
             self.working.add(np.arange(columns.p))
 
     def solve(self, lam: float, tol: float, deadline: float = np.inf) -> LassoIterate:
-        """β for this λ with P − D ≤ tol·min(max(1, P), ⟨y, y⟩), or as near as can be by the deadline."""
+        """β for this λ with P − D ≤ tol·min(max(1, P), ⟨y, y⟩), if the deadline allows."""
         working = self.working
         if not self.whole:
             likely = self._reach(self.rho) >= 2 * lam - self.lam
