@@ -145,8 +145,8 @@ class LassoSurvey:
         lam1, lam2 = self._penalties(problem)
         primal = 0.5 * square + lam1 * length + 0.5 * lam2 * float(beta @ beta)
         dual, figures = self._lower(k, primal)
-        rounding = 64 * EPS * math.sqrt(self.n) * (primal + self.moments.y_square)
-        objection, lower = self._objection(problem, beta, length), min(dual, primal)
+        rounding = self._rounding(point, primal)
+        objection, lower = self._objection(point, beta, length), min(dual, primal)
         if dual - primal > rounding and not objection:
             raise CertificateError(
                 f"The lower bound {dual!r} exceeds the objective {primal!r} by more than "
@@ -179,12 +179,23 @@ class LassoSurvey:
             sketch=self.moments.sketch,
         )
 
+    def _rounding(self, point: LassoPoint, primal: float) -> float:
+        """What rounding can do to both values: to the sums, and to the residuals before."""
+        y_square, y_mean = self.moments.y_square, self.moments.y_mean
+        size = abs(y_mean) + abs(point.intercept - y_mean) + math.sqrt(y_square)
+        each = 8 * EPS * size
+        sums = 64 * EPS * math.sqrt(self.n) * (primal + y_square)
+        return sums + each * math.sqrt(2 * primal) + each**2
+
     def _penalties(self, problem: LassoProblem) -> tuple[float, float]:
         if problem.lam is None:
             return 0.0, 0.0
         return problem.lam * problem.l1_ratio, problem.lam * (1.0 - problem.l1_ratio)
 
-    def _objection(self, problem: LassoProblem, beta: FloatArray, length: float) -> str:
+    def _objection(self, point: LassoPoint, beta: FloatArray, length: float) -> str:
+        problem = point.problem
+        if point.intercept and not problem.free_bias:
+            return "The problem has no bias, and the model has one."
         if problem.positive and (beta < 0).any():
             return "A coefficient is negative, and the problem asks for β ≥ 0."
         if problem.delta is not None and length > problem.delta * (1 + 1e-12):
@@ -199,6 +210,10 @@ class LassoSurvey:
         q = (self.found["sum correlation"][:, k] - mean * self.moments.x_mean) / self.scale
         a = float(self.found["sum target"][k])  # ⟨r, y⟩
         b = max(float(self.found["sum square"][k]) - mean**2, 0.0)  # ⟨r, r⟩
+        if a > 0:
+            b = max(
+                b, a * a / self.moments.y_square
+            )  # ⟨r, y⟩² ≤ ⟨r, r⟩⟨y, y⟩, whatever rounding does
         lam1, lam2 = self._penalties(problem)
         if problem.delta is not None:
             steepest = _largest(q, problem.positive)

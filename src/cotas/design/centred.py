@@ -38,13 +38,23 @@ class CentredColumns:
         self.n, self.p = X.shape
         self.mean = self._transposed(weights) if centre else np.zeros(self.p)
         self.scale = np.ones(self.p)
+        self.constant = np.zeros(0, dtype=np.int64)
         if scale:
             self.scale = self.lengths()
-            self.scale[self.constant(self.scale)] = 1.0
+            # As short as rounding can make a column that does not vary.
+            self.constant = np.flatnonzero(self.scale <= self.rounding())
+            self.scale[self.constant] = 1.0
 
-    def constant(self, lengths: FloatArray) -> IntArray:
-        """The columns that are as short as rounding can make a column that does not vary."""
-        return np.flatnonzero(lengths <= self.n * np.finfo(np.float64).eps * np.abs(self.mean))
+    def rounding(self) -> FloatArray:
+        """How long rounding alone can make a column that is constant, and so zero once centred."""
+        return np.asarray(self.n * np.finfo(np.float64).eps * np.abs(self.mean))
+
+    def centred(self, y: FloatArray) -> FloatArray:
+        """y less its weighted mean, twice: the first time leaves the rounding of the mean."""
+        if not self.centre:
+            return y
+        once = y - self.weights @ y
+        return np.asarray(once - self.weights @ once)
 
     def lengths(self) -> FloatArray:
         """√Σ sᵢ x̃ᵢⱼ² of each column."""
@@ -70,6 +80,12 @@ class CentredColumns:
         weighted = (self.weights * residual.T).T
         found = self._transposed(weighted) - np.multiply.outer(self.mean, weighted.sum(axis=0))
         return np.asarray((found.T / self.scale).T)
+
+    def start(self, target: FloatArray, square: float) -> FloatArray:
+        """The correlations with y itself, zero where they are nothing but rounding."""
+        c = self.correlations(target)
+        noise = self.rounding() / self.scale * np.sqrt(square)
+        return np.asarray(np.where(np.abs(c) <= noise, 0.0, c))
 
     def combination(self, chosen: IntArray, beta: FloatArray) -> FloatArray:
         """Σ x̃ⱼ βⱼ over the chosen columns."""

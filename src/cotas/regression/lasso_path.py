@@ -148,7 +148,9 @@ def lasso_path(
             if lambdas is not None:
                 raise ValueError("method='homotopy' finds its own λ; use coef_at for others.")
             follower = Homotopy(columns, seen.y, positive)
-            found = list(follower.knots(ratio * follower.largest_lam))
+            # Where no column is correlated with y, β = 0 for every λ.
+            most = follower.largest_lam or 1.0
+            found = list(follower.knots(most, ratio * most))
         else:
             found = _grid(columns, seen.y, positive, lambdas, int(n_lambdas), ratio, tol)
         return _certified(columns, seen, problem, found, method == "homotopy")

@@ -40,19 +40,19 @@ class Homotopy:
 
     def __init__(self, columns: CentredColumns, y: FloatArray, positive: bool = False) -> None:
         self.columns, self.positive = columns, positive
-        self.target = y - columns.weights @ y if columns.centre else y
+        self.target = columns.centred(y)
         self.square = float(columns.weights @ self.target**2)
-        self.c = columns.correlations(self.target)
+        self.c = columns.start(self.target, self.square)
         self.working = WorkingSet(columns, self.c)
         self.whole = columns.p <= WIDEST_GRAM and columns.p <= 2 * columns.n
         if self.whole:
             self.working.add(np.arange(columns.p))
         self.largest_lam = max(0.0, float(self._reach(self.c).max(initial=0.0)))
 
-    def knots(self, least: float) -> Iterator[LassoIterate]:
-        """The solutions at λ_max, at each breakpoint below it, and at `least`."""
-        lam, face, dropped = self.largest_lam, Face([], []), -1
-        yield self._iterate(lam, face, np.zeros(0))
+    def knots(self, most: float, least: float) -> Iterator[LassoIterate]:
+        """The solutions at `most`, at least λ_max, at each breakpoint below, and at `least`."""
+        lam, face, dropped = self.largest_lam, Face([], []), (-1, 0.0)
+        yield self._iterate(most, face, np.zeros(0))
         if lam <= least:
             return
         self._join(face, int(self._reach(self.c).argmax()), self.c)
@@ -64,12 +64,12 @@ class Homotopy:
             step = min(joins, leaves, lam - least)
             lam = least if step == lam - least else lam - step
             beta = beta0 - lam * d
-            dropped = -1
+            dropped = (-1, 0.0)
             if step == leaves and leaves <= joins:
                 beta[leaver] = 0.0
             yield self._iterate(lam, face, beta)
             if step == leaves and leaves <= joins:
-                dropped = int(self.working.members[face.inside[leaver]])
+                dropped = (int(self.working.members[face.inside[leaver]]), face.signs[leaver])
                 del face.inside[leaver], face.signs[leaver]
             elif step == joins:
                 self._join(face, newcomer, rho - step * a)
@@ -103,17 +103,26 @@ class Homotopy:
         return both[:, 0], both[:, 1]
 
     def _next_to_join(
-        self, face: Face, lam: float, rho: FloatArray, a: FloatArray, dropped: int
+        self,
+        face: Face,
+        lam: float,
+        rho: FloatArray,
+        a: FloatArray,
+        dropped: tuple[int, float],
     ) -> tuple[float, int]:
-        """How far λ falls until |ρⱼ| of a column outside has reached it, and which column."""
+        """How far λ falls until |ρⱼ| of a column outside has reached it, and which column.
+
+        A coefficient that has just become zero does not come back with the sign it had: |ρⱼ| is
+        equal to λ but for rounding, and falls faster.
+        """
         outside = np.ones(self.columns.p, dtype=np.bool_)
         outside[self.working.members[face.inside]] = False
-        if dropped >= 0:
-            outside[dropped] = False
         best, newcomer = np.inf, -1
         for sign in (1.0,) if self.positive else (1.0, -1.0):
             rate = 1.0 - sign * a
             candidates = np.flatnonzero(outside & (rate > PARALLEL))
+            if sign == dropped[1]:
+                candidates = candidates[candidates != dropped[0]]
             if len(candidates) == 0:
                 continue
             way = np.maximum(lam - sign * rho[candidates], 0.0) / rate[candidates]

@@ -58,6 +58,35 @@ def sweep(state: GramState, m: int, lam: float, positive: bool) -> float:
 
 
 @loop
+def solve_positive(H: FloatArray, right: FloatArray) -> bool:
+    """Solve Hx = right for a positive definite H by Cholesky; x replaces `right`, H is spoiled.
+
+    Row by row, so that the inner loop adds a multiple of one row to another. Whether it worked.
+    """
+    k = len(right)
+    for j in range(k):
+        if not H[j, j] > 0.0:
+            return False
+        pivot = 1.0 / np.sqrt(H[j, j])
+        for b in range(j, k):
+            H[j, b] *= pivot
+        for i in range(j + 1, k):
+            factor = H[j, i]
+            for b in range(i, k):
+                H[i, b] -= factor * H[j, b]
+    for j in range(k):
+        right[j] /= H[j, j]
+        for b in range(j + 1, k):
+            right[b] -= right[j] * H[j, b]
+    for j in range(k - 1, -1, -1):
+        total = right[j]
+        for b in range(j + 1, k):
+            total -= H[j, b] * right[b]
+        right[j] = total / H[j, j]
+    return True
+
+
+@loop
 def newton(state: GramState, m: int, lam: float) -> None:
     """The minimum over the coefficients that are not zero, their signs kept.
 
@@ -79,7 +108,9 @@ def newton(state: GramState, m: int, lam: float) -> None:
                 H[a, b] = G[i, face[b]]
             H[a, a] *= 1.0 + RIDGE
             downhill[a] = g[i] - lam * np.sign(beta[i])
-        way = np.linalg.solve(H, downhill)
+        way = downhill.copy()
+        if not solve_positive(H, way):
+            return
         slope = 0.0
         for a in range(k):
             slope += downhill[a] * way[a]

@@ -86,9 +86,9 @@ class WorkingSetLasso:
 
     def __init__(self, columns: CentredColumns, y: FloatArray, positive: bool = False) -> None:
         self.columns, self.positive = columns, positive
-        self.target = y - columns.weights @ y if columns.centre else y
+        self.target = columns.centred(y)
         self.square = float(columns.weights @ self.target**2)
-        self.rho = columns.correlations(self.target)  # with the residual, of all the columns
+        self.rho = columns.start(self.target, self.square)  # with the residual, of all the columns
         self.largest_lam = _largest(self.rho, positive)
         self.lam = self.largest_lam
         self.primal, self.gap = 0.5 * self.square, np.inf

@@ -135,9 +135,8 @@ class Stagewise:
         self, columns: CentredColumns, y: FloatArray, size: float, schedule: Schedule
     ) -> None:
         self.columns, self.schedule = columns, schedule
-        target = y - columns.weights @ y if columns.centre else y
-        self.c0 = np.sqrt(size) * columns.correlations(target)
-        self.c0[columns.constant(columns.lengths() * columns.scale)] = 0.0
+        self.c0 = np.sqrt(size) * columns.correlations(columns.centred(y))
+        self.c0[columns.constant] = 0.0
         self.c = self.c0.copy()
         self.least = CONVERGED * float(np.abs(self.c0).max(initial=0.0))
         iterations = len(schedule.keep)
