@@ -48,7 +48,9 @@ def gather_moments(
     y_mean = float(weights @ y) if centred else 0.0
     x_mean = found["sum mean"] if centred else np.zeros(d)
     targets = y - y_mean
-    if centred:
+    if centred and np.abs(targets[weights > 0]).max() <= n * EPS * abs(y_mean):
+        targets = np.zeros(n)  # y is constant
+    elif centred:
         targets = targets - weights @ targets  # what the rounding of the mean has left
     return Moments(
         weights, x_mean, y_mean, targets, float(weights @ targets**2), sweep.sketches(found)[0]

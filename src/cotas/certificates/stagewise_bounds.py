@@ -72,7 +72,7 @@ def forward_stagewise_bounds(setting: Setting, losses: FloatArray) -> Bounds:
     spread = np.sqrt(max(setting.p, 1))
     smallest = setting.spectrum.smallest
     return {
-        TRAINING: _over(setting.p * (2 * b) ** 2, 2 * setting.n * smallest),
+        TRAINING: _over((spread * 2 * b) ** 2, 2 * setting.n * smallest),
         COEFFICIENTS: _over(spread * 2 * b, smallest),
         PREDICTIONS: _over(spread * 2 * b, np.sqrt(smallest)),
         CORRELATION: b,

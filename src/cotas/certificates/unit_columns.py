@@ -95,6 +95,8 @@ class UnitColumns:
 
         It is ‖X⁺r‖, X⁺ being the pseudo-inverse. A state is β by columns, or r by rows.
         """
+        if not spectrum.known:
+            return np.full(states.shape[1], np.nan)
         if self.by_gram:
             rest = self.c0[:, None] - self.G @ states
             along = (spectrum.vectors.T @ rest) / spectrum.values[:, None]

@@ -50,10 +50,13 @@ class CentredColumns:
         return np.asarray(self.n * np.finfo(np.float64).eps * np.abs(self.mean))
 
     def centred(self, y: FloatArray) -> FloatArray:
-        """y less its weighted mean, twice: the first time leaves the rounding of the mean."""
+        """y less its weighted mean; zero if what is left is nothing but rounding."""
         if not self.centre:
             return y
-        once = y - self.weights @ y
+        mean = self.weights @ y
+        once = y - mean
+        if np.abs(once[self.weights > 0]).max() <= self.n * np.finfo(np.float64).eps * abs(mean):
+            return np.zeros(self.n)
         return np.asarray(once - self.weights @ once)
 
     def lengths(self) -> FloatArray:
