@@ -10,7 +10,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from cotas import AveragedPerceptron, LinearSVM, PassiveAggressive, Pegasos, Perceptron
+from cotas import (
+    AveragedPerceptron,
+    ForwardStagewise,
+    Lasso,
+    LinearSVM,
+    LSBoost,
+    PassiveAggressive,
+    Pegasos,
+    Perceptron,
+    RegularizedForwardStagewise,
+)
 from problems import clouds, model_name, online_models, three_clouds
 
 ORDER = (
@@ -42,6 +52,11 @@ CHECKED = [
     (Pegasos(lam=0.1, average=True, project=True), EXPECTED),
     (LinearSVM(), UP_TO_THE_GAP),
     (LinearSVM(solver="dual-coordinate-ascent"), UP_TO_THE_GAP),
+    (Lasso(), {}),
+    (Lasso(delta=1.0, standardize=True), {}),
+    (LSBoost(), {}),
+    (ForwardStagewise(), {}),
+    (RegularizedForwardStagewise(delta=5.0), {}),
 ]
 
 

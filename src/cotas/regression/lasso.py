@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,10 +16,11 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.regression.base import LinearRegressor, Observations, read_observations
-from cotas.solvers.lasso_ball import lasso_on_ball
+from cotas.solvers.lasso_ball import inside_ball, lasso_on_ball
 from cotas.solvers.lasso_working_set import LassoIterate, WorkingSetLasso
 
-DEFAULT_LAM = 1.0
+# Of the λ that makes all coefficients zero, where neither lam nor delta is given.
+DEFAULT_PART = 0.01
 # The solver aims a little below tol, so that the rounding of the checker does not spoil it.
 SHARE = 0.9
 
@@ -33,7 +35,8 @@ class Lasso(LinearRegressor):
     Parameters
     ----------
     lam : float, optional
-        The penalty, as scikit-learn's `alpha`; 1.0 if neither it nor `delta` is given.
+        The penalty, as scikit-learn's `alpha`. If neither it nor `delta` is given, a hundredth of
+        the smallest penalty that makes all coefficients zero.
     delta : float, optional
         The radius of the L1-ball, instead of `lam`.
     positive : bool, default=False
@@ -103,14 +106,22 @@ class Lasso(LinearRegressor):
         """
         self._check_parameters()
         seen = read_observations(self, X, y, sample_weight, layout="csc")
-        problem = self._problem()
+        problem, self.n_iter_ = self._problem(), 1
         with one_thread_in_blas():
             columns = centred_columns(seen, problem)
-            found = [self._solve(columns, target, problem) for target in seen.targets.T]
+            found = [self._solve(columns, target) for target in seen.targets.T]
             coefs, biases = in_units_of_the_data(columns, found, seen.targets)
             points = [
-                LassoPoint(problem, coef, float(bias), seen.shares, column)
-                for coef, bias, column in zip(coefs, biases, seen.columns, strict=True)
+                LassoPoint(
+                    problem if self.delta is not None else replace(problem, lam=iterate.lam),
+                    coef,
+                    float(bias),
+                    seen.shares,
+                    column,
+                )
+                for iterate, coef, bias, column in zip(
+                    found, coefs, biases, seen.columns, strict=True
+                )
             ]
             self._certificates = [point.check(seen.X, seen.y) for point in points]
         self._keep_parameters(coefs, biases, seen.single)
@@ -135,31 +146,33 @@ class Lasso(LinearRegressor):
             check_positive(self.max_time, "max_time")
 
     def _problem(self) -> LassoProblem:
-        lam = DEFAULT_LAM if self.lam is None and self.delta is None else self.lam
         return LassoProblem(
-            lam=None if lam is None else float(lam),
             delta=None if self.delta is None else float(self.delta),
             positive=bool(self.positive),
             standardize=bool(self.standardize),
             free_bias=bool(self.fit_intercept),
         )
 
-    def _solve(self, columns: CentredColumns, y: FloatArray, problem: LassoProblem) -> LassoIterate:
-        solver = WorkingSetLasso(columns, y, problem.positive)
+    def _solve(self, columns: CentredColumns, y: FloatArray) -> LassoIterate:
+        solver = WorkingSetLasso(columns, y, bool(self.positive))
         deadline = np.inf if self.max_time is None else time.perf_counter() + self.max_time
         tol = SHARE * self.tol
+        default = DEFAULT_PART * (solver.largest_lam or 1.0)
+        lam = default if self.lam is None else float(self.lam)
         try:
-            if problem.delta is not None:
-                found = lasso_on_ball(solver, problem.delta, tol, deadline)
+            if self.delta is not None:
+                found = lasso_on_ball(solver, float(self.delta), tol, deadline)
             else:
-                found = solver.solve(float(problem.lam or 0.0), tol, deadline)
+                found = solver.solve(lam, tol, deadline)
         except KeyboardInterrupt:
             warnings.warn(
                 "Interrupted: this is the model so far, and its certificate is about it.",
                 stacklevel=4,
             )
-            found = solver.current()
-        self.n_iter_ = max(getattr(self, "n_iter_", 1), solver.rounds)
+            found = solver.current()._replace(lam=lam)
+            if self.delta is not None:
+                found = inside_ball(found, float(self.delta))
+        self.n_iter_ = max(self.n_iter_, solver.rounds)
         return found
 
     def _warn_if_not_proved(self) -> None:

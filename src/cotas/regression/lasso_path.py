@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -140,7 +140,7 @@ def lasso_path(
     if not seen.single:
         raise ValueError("y must be a vector: a path is about one target.")
     problem = LassoProblem(
-        lam=1.0, positive=positive, standardize=standardize, free_bias=fit_intercept
+        positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
     with one_thread_in_blas():
         columns = centred_columns(seen, problem)
@@ -187,7 +187,7 @@ def _certified(
         columns, found, np.broadcast_to(seen.y[:, None], (seen.n_rows, len(found)))
     )
     points = [
-        LassoPoint(_with_lam(problem, iterate.lam), coef, float(bias), seen.shares)
+        LassoPoint(replace(problem, lam=iterate.lam), coef, float(bias), seen.shares)
         for iterate, coef, bias in zip(found, coefs, biases, strict=True)
     ]
     return LassoPath(
@@ -197,13 +197,4 @@ def _certified(
         intercept=biases,
         certificates=LassoPoint.check_all(points, seen.X, seen.y),
         exact=exact,
-    )
-
-
-def _with_lam(problem: LassoProblem, lam: float) -> LassoProblem:
-    return LassoProblem(
-        lam=lam,
-        positive=problem.positive,
-        standardize=problem.standardize,
-        free_bias=problem.free_bias,
     )

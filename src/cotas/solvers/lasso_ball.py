@@ -40,10 +40,10 @@ def lasso_on_ball(
         lam = lam + (length - delta) / slope if slope > 0 else low
         if not low < lam < high:
             lam = 0.5 * (low + high) if low > 0 else 0.1 * high
-    return _inside(found, delta)
+    return inside_ball(found, delta)
 
 
-def _inside(found: LassoIterate, delta: float) -> LassoIterate:
+def inside_ball(found: LassoIterate, delta: float) -> LassoIterate:
     """Scaled back onto the ball, where rounding or an early end left it outside."""
     length = float(np.abs(found.beta).sum())
     if length <= delta:
