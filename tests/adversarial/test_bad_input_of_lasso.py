@@ -80,8 +80,8 @@ def test_parameters_of_the_path(parameters, message):
 @by_model
 def test_data_that_cannot_be_used(model):
     for bad in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="X contains|y contains"):
-            model.fit(np.where(X == X[0, 0], bad, X), Y)
+        with pytest.raises(ValueError, match="X contains"):
+            model.fit(np.where(X[0, 0] == X, bad, X), Y)
         with pytest.raises(ValueError, match="y contains"):
             model.fit(X, np.where(np.arange(30) == 3, bad, Y))
     with pytest.raises(ValueError, match="inconsistent"):
@@ -131,18 +131,20 @@ def test_columns_of_any_scale(model, scale):
 
 @pytest.mark.parametrize("parameters", [{"lam": 1e-3}, {"delta": 2.0}], ids=str)
 def test_interrupted_fits_are_honest(monkeypatch, parameters):
-    real, calls = working_set.solve_on_gram, []
+    real, tries = working_set.solve_on_gram, []
 
-    def interrupted(*arguments):
-        if calls:
+    def interrupted(state, m, lam, positive, square, tol, rounds):
+        if tries:
             raise KeyboardInterrupt
-        calls.append(1)
-        return real(*arguments)
+        tries.append(real(state, m, lam, positive, square, 1e-2, 1))
+        return False, 1
 
     monkeypatch.setattr(working_set, "solve_on_gram", interrupted)
     wide = regression(30, 200, seed=9)
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="Interrupted"):
         model = Lasso(**parameters, tol=1e-12).fit(*wide)
+    assert (model.coef_ != 0).any()
+    assert model.certificate_.relative_gap > 1e-12
     assert model.certificate_.holds
     assert model.certificate_.verify(*wide)
 

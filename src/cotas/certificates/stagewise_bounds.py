@@ -104,14 +104,15 @@ def _subgradient(setting: Setting, square: float) -> FloatArray:
     """
     eps = setting.eps
     if len(eps) == 0:
-        return np.full(1, np.inf)
+        # No step: at the optimum already, or stopped before anything could be said.
+        return np.full(1, np.inf if setting.spectrum.fitted > 0 else 0.0)
     eps = np.append(eps, eps[-1])
     return (setting.spectrum.fitted + square * np.cumsum(eps**2)) / (2 * np.cumsum(eps))
 
 
 def _over(above: FloatArray, below: float) -> FloatArray:
-    """above/below, infinite where λ_pmin is not known."""
-    return above / below if below > 0 else np.full_like(above, np.inf)
+    """above/below, infinite where λ_pmin is not known and there is something to bound."""
+    return above / below if below > 0 else np.where(above > 0, np.inf, 0.0)
 
 
 THEOREMS: dict[str, tuple[str, Callable[[Setting, FloatArray], Bounds]]] = {

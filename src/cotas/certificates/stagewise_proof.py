@@ -184,6 +184,6 @@ class Proof:
             LENGTH: math.inf,
             SPARSITY: float(self.p),
         }[name]
-        if name in (LENGTH, SPARSITY):
+        if math.isinf(bound) or name in (LENGTH, SPARSITY):
             return bound >= known
         return bound >= TELLING * known and k > 0

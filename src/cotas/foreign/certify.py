@@ -36,8 +36,8 @@ def certify(
 
     From cotas: every classifier, proved again as it is now. From scikit-learn: `LinearSVC` with
     hinge loss, `SVC` with a linear kernel and two classes, `SGDClassifier` with hinge loss and l2
-    penalty; `Lasso` and `ElasticNet`; `Perceptron` for whether it separates the data; pipelines that end with one of them.
-    Anything else gets a certificate of kind "none" that says why.
+    penalty; `Lasso` and `ElasticNet`; `Perceptron` for whether it separates the data; pipelines
+    that end with one of them. Anything else gets a certificate of kind "none" that says why.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ def lasso_path(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> path = cotas.lasso_path(X, y, method="homotopy", ratio=1e-3)
     >>> path.delta[:4].round(1).tolist()
-    [0.0, 60.1, 663.7, 888.3]
+    [0.0, 60.1, 663.7, 888.9]
     >>> lam = path.lam_at(1000.0)
     >>> round(path.delta_at(lam), 6)
     1000.0

@@ -191,7 +191,7 @@ class LSBoost(StagewiseRegressor):
     training error True False
     coefficients True True
     >>> int(model.path_.nonzeros[20])
-    6
+    8
     """
 
     algorithm = "LS-Boost"

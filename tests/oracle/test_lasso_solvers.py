@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_diabetes, make_regression
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet, LassoLars, lars_path
 from sklearn.linear_model import Lasso as SklearnLasso
 from sklearn.pipeline import make_pipeline
@@ -102,7 +103,7 @@ def test_accurate_fits_are_proved_accurate(weighted, convert, bias):
 
 def test_fits_that_stop_early_are_found_out():
     X, y = make_regression(100, 300, noise=1.0, random_state=0)
-    with pytest.warns(UserWarning):
+    with pytest.warns(ConvergenceWarning):
         rough = SklearnLasso(alpha=0.01, max_iter=3).fit(X, y)
     certificate = certify(rough, X, y)
     assert certificate.holds
