@@ -207,6 +207,25 @@ def test_more_columns_than_the_gram_matrix_takes_at_once(monkeypatch):
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-5)
 
 
+@pytest.mark.parametrize("layout", ["dense", "csr", "float32"])
+@pytest.mark.parametrize("parameters", [{"lam": 1e-2}, {"delta": 1.0}, {"lam": 0.1, "positive": 1}])
+@pytest.mark.parametrize("most", [3, 30], ids=["without Gram matrix", "pruned"])
+def test_working_sets_too_wide_for_a_gram_matrix(monkeypatch, layout, parameters, most):
+    import cotas.solvers.lasso_working_set as module
+
+    plain = regression(150, 50, seed=6)
+    data, weights = LAYOUTS[layout](plain.X), np.linspace(0.5, 2.0, len(plain.y))
+    for more in ({}, {"standardize": True}, {"fit_intercept": False}):
+        model = Lasso(**parameters, **more, tol=1e-9)
+        expected = model.fit(data, plain.y, sample_weight=weights).predict(data)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "WIDEST_GRAM", 0)
+            patch.setattr(module, "LARGEST_GRAM", most)
+            model.fit(data, plain.y, sample_weight=weights)
+        assert model.certificate_.relative_gap <= 1e-9
+        np.testing.assert_allclose(model.predict(data), expected, atol=1e-3)
+
+
 def test_a_fit_cut_short_says_so():
     rng = np.random.default_rng(0)
     base = rng.normal(size=(300, 1))

@@ -9,10 +9,13 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
+from cotas.solvers.lasso_coordinate_descent import ResidualDescent
 from cotas.solvers.lasso_gram import GramState, enough, solve_on_gram
 
 # A Gram matrix of all the columns is formed at once up to this width.
 WIDEST_GRAM = 1000
+# Beyond so many columns the Gram matrix of the working set takes too much memory.
+LARGEST_GRAM = 4000
 # Part of the tolerance that is left to the problem restricted to the working set.
 INNER = 0.3
 MAX_ROUNDS, ROUNDS_BETWEEN_LOOKS = 1000, 20
@@ -29,12 +32,13 @@ class LassoIterate(NamedTuple):
 
 
 class WorkingSet:
-    """Some columns, their Gram matrix, and β on them; columns are added and never taken away."""
+    """Some columns, their Gram matrix, and β on them."""
 
     def __init__(self, columns: CentredColumns, c: FloatArray) -> None:
         self.columns, self.full_c = columns, c
         self.members = np.zeros(0, dtype=np.int64)
         self.inside = np.zeros(columns.p, dtype=np.bool_)
+        self.has_gram = True
         self.state = GramState(np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0))
 
     def __len__(self) -> int:
@@ -53,6 +57,23 @@ class WorkingSet:
         self.members = np.append(self.members, new)
         self.inside[new] = True
         g[m:more] = c[m:more] - G[m:more, :m] @ self.state.beta[:m]
+
+    def keep(self, places: IntArray) -> None:
+        """Only the columns at these places."""
+        G, c, beta, g = self.state
+        self.inside[:] = False
+        self.members = self.members[places]
+        self.inside[self.members] = True
+        self.state = GramState(G[np.ix_(places, places)], c[places], beta[places], g[places])
+
+    def add_without_gram(self, new: IntArray) -> None:
+        """Take in columns for coordinate descent on the residual, which needs no Gram matrix."""
+        beta = np.append(self.state.beta[: len(self)], np.zeros(len(new)))
+        self.members = np.append(self.members, new)
+        self.inside[new] = True
+        c = self.full_c[self.members]
+        self.state = GramState(np.zeros((0, 0)), c, beta, np.zeros(len(beta)))
+        self.has_gram = False
 
     def support(self) -> IntArray:
         """Positions in the working set of the coefficients that are not zero."""
@@ -103,7 +124,7 @@ class WorkingSetLasso:
         working = self.working
         if not self.whole:
             likely = self._reach(self.rho) >= 2 * lam - self.lam
-            working.add(np.flatnonzero(likely & ~working.inside))
+            self._enlarge(np.flatnonzero(likely & ~working.inside))
         self.lam = lam
         while True:
             settled = self._solve_on_working_set(lam, INNER * tol, deadline)
@@ -111,7 +132,16 @@ class WorkingSetLasso:
             new = np.flatnonzero((self._reach(self.rho) > lam) & ~working.inside)
             if self.proved(tol) or len(new) == 0 or not settled:
                 return self.current()
-            working.add(_steepest(new, self.rho, max(100, len(working))))
+            self._enlarge(_steepest(new, self.rho, max(100, len(working))))
+
+    def _enlarge(self, new: IntArray) -> None:
+        """More columns. Once there are too many, those at zero go, and then the Gram matrix."""
+        if len(self.working) + len(new) > LARGEST_GRAM and self.working.has_gram:
+            self.working.keep(self.working.support())
+        if len(self.working) + len(new) <= LARGEST_GRAM and self.working.has_gram:
+            self.working.add(new)
+        else:
+            self.working.add_without_gram(new)
 
     def proved(self, tol: float) -> bool:
         """Whether the gap over all the columns is small enough."""
@@ -125,7 +155,12 @@ class WorkingSetLasso:
         return LassoIterate(self.lam, members, beta, self.primal, self.gap)
 
     def slope_of_length(self) -> float:
-        """−d‖β‖₁/dλ at the solution: sᵀG⁻¹s over the coefficients that are not zero."""
+        """−d‖β‖₁/dλ at the solution: sᵀG⁻¹s over the coefficients that are not zero.
+
+        Zero where the Gram matrix is not at hand.
+        """
+        if not self.working.has_gram:
+            return 0.0
         chosen = self.working.support()
         G, beta = self.working.state.G, self.working.state.beta
         signs = np.sign(beta[chosen])
@@ -136,6 +171,8 @@ class WorkingSetLasso:
 
     def _solve_on_working_set(self, lam: float, tol: float, deadline: float) -> bool:
         m = len(self.working)
+        if not self.working.has_gram:
+            return self._descend(lam, tol, deadline)
         for _ in range(MAX_ROUNDS // ROUNDS_BETWEEN_LOOKS):
             done, rounds = solve_on_gram(
                 self.working.state, m, lam, self.positive, self.square, tol, ROUNDS_BETWEEN_LOOKS
@@ -146,6 +183,21 @@ class WorkingSetLasso:
             if time.perf_counter() > deadline:
                 return False
         return False
+
+    def _descend(self, lam: float, tol: float, deadline: float) -> bool:
+        """Rounds of sweeps on the residual, each ten times as careful, until the gap is proved."""
+        working, beta = self.working, self.working.state.beta
+        descent = ResidualDescent(self.columns, self.target, working.members, beta, self.positive)
+        careful = tol * min(max(1.0, self.primal), self.square)
+        while True:
+            settled = descent.solve(lam, careful, deadline)
+            self.rounds += 1
+            beta[:] = descent.beta
+            self._look(lam)
+            outside = (self._reach(self.rho) > lam) & ~working.inside
+            if self.proved(tol) or outside.any() or not settled or careful < 1e-30 * self.square:
+                return settled
+            careful *= 0.1
 
     def _look(self, lam: float) -> None:
         """Correlations of all the columns with the residual, P, and P − D over all of them."""
