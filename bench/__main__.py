@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from bench import online, startup, svm
+from bench import lasso, online, startup, svm
 
-SECTIONS = {"startup": startup.main, "online": online.main, "svm": svm.main}
+SECTIONS = {"startup": startup.main, "online": online.main, "svm": svm.main, "lasso": lasso.main}
 
 
 def main() -> None:
