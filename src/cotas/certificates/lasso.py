@@ -136,15 +136,32 @@ class LassoSurvey:
             }
 
         self.found = sweep.tally(read, each)
+        self._summarise()
+
+    def _summarise(self) -> None:
+        """What the conclusions need of β and of its correlations, for all points at once."""
+        problem = self.points[0].problem
+        self.lengths = np.abs(self.betas).sum(axis=0)
+        self.beta_squares = np.einsum("ij,ij->j", self.betas, self.betas)
+        self.nonzeros = np.count_nonzero(self.betas, axis=0)
+        # Σ sᵢrᵢ is zero when the bias is the best one; the dual asks for it, so it is taken out.
+        self.means = self.found["sum mean"] * float(problem.free_bias)
+        q = self.found["sum correlation"] - np.multiply.outer(self.moments.x_mean, self.means)
+        self.q = q / self.scale[:, None]
+        lam2 = np.array([self._penalties(point.problem)[1] for point in self.points])
+        followed = self.q - self.betas * lam2 if lam2.any() else self.q
+        reach = followed if problem.positive else np.abs(followed)
+        # The largest correlation that a coefficient could follow.
+        self.steepest = np.maximum(reach.max(axis=0, initial=0.0), 0.0)
 
     def conclude(self, k: int) -> Certificate:
         """Both values and what follows from them."""
         point, problem = self.points[k], self.points[k].problem
         square, beta = float(self.found["sum square"][k]), self.betas[:, k]
-        length = float(np.abs(beta).sum())
+        length = float(self.lengths[k])
         lam1, lam2 = self._penalties(problem)
-        primal = 0.5 * square + lam1 * length + 0.5 * lam2 * float(beta @ beta)
-        dual, figures = self._lower(k, primal)
+        primal = 0.5 * square + lam1 * length + 0.5 * lam2 * float(self.beta_squares[k])
+        dual, figures = self._lower(k)
         rounding = self._rounding(point, primal)
         objection, lower = self._objection(point, beta, length), min(dual, primal)
         if dual - primal > rounding and not objection:
@@ -170,7 +187,7 @@ class LassoSurvey:
             figures={
                 **figures,
                 "‖β‖₁": length,
-                "coefficients that are not zero": float(np.count_nonzero(beta)),
+                "coefficients that are not zero": float(self.nonzeros[k]),
                 "objective of the constant model": 0.5 * self.moments.y_square,
             },
             remarks=(OPTIMISATION_ONLY,),
@@ -202,42 +219,32 @@ class LassoSurvey:
             return f"‖β‖₁ = {length:.9g} is more than δ = {problem.delta:.9g}."
         return ""
 
-    def _lower(self, k: int, primal: float) -> tuple[float, dict[str, float]]:
+    def _lower(self, k: int) -> tuple[float, dict[str, float]]:
         """The best lower bound that a multiple of the residual gives, and its figures."""
-        problem, beta = self.points[k].problem, self.betas[:, k]
-        # Σ sᵢrᵢ is zero when the bias is the best one; the dual asks for it, so it is taken out.
-        mean = float(self.found["sum mean"][k]) if problem.free_bias else 0.0
-        q = (self.found["sum correlation"][:, k] - mean * self.moments.x_mean) / self.scale
+        problem, steepest = self.points[k].problem, float(self.steepest[k])
         a = float(self.found["sum target"][k])  # ⟨r, y⟩
-        b = max(float(self.found["sum square"][k]) - mean**2, 0.0)  # ⟨r, r⟩
+        b = max(float(self.found["sum square"][k] - self.means[k] ** 2), 0.0)  # ⟨r, r⟩
         if a > 0:
-            b = max(
-                b, a * a / self.moments.y_square
-            )  # ⟨r, y⟩² ≤ ⟨r, r⟩⟨y, y⟩, whatever rounding does
+            # ⟨r, y⟩² ≤ ⟨r, r⟩⟨y, y⟩, whatever rounding does.
+            b = max(b, a * a / self.moments.y_square)
         lam1, lam2 = self._penalties(problem)
         if problem.delta is not None:
-            steepest = _largest(q, problem.positive)
-            omega = steepest - float(q @ beta) / problem.delta
+            omega = steepest - float(self.q[:, k] @ self.betas[:, k]) / problem.delta
             gain = a - problem.delta * steepest
             # κ = 1 is Proposition 2.2.2; the best multiple is at least as good.
             lower = max(gain - 0.5 * b, gain**2 / (2 * b) if b > 0 and gain > 0 else 0.0)
             return lower, {"δ": problem.delta, "ω_δ": self.n * omega}
         best = 0.0
-        steepest = _largest(q - lam2 * beta, problem.positive)
         if lam1 > 0:
             # β itself as part of the residual of the quadratic penalty.
-            curvature = b + lam2 * float(beta @ beta)
+            curvature = b + lam2 * float(self.beta_squares[k])
             best = _best_multiple(a, curvature, lam1 / steepest if steepest > 0 else math.inf)
         if lam2 > 0:
             # The conjugate of the whole penalty, which excludes no multiple.
-            earned = np.maximum(q if problem.positive else np.abs(q), lam1) - lam1
+            reach = self.q[:, k] if problem.positive else np.abs(self.q[:, k])
+            earned = np.maximum(reach, lam1) - lam1
             best = max(best, a - 0.5 * b - float(earned @ earned) / (2 * lam2))
         return best, {"λ": float(problem.lam or 0.0), "largest correlation": steepest}
-
-
-def _largest(q: FloatArray, positive: bool) -> float:
-    """The largest correlation that a coefficient could follow."""
-    return max(0.0, float((q if positive else np.abs(q)).max(initial=0.0)))
 
 
 def _best_multiple(a: float, b: float, most: float) -> float:

@@ -129,8 +129,10 @@ class WorkingSetLasso:
         while True:
             settled = self._solve_on_working_set(lam, INNER * tol, deadline)
             self._look(lam)
+            if self.whole or not settled or self.proved(tol):
+                return self.current()
             new = np.flatnonzero((self._reach(self.rho) > lam) & ~working.inside)
-            if self.proved(tol) or len(new) == 0 or not settled:
+            if len(new) == 0:
                 return self.current()
             self._enlarge(_steepest(new, self.rho, max(100, len(working))))
 
@@ -205,7 +207,9 @@ class WorkingSetLasso:
         chosen = working.support()
         beta = state.beta[chosen]
         if self.whole:
-            self.rho = state.g.copy()
+            # Afresh, so that the rounding of many steps does not add up.
+            self.rho = state.c - beta @ state.G[chosen]
+            state.g[:] = self.rho
             a = self.square - float(beta @ state.c[chosen])
             b = max(a - float(beta @ self.rho[chosen]), 0.0)
         else:
