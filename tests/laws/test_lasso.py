@@ -151,6 +151,20 @@ def test_beyond_the_largest_penalty_everything_is_zero():
     assert (Lasso(lam=0.99 * largest).fit(X, Y).coef_ != 0).any()
 
 
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_points_are_measured_alike_together_and_alone(convert, bias, standardize):
+    path = lasso_path(X, Y, n_lambdas=30, fit_intercept=bias, standardize=standardize)
+    points = [c.witness for c in path.certificates]
+    points += [p.about(p.coef + 0.1 * (p.coef != 0), p.intercept + bias) for p in points[:10]]
+    together = LassoPoint.check_all(points, convert(X), Y)
+    for point, certificate in zip(points, together, strict=True):
+        alone = point.check(convert(X), Y)
+        assert certificate.upper == pytest.approx(alone.upper, rel=1e-10)
+        assert certificate.lower == pytest.approx(alone.lower, rel=1e-9)
+
+
 def test_changing_the_model_ends_the_certificate():
     model = Lasso(lam=0.05).fit(X, Y)
     before = model.certificate_

@@ -18,8 +18,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, CertificateError
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.ledger import plain_fields
@@ -120,12 +121,25 @@ class LassoSurvey:
             lengths = column_lengths(X, self.moments, each)
             self.scale = np.where(lengths > 0, lengths, 1.0)
         coefs = np.stack([point.coef for point in points], axis=1)
-        self.betas = coefs * self.scale[:, None]
         offsets = np.array([point.intercept for point in points]) - self.moments.y_mean
-        sweep = Sweep(X, self.moments.targets, [0.0], coefs)
+        used = np.flatnonzero(coefs.any(axis=1))
+        self.betas = coefs * self.scale[:, None]
+        # For all points together: Σ sᵢrᵢ, ⟨r, r⟩, ⟨r, y⟩ and X̃ᵀr, by whichever reads X less.
+        if len(used) < len(points) and (bias or not offsets.any()):
+            found = self._by_gram(X, coefs, offsets, used, each)
+        else:
+            found = self._by_residuals(X, coefs, offsets, bias, each)
+        self.means, self.squares, self.agreements, correlations = found
+        self.q = correlations / self.scale[:, None]
+        self._summarise()
+
+    def _by_residuals(
+        self, X: Matrix, coefs: FloatArray, offsets: FloatArray, bias: bool, each: Each
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        moments = self.moments
 
         def read(block: Block) -> Tally:
-            weights, targets = self.moments.weights[block.span], self.moments.targets[block.span]
+            weights, targets = moments.weights[block.span], moments.targets[block.span]
             residuals = targets[:, None] - (block.products + offsets)
             weighted = weights[:, None] * residuals
             return {
@@ -135,29 +149,53 @@ class LassoSurvey:
                 "sum correlation": block.combine(weighted),
             }
 
-        self.found = sweep.tally(read, each)
-        self._summarise()
+        found = Sweep(X, moments.targets, [0.0], coefs).tally(read, each)
+        # Σ sᵢrᵢ is zero when the bias is the best one; the dual asks for it, so it is taken out.
+        means = found["sum mean"] * float(bias)
+        correlations = found["sum correlation"] - np.multiply.outer(moments.x_mean, means)
+        return means, found["sum square"], found["sum target"], correlations
+
+    def _by_gram(
+        self, X: Matrix, coefs: FloatArray, offsets: FloatArray, used: IntArray, each: Each
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Many points on few columns: X̃ᵀr = c − Gβ, with the columns of G that are used."""
+        moments, mean = self.moments, self.moments.x_mean
+
+        def read(block: Block) -> Tally:
+            weights, targets = moments.weights[block.span], moments.targets[block.span]
+            rows = block.rows
+            if sparse.issparse(rows):
+                right = rows[:, used].multiply(weights[:, None]).tocsr()
+                gram = (rows.T @ right).toarray() - weights.sum() * np.outer(mean, mean[used])
+            else:
+                rows = rows - mean if mean.any() else rows
+                gram = rows.T @ (weights[:, None] * rows[:, used])
+            return {"sum c": np.asarray(rows.T @ (weights * targets)), "sum gram": gram}
+
+        nothing = np.zeros((X.shape[1], 0))
+        found = Sweep(X, moments.targets, [0.0], nothing).tally(read, each)
+        c, inside = found["sum c"], coefs[used]
+        correlations = c[:, None] - found["sum gram"] @ inside
+        means = -(offsets + mean @ coefs)
+        agreements = moments.y_square - c[used] @ inside
+        squares = agreements - np.einsum("ij,ij->j", inside, correlations[used]) + means**2
+        return means, np.maximum(squares, 0.0), agreements, correlations
 
     def _summarise(self) -> None:
         """What the conclusions need of β and of its correlations, for all points at once."""
-        problem = self.points[0].problem
         self.lengths = np.abs(self.betas).sum(axis=0)
         self.beta_squares = np.einsum("ij,ij->j", self.betas, self.betas)
         self.nonzeros = np.count_nonzero(self.betas, axis=0)
-        # Σ sᵢrᵢ is zero when the bias is the best one; the dual asks for it, so it is taken out.
-        self.means = self.found["sum mean"] * float(problem.free_bias)
-        q = self.found["sum correlation"] - np.multiply.outer(self.moments.x_mean, self.means)
-        self.q = q / self.scale[:, None]
         lam2 = np.array([self._penalties(point.problem)[1] for point in self.points])
         followed = self.q - self.betas * lam2 if lam2.any() else self.q
-        reach = followed if problem.positive else np.abs(followed)
+        reach = followed if self.points[0].problem.positive else np.abs(followed)
         # The largest correlation that a coefficient could follow.
         self.steepest = np.maximum(reach.max(axis=0, initial=0.0), 0.0)
 
     def conclude(self, k: int) -> Certificate:
         """Both values and what follows from them."""
         point, problem = self.points[k], self.points[k].problem
-        square, beta = float(self.found["sum square"][k]), self.betas[:, k]
+        square, beta = float(self.squares[k]), self.betas[:, k]
         length = float(self.lengths[k])
         lam1, lam2 = self._penalties(problem)
         primal = 0.5 * square + lam1 * length + 0.5 * lam2 * float(self.beta_squares[k])
@@ -222,8 +260,8 @@ class LassoSurvey:
     def _lower(self, k: int) -> tuple[float, dict[str, float]]:
         """The best lower bound that a multiple of the residual gives, and its figures."""
         problem, steepest = self.points[k].problem, float(self.steepest[k])
-        a = float(self.found["sum target"][k])  # ⟨r, y⟩
-        b = max(float(self.found["sum square"][k] - self.means[k] ** 2), 0.0)  # ⟨r, r⟩
+        a = float(self.agreements[k])  # ⟨r, y⟩
+        b = max(float(self.squares[k] - self.means[k] ** 2), 0.0)  # ⟨r, r⟩
         if a > 0:
             # ⟨r, y⟩² ≤ ⟨r, r⟩⟨y, y⟩, whatever rounding does.
             b = max(b, a * a / self.moments.y_square)

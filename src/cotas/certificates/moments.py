@@ -41,7 +41,7 @@ def gather_moments(
     sweep = TargetSweep(X, y, [column], np.zeros((d, 0)))
 
     def read(block: Block) -> Tally:
-        return {"sum mean": np.asarray(block.rows.T @ weights[block.span])}
+        return {"sum mean": np.asarray(block.rows.T @ weights[block.span])} if centred else {}
 
     found = sweep.tally(read, each)
     y = sweep.targets[:, 0]

@@ -121,17 +121,23 @@ class CentredColumns:
         """Centred block by block: the difference of two large moments would lose the digits."""
         found = np.zeros((len(some), len(others)))
         whole = len(some) == len(others) == self.p
+        even = bool((self.weights == self.weights[0]).all())
         for span in row_spans(self.X, len(others)):
             rows = self.X[span]
-            right = _columns(rows, others, whole) - self.mean[others]
-            roots = np.sqrt(self.weights[span])[:, None]
-            if some is others:
-                right *= roots
-                found += right.T @ right
+            right = self._centred_block(rows, others, whole)
+            if some is not others:
+                left = self._centred_block(rows, some, whole)
+                found += (left if even else left * self.weights[span][:, None]).T @ right
                 continue
-            left = _columns(rows, some, whole) - self.mean[some]
-            found += (left * roots**2).T @ right
-        return found
+            if not even:
+                right = right * np.sqrt(self.weights[span])[:, None]
+            found += right.T @ right
+        return found * self.weights[0] if even else found
+
+    def _centred_block(self, rows: Matrix, chosen: IntArray, whole: bool) -> FloatArray:
+        picked = np.asarray(rows if whole else rows[:, chosen], dtype=np.float64)
+        mean = self.mean[chosen]
+        return picked - mean if mean.any() else picked
 
     def _transposed(self, factors: FloatArray) -> FloatArray:
         if self.sparse:
@@ -139,7 +145,3 @@ class CentredColumns:
         if self.X.dtype == np.float64:
             return np.asarray(self.X.T @ factors)
         return times_transposed(self.X, factors)
-
-
-def _columns(rows: Matrix, chosen: IntArray, whole: bool) -> FloatArray:
-    return np.asarray(rows if whole else rows[:, chosen], dtype=np.float64)

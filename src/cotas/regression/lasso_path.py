@@ -170,10 +170,10 @@ def _grid(
         largest = solver.largest_lam or 1.0
         grid = np.geomspace(largest, ratio * largest, n_lambdas)
     else:
-        grid = np.sort(np.asarray(lambdas, dtype=np.float64))[::-1]
+        grid = np.sort(np.asarray(lambdas, dtype=np.float64))[::-1].copy()
         if len(grid) == 0 or not (np.isfinite(grid).all() and grid[-1] > 0):
             raise ValueError("lambdas must be finite numbers above zero, at least one.")
-    return [solver.solve(float(lam), SHARE * tol) for lam in grid]
+    return solver.path(grid, SHARE * tol)
 
 
 def _certified(

@@ -198,3 +198,35 @@ def solve_on_gram(
         if enough(gap, primal, square, tol):
             return True, rounds + 1
     return False, max_rounds
+
+
+@loop
+def path_on_gram(
+    state: GramState,
+    lambdas: FloatArray,
+    positive: bool,
+    square: float,
+    tol: float,
+    max_rounds: int,
+    betas: FloatArray,
+    values: FloatArray,
+) -> int:
+    """β, P and P − D for each λ in turn, all the columns being in the Gram matrix.
+
+    Returns the number of rounds.
+    """
+    m = len(state.c)
+    total = 0
+    for k in range(len(lambdas)):
+        _, rounds = solve_on_gram(state, m, lambdas[k], positive, square, tol, max_rounds)
+        total += rounds
+        # Afresh, so that the rounding of many steps does not add up.
+        state.g[:] = state.c
+        for j in range(m):
+            if state.beta[j] != 0.0:
+                row, b = state.G[j], state.beta[j]
+                for i in range(m):
+                    state.g[i] -= b * row[i]
+        betas[k] = state.beta
+        values[k, 0], values[k, 1] = restricted_gap(state, m, lambdas[k], positive, square)
+    return total

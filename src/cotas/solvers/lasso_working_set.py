@@ -10,7 +10,7 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
-from cotas.solvers.lasso_gram import GramState, enough, solve_on_gram
+from cotas.solvers.lasso_gram import GramState, enough, path_on_gram, solve_on_gram
 
 # A Gram matrix of all the columns is formed at once up to this width.
 WIDEST_GRAM = 1000
@@ -135,6 +135,21 @@ class WorkingSetLasso:
             if len(new) == 0:
                 return self.current()
             self._enlarge(_steepest(new, self.rho, max(100, len(working))))
+
+    def path(self, lambdas: FloatArray, tol: float) -> list[LassoIterate]:
+        """β for each λ, which should fall."""
+        if not self.whole:
+            return [self.solve(float(lam), tol) for lam in lambdas]
+        betas, values = np.empty((len(lambdas), self.columns.p)), np.empty((len(lambdas), 2))
+        state = self.working.state
+        self.rounds += path_on_gram(
+            state, lambdas, self.positive, self.square, INNER * tol, MAX_ROUNDS, betas, values
+        )
+        found = []
+        for lam, beta, (primal, gap) in zip(lambdas.tolist(), betas, values.tolist(), strict=True):
+            support = beta.nonzero()[0]
+            found.append(LassoIterate(lam, support, beta[support], primal, gap))
+        return found
 
     def _enlarge(self, new: IntArray) -> None:
         """More columns. Once there are too many, those at zero go, and then the Gram matrix."""
