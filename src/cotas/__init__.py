@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cotas import datasets, schedules, stops
     from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM, NotSeparableError
+    from cotas.regression.least_squares import LeastSquares
+    from cotas.regression.ridge import Ridge
+    from cotas.regression.trail import DivergedError
 
 __version__ = "0.1.0"
 
@@ -24,34 +28,46 @@ _HOME = {
     "AveragedPerceptron": "cotas.linear.perceptron",
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
+    "DivergedError": "cotas.regression.trail",
     "EpochReport": "cotas.fitting.reporting",
+    "LeastSquares": "cotas.regression.least_squares",
     "LinearSVM": "cotas.linear.svm",
     "NotSeparableError": "cotas.linear.svm",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
+    "Ridge": "cotas.regression.ridge",
     "Separability": "cotas.certificates",
     "certify": "cotas.foreign.certify",
     "separability": "cotas.linear.separability",
 }
+_MODULES = ("datasets", "schedules", "stops")
 
 __all__ = [
     "AveragedPerceptron",
     "Certificate",
     "CertificateError",
+    "DivergedError",
     "EpochReport",
+    "LeastSquares",
     "LinearSVM",
     "NotSeparableError",
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "Ridge",
     "Separability",
     "certify",
+    "datasets",
+    "schedules",
     "separability",
+    "stops",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"cotas.{name}")
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value
