@@ -100,3 +100,11 @@ LAYOUTS = {
     "float32": lambda X: np.asarray(X, dtype=np.float32),
     "csr float32": lambda X: sparse.csr_matrix(X, dtype=np.float32),
 }
+
+
+def plane(n: int = 60, d: int = 4, seed: int = 0) -> Data:
+    """A linear function of correlated columns, with noise; exact in float32."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) @ (np.eye(d) + 0.3 * rng.normal(size=(d, d))) + 0.5
+    X = np.round(X, 3).astype(np.float32).astype(np.float64)
+    return Data(X, X @ np.arange(1, d + 1) + 2.0 + rng.normal(size=n))

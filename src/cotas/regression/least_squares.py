@@ -41,7 +41,7 @@ class SquaredLossRegressor(LinearRegressor):
     shuffle: bool
     stop: Rule | None
     tol: float
-    max_iterations: int
+    max_iterations: int | None
     standardize: bool
     random_state: Any
     callbacks: Any
@@ -81,7 +81,7 @@ class SquaredLossRegressor(LinearRegressor):
         certificate speaks of this batch. With any other solver the moments of the batch are
         merged with those of all the batches before, and the model is the closed form for all of
         them together; from the second batch on nothing is proved, since the rows are gone:
-        `cotas.certify(model, X, y)` with all the rows proves it.
+        `cotas.certify(model, X, y)` with all the rows proves it. After `fit` it starts anew.
 
         Parameters
         ----------
@@ -90,18 +90,14 @@ class SquaredLossRegressor(LinearRegressor):
         sample_weight : array of shape (n_samples,), optional
         """
         self._check_parameters()
-        first = not hasattr(self, "_memory")
-        data = read_observations(self, X, y, sample_weight, reset=first)
-        if not first and data.single != (np.ndim(self.coef_) == 1):
-            raise ValueError("y has another number of dimensions than in the first batch.")
-        if self.standardize:
-            raise ValueError(
-                "partial_fit cannot standardise: the deviations of later batches are not known. "
-                "Scale the data yourself and set standardize=False."
-            )
-        if self.solver == "stochastic":
-            return self._step_on(data, None if first else self._memory)
-        return self._merge(data, None if first else self._memory)
+        memory = getattr(self, "_memory", None)
+        data = read_observations(self, X, y, sample_weight, reset=memory is None)
+        if memory is not None:
+            if data.y.shape[1:] != np.shape(self.intercept_):
+                raise ValueError("y has not as many targets as in the first batch.")
+            if (self.solver == "stochastic") != (self.solver_ == "stochastic"):
+                raise ValueError("solver was changed between two batches; call fit to start anew.")
+        return (self._step_on if self.solver == "stochastic" else self._merge)(data, memory)
 
     def _forget(self) -> None:
         if hasattr(self, "_memory"):
@@ -118,14 +114,15 @@ class SquaredLossRegressor(LinearRegressor):
         with _threads(data) as (each, threads):
             task = Task(self, data, lam, each, threads)
             moments = task.moments if before is None else before[0].merge(task.moments)
-            penalty = np.full(d, lam)
+            scale = moments.deviation(self.fit_intercept) if self.standardize and lam else None
+            penalty = np.full(d, lam) if scale is None else lam * scale**2
             found = normal_equations(moments, penalty, self.fit_intercept)
             singular = found is None
             found = found or pseudo_inverse(moments, penalty, self.fit_intercept)
             theta0 = np.zeros(len(found.theta))
             if self.fit_intercept:
                 theta0 = moments.target_mean - found.theta @ moments.mean
-            points = task.points(found.theta, theta0)
+            points = [replace(p, penalty_scale=scale) for p in task.points(found.theta, theta0)]
             weighted = data.weights is not None or (before is not None and before[1])
             if before is None:
                 certificates = task.look(points).certificates()
@@ -139,6 +136,11 @@ class SquaredLossRegressor(LinearRegressor):
 
     def _step_on(self, data: Observations, before: Any) -> Self:
         """One pass of stochastic steps over the batch."""
+        if self.standardize:
+            raise ValueError(
+                "partial_fit cannot take stochastic steps on standardised columns: the deviations "
+                "of later batches are not known. Scale the data and set standardize=False."
+            )
         with _threads(data) as (each, threads):
             task = Task(self, data, self._lam(), each, threads)
             outcome = one_pass(task, before)
@@ -180,7 +182,8 @@ class SquaredLossRegressor(LinearRegressor):
 
     def _check_parameters(self) -> None:
         check_positive(self.tol, "tol")
-        check_positive(self.max_iterations, "max_iterations")
+        if self.max_iterations is not None:
+            check_positive(self.max_iterations, "max_iterations")
         check_positive(self.batch_size, "batch_size")
         if self.batch_size != int(self.batch_size):
             raise ValueError(f"batch_size must be a whole number, not {self.batch_size!r}.")
@@ -259,8 +262,9 @@ class LeastSquares(SquaredLossRegressor):
     tol : float, default=1e-6
         The relative gap P − P* ≤ tol·max(1, P) to prove; the fit warns if it cannot, unless `stop`
         was given.
-    max_iterations : int, default=1000
-        Iterations of the iterative solvers, or epochs of "stochastic", whatever `stop` says.
+    max_iterations : int, optional
+        Iterations of the iterative solvers, or epochs of "stochastic", whatever `stop` says. None
+        stands for a thousand, and for a million where `stop` is given.
     standardize : bool, default=False
         Run the iterations on columns of zero mean and unit deviation. `coef_` is in the units of
         the data all the same.
@@ -321,7 +325,7 @@ class LeastSquares(SquaredLossRegressor):
         shuffle: bool = True,
         stop: Rule | None = None,
         tol: float = 1e-6,
-        max_iterations: int = 1000,
+        max_iterations: int | None = None,
         standardize: bool = False,
         random_state: Any = None,
         callbacks: Any = None,

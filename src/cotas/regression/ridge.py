@@ -33,7 +33,7 @@ class Ridge(SquaredLossRegressor):
     shuffle : bool, default=True
     stop : rule of `cotas.stops`, optional
     tol : float, default=1e-6
-    max_iterations : int, default=1000
+    max_iterations : int, optional
         All as for `LeastSquares`.
     standardize : bool, default=False
         Run the iterations on columns of zero mean and unit deviation σⱼ, and penalise their
@@ -71,7 +71,7 @@ class Ridge(SquaredLossRegressor):
         shuffle: bool = True,
         stop: Rule | None = None,
         tol: float = 1e-6,
-        max_iterations: int = 1000,
+        max_iterations: int | None = None,
         standardize: bool = False,
         random_state: Any = None,
         callbacks: Any = None,

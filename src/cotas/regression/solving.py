@@ -29,7 +29,8 @@ def choose(task: Task) -> tuple[str, str]:
     n, d = task.data.X.shape
     if d <= LARGEST_GRAM and (n >= d or task.lam > 0):
         return "normal-equations", "Solved by the normal equations: there are few columns."
-    if task.lam == 0 and min(n, d) <= FEW_ROWS and not sparse.issparse(task.data.X):
+    few = n <= FEW_ROWS and not sparse.issparse(task.data.X)
+    if task.lam == 0 and (few or d <= LARGEST_GRAM):
         return "qr", "Solved by orthogonal triangularisation: there are few rows."
     return "conjugate-gradients", "Solved by conjugate gradients: there are many columns."
 

@@ -14,6 +14,8 @@ from cotas.fitting.reporting import ProgressBar, as_callbacks
 from cotas.solvers.quadratic import Iterate
 from cotas.stops import Progress, Rule
 
+# Without another limit; a rule of the user decides earlier, unless it never does.
+MOST_ITERATIONS, MOST_WITH_A_RULE = 1000, 1_000_000
 # At most so many entries of the history, and so many numbers in it.
 LONGEST_HISTORY, LARGEST_HISTORY = 1000, 1_000_000
 # An objective so many times the first one will not come back.
@@ -70,6 +72,8 @@ class Trail:
         self.theta: FloatArray | None = None
         self.theta0 = np.zeros(0)
         self.next_check = 1
+        default = MOST_ITERATIONS if model.stop is None else MOST_WITH_A_RULE
+        self.most = int(model.max_iterations or default)
 
     def follow(self, iterates: Iterable[Iterate], start: tuple[float, float]) -> None:
         """Go on until there is a reason to stop; `start` is J and ‖∇J‖ before the first step."""
@@ -127,8 +131,8 @@ class Trail:
         answers = [callback(progress) for callback in self.callbacks]
         if any(answers):
             reason = reason or "a callback asked to stop"
-        if reason is None and iterate.number >= self.model.max_iterations:
-            reason = f"max_iterations={self.model.max_iterations} reached"
+        if reason is None and iterate.number >= self.most:
+            reason = f"max_iterations={self.most} reached"
         return reason
 
     def _relative_gap(self, enough: float) -> float:
