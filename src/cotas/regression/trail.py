@@ -79,9 +79,7 @@ class Trail:
         """Go on until there is a reason to stop; `start` is J and ‖∇J‖ before the first step."""
         first, first_slope = start
         before, began = first, time.perf_counter()
-        bar = ProgressBar(
-            int(self.model.max_iterations), type(self.model).__name__, self.model.progress
-        )
+        bar = ProgressBar(self.most, type(self.model).__name__, self.model.progress)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 for iterate in iterates:
