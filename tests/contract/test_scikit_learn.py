@@ -10,7 +10,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from cotas import AveragedPerceptron, LinearSVM, PassiveAggressive, Pegasos, Perceptron
+from cotas import (
+    AveragedPerceptron,
+    LeastSquares,
+    LinearSVM,
+    PassiveAggressive,
+    Pegasos,
+    Perceptron,
+    Ridge,
+)
 from problems import clouds, model_name, online_models, three_clouds
 
 ORDER = (
@@ -42,6 +50,12 @@ CHECKED = [
     (Pegasos(lam=0.1, average=True, project=True), EXPECTED),
     (LinearSVM(), UP_TO_THE_GAP),
     (LinearSVM(solver="dual-coordinate-ascent"), UP_TO_THE_GAP),
+    (LeastSquares(), {}),
+    (LeastSquares(solver="qr"), {}),
+    (Ridge(), {}),
+    (Ridge(lam=0.1, solver="gradient", standardize=True), {}),
+    (Ridge(solver="conjugate-gradients"), {}),
+    (Ridge(lam=0.1, solver="stochastic", tol=1e-2, max_iterations=50), EXPECTED),
 ]
 
 

@@ -121,22 +121,27 @@ class Survey:
         weights = self.one.weights
         if weights is not None and len(weights) != self.n:
             raise ValueError(f"X has {self.n} rows; the certificate is about {len(weights)}.")
-        self.shift = self._shift()
+        self.spread, self.shift = self._sample()
         with np.errstate(over="ignore", invalid="ignore"):
             self.found = self.sweep.tally(self._read, each)
             self._conclude()
         mean = self.mean if self.one.free_bias else None
         self.scatter = scatter or Scatter(self.sweep, weights, mean)
 
-    def _shift(self) -> FloatArray | None:
-        """A rough centre of dense rows that lie far from zero, where rounding would show."""
-        if sparse.issparse(self.sweep.X) or not self.one.free_bias:
-            return None
+    def _sample(self) -> tuple[FloatArray, FloatArray | None]:
+        """The size of each column, and a rough centre of dense rows that lie far from zero.
+
+        Rows that are far from zero are moved before they are added up, or rounding would show.
+        """
         _, rows = self.sweep.sample(256)
         with np.errstate(over="ignore", invalid="ignore"):
+            if sparse.issparse(rows):
+                return np.sqrt(np.asarray(rows.power(2).mean(axis=0)).ravel()), None
             centre = rows.mean(axis=0)
             far = np.abs(centre) > FAR_FROM_ZERO * rows.std(axis=0)
-        return centre if far.any() and np.isfinite(centre).all() else None
+            spread = np.sqrt(np.mean(rows**2, axis=0))
+        move = self.one.free_bias and far.any() and np.isfinite(centre).all()
+        return spread, centre if move else None
 
     def _read(self, block: Block) -> Tally:
         shares = self._shares(block.span)
@@ -218,11 +223,11 @@ class Survey:
         if (fall <= enough).all() or not self.scatter.affordable:
             return fall, how
         if 2 * self.scatter.n_few < self.n:
-            few = decrease(self.scatter.of_few_rows() + np.diag(added), g, self.floor + added)
+            few = decrease(self.scatter.of_few_rows(), added, g, self.floor)
             if few.flat == 0 and (few.amounts <= enough).all():
                 how = f"The curvature of about {self.scatter.n_few} of the rows proves it."
                 return np.minimum(fall, few.amounts), how
-        whole = decrease(self.whole_hessian, g, self.floor + added)
+        whole = decrease(self.scatter.of_all_rows(self.each), added, g, self.floor)
         return np.minimum(fall, whole.amounts), _about_all_rows(whole)
 
     @property
@@ -262,9 +267,10 @@ class Survey:
         )
 
     def _rounding(self, c: int) -> float:
-        """Each residual is off by some eps·|y|, and the sum of their squares by some eps."""
-        upper, size = float(self.primal[c]), float(self.flat_start[c])
-        off = 64 * EPS * np.sqrt(size)
+        """Each residual is off by some eps of its terms, and the sum of squares by some eps."""
+        upper, point = float(self.primal[c]), self.points[c]
+        terms = abs(point.intercept) + float(np.abs(point.coef) @ self.spread)
+        off = 32 * EPS * (np.sqrt(2 * self.flat_start[c]) + terms)
         return float(64 * EPS * np.sqrt(self.n) * upper + 2 * off * np.sqrt(upper) + off**2)
 
     def _spectrum(self) -> dict[str, float]:

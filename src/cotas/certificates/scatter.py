@@ -97,21 +97,22 @@ class Scatter:
         return total
 
 
-def decrease(H: FloatArray, g: FloatArray, floor: FloatArray) -> Decrease:
-    """½ gᵀH⁻¹g, an upper bound on what a quadratic of curvature at least H can fall by.
+def decrease(C: FloatArray, penalty: FloatArray, g: FloatArray, floor: FloatArray) -> Decrease:
+    """½ gᵀH⁻¹g with H = C + diag(penalty): at most so much can a quadratic of that curvature fall.
 
     The columns are first scaled to unit diagonal, which changes nothing in exact arithmetic and
     makes small and large features alike. A variance below `floor` cannot be told from rounding.
-    A direction flatter than rounding counts as if it had the curvature of rounding: along an
-    exactly flat one g vanishes, since it lies in the range of H, and so does the charge.
+    Without a penalty a direction flatter than rounding counts as if it had the curvature of
+    rounding: along an exactly flat one g vanishes, since it lies in the range of C, and so does
+    the charge. With a penalty no direction is flatter than the penalty makes it.
     """
-    diagonal = np.maximum(np.diag(H), floor)
+    diagonal = np.maximum(np.diag(C), floor) + penalty
     used = diagonal > SMALLEST_SQUARE
     if g[~used].any():
         return Decrease(np.full(g.shape[1], np.inf), int(np.sum(~used)))
-    scale = np.zeros(len(H))
+    scale = np.zeros(len(C))
     np.divide(1.0, np.sqrt(diagonal), out=scale, where=used)
-    E = H * scale[:, None] * scale
+    E = C * scale[:, None] * scale
     np.fill_diagonal(E, 1.0)
     slope = g * scale[:, None]
     factor, failed = dpotrf(E, lower=1)
@@ -124,7 +125,11 @@ def decrease(H: FloatArray, g: FloatArray, floor: FloatArray) -> Decrease:
             amounts = 0.5 * inflation * np.einsum("jk,jk->k", slope, solved)
             return Decrease(np.maximum(amounts, 0.0), 0)
     values, vectors = eigh(E)
-    least = 8 * len(E) * EPS * max(1.0, float(values[-1]))
-    along = vectors.T @ slope
-    amounts = 0.5 * np.sum(along**2 / np.maximum(values - least, least)[:, None], axis=0)
-    return Decrease(amounts, int(np.sum(values <= 2 * least)))
+    rounding = 8 * len(E) * EPS * max(1.0, float(values[-1]))
+    of_penalty = float((penalty * scale**2).min())
+    least = of_penalty if of_penalty > 0 else rounding
+    along = (vectors.T @ slope) ** 2
+    with np.errstate(over="ignore"):
+        amounts = 0.5 * np.sum(along / np.maximum(values - rounding, least)[:, None], axis=0)
+    flat = 0 if of_penalty > 0 else int(np.sum(values <= 2 * rounding))
+    return Decrease(amounts, flat)

@@ -92,7 +92,7 @@ class Trail:
                         self.reason = reason
                         break
                     before = iterate.objective
-                    bar.step(0)
+                    bar.step()
         except KeyboardInterrupt:
             if self.theta is None:
                 raise

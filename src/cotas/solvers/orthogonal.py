@@ -46,20 +46,26 @@ def orthogonal(
     A, B = R[:, :d], R[:, d:]
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(A, axis=0)
-    noise = np.zeros(d)
-    if centre is not None:
-        noise = EPS * (16 + np.sqrt(X.shape[0])) * np.abs(centre[0])
-    used = lengths > noise
+    off = np.zeros(d) if centre is None else EPS * np.abs(centre[0])
+    used = lengths > (16 + np.sqrt(X.shape[0])) * off
     scale = np.divide(1.0, lengths, where=used, out=np.zeros(d))
     U, values, Vt = svd(A * scale, full_matrices=False, check_finite=False)
-    least = max(X.shape[0], d) * EPS * values.max(initial=0.0)
-    rank = int(np.sum(values > least))
-    theta = scale[:, None] * (Vt[:rank].T @ ((U[:, :rank].T @ B) / values[:rank, None]))
-    if rank < used.sum():
-        # Of all minimisers the smallest lies in the span of the rows: project on it.
-        basis = qr(Vt[:rank].T * lengths[:, None], mode="economic", check_finite=False)[0]
+    # A column far from zero has lost digits before it came here, and so has what depends on it.
+    least = max(X.shape[0], d) * EPS * values.max(initial=0.0) + 4 * np.abs(Vt) @ (off * scale)
+    kept = values > least
+    U, values, V = U[:, kept], values[kept], Vt[kept].T
+
+    def solve(right: FloatArray) -> FloatArray:
+        return np.asarray(scale[:, None] * (V @ ((U.T @ right) / values[:, None])))
+
+    theta = solve(B)
+    if len(values) < used.sum():
+        # Of all minimisers the smallest lies in the span of the rows: project on it, and make
+        # good what that costs where the columns are of very different sizes.
+        basis = qr(V * lengths[:, None], mode="economic", check_finite=False)[0]
         theta = np.where(used[:, None], basis @ (basis.T @ theta), 0.0)
-    return Orthogonal(theta.T.copy(), rank, values[:rank])
+        theta += solve(B - A @ theta)
+    return Orthogonal(theta.T.copy(), len(values), values)
 
 
 def _triangle(
