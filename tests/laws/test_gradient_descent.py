@@ -220,7 +220,9 @@ def test_callbacks_see_each_iteration_and_can_stop():
         seen.append(progress)
         return progress.iteration == 3
 
-    model = LeastSquares(solver="gradient", step=0.01, callbacks=third).fit(X, y)
+    model = LeastSquares(
+        solver="gradient", step=0.01, callbacks=third, stop=stops.MaxIterations(9)
+    ).fit(X, y)
     assert model.n_iter_ == 3
     assert model.stop_reason_ == "a callback asked to stop"
     assert [progress.objective for progress in seen] == model.history_["J"].tolist()

@@ -152,7 +152,6 @@ class Survey:
         return {
             "sum squares": np.einsum("ik,ik->k", weighted, residuals),
             "sum residuals": weighted.sum(axis=0),
-            "sum target": shares @ block.signs,
             "sum target squares": shares @ block.signs**2,
             "sum combined": combined,
         }

@@ -33,7 +33,7 @@ def by_gradient(task: Task) -> Outcome:
         )
 
     rate = checked_step(task.model.step) if step is None else schedules.Constant(step)
-    outcome = follow(task, objective, gradient_descent(objective, rate), explain)
+    outcome = follow(task, gradient_descent(objective, rate), _at_zero(objective), explain)
     if step is not None:
         at, moved = task.coordinates, bool(task.model.standardize)
         outcome.descent = Descent(
@@ -45,22 +45,29 @@ def by_gradient(task: Task) -> Outcome:
 def by_conjugate_gradients(task: Task) -> Outcome:
     """Conjugate gradients."""
     objective = _quadratic(task)
-    return follow(task, objective, conjugate_gradients(objective), str)
+    return follow(task, conjugate_gradients(objective), _at_zero(objective), str)
 
 
 def follow(
-    task: Task, objective: Quadratic, iterates: Iterator[Iterate], explain: Callable[[], str]
+    task: Task,
+    iterates: Iterator[Iterate],
+    start: tuple[float, float],
+    explain: Callable[[], str],
 ) -> Outcome:
-    """Go along the iterates until there is a reason to stop."""
-    value, gradient = objective.look(np.zeros(objective.size))
+    """Go along the iterates until there is a reason to stop; `start` is J and ‖∇J‖ at zero."""
     model = task.model
     rule = model.stop or stops.Gap(model.tol)
     trail = Trail(model, rule, task.coordinates.model, task.relative_gap, explain)
-    trail.follow(iterates, (value, float(np.linalg.norm(gradient))))
+    trail.follow(iterates, start)
     assert trail.theta is not None
     return Outcome(
         trail.theta, trail.theta0, reason=trail.reason, iterations=trail.iterations, trail=trail
     )
+
+
+def _at_zero(objective: Quadratic) -> tuple[float, float]:
+    value, gradient = objective.look(np.zeros(objective.size))
+    return value, float(np.linalg.norm(gradient))
 
 
 def checked_step(step: Callable[[int], Any]) -> Callable[[int], float]:

@@ -282,7 +282,9 @@ class LeastSquares(SquaredLossRegressor):
     certificate_ : Certificate, or a list of them where y has several columns
     history_ : dict of arrays
         "iteration", "J" (added up over the targets), "theta", "intercept" and "gradient_norm" of
-        an iterative solver, thinned to at most a thousand entries.
+        an iterative solver, thinned to at most a thousand entries. For "stochastic" one entry an
+        epoch, J being the mean loss of the examples as they were met, and the gradient the way
+        made divided by the sum of the steps: the data are not read again for them.
     solver_ : the solver that was used
     n_iter_ : iterations made
     stop_reason_ : why the fit ended, in words

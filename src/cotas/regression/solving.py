@@ -38,8 +38,8 @@ def choose(task: Task) -> tuple[str, str]:
 def solve(task: Task, solver: str) -> Outcome:
     """By the solver of this name."""
     X = task.data.X
-    # The other two see it in the moments; a sparse X has been looked at already.
-    if solver not in ("normal-equations", "gradient") and not sparse.issparse(X):
+    # The others see it in what they compute; a sparse X has been looked at already.
+    if solver in ("qr", "conjugate-gradients") and not sparse.issparse(X):
         with np.errstate(over="ignore", invalid="ignore"):
             refuse_infinite(task.model, X, X.sum(axis=1, dtype=np.float64))
     found: Outcome = SOLVERS[solver](task)

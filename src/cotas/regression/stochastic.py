@@ -12,12 +12,14 @@ from sklearn.utils import check_random_state
 from cotas import schedules
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import StandardisedCsr, StandardisedDense, as_design
+from cotas.regression.base import refuse_infinite
 from cotas.regression.iterations import checked_step, follow
 from cotas.regression.task import Outcome, Task
 from cotas.regression.trail import DivergedError
 from cotas.solvers.dual_coordinate_ascent import squared_lengths
-from cotas.solvers.quadratic import Iterate, RowQuadratic
+from cotas.solvers.quadratic import Iterate
 from cotas.solvers.stochastic_gradient import (
+    Epoch,
     RunState,
     Sampling,
     new_descent,
@@ -27,19 +29,10 @@ from cotas.solvers.stochastic_gradient import (
 
 def by_stochastic_steps(task: Task) -> Outcome:
     """Epochs of stochastic steps, until there is a reason to stop."""
-    data, at = task.data, task.coordinates
-    objective = RowQuadratic(data.X, data.targets, data.shares, task.lam, at, task.each)
-    state = new_descent(data.targets.shape[1], data.X.shape[1])
+    targets = task.data.targets
+    state = new_descent(targets.shape[1], task.data.X.shape[1])
     rows = _rows(task)
     largest = _largest_of_one(task, rows)
-
-    def epochs() -> Iterator[Iterate]:
-        z = np.zeros(objective.size)
-        for number, _ in enumerate(_passes(task, rows, largest, state), start=1):
-            before, z = z, _stacked(state, task.free_bias)
-            value, gradient = objective.look(z)
-            slope, move = float(np.linalg.norm(gradient)), float(np.linalg.norm(z - before))
-            yield Iterate(number, z, value, slope, move)
 
     def explain() -> str:
         return (
@@ -47,21 +40,36 @@ def by_stochastic_steps(task: Task) -> Outcome:
             'the largest curvature of one example; step="auto" starts at 1/L.'
         )
 
-    return follow(task, objective, epochs(), explain)
+    at_zero = 0.5 * float(np.sum(np.average(targets**2, axis=0, weights=task.data.weights)))
+    return follow(task, _epochs(task, rows, largest, state), (at_zero, 0.0), explain)
+
+
+def _epochs(task: Task, rows: Any, largest: float, state: RunState) -> Iterator[Iterate]:
+    """The epochs with what they say of J and its gradient; the data are not read again for it."""
+    z = np.zeros((task.coordinates.size, task.data.targets.shape[1]))
+    for number, epoch in enumerate(_passes(task, rows, largest, state), start=1):
+        before, z = z, _stacked(state, task.free_bias)
+        v = z[task.free_bias :]
+        objective = epoch.loss + 0.5 * task.lam * float(np.sum(v * v))
+        move = float(np.linalg.norm(z - before))
+        slope = move / epoch.length if epoch.length > 0 else 0.0
+        yield Iterate(number, z, objective, slope, move)
 
 
 def one_pass(task: Task, before: tuple[RunState, int] | None) -> Outcome:
     """One pass of stochastic steps, from where an earlier one ended."""
     data, rows = task.data, _rows(task)
     state, done = before or (new_descent(data.targets.shape[1], data.X.shape[1]), 0)
-    done = next(_passes(task, rows, _largest_of_one(task, rows), state, done))
+    done = next(_passes(task, rows, _largest_of_one(task, rows), state, done)).done
     theta, theta0 = state.model()
     if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
         raise DivergedError("The coefficients overflowed: the step is too large.")
     return Outcome(theta, theta0, reason="one pass was made", state=(state, done))
 
 
-def _passes(task: Task, rows: Any, largest: float, state: RunState, done: int = 0) -> Iterator[int]:
+def _passes(
+    task: Task, rows: Any, largest: float, state: RunState, done: int = 0
+) -> Iterator[Epoch]:
     model = task.model
     return stochastic_gradient(
         rows,
@@ -99,6 +107,7 @@ def _largest_of_one(task: Task, rows: Any) -> float:
     """The largest curvature of the loss on one example."""
     weights = _row_weights(task)
     curvatures = squared_lengths(rows) + task.free_bias
+    refuse_infinite(task.model, task.data.X, curvatures)
     if weights is not None:
         curvatures = curvatures * weights
     return max(float(curvatures.max()) + task.lam, 1e-300)

@@ -105,24 +105,27 @@ def _add_up(
 ) -> list[FloatArray]:
     """Σ w xxᵀ (lower half), Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of some rows, shifted."""
     d, k = X.shape[1], Y.shape[1]
-    gram = np.zeros((d, d), order="F")
-    right = np.zeros((d, 1 + k))
-    y_first, y_second = np.zeros(k), np.zeros(k)
-    rough = _rough_target(Y)
+    gram, right = np.zeros((d, d), order="F"), np.zeros((d, 1 + k))
+    y = Y[part] - _rough_target(Y)
+    side = np.column_stack([np.ones(len(y)), y])  # what the rows are multiplied with
+    if weights is not None:
+        side *= weights[part, None]
     for span in _spans(X, part):
-        y = Y[span] - rough
-        w = np.ones(len(y)) if weights is None else weights[span]
         rows = row_block(X, span)
         if shift is not None:
             rows = rows - shift
-        right += rows.T @ (np.column_stack([np.ones(len(y)), y]) * w[:, None])
-        y_first += w @ y
-        y_second += w @ y**2
+        right += rows.T @ side[span.start - part.start : span.stop - part.start]
         if weights is not None:
-            root = np.sqrt(w)
+            root = np.sqrt(weights[span])
             rows = sparse.diags(root) @ rows if sparse.issparse(rows) else rows * root[:, None]
         gram = _add_gram(gram, rows)
-    return [gram, right[:, 0], right[:, 1:], y_first, y_second]
+    return [
+        gram,
+        right[:, 0],
+        right[:, 1:],
+        side[:, 1:].sum(axis=0),
+        np.sum(side[:, 1:] * y, axis=0),
+    ]
 
 
 def _add_gram(gram: FloatArray, rows: Matrix) -> FloatArray:

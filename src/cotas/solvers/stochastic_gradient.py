@@ -45,8 +45,8 @@ def stochastic_pass(
     batch: int,
     state: RunState,
     c: int,
-) -> None:
-    """One step for each batch of `order`, on target c.
+) -> float:
+    """One step for each batch of `order`, on target c; returns Σ r², each r as it was met.
 
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + (λ/2)‖θ‖²
 
@@ -60,15 +60,17 @@ def stochastic_pass(
     """
     w, b, scale = state.w[c], state.b[c], state.scale[c]
     residuals = np.empty(batch)
+    met = 0.0
     for q in range(len(steps)):
         eta, start = steps[q], q * batch
         size = min(batch, len(order) - start)
         mean = 0.0
         for p in range(size):
             i = order[start + p]
-            r = weight(weights, i) * (Y[i, c] - scale * dot(rows, i, w) - b) / size
-            residuals[p] = r
-            mean += r
+            r = Y[i, c] - scale * dot(rows, i, w) - b
+            met += weight(weights, i) * r * r
+            residuals[p] = weight(weights, i) * r / size
+            mean += residuals[p]
         scale *= 1.0 - eta * lam
         if abs(scale) < SMALLEST_SCALE:
             w *= scale
@@ -78,6 +80,15 @@ def stochastic_pass(
         b += eta * mean * bias
     state.b[c] = b
     state.scale[c] = scale
+    return met
+
+
+class Epoch(NamedTuple):
+    """What is known after an epoch without another look at the data."""
+
+    done: int  # steps made so far
+    loss: float  # the mean of ½r² over the examples as they were met, added up over the targets
+    length: float  # Σ η, the way that a gradient of length one would have gone
 
 
 class Sampling(NamedTuple):
@@ -105,8 +116,8 @@ def stochastic_gradient(
     random: np.random.RandomState,
     state: RunState,
     done: int = 0,
-) -> Iterator[int]:
-    """The number of steps made so far, after each epoch; `steps(k)` for an array k of times."""
+) -> Iterator[Epoch]:
+    """Epochs without end; `steps(k)` gives the steps for an array k of times."""
     n = n_vectors(rows)
     kind = np.int32 if n < 2**31 else np.int64
     used = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
@@ -116,7 +127,9 @@ def stochastic_gradient(
         order = sampling.order(examples, random)
         times = np.arange(done + 1, done + 1 + -(-len(order) // batch))
         etas = steps(times)
-        for c in range(Y.shape[1]):
+        met = [
             stochastic_pass(rows, Y, weights, lam, bias, order, etas, batch, state, c)
+            for c in range(Y.shape[1])
+        ]
         done += len(times)
-        yield done
+        yield Epoch(done, 0.5 * sum(met) / len(order), float(etas.sum()))
