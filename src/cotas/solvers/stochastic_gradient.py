@@ -64,20 +64,22 @@ def stochastic_pass(
     for q in range(len(steps)):
         eta, start = steps[q], q * batch
         size = min(batch, len(order) - start)
-        mean = 0.0
+        total = 0.0
         for p in range(size):
             i = order[start + p]
             r = Y[i, c] - scale * dot(rows, i, w) - b
-            met += weight(weights, i) * r * r
-            residuals[p] = weight(weights, i) * r / size
-            mean += residuals[p]
+            residuals[p] = weight(weights, i) * r
+            met += residuals[p] * r
+            total += residuals[p]
         scale *= 1.0 - eta * lam
         if abs(scale) < SMALLEST_SCALE:
             w *= scale
             scale = 1.0
+        # Divided once for the batch, and before the residuals are known: the next step waits.
+        each, of_bias = eta / (scale * size), eta * bias / size
         for p in range(size):
-            add(rows, order[start + p], eta * residuals[p] / scale, w)
-        b += eta * mean * bias
+            add(rows, order[start + p], each * residuals[p], w)
+        b += of_bias * total
     state.b[c] = b
     state.scale[c] = scale
     return met
