@@ -139,8 +139,10 @@ def _add_gram(gram: FloatArray, rows: Matrix) -> FloatArray:
 
 
 def _spans(X: Matrix, part: slice) -> Iterable[slice]:
-    entries = max(1.0, X.nnz / X.shape[0]) if sparse.issparse(X) else X.shape[1]
-    rows = int(max(512, BLOCK_BYTES // (8 * max(1, entries))))
+    entries, size = X.shape[1], BLOCK_BYTES
+    if sparse.issparse(X):  # each block costs a dense matrix of its own: fewer and larger ones
+        entries, size = max(1.0, X.nnz / X.shape[0]), 16 * BLOCK_BYTES
+    rows = int(max(512, size // (8 * max(1, entries))))
     return (slice(a, min(a + rows, part.stop)) for a in range(part.start, part.stop, rows))
 
 
