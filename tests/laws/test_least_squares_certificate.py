@@ -227,3 +227,19 @@ def test_a_standardised_penalty_is_stated():
     np.testing.assert_allclose(model.coef_ * X.std(axis=0), expected.coef_, rtol=1e-9)
     assert model.certificate_.upper == pytest.approx(expected.certificate_.upper)
     assert "σ" in model.certificate_.statement
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3])
+def test_the_smallest_curvature_alone_proves_no_more(lam):
+    X, y = plane(60, 4)
+    point = SquaredLossPoint(np.arange(4.0), 0.5, lam, True)
+    found = point.check(X, y)
+    C = np.cov(X.T, bias=True)
+    values = np.linalg.eigvalsh(C) + lam
+    residuals = y - X @ point.coef - point.intercept
+    g = lam * point.coef - X.T @ (residuals - residuals.mean()) / 60
+    expected = 0.5 * residuals.mean() ** 2 + g @ g / (2 * values[0])
+    alone = found.figures["P − P* by the smallest curvature alone, at most"]
+    assert alone == pytest.approx(expected)
+    assert found.gap <= alone
+    assert found.figures["condition number"] == pytest.approx(values[-1] / values[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -229,10 +230,16 @@ class Survey:
         whole = decrease(self.scatter.of_all_rows(self.each), added, g, self.floor)
         return np.minimum(fall, whole.amounts), _about_all_rows(whole)
 
-    @property
-    def whole_hessian(self) -> FloatArray:
-        """C + λ·diag(σ²)"""
-        return self.scatter.of_all_rows(self.each) + np.diag(self.curvature)
+    @cached_property
+    def eigenvalues(self) -> FloatArray:
+        """The positive ones of H = C + λ·diag(σ²)."""
+        return _positive(eigvalsh(self.scatter.of_all_rows(self.each) + np.diag(self.curvature)))
+
+    @cached_property
+    def run_eigenvalues(self) -> FloatArray:
+        """The positive ones of the Hessian in the coordinates of the run, the same for all."""
+        assert self.one.descent is not None
+        return _positive(eigvalsh(self._run_hessian(self.one.descent)))
 
     def _certificate(self, c: int, fall: FloatArray, how: str, sketch: Sketch) -> Certificate:
         point, upper = self.points[c], float(self.primal[c])
@@ -242,7 +249,7 @@ class Survey:
         slope = np.append(self.gradient[:, c], self.found["sum residuals"][c] * point.free_bias)
         figures = {"λ": point.lam} if point.lam else {}
         figures["‖∇P‖"] = float(np.linalg.norm(slope))
-        figures |= self._spectrum()
+        figures |= self._spectrum(c)
         objection = self._measure_descent(c, lower, rounding, figures)
         penalty = _penalty_in_words(point)
         return Certificate(
@@ -272,12 +279,20 @@ class Survey:
         off = 32 * EPS * (np.sqrt(2 * self.flat_start[c]) + terms)
         return float(64 * EPS * np.sqrt(self.n) * upper + 2 * off * np.sqrt(upper) + off**2)
 
-    def _spectrum(self) -> dict[str, float]:
-        """The condition number, where the whole Hessian was needed anyway."""
+    def _spectrum(self, c: int) -> dict[str, float]:
+        """The condition number, and the bound of the smallest curvature, if H is at hand."""
         if not self.scatter.formed or self.d > LARGEST_SPECTRUM:
             return {}
-        values = _positive(eigvalsh(self.whole_hessian))
-        return {"condition number": float(values[-1] / values[0])} if len(values) else {}
+        values = self.eigenvalues
+        if not len(values):
+            return {}
+        bound = float(self.gradient[:, c] @ self.gradient[:, c]) / (2 * values[0])
+        return {
+            "condition number": float(values[-1] / values[0]),
+            "P − P* by the smallest curvature alone, at most": float(
+                self.primal[c] - self.reduced[c] + bound
+            ),
+        }
 
     def _measure_descent(
         self, c: int, lower: float, rounding: float, figures: dict[str, float]
@@ -286,7 +301,7 @@ class Survey:
         descent = self.points[c].descent
         if descent is None or self.d > LARGEST_SPECTRUM:
             return ""
-        values = _positive(eigvalsh(self._run_hessian(descent)))
+        values = self.run_eigenvalues
         promised = descent.factor(values) * max(0.0, float(self.flat_start[c]) - lower)
         figures["step · largest curvature"] = descent.step * float(values.max(initial=0.0))
         figures["gap that the rate of gradient descent allows"] = promised
@@ -326,8 +341,8 @@ def _about_all_rows(whole: Decrease) -> str:
     if not whole.flat:
         return "The bound rests on the curvature of all the rows."
     return (
-        f"{whole.flat} directions of the columns are collinear up to rounding: along them the "
-        "data say nothing, and Ridge would decide."
+        f"Flat up to rounding, since columns are collinear: {whole.flat} of the directions of θ. "
+        "Along them the data say nothing, and Ridge would decide."
     )
 
 
