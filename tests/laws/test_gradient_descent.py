@@ -64,6 +64,17 @@ def test_a_run_that_cannot_be_gradient_descent_is_not_believed():
     assert "gradient descent" in claimed.objection
 
 
+def test_an_honest_run_is_believed_where_a_column_is_tiny():
+    """Along it nothing moves, however many steps there are; the gap says so, and no objection."""
+    X, y = plane(60, 3)
+    y = y + 5 * X[:, 2]
+    X[:, 2] *= 1e-9
+    found = LeastSquares(solver="gradient", stop=stops.MaxIterations(3000)).fit(X, y).certificate_
+    assert found.holds
+    assert found.gap > 1.0
+    assert found.lower == pytest.approx(LeastSquares().fit(X, y).certificate_.upper)
+
+
 def test_the_objective_falls_and_the_history_says_so():
     X, y = plane(60, 3)
     model = LeastSquares(solver="gradient", stop=stops.MaxIterations(200)).fit(X, y)

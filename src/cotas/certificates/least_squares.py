@@ -232,8 +232,10 @@ class Survey:
 
     @cached_property
     def eigenvalues(self) -> FloatArray:
-        """The positive ones of H = C + λ·diag(σ²)."""
-        return _positive(eigvalsh(self.scatter.of_all_rows(self.each) + np.diag(self.curvature)))
+        """The positive ones of H = C + λ·diag(σ²); none is below what the penalty makes it."""
+        added = self.curvature
+        values = eigvalsh(self.scatter.of_all_rows(self.each) + np.diag(added))
+        return np.maximum(values, added.min()) if (added > 0).all() else _positive(values)
 
     @cached_property
     def run_eigenvalues(self) -> FloatArray:
@@ -303,11 +305,14 @@ class Survey:
             return ""
         values = self.run_eigenvalues
         promised = descent.factor(values) * max(0.0, float(self.flat_start[c]) - lower)
+        nearer = self.primal[c] - lower <= (1 + 1e-6) * promised + 4 * rounding
+        if not nearer and len(values) < self.d + self.one.free_bias:
+            return ""  # what is left may lie along directions that rounding takes for flat
         figures["step · largest curvature"] = descent.step * float(values.max(initial=0.0))
         figures["gap that the rate of gradient descent allows"] = promised
-        if self.primal[c] - lower > (1 + 1e-6) * promised + 4 * rounding:
-            return "So many steps of gradient descent must come nearer to the best than this."
-        return ""
+        if nearer:
+            return ""
+        return "So many steps of gradient descent must come nearer to the best than this."
 
     def _run_hessian(self, descent: Descent) -> FloatArray:
         """The Hessian in the coordinates of the run, the bias first where there is one."""
