@@ -119,3 +119,11 @@ def targeted(draw, max_rows: int = 20, max_features: int = 6) -> Data:
     X = draw(hnp.arrays(np.int64, (n, d), elements=st.integers(-8, 8))) / 4.0
     y = draw(hnp.arrays(np.int64, n, elements=st.integers(-40, 40))) / 8.0
     return Data(X, y)
+
+
+def plane(n: int = 60, d: int = 4, seed: int = 0) -> Data:
+    """A linear function of correlated columns, with noise; exact in float32."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) @ (np.eye(d) + 0.3 * rng.normal(size=(d, d))) + 0.5
+    X = np.round(X, 3).astype(np.float32).astype(np.float64)
+    return Data(X, X @ np.arange(1, d + 1) + 2.0 + rng.normal(size=n))

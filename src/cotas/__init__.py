@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cotas import datasets, schedules, stops
     from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
     from cotas.linear.svm import LinearSVM, NotSeparableError
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
+    from cotas.regression.least_squares import LeastSquares
+    from cotas.regression.ridge import Ridge
     from cotas.regression.stagewise import (
         ForwardStagewise,
         LSBoost,
         RegularizedForwardStagewise,
     )
+    from cotas.regression.trail import DivergedError
 
 __version__ = "0.1.0"
 
@@ -31,46 +35,58 @@ _HOME = {
     "AveragedPerceptron": "cotas.linear.perceptron",
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
+    "DivergedError": "cotas.regression.trail",
     "EpochReport": "cotas.fitting.reporting",
     "ForwardStagewise": "cotas.regression.stagewise",
     "LSBoost": "cotas.regression.stagewise",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
+    "LeastSquares": "cotas.regression.least_squares",
     "LinearSVM": "cotas.linear.svm",
     "NotSeparableError": "cotas.linear.svm",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
     "RegularizedForwardStagewise": "cotas.regression.stagewise",
+    "Ridge": "cotas.regression.ridge",
     "Separability": "cotas.certificates",
     "certify": "cotas.foreign.certify",
     "lasso_path": "cotas.regression.lasso_path",
     "separability": "cotas.linear.separability",
 }
+_MODULES = ("datasets", "schedules", "stops")
 
 __all__ = [
     "AveragedPerceptron",
     "Certificate",
     "CertificateError",
+    "DivergedError",
     "EpochReport",
     "ForwardStagewise",
     "LSBoost",
     "Lasso",
     "LassoPath",
+    "LeastSquares",
     "LinearSVM",
     "NotSeparableError",
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
     "RegularizedForwardStagewise",
+    "Ridge",
     "Separability",
     "certify",
+    "datasets",
     "lasso_path",
+    "schedules",
     "separability",
+    "stops",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"cotas.{name}")
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value

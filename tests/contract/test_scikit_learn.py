@@ -14,12 +14,14 @@ from cotas import (
     AveragedPerceptron,
     ForwardStagewise,
     Lasso,
+    LeastSquares,
     LinearSVM,
     LSBoost,
     PassiveAggressive,
     Pegasos,
     Perceptron,
     RegularizedForwardStagewise,
+    Ridge,
 )
 from problems import clouds, model_name, online_models, three_clouds
 
@@ -57,6 +59,12 @@ CHECKED = [
     (LSBoost(), {}),
     (ForwardStagewise(), {}),
     (RegularizedForwardStagewise(delta=5.0), {}),
+    (LeastSquares(), {}),
+    (LeastSquares(solver="qr"), {}),
+    (Ridge(), {}),
+    (Ridge(lam=0.1, solver="gradient", standardize=True), {}),
+    (Ridge(solver="conjugate-gradients"), {}),
+    (Ridge(lam=0.1, solver="stochastic", tol=1e-2, max_iterations=50), EXPECTED),
 ]
 
 

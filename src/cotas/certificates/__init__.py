@@ -7,6 +7,7 @@ from the data and the witness; nothing that a solver says about itself is repeat
 from cotas.certificates.certificate import Certificate, CertificateError, no_certificate
 from cotas.certificates.duality import DualPoint, Expectation
 from cotas.certificates.hard_margin import HardMarginPoint
+from cotas.certificates.least_squares import Descent, SquaredLossPoint
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
 from cotas.certificates.prediction import Region, optimum_region
 from cotas.certificates.separation import Separability, SeparationWitness
@@ -14,6 +15,7 @@ from cotas.certificates.separation import Separability, SeparationWitness
 __all__ = [
     "Certificate",
     "CertificateError",
+    "Descent",
     "DualPoint",
     "Expectation",
     "HardMarginPoint",
@@ -22,6 +24,7 @@ __all__ = [
     "Region",
     "Separability",
     "SeparationWitness",
+    "SquaredLossPoint",
     "no_certificate",
     "optimum_region",
 ]

@@ -47,10 +47,11 @@ class Certificate:
     Attributes
     ----------
     kind : str
-        What sort of statement this is: "duality", "mistakes", "separation" or "none".
+        What sort of statement this is: "duality", "gradient", "mistakes", "separation" or "none".
     lower, upper : float
-        The two sides. For "duality": the best objective lies between them, and `upper` is the
-        objective of the model. For "mistakes": what was measured, and what the theorem allows.
+        The two sides. For "duality" and "gradient": the best objective lies between them, and
+        `upper` is the objective of the model. For "mistakes": what was measured, and what the
+        theorem allows.
         For "separation": the margin found, and the margin that no separator can exceed.
     holds : bool
         Whether the statement is true of the data and the witness.

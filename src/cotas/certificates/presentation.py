@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 BOUNDS = {
     "duality": ("best objective is at least", "objective of this model"),
     "stagewise": ("training error above the best", "the theorem allows"),
+    "gradient": ("best objective is at least", "objective of this model"),
     "mistakes": ("mistakes made", "mistakes the theorem allows"),
     "separation": ("margin found", "no separator has a margin above"),
 }
@@ -27,7 +28,7 @@ def lines(certificate: Certificate) -> list[tuple[str, str]]:
     """The numbers, each with its name."""
     below, above = BOUNDS[certificate.kind]
     table = [(above, f"{certificate.upper:.6g}"), (below, f"{certificate.lower:.6g}")]
-    if certificate.kind == "duality":
+    if certificate.kind in ("duality", "gradient"):
         table.append(("gap", _gap(certificate)))
     table += [(name, f"{value:.6g}") for name, value in certificate.figures.items()]
     if certificate.reference:

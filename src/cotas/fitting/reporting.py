@@ -71,10 +71,11 @@ class ProgressBar:
             return
         self._bar = tqdm(total=total, desc=name, unit="epoch", delay=1.0, leave=False)
 
-    def step(self, mistakes: int) -> None:
+    def step(self, mistakes: int | None = None) -> None:
         """One epoch further."""
         if self._bar is not None:
-            self._bar.set_postfix(mistakes=mistakes, refresh=False)
+            if mistakes is not None:
+                self._bar.set_postfix(mistakes=mistakes, refresh=False)
             self._bar.update()
 
     def close(self) -> None:

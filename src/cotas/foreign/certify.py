@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_X_y
 from sklearn.utils.class_weight import compute_sample_weight
@@ -16,16 +17,22 @@ from cotas.arrays import Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.certified import Certified
 from cotas.foreign.lasso import elastic_net, lasso
+from cotas.foreign.least_squares import linear_regression, ridge, sgd_regressor
 from cotas.foreign.support_vectors import linear_svc, perceptron, sgd_classifier, svc
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 READERS: dict[str, Callable[..., list[Certificate]]] = {
     "sklearn.ElasticNet": elastic_net,
     "sklearn.Lasso": lasso,
+    "sklearn.LinearRegression": linear_regression,
     "sklearn.LinearSVC": linear_svc,
+    "sklearn.Ridge": ridge,
     "sklearn.SGDClassifier": sgd_classifier,
+    "sklearn.SGDRegressor": sgd_regressor,
     "sklearn.SVC": svc,
     "sklearn.Perceptron": perceptron,
+    "sklearnex.LinearRegression": linear_regression,
+    "sklearnex.Ridge": ridge,
 }
 
 
@@ -34,10 +41,11 @@ def certify(
 ) -> Certificate | list[Certificate]:
     """How far a fitted model is from the best one for its own problem, proved from the data.
 
-    From cotas: every classifier, proved again as it is now. From scikit-learn: `LinearSVC` with
+    From cotas: every model, proved again as it is now. From scikit-learn: `LinearSVC` with
     hinge loss, `SVC` with a linear kernel and two classes, `SGDClassifier` with hinge loss and l2
-    penalty; `Lasso` and `ElasticNet`; `Perceptron` for whether it separates the data; pipelines
-    that end with one of them. Anything else gets a certificate of kind "none" that says why.
+    penalty; `Perceptron` for whether it separates the data; `LinearRegression`, `Ridge`, `Lasso`,
+    `ElasticNet` and `SGDRegressor` with squared error; pipelines that end with one of them.
+    Anything else gets a certificate of kind "none" that says why.
 
     Parameters
     ----------
@@ -48,7 +56,7 @@ def certify(
 
     Returns
     -------
-    Certificate, or a list with one for each class against the rest
+    Certificate, or a list with one for each class against the rest, or for each target
 
     Examples
     --------
@@ -72,7 +80,14 @@ def certify(
     if reader is None:
         return no_certificate(f"cotas has no certificate for {_name(model)}.")
     check_is_fitted(model)
-    X, y = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
+    X, y = check_X_y(
+        X,
+        y,
+        accept_sparse=["csr", "csc"],
+        dtype=[np.float64, np.float32],
+        multi_output=is_regressor(model),
+        y_numeric=is_regressor(model),
+    )
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if getattr(model, "class_weight", None) is not None:
         weights = weights * compute_sample_weight(model.class_weight, y)

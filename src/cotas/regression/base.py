@@ -84,8 +84,6 @@ def read_observations(
             X = X.copy()
             X.sum_duplicates()
     y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
-    if not np.isfinite(y).all():
-        raise ValueError("Input y contains NaN or infinity.")
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
