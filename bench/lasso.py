@@ -135,7 +135,12 @@ def by_correlation(X: np.ndarray, y: np.ndarray, eps: float, steps: int) -> np.n
 
 
 def a_step(run: Callable[..., np.ndarray], X: np.ndarray, y: np.ndarray, steps: int) -> float:
-    """Seconds for one more step, from two runs of different lengths."""
+    """Seconds for one more step, from two runs of different lengths.
+
+    A large array freed before makes the allocator keep the memory of the temporaries; without
+    that, a step of the transcription takes several times as long.
+    """
+    np.ones(30 << 17)
     seconds = []
     for m in (steps, 3 * steps):
         began = time.perf_counter()

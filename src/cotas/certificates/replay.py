@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Up to so many multiplications every iteration is measured in full; beyond, some of them are.
 EVERY_ITERATION = 2e9
-SOME_ITERATIONS = 256
+SOME_ITERATIONS = 128
 # Steps that are made again together.
 TOGETHER = 64
 
@@ -72,6 +72,10 @@ def _squares(
 ) -> tuple[FloatArray, FloatArray]:
     """‖r‖² and r·y at every iteration, from r ← keep·r + (1 − keep)·y − u·Xⱼ and ‖Xⱼ‖ = 1."""
     square = data.square
+    if np.all(keeps == 1.0):
+        falls = np.append(0.0, np.cumsum(run.steps * (2 * followed - run.steps)))
+        along = np.append(0.0, np.cumsum(run.steps * data.c0[run.chosen]))
+        return np.maximum(square - falls, 0.0), square - along
     losses, agreements = [square], [square]
     loss = agreement = square
     steps = zip(

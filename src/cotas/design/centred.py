@@ -106,7 +106,11 @@ class CentredColumns:
         if self.sparse:
             return self.gram(some, np.arange(self.p))
         chosen = np.asarray(self.X[:, some], dtype=np.float64) - self.mean[some]
-        return np.asarray(self.correlations(chosen / self.scale[some]).T)
+        chosen *= self.weights[:, None] / self.scale[some]
+        found = self._transposed(chosen).T
+        if self.centre:
+            found = found - np.multiply.outer(chosen.sum(axis=0), self.mean)
+        return np.asarray(found / self.scale)
 
     def _sparse_gram(self, some: IntArray, others: IntArray) -> FloatArray:
         right = self.X[:, others]
