@@ -199,6 +199,24 @@ def test_elastic_net_dual_is_tight_and_never_above():
             assert point.check(X, Y).lower <= point.check(X, Y).upper
 
 
+@given(targeted(), st.floats(0.02, 2.0), st.booleans(), st.sampled_from([1e-1, 1e-3, 1e-6]))
+def test_proved_zeros_are_zero_at_the_optimum(data, size, positive, tol):
+    for parameters in ({"lam": size}, {"delta": size}):
+        rough = Lasso(**parameters, positive=positive, tol=tol).fit(*data)
+        exact = Lasso(**parameters, positive=positive, tol=1e-12).fit(*data)
+        proved = rough.certified_zeros(*data)
+        assert np.abs(exact.coef_[proved]).sum() <= 1e-5
+
+
+def test_zeros_are_proved_and_only_of_the_model_that_was_fitted():
+    for parameters in ({"lam": 0.3}, {"delta": 0.7}, {"lam": 0.3, "standardize": True}):
+        model = Lasso(**parameters).fit(X, Y)
+        np.testing.assert_array_equal(model.certified_zeros(X, Y), model.coef_ == 0)
+        assert (model.certified_zeros(sparse.csr_matrix(X), Y) == (model.coef_ == 0)).all()
+        model.coef_ = model.coef_ + 1e-9
+        assert not model.certified_zeros(X, Y).any()
+
+
 def test_several_targets():
     both = np.column_stack([Y, X[:, 1] - Y])
     model = Lasso(lam=0.05).fit(X, both)
@@ -206,6 +224,7 @@ def test_several_targets():
     for k, certificate in enumerate(model.certificate_):
         np.testing.assert_allclose(model.coef_[k], Lasso(lam=0.05).fit(X, both[:, k]).coef_)
         assert certificate.verify(X, both)
+    assert model.certified_zeros(X, both).shape == model.coef_.shape
 
 
 def test_more_columns_than_the_gram_matrix_takes_at_once(monkeypatch):

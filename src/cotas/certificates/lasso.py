@@ -257,37 +257,40 @@ class LassoSurvey:
             return f"‖β‖₁ = {length:.9g} is more than δ = {problem.delta:.9g}."
         return ""
 
+    def _products(self, k: int) -> tuple[float, float]:
+        """⟨r, y⟩ and ⟨r, r⟩, the mean of r taken out."""
+        a = float(self.agreements[k])
+        b = max(float(self.squares[k] - self.means[k] ** 2), 0.0)
+        # ⟨r, y⟩² ≤ ⟨r, r⟩⟨y, y⟩, whatever rounding does.
+        return a, max(b, a * a / self.moments.y_square) if a > 0 else b
+
+    def best_multiple(self, k: int) -> float:
+        """The κ ≥ 0 for which κr is the best dual point; with λ₂, of the residuals (r, −√λ₂β)."""
+        problem, steepest = self.points[k].problem, float(self.steepest[k])
+        a, b = self._products(k)
+        if problem.delta is not None:
+            return max(0.0, a - problem.delta * steepest) / b if b > 0 else 0.0
+        lam1, lam2 = self._penalties(problem)
+        b += lam2 * float(self.beta_squares[k])  # √λ₂β as more residuals
+        if a <= 0 or b <= 0:
+            return 0.0
+        return min(a / b, lam1 / steepest) if steepest > 0 else a / b
+
     def _lower(self, k: int) -> tuple[float, dict[str, float]]:
         """The best lower bound that a multiple of the residual gives, and its figures."""
         problem, steepest = self.points[k].problem, float(self.steepest[k])
-        a = float(self.agreements[k])  # ⟨r, y⟩
-        b = max(float(self.squares[k] - self.means[k] ** 2), 0.0)  # ⟨r, r⟩
-        if a > 0:
-            # ⟨r, y⟩² ≤ ⟨r, r⟩⟨y, y⟩, whatever rounding does.
-            b = max(b, a * a / self.moments.y_square)
-        lam1, lam2 = self._penalties(problem)
+        (a, b), kappa = self._products(k), self.best_multiple(k)
         if problem.delta is not None:
             omega = steepest - float(self.q[:, k] @ self.betas[:, k]) / problem.delta
-            gain = a - problem.delta * steepest
             # κ = 1 is Proposition 2.2.2; the best multiple is at least as good.
-            lower = max(gain - 0.5 * b, gain**2 / (2 * b) if b > 0 and gain > 0 else 0.0)
-            return lower, {"δ": problem.delta, "ω_δ": self.n * omega}
-        best = 0.0
-        if lam1 > 0:
-            # β itself as part of the residual of the quadratic penalty.
-            curvature = b + lam2 * float(self.beta_squares[k])
-            best = _best_multiple(a, curvature, lam1 / steepest if steepest > 0 else math.inf)
+            gain = a - problem.delta * steepest
+            return kappa * gain - 0.5 * kappa**2 * b, {"δ": problem.delta, "ω_δ": self.n * omega}
+        lam1, lam2 = self._penalties(problem)
+        curvature = b + lam2 * float(self.beta_squares[k])
+        best = kappa * a - 0.5 * kappa**2 * curvature
         if lam2 > 0:
             # The conjugate of the whole penalty, which excludes no multiple.
             reach = self.q[:, k] if problem.positive else np.abs(self.q[:, k])
             earned = np.maximum(reach, lam1) - lam1
             best = max(best, a - 0.5 * b - float(earned @ earned) / (2 * lam2))
         return best, {"λ": float(problem.lam or 0.0), "largest correlation": steepest}
-
-
-def _best_multiple(a: float, b: float, most: float) -> float:
-    """The maximum of κa − ½κ²b over 0 ≤ κ ≤ most."""
-    if a <= 0 or b <= 0:
-        return 0.0
-    kappa = min(a / b, most)
-    return kappa * a - 0.5 * kappa**2 * b

@@ -9,9 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import BoolArray, FloatArray, Matrix
 from cotas.certificates.lasso import LassoPoint, LassoProblem
+from cotas.certificates.screening import proved_zeros
 from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.threads import one_thread_in_blas
@@ -70,6 +72,8 @@ class Lasso(LinearRegressor):
     [0.0, 0.0, 457.0, 114.0, 0.0, 0.0, -35.0, 0.0, 395.0, 0.0]
     >>> model.certificate_.holds and model.certificate_.relative_gap <= 1e-6
     True
+    >>> model.certified_zeros(X, y).tolist()  # of the exact solution, not of this one only
+    [True, True, False, False, True, True, False, True, False, True]
     """
 
     lam_: Any
@@ -131,6 +135,39 @@ class Lasso(LinearRegressor):
         self.delta_ = float(lengths[0]) if seen.single else lengths
         self._warn_if_not_proved()
         return self
+
+    def certified_zeros(self, X: Matrix, y: Any) -> BoolArray:
+        """For each feature, whether the gap proves that it is zero at the exact optimum.
+
+        The smaller the gap, the more can be proved; `docs/theory/lasso.md` has the derivation.
+        Nothing is claimed of a model that was changed after the fit.
+
+        Parameters
+        ----------
+        X, y : the data of the fit
+
+        Returns
+        -------
+        array of shape (n_features,), or (n_targets, n_features)
+        """
+        certificates = self._current_certificates()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=["csr", "csc"],
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+            reset=False,
+        )
+        found = [
+            proved_zeros(c.witness, X, y)
+            if c.holds and isinstance(c.witness, LassoPoint)
+            else np.zeros(X.shape[1], dtype=np.bool_)
+            for c in certificates
+        ]
+        return found[0] if len(found) == 1 else np.stack(found)
 
     def _check_parameters(self) -> None:
         if self.lam is not None and self.delta is not None:
