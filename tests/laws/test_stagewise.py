@@ -366,6 +366,9 @@ def test_too_many_columns_for_the_spectrum(monkeypatch):
         assert by_name["training error"].vacuous
         assert np.isfinite(by_name["correlation"].bound)
         assert all(item.holds for item in items)
+        boost = LSBoost(iterations=400).fit(*data).certificate_
+        assert boost.holds
+        assert not boost.at(400)[0].exact
         regularized = RegularizedForwardStagewise(delta=3.0, iterations=400).fit(*data)
         assert regularized.certificate_.holds
         assert np.isfinite(regularized.certificate_.at(400)[0].bound)

@@ -118,7 +118,7 @@ class Proof:
     def measured(self, i: IntArray) -> dict[str, FloatArray]:
         """Each quantity at the iterations i, or an upper estimate where `_exact` says so."""
         trace = self.trace
-        least = self.square - self.fitted if self.spectrum_known else math.nan
+        least = self.square - self.fitted  # zero, and so no more than it is, if not known
         excess = np.maximum(0.0, trace.losses[i] - least) / (2 * self.n)
         far = np.sqrt(2 * self.n * excess)
         at = np.minimum(np.searchsorted(trace.visited, i), len(trace.visited) - 1)
@@ -145,7 +145,7 @@ class Proof:
 
     def _exact(self, i: IntArray) -> dict[str, BoolArray]:
         always = np.ones(len(i), dtype=np.bool_)
-        plain = always if self.algorithm != "R-FS" else ~always
+        plain = always & (self.algorithm != "R-FS" and self.spectrum_known)
         visited = np.isin(i, self.trace.visited)
         found = dict.fromkeys(self.bounds, always)
         found.update({TRAINING: plain, PREDICTIONS: plain})

@@ -11,7 +11,7 @@ from cotas.loops import loop
 
 # Beyond so many coefficients a factorisation costs more than the sweeps it saves.
 LARGEST_NEWTON = 1500
-SWEEPS = 3  # between two factorisations
+SWEEPS = 10  # between two factorisations
 # Keeps the factorisation defined when columns repeat; the line search makes up for it.
 RIDGE = 1e-11
 # No gap below so many roundings of ⟨y, y⟩ can be seen.
@@ -181,7 +181,7 @@ def solve_on_gram(
 
         min  ½βᵀGβ − cᵀβ + λ‖β‖₁      (β ≥ 0 if positive)
 
-    A round is a few sweeps of coordinate descent with covariance updates (Friedman et al. 2010)
+    A round is some sweeps of coordinate descent with covariance updates (Friedman et al. 2010)
     and one walk to the minimum of the face they arrive at.
     Departures: the walk. Where columns are close to collinear, the sweeps alone crawl.
     Invariant: g = c − Gβ; the objective never rises. Cost: O(mk) a sweep and O(k³) a walk, for

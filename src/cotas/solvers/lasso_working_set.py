@@ -18,6 +18,8 @@ WIDEST_GRAM = 1000
 LARGEST_GRAM = 4000
 # Part of the tolerance that is left to the problem restricted to the working set.
 INNER = 0.3
+# The way to a small λ, and how well it is solved there.
+STRIDE, ROUGH = 0.9, 1e-3
 MAX_ROUNDS, ROUNDS_BETWEEN_LOOKS = 1000, 20
 
 
@@ -120,7 +122,16 @@ class WorkingSetLasso:
             self.working.add(np.arange(columns.p))
 
     def solve(self, lam: float, tol: float, deadline: float = np.inf) -> LassoIterate:
-        """β for this λ with P − D ≤ tol·min(max(1, P), ⟨y, y⟩), if the deadline allows."""
+        """β for this λ with P − D ≤ tol·min(max(1, P), ⟨y, y⟩), if the deadline allows.
+
+        A λ far below the last one is approached in strides, roughly solved: from too far away the
+        strong rule lets everything in, and far too many coefficients leave zero.
+        """
+        while lam < STRIDE * self.lam and time.perf_counter() < deadline:
+            self._solve_at(STRIDE * self.lam, ROUGH, deadline)
+        return self._solve_at(lam, tol, deadline)
+
+    def _solve_at(self, lam: float, tol: float, deadline: float) -> LassoIterate:
         working = self.working
         if not self.whole:
             likely = self._reach(self.rho) >= 2 * lam - self.lam
