@@ -141,6 +141,7 @@ def a_step(run: Callable[..., np.ndarray], X: np.ndarray, y: np.ndarray, steps: 
     that, a step of the transcription takes several times as long.
     """
     np.ones(30 << 17)
+    run(X, y, 0.1, 1)
     seconds = []
     for m in (steps, 3 * steps):
         began = time.perf_counter()
@@ -198,4 +199,4 @@ def main(repeats: int = 5) -> None:
             rng = np.random.default_rng(0)
             X = rng.normal(size=(100_000, 1000))
             y = X[:, :20] @ rng.normal(size=20) + rng.normal(size=len(X))
-            step_rows("random, 100,000 × 1,000", X, y, 1, min(repeats, 2))
+            step_rows("random, 100,000 × 1,000", X, y, 2, min(repeats, 2))
