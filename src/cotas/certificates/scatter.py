@@ -17,6 +17,7 @@ from scipy.linalg.lapack import dpocon, dpotrf
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.sweep import EPS, Block, Each, Sweep, Tally
+from cotas.certificates.targets import moved
 
 # Beyond this many features the matrix is not formed.
 LARGEST_SCATTER = 2000
@@ -38,8 +39,14 @@ class Decrease(NamedTuple):
 class Scatter:
     """C_S for a few rows and for all rows, each formed when it is first asked for."""
 
-    def __init__(self, sweep: Sweep, weights: FloatArray | None, mean: FloatArray | None) -> None:
-        self.sweep, self.weights, self.mean = sweep, weights, mean
+    def __init__(
+        self,
+        sweep: Sweep,
+        weights: FloatArray | None,
+        mean: FloatArray | None,
+        shift: FloatArray | None = None,
+    ) -> None:
+        self.sweep, self.weights, self.mean, self.shift = sweep, weights, mean, shift
         self.n, self.d = int(sweep.X.shape[0]), int(sweep.X.shape[1])
         self._few: FloatArray | None = None
         self._all: FloatArray | None = None
@@ -88,12 +95,14 @@ class Scatter:
             centred = rows if self.mean is None else rows - self.mean
             scaled = centred * np.sqrt(shares)[:, None]
             return np.asarray(scaled.T @ scaled)
+        mean = self.mean
+        if mean is not None and self.shift is not None:
+            rows, mean = moved(rows, self.shift), mean - self.shift
         scaled = sparse.diags(np.sqrt(shares)) @ rows
         total = np.asarray((scaled.T @ scaled).toarray())
-        if self.mean is not None:
-            u = np.asarray(rows.T @ shares)
-            mixed = np.outer(u, self.mean)
-            total += shares.sum() * np.outer(self.mean, self.mean) - mixed - mixed.T
+        if mean is not None:
+            mixed = np.outer(np.asarray(rows.T @ shares), mean)
+            total += shares.sum() * np.outer(mean, mean) - mixed - mixed.T
         return total
 
 
@@ -108,7 +117,8 @@ def decrease(C: FloatArray, penalty: FloatArray, g: FloatArray, floor: FloatArra
     """
     diagonal = np.maximum(np.diag(C), floor) + penalty
     used = diagonal > SMALLEST_SQUARE
-    if g[~used].any():
+    endless = g[~used].any(axis=0)  # a slope, and no curvature to stop it
+    if endless.all():
         return Decrease(np.full(g.shape[1], np.inf), int(np.sum(~used)))
     scale = np.zeros(len(C))
     np.divide(1.0, np.sqrt(diagonal), out=scale, where=used)
@@ -122,8 +132,8 @@ def decrease(C: FloatArray, penalty: FloatArray, g: FloatArray, floor: FloatArra
             # Rounding in the factor is at most this part of the smallest eigenvalue.
             inflation = 1.0 + 8 * len(E) * EPS / condition
             solved = cho_solve((factor, True), slope)
-            amounts = 0.5 * inflation * np.einsum("jk,jk->k", slope, solved)
-            return Decrease(np.maximum(amounts, 0.0), 0)
+            amounts = 0.5 * inflation * np.maximum(np.einsum("jk,jk->k", slope, solved), 0.0)
+            return Decrease(np.where(endless, np.inf, amounts), int(endless.any()))
     values, vectors = eigh(E)
     rounding = 8 * len(E) * EPS * max(1.0, float(values[-1]))
     of_penalty = float((penalty * scale**2).min())
@@ -132,4 +142,4 @@ def decrease(C: FloatArray, penalty: FloatArray, g: FloatArray, floor: FloatArra
     with np.errstate(over="ignore"):
         amounts = 0.5 * np.sum(along / np.maximum(values - rounding, least)[:, None], axis=0)
     flat = 0 if of_penalty > 0 else int(np.sum(values <= 2 * rounding))
-    return Decrease(amounts, flat)
+    return Decrease(np.where(endless, np.inf, amounts), flat + int(endless.any()))
