@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -15,6 +15,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.ledger import plain_fields
+from cotas.certificates.projection import explained
 from cotas.certificates.scatter import Decrease, Scatter, decrease
 from cotas.certificates.sweep import EPS, Block, Each, Sketch, Tally
 from cotas.certificates.targets import TargetSweep, moved
@@ -192,7 +193,7 @@ class Survey:
         """The variance that rounding alone can give a column of this mean."""
         if not self.one.free_bias:
             return np.zeros(self.d)
-        least = (16 * EPS * np.abs(self.mean)) ** 2
+        least = ((16 + np.sqrt(self.n)) * EPS * np.abs(self.mean)) ** 2
         if sparse.issparse(self.sweep.X):  # centred by a difference of squares
             moved_mean = self.mean if self.shift is None else self.mean - self.shift
             least = least + 64 * EPS * moved_mean**2
@@ -205,9 +206,12 @@ class Survey:
             return [replace(no_certificate(problem), witness=p) for p in self.points]
         falls, how = self._fall(np.hstack([self.gradient, self._noise()]))
         k, sketches = len(self.points), self.sweep.sketches(self.found)
-        fall, noise = falls[:k], np.where(np.isfinite(falls), falls, 0.0)[k:]
+        fall, noise = falls[:k], falls[k:]
         # Rounding moves the gradient, and with it the fall, which is quadratic in it.
-        self.fall_rounding = 2 * np.sqrt(fall * noise) + noise
+        bounded = np.isfinite(fall) & np.isfinite(noise)  # no bound, nothing to round
+        self.fall_rounding = np.zeros(k)
+        a, b = fall[bounded], noise[bounded]
+        self.fall_rounding[bounded] = 2 * np.sqrt(a * b) + b
         return [self._certificate(c, fall, how, sketches[c]) for c in range(k)]
 
     def _noise(self) -> FloatArray:
@@ -244,12 +248,38 @@ class Survey:
         if (fall[:k] <= enough).all() or not self.scatter.affordable:
             return fall, how
         if 2 * self.scatter.n_few < self.n:
-            few = decrease(self.scatter.of_few_rows(), added, g, self.floor)
-            if few.flat == 0 and (few.amounts[:k] <= enough).all():
+            # A column that is constant in these rows may vary in others: none is left out.
+            few = decrease(self.scatter.of_few_rows(), added, g, np.zeros(self.d))
+            if few is not None and (few[:k] <= enough).all():
                 how = f"The curvature of about {self.scatter.n_few} of the rows proves it."
-                return np.minimum(fall, few.amounts), how
+                return np.minimum(fall, few), how
         whole = decrease(self.scatter.of_all_rows(self.each), added, g, self.floor)
-        return np.minimum(fall, whole.amounts), _about_all_rows(whole)
+        if whole is not None:
+            return np.minimum(fall, whole), "The bound rests on the curvature of all the rows."
+        found = self._explained()
+        return np.minimum(fall, found.amounts), _about_the_columns(found)
+
+    def _explained(self) -> Decrease:
+        """What the columns can still explain of the residuals, and of their rounding."""
+        mean_residual = self.found["sum residuals"] * self.one.free_bias
+        centre = self.mean if self.one.free_bias else None
+        roots = np.sqrt(self.curvature)
+
+        def blocks() -> Iterator[FloatArray]:
+            for block in self.sweep.blocks():
+                rows = block.rows.toarray() if sparse.issparse(block.rows) else block.rows
+                products = block.products[:, : len(self.points)]
+                residuals = block.signs - products - self.intercepts - mean_residual
+                both = np.hstack([rows if centre is None else rows - centre, residuals])
+                yield both * np.sqrt(self._shares(block.span))[:, None]
+            if roots.any():
+                yield np.hstack([np.diag(roots), -roots[:, None] * self.thetas])
+
+        found = explained(blocks(), self.d, self.n, centre)
+        k = len(self.points)
+        off = np.array([self._residual_error(c) for c in range(k)])
+        amounts, noise = found.amounts[:k], found.amounts[k:] + 0.5 * self.d * off**2
+        return Decrease(np.append(amounts, noise), found.flat)
 
     @cached_property
     def eigenvalues(self) -> FloatArray:
@@ -305,7 +335,7 @@ class Survey:
         """What the residuals are off by, what their sum is, and what the fall is."""
         upper, off, fall = float(self.primal[c]), self._residual_error(c), self.fall_rounding[c]
         of_sums = 64 * EPS * np.sqrt(self.n) * upper + 2 * off * np.sqrt(upper) + off**2
-        return float(of_sums + (fall if np.isfinite(fall) else 0.0))  # no bound, nothing to round
+        return float(of_sums + fall)
 
     def _spectrum(self, c: int) -> dict[str, float]:
         """The condition number, and the bound of the smallest curvature, if H is at hand."""
@@ -368,12 +398,13 @@ def _positive(eigenvalues: FloatArray) -> FloatArray:
     return eigenvalues[eigenvalues > max(least, 0.0)]
 
 
-def _about_all_rows(whole: Decrease) -> str:
-    if not whole.flat:
-        return "The bound rests on the curvature of all the rows."
+def _about_the_columns(found: Decrease) -> str:
+    how = "The bound rests on the residuals projected on the columns, which are nearly collinear."
+    if not found.flat:
+        return how
     return (
-        f"Flat up to rounding, since columns are collinear: {whole.flat} of the directions of θ. "
-        "Along them the data say nothing, and Ridge would decide."
+        f"{how} Along {found.flat} of the directions of θ they are collinear up to rounding: there "
+        "the data say nothing, and Ridge would decide."
     )
 
 
