@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -15,16 +15,17 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.ledger import plain_fields
+from cotas.certificates.projection import explained
 from cotas.certificates.scatter import Decrease, Scatter, decrease
 from cotas.certificates.sweep import EPS, Block, Each, Sketch, Tally
-from cotas.certificates.targets import TargetSweep
+from cotas.certificates.targets import TargetSweep, moved
 
 # A bound this small in comparison with the objective is not worth another pass over the data.
 ENOUGH = 1e-10
 # The spectrum of the Hessian is shown up to this many features.
 LARGEST_SPECTRUM = 500
 # A mean so many deviations from zero is taken out of the rows before they are added up.
-FAR_FROM_ZERO = 1e3
+FAR_FROM_ZERO = 30.0
 # Beyond this the squares of the checker itself may overflow.
 LARGEST_SQUARE = 1e300
 
@@ -122,33 +123,39 @@ class Survey:
         weights = self.one.weights
         if weights is not None and len(weights) != self.n:
             raise ValueError(f"X has {self.n} rows; the certificate is about {len(weights)}.")
-        self.spread, self.shift = self._sample()
+        self._sample()
         with np.errstate(over="ignore", invalid="ignore"):
             self.found = self.sweep.tally(self._read, each)
             self._conclude()
         mean = self.mean if self.one.free_bias else None
-        self.scatter = scatter or Scatter(self.sweep, weights, mean)
+        self.scatter = scatter or Scatter(self.sweep, weights, mean, self.shift)
 
-    def _sample(self) -> tuple[FloatArray, FloatArray | None]:
-        """The size of each column, and a rough centre of dense rows that lie far from zero.
+    def _sample(self) -> None:
+        """The size of the columns, and a rough centre of those that lie far from zero.
 
-        Rows that are far from zero are moved before they are added up, or rounding would show.
+        These are moved before rows are added up, or rounding would show. Of a sparse X no others
+        are moved, since their zeros would have to be stored.
         """
         _, rows = self.sweep.sample(256)
+        is_sparse = sparse.issparse(rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            if sparse.issparse(rows):
-                return np.sqrt(np.asarray(rows.power(2).mean(axis=0)).ravel()), None
-            centre = rows.mean(axis=0)
-            far = np.abs(centre) > FAR_FROM_ZERO * rows.std(axis=0)
-            spread = np.sqrt(np.mean(rows**2, axis=0))
-        move = self.one.free_bias and far.any() and np.isfinite(centre).all()
-        return spread, centre if move else None
+            centre = np.asarray(rows.mean(axis=0)).ravel()
+            squares = rows.power(2) if is_sparse else rows**2
+            self.spread = np.sqrt(np.asarray(squares.mean(axis=0)).ravel())
+            deviation = np.sqrt(np.maximum(self.spread**2 - centre**2, 0.0))
+            deviation = deviation if is_sparse else rows.std(axis=0)
+            far = np.abs(centre) > FAR_FROM_ZERO * deviation
+        self.shift: FloatArray | None = None
+        self.width = self.spread  # of the rows as they are added up
+        if self.one.free_bias and far.any() and np.isfinite(centre).all():
+            self.shift = np.where(far, centre, 0.0) if is_sparse else centre
+            self.width = np.where(far, deviation, self.spread) if is_sparse else deviation
 
     def _read(self, block: Block) -> Tally:
         shares = self._shares(block.span)
         residuals = block.signs - block.products - self.intercepts
         weighted = shares[:, None] * residuals
-        rows = block.rows if self.shift is None else block.rows - self.shift
+        rows = block.rows if self.shift is None else moved(block.rows, self.shift)
         combined = np.asarray(rows.T @ np.column_stack([weighted, shares]))
         return {
             "sum squares": np.einsum("ik,ik->k", weighted, residuals),
@@ -186,18 +193,35 @@ class Survey:
         """The variance that rounding alone can give a column of this mean."""
         if not self.one.free_bias:
             return np.zeros(self.d)
+        least = ((16 + np.sqrt(self.n)) * EPS * np.abs(self.mean)) ** 2
         if sparse.issparse(self.sweep.X):  # centred by a difference of squares
-            return np.asarray(64 * EPS * self.mean**2)
-        return np.asarray((16 * EPS * np.abs(self.mean)) ** 2)
+            moved_mean = self.mean if self.shift is None else self.mean - self.shift
+            least = least + 64 * EPS * moved_mean**2
+        return np.asarray(least)
 
     def certificates(self) -> list[Certificate]:
         """One for each target."""
         problem = self._out_of_range()
         if problem:
             return [replace(no_certificate(problem), witness=p) for p in self.points]
-        fall, how = self._fall()
-        sketches = self.sweep.sketches(self.found)
-        return [self._certificate(c, fall, how, sketches[c]) for c in range(len(self.points))]
+        falls, how = self._fall(np.hstack([self.gradient, self._noise()]))
+        k, sketches = len(self.points), self.sweep.sketches(self.found)
+        fall, noise = falls[:k], falls[k:]
+        # Rounding moves the gradient, and with it the fall, which is quadratic in it.
+        bounded = np.isfinite(fall) & np.isfinite(noise)  # no bound, nothing to round
+        self.fall_rounding = np.zeros(k)
+        a, b = fall[bounded], noise[bounded]
+        self.fall_rounding[bounded] = 2 * np.sqrt(a * b) + b
+        return [self._certificate(c, fall, how, sketches[c]) for c in range(k)]
+
+    def _noise(self) -> FloatArray:
+        """How much rounding may have moved each entry of the gradient."""
+        columns = []
+        for c in range(len(self.points)):
+            residual = 8 * EPS * np.sqrt(2 * self.primal[c]) + self._residual_error(c)
+            penalty = 8 * EPS * self.curvature * np.abs(self.points[c].coef)
+            columns.append(self.width * residual + penalty)
+        return np.stack(columns, axis=1)
 
     def _out_of_range(self) -> str:
         """Why no number here can be trusted, if squares overflow or vanish."""
@@ -208,27 +232,54 @@ class Survey:
             return "The objective of this model is not finite in double precision."
         return ""
 
-    def _fall(self) -> tuple[FloatArray, str]:
-        """How far Q can fall at most, for each target, and from which curvature that follows.
+    def _fall(self, g: FloatArray) -> tuple[FloatArray, str]:
+        """How far Q can fall at most with each slope g, and from which curvature that follows.
 
-        Cheapest first: the curvature of the penalty alone, of a few rows, of all the rows.
+        Cheapest first: the curvature of the penalty alone, of a few rows, of all the rows. What
+        is enough is decided by the first slopes, those of the targets.
         """
-        enough = ENOUGH * self.reduced
-        added, g = self.curvature, self.gradient
-        fall = np.full(len(self.points), np.inf)
+        k, enough = len(self.points), ENOUGH * self.reduced
+        added = self.curvature
+        fall = np.full(g.shape[1], np.inf)
         how = "No curvature is known with so many features, only that P ≥ 0."
         if (added > 0).all():
             fall = 0.5 * np.sum(g**2 / added[:, None], axis=0)
             how = "The bound rests on the curvature of the penalty alone."
-        if (fall <= enough).all() or not self.scatter.affordable:
+        if (fall[:k] <= enough).all() or not self.scatter.affordable:
             return fall, how
         if 2 * self.scatter.n_few < self.n:
-            few = decrease(self.scatter.of_few_rows(), added, g, self.floor)
-            if few.flat == 0 and (few.amounts <= enough).all():
+            # A column that is constant in these rows may vary in others: none is left out.
+            few = decrease(self.scatter.of_few_rows(), added, g, np.zeros(self.d))
+            if few is not None and (few[:k] <= enough).all():
                 how = f"The curvature of about {self.scatter.n_few} of the rows proves it."
-                return np.minimum(fall, few.amounts), how
+                return np.minimum(fall, few), how
         whole = decrease(self.scatter.of_all_rows(self.each), added, g, self.floor)
-        return np.minimum(fall, whole.amounts), _about_all_rows(whole)
+        if whole is not None:
+            return np.minimum(fall, whole), "The bound rests on the curvature of all the rows."
+        found = self._explained()
+        return np.minimum(fall, found.amounts), _about_the_columns(found)
+
+    def _explained(self) -> Decrease:
+        """What the columns can still explain of the residuals, and of their rounding."""
+        mean_residual = self.found["sum residuals"] * self.one.free_bias
+        centre = self.mean if self.one.free_bias else None
+        roots = np.sqrt(self.curvature)
+
+        def blocks() -> Iterator[FloatArray]:
+            for block in self.sweep.blocks():
+                rows = block.rows.toarray() if sparse.issparse(block.rows) else block.rows
+                products = block.products[:, : len(self.points)]
+                residuals = block.signs - products - self.intercepts - mean_residual
+                both = np.hstack([rows if centre is None else rows - centre, residuals])
+                yield both * np.sqrt(self._shares(block.span))[:, None]
+            if roots.any():
+                yield np.hstack([np.diag(roots), -roots[:, None] * self.thetas])
+
+        found = explained(blocks(), self.d, self.n, centre)
+        k = len(self.points)
+        off = np.array([self._residual_error(c) for c in range(k)])
+        amounts, noise = found.amounts[:k], found.amounts[k:] + 0.5 * self.d * off**2
+        return Decrease(np.append(amounts, noise), found.flat)
 
     @cached_property
     def eigenvalues(self) -> FloatArray:
@@ -274,12 +325,17 @@ class Survey:
             sketch=sketch,
         )
 
-    def _rounding(self, c: int) -> float:
-        """Each residual is off by some eps of its terms, and the sum of squares by some eps."""
-        upper, point = float(self.primal[c]), self.points[c]
+    def _residual_error(self, c: int) -> float:
+        """Some eps of the terms that a residual is made of."""
+        point = self.points[c]
         terms = abs(point.intercept) + float(np.abs(point.coef) @ self.spread)
-        off = 32 * EPS * (np.sqrt(2 * self.flat_start[c]) + terms)
-        return float(64 * EPS * np.sqrt(self.n) * upper + 2 * off * np.sqrt(upper) + off**2)
+        return float(32 * EPS * (np.sqrt(2 * self.flat_start[c]) + terms))
+
+    def _rounding(self, c: int) -> float:
+        """What the residuals are off by, what their sum is, and what the fall is."""
+        upper, off, fall = float(self.primal[c]), self._residual_error(c), self.fall_rounding[c]
+        of_sums = 64 * EPS * np.sqrt(self.n) * upper + 2 * off * np.sqrt(upper) + off**2
+        return float(of_sums + fall)
 
     def _spectrum(self, c: int) -> dict[str, float]:
         """The condition number, and the bound of the smallest curvature, if H is at hand."""
@@ -342,12 +398,13 @@ def _positive(eigenvalues: FloatArray) -> FloatArray:
     return eigenvalues[eigenvalues > max(least, 0.0)]
 
 
-def _about_all_rows(whole: Decrease) -> str:
-    if not whole.flat:
-        return "The bound rests on the curvature of all the rows."
+def _about_the_columns(found: Decrease) -> str:
+    how = "The bound rests on the residuals projected on the columns, which are nearly collinear."
+    if not found.flat:
+        return how
     return (
-        f"Flat up to rounding, since columns are collinear: {whole.flat} of the directions of θ. "
-        "Along them the data say nothing, and Ridge would decide."
+        f"{how} Along {found.flat} of the directions of θ they are collinear up to rounding: there "
+        "the data say nothing, and Ridge would decide."
     )
 
 

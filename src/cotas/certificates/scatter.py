@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_solve, eigh
+from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpocon, dpotrf
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.sweep import EPS, Block, Each, Sweep, Tally
+from cotas.certificates.targets import moved
 
 # Beyond this many features the matrix is not formed.
 LARGEST_SCATTER = 2000
@@ -29,7 +30,7 @@ ROWS_A_FEATURE = 4
 
 
 class Decrease(NamedTuple):
-    """½ gᵀH⁻¹g for each column of g, and how many directions had no curvature to speak of."""
+    """How far the objective can fall, for each target, and how many directions are flat."""
 
     amounts: FloatArray
     flat: int
@@ -38,8 +39,14 @@ class Decrease(NamedTuple):
 class Scatter:
     """C_S for a few rows and for all rows, each formed when it is first asked for."""
 
-    def __init__(self, sweep: Sweep, weights: FloatArray | None, mean: FloatArray | None) -> None:
-        self.sweep, self.weights, self.mean = sweep, weights, mean
+    def __init__(
+        self,
+        sweep: Sweep,
+        weights: FloatArray | None,
+        mean: FloatArray | None,
+        shift: FloatArray | None = None,
+    ) -> None:
+        self.sweep, self.weights, self.mean, self.shift = sweep, weights, mean, shift
         self.n, self.d = int(sweep.X.shape[0]), int(sweep.X.shape[1])
         self._few: FloatArray | None = None
         self._all: FloatArray | None = None
@@ -88,48 +95,43 @@ class Scatter:
             centred = rows if self.mean is None else rows - self.mean
             scaled = centred * np.sqrt(shares)[:, None]
             return np.asarray(scaled.T @ scaled)
+        mean = self.mean
+        if mean is not None and self.shift is not None:
+            rows, mean = moved(rows, self.shift), mean - self.shift
         scaled = sparse.diags(np.sqrt(shares)) @ rows
         total = np.asarray((scaled.T @ scaled).toarray())
-        if self.mean is not None:
-            u = np.asarray(rows.T @ shares)
-            mixed = np.outer(u, self.mean)
-            total += shares.sum() * np.outer(self.mean, self.mean) - mixed - mixed.T
+        if mean is not None:
+            mixed = np.outer(np.asarray(rows.T @ shares), mean)
+            total += shares.sum() * np.outer(mean, mean) - mixed - mixed.T
         return total
 
 
-def decrease(C: FloatArray, penalty: FloatArray, g: FloatArray, floor: FloatArray) -> Decrease:
+def decrease(
+    C: FloatArray, penalty: FloatArray, g: FloatArray, floor: FloatArray
+) -> FloatArray | None:
     """½ gᵀH⁻¹g with H = C + diag(penalty): at most so much can a quadratic of that curvature fall.
 
     The columns are first scaled to unit diagonal, which changes nothing in exact arithmetic and
-    makes small and large features alike. A variance below `floor` cannot be told from rounding.
-    Without a penalty a direction flatter than rounding counts as if it had the curvature of
-    rounding: along an exactly flat one g vanishes, since it lies in the range of C, and so does
-    the charge. With a penalty no direction is flatter than the penalty makes it.
+    makes small and large features alike. A column whose variance is below `floor` cannot be told
+    from a constant one, along which nothing changes, and is left out unless it is penalised.
+    None if H is so near a singular matrix that rounding would show in the bound.
     """
-    diagonal = np.maximum(np.diag(C), floor) + penalty
-    used = diagonal > SMALLEST_SQUARE
-    if g[~used].any():
-        return Decrease(np.full(g.shape[1], np.inf), int(np.sum(~used)))
+    constant = (np.diag(C) <= floor) & (floor > 0) & (penalty == 0)
+    diagonal = np.maximum(np.diag(C), 0.0) + penalty
+    used = (diagonal > SMALLEST_SQUARE) & ~constant
+    endless = g[~used & ~constant].any(axis=0)  # a slope, and no curvature to stop it
     scale = np.zeros(len(C))
     np.divide(1.0, np.sqrt(diagonal), out=scale, where=used)
     E = C * scale[:, None] * scale
     np.fill_diagonal(E, 1.0)
     slope = g * scale[:, None]
     factor, failed = dpotrf(E, lower=1)
-    if not failed:
-        condition, _ = dpocon(factor, np.abs(E).sum(axis=0).max(), uplo="L")
-        if condition > SAFE_CONDITION:
-            # Rounding in the factor is at most this part of the smallest eigenvalue.
-            inflation = 1.0 + 8 * len(E) * EPS / condition
-            solved = cho_solve((factor, True), slope)
-            amounts = 0.5 * inflation * np.einsum("jk,jk->k", slope, solved)
-            return Decrease(np.maximum(amounts, 0.0), 0)
-    values, vectors = eigh(E)
-    rounding = 8 * len(E) * EPS * max(1.0, float(values[-1]))
-    of_penalty = float((penalty * scale**2).min())
-    least = of_penalty if of_penalty > 0 else rounding
-    along = (vectors.T @ slope) ** 2
-    with np.errstate(over="ignore"):
-        amounts = 0.5 * np.sum(along / np.maximum(values - rounding, least)[:, None], axis=0)
-    flat = 0 if of_penalty > 0 else int(np.sum(values <= 2 * rounding))
-    return Decrease(amounts, flat)
+    if failed:
+        return None
+    condition, _ = dpocon(factor, np.abs(E).sum(axis=0).max(), uplo="L")
+    if not condition > SAFE_CONDITION:
+        return None
+    # Rounding in the factor is at most this part of the smallest eigenvalue.
+    inflation = 1.0 + 8 * len(E) * EPS / condition
+    solved = np.einsum("jk,jk->k", slope, cho_solve((factor, True), slope))
+    return np.where(endless, np.inf, 0.5 * inflation * np.maximum(solved, 0.0))

@@ -7,7 +7,7 @@ in which blocks are read does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -131,6 +131,10 @@ class Sweep:
                 known = total.get(name)
                 total[name] = value if known is None else MERGE[name[:3]](known, value)
         return total
+
+    def blocks(self) -> Iterator[Block]:
+        """One block after the other, for what cannot be merged in any order."""
+        return (self._block(span) for span in self._spans())
 
     def sample(self, rows: int) -> tuple[slice, Matrix]:
         """About so many rows spread over the data."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.sweep import (
@@ -70,3 +71,12 @@ class TargetSweep(Sweep):
             Sketch(n, d, entries, float(labels), scale, float(largest))
             for labels, largest in zip(found["sum labels"], found["max label"], strict=True)
         ]
+
+
+def moved(rows: Matrix, shift: FloatArray) -> Matrix:
+    """Rows less the shift; sparse rows get the entries of the columns that are moved, no others."""
+    if not sparse.issparse(rows):
+        return rows - shift
+    n, far = rows.shape[0], np.flatnonzero(shift)
+    parts = (np.tile(shift[far], n), np.tile(far, n), len(far) * np.arange(n + 1))
+    return rows - sparse.csr_matrix(parts, shape=rows.shape)

@@ -15,14 +15,14 @@ from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
 from cotas.arrays import BoolArray, FloatArray, Matrix
-from cotas.design.blocks import row_block
+from cotas.design.blocks import moved, row_block
 
 Each: TypeAlias = Callable[[Callable[[slice], Any], Iterable[slice]], Iterable[Any]]
 # Rows in double precision that stay in the cache of a core while they are added up.
 BLOCK_BYTES = 1 << 20
 EPS = float(np.finfo(np.float64).eps)
 # A mean so many deviations from zero is taken out of the rows before they are squared.
-FAR_FROM_ZERO = 1e3
+FAR_FROM_ZERO = 30.0
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _add_up(
     for span in _spans(X, part):
         rows = row_block(X, span)
         if shift is not None:
-            rows = rows - shift
+            rows = moved(rows, shift)
         right += rows.T @ side[span.start - part.start : span.stop - part.start]
         if weights is not None:
             root = np.sqrt(weights[span])
@@ -152,14 +152,22 @@ def _rough_target(Y: FloatArray) -> FloatArray:
 
 
 def rough_centre(X: Matrix) -> FloatArray | None:
-    """A centre of rows that lie far from zero, from a sample; None if rounding cannot show."""
-    if sparse.issparse(X):
-        return None
+    """A centre of the columns that lie far from zero, from a sample; None if there are none.
+
+    It is zero for the other columns of a sparse X, whose entries are mostly zeros.
+    """
     rows = X[:: max(1, X.shape[0] // 256)].astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        centre = rows.mean(axis=0)
-        far = np.abs(centre) > FAR_FROM_ZERO * rows.std(axis=0)
-    return centre if far.any() and np.isfinite(centre).all() else None
+        if sparse.issparse(rows):
+            centre = np.asarray(rows.mean(axis=0)).ravel()
+            squares = np.asarray(rows.power(2).mean(axis=0)).ravel()
+            deviation = np.sqrt(np.maximum(squares - centre**2, 0.0))
+        else:
+            centre, deviation = rows.mean(axis=0), rows.std(axis=0)
+        far = np.abs(centre) > FAR_FROM_ZERO * deviation
+    if not (far.any() and np.isfinite(centre).all()):
+        return None
+    return np.where(far, centre, 0.0) if sparse.issparse(X) else centre
 
 
 def weighted_mean(
@@ -172,7 +180,7 @@ def weighted_mean(
     for span in _spans(X, slice(0, n)):
         w = np.ones(span.stop - span.start) if weights is None else weights[span]
         rows = row_block(X, span)
-        first += (rows if shift is None else rows - shift).T @ w
+        first += (rows if shift is None else moved(rows, shift)).T @ w
         y_first += w @ (Y[span] - rough)
         total += float(w.sum())
     mean = first / total + (0.0 if shift is None else shift)
@@ -192,8 +200,11 @@ def column_deviation(
         if sparse.issparse(rows):
             # Σ w(x − m)² over the stored entries, and w·m² for each that is not stored.
             stored = rows.copy()
-            stored.data = (rows.data - centre[rows.indices]) ** 2 - centre[rows.indices] ** 2
-            squares += stored.T @ w + w.sum() * centre**2
+            stored.data = (rows.data - centre[rows.indices]) ** 2
+            squares += stored.T @ w
+            stored.data = np.ones_like(stored.data)
+            full = np.bincount(rows.indices, minlength=len(centre)) == len(w)
+            squares += np.where(full, 0.0, w.sum() - stored.T @ w) * centre**2
         else:
             squares += w @ (rows - centre) ** 2
     deviation = np.sqrt(np.maximum(squares, 0.0) / total)

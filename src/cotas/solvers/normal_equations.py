@@ -8,13 +8,13 @@ import numpy as np
 from scipy.linalg import cho_solve, eigh, qr
 from scipy.linalg.lapack import dpocon, dpotrf
 
-from cotas.arrays import FloatArray
-from cotas.solvers.moments import Moments
+from cotas.arrays import BoolArray, FloatArray
+from cotas.solvers.moments import EPS, Moments
 
 # Below this the digits lost by squaring the data show, and the orthogonal way is taken.
 SAFE_CONDITION = 1e-8
-# If the mean was so much of a column's square, too many digits of its scatter are gone.
-SAFE_CENTRING = 1 - 1e-6
+# Of the digits that centring left, so many must be left again by the conditioning.
+SAFE_ERROR = 1e-7
 
 
 class ClosedForm(NamedTuple):
@@ -41,8 +41,6 @@ def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> 
     if free_bias:
         constant = moments.constant()
         used &= ~constant
-        if (moments.centring_loss[~constant] > SAFE_CENTRING).any():
-            return None
     theta = np.zeros(b.shape)
     if not used.any():
         return ClosedForm(theta.T, 1.0)
@@ -52,10 +50,16 @@ def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> 
     if failed:
         return None
     reciprocal, _ = dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
-    if not reciprocal > SAFE_CONDITION:
+    if not reciprocal > max(SAFE_CONDITION, _error(moments, used, free_bias) / SAFE_ERROR):
         return None
     theta[used] = scale[:, None] * cho_solve((factor, True), scale[:, None] * b[used])
     return ClosedForm(theta.T.copy(), 1.0 / float(reciprocal))
+
+
+def _error(moments: Moments, used: BoolArray, free_bias: bool) -> float:
+    """The relative error of the scatter: its digits less those that the means cancelled."""
+    left = 1.0 - moments.centring_loss[used] if free_bias else np.ones(1)
+    return float(EPS / max(left.min(), EPS))
 
 
 def pseudo_inverse(moments: Moments, penalty: FloatArray, free_bias: bool) -> ClosedForm:
