@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from bench import online, startup, svm
+from bench import lasso, online, regression, startup, svm
 
-SECTIONS = {"startup": startup.main, "online": online.main, "svm": svm.main}
+SECTIONS = {
+    "startup": startup.main,
+    "online": online.main,
+    "svm": svm.main,
+    "regression": regression.main,
+    "lasso": lasso.main,
+}
 
 
 def main() -> None:

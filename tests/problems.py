@@ -100,3 +100,30 @@ LAYOUTS = {
     "float32": lambda X: np.asarray(X, dtype=np.float32),
     "csr float32": lambda X: sparse.csr_matrix(X, dtype=np.float32),
 }
+
+
+def regression(n: int = 60, d: int = 8, noise: float = 0.5, seed: int = 0) -> Data:
+    """A linear target with some zero coefficients, columns of different scales, and an offset."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * np.geomspace(0.3, 3.0, d) + np.arange(d) % 5
+    X = np.where(rng.random((n, d)) < 0.2, 0.0, X).astype(np.float32).astype(np.float64)
+    beta = np.where(np.arange(d) % 3 == 0, rng.normal(size=d), 0.0)
+    return Data(X, X @ beta + noise * rng.normal(size=n) + 5.0)
+
+
+@st.composite
+def targeted(draw, max_rows: int = 20, max_features: int = 6) -> Data:
+    """Any small regression: repeated, constant and collinear columns included."""
+    n = draw(st.integers(1, max_rows))
+    d = draw(st.integers(1, max_features))
+    X = draw(hnp.arrays(np.int64, (n, d), elements=st.integers(-8, 8))) / 4.0
+    y = draw(hnp.arrays(np.int64, n, elements=st.integers(-40, 40))) / 8.0
+    return Data(X, y)
+
+
+def plane(n: int = 60, d: int = 4, seed: int = 0) -> Data:
+    """A linear function of correlated columns, with noise; exact in float32."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) @ (np.eye(d) + 0.3 * rng.normal(size=(d, d))) + 0.5
+    X = np.round(X, 3).astype(np.float32).astype(np.float64)
+    return Data(X, X @ np.arange(1, d + 1) + 2.0 + rng.normal(size=n))

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cotas import kernels
+    from cotas import datasets, kernels, schedules, stops
     from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM
+    from cotas.regression.lasso import Lasso
+    from cotas.regression.lasso_path import LassoPath, lasso_path
+    from cotas.regression.least_squares import LeastSquares
+    from cotas.regression.ridge import Ridge
+    from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
+    from cotas.regression.trail import DivergedError
 
 __version__ = "0.1.0"
 
@@ -29,45 +35,67 @@ _HOME = {
     "AveragedPerceptron": "cotas.linear.perceptron",
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
+    "DivergedError": "cotas.regression.trail",
     "EpochReport": "cotas.fitting.reporting",
+    "ForwardStagewise": "cotas.regression.stagewise",
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
+    "LSBoost": "cotas.regression.stagewise",
+    "Lasso": "cotas.regression.lasso",
+    "LassoPath": "cotas.regression.lasso_path",
+    "LeastSquares": "cotas.regression.least_squares",
     "LinearSVM": "cotas.linear.svm",
     "NotSeparableError": "cotas.linear.hard_margin",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
+    "RegularizedForwardStagewise": "cotas.regression.stagewise",
+    "Ridge": "cotas.regression.ridge",
     "SVMPath": "cotas.linear.path",
     "Separability": "cotas.certificates",
     "certify": "cotas.foreign.certify",
+    "lasso_path": "cotas.regression.lasso_path",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
+_MODULES = ("datasets", "kernels", "schedules", "stops")
 
 __all__ = [
     "AveragedPerceptron",
     "Certificate",
     "CertificateError",
+    "DivergedError",
     "EpochReport",
+    "ForwardStagewise",
     "KernelPegasos",
     "KernelPerceptron",
+    "LSBoost",
+    "Lasso",
+    "LassoPath",
+    "LeastSquares",
     "LinearSVM",
     "NotSeparableError",
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "RegularizedForwardStagewise",
+    "Ridge",
     "SVMPath",
     "Separability",
     "certify",
+    "datasets",
     "kernels",
+    "lasso_path",
+    "schedules",
     "separability",
+    "stops",
     "svm_path",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "kernels":
-        return import_module("cotas.kernels")
+    if name in _MODULES:
+        return import_module(f"cotas.{name}")
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value

@@ -10,7 +10,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from cotas import AveragedPerceptron, LinearSVM, PassiveAggressive, Pegasos, Perceptron
+from cotas import (
+    AveragedPerceptron,
+    ForwardStagewise,
+    Lasso,
+    LeastSquares,
+    LinearSVM,
+    LSBoost,
+    PassiveAggressive,
+    Pegasos,
+    Perceptron,
+    RegularizedForwardStagewise,
+    Ridge,
+)
 from problems import clouds, model_name, online_models, three_clouds
 
 ORDER = (
@@ -42,6 +54,17 @@ CHECKED = [
     (Pegasos(lam=0.1, average=True, project=True), EXPECTED),
     (LinearSVM(), {}),
     (LinearSVM(solver="dual-coordinate-ascent", warm_start=True, n_jobs=2), UP_TO_THE_GAP),
+    (Lasso(), {}),
+    (Lasso(delta=1.0, standardize=True), {}),
+    (LSBoost(), {}),
+    (ForwardStagewise(), {}),
+    (RegularizedForwardStagewise(delta=5.0), {}),
+    (LeastSquares(), {}),
+    (LeastSquares(solver="qr"), {}),
+    (Ridge(), {}),
+    (Ridge(lam=0.1, solver="gradient", standardize=True), {}),
+    (Ridge(solver="conjugate-gradients"), {}),
+    (Ridge(lam=0.1, solver="stochastic", tol=1e-2, max_iterations=50), EXPECTED),
 ]
 
 

@@ -9,6 +9,7 @@ from cotas.certificates.duality import DualPoint, Expectation
 from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.kernel_duality import KernelDualPoint
 from cotas.certificates.kernel_mistakes import KernelPerceptronLedger
+from cotas.certificates.least_squares import Descent, SquaredLossPoint
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
 from cotas.certificates.path import ValidationBound
 from cotas.certificates.prediction import Region, optimum_region
@@ -18,6 +19,7 @@ from cotas.certificates.softmax import SoftmaxPoint
 __all__ = [
     "Certificate",
     "CertificateError",
+    "Descent",
     "DualPoint",
     "Expectation",
     "HardMarginPoint",
@@ -29,6 +31,7 @@ __all__ = [
     "Separability",
     "SeparationWitness",
     "SoftmaxPoint",
+    "SquaredLossPoint",
     "ValidationBound",
     "no_certificate",
     "optimum_region",

@@ -47,11 +47,12 @@ class Certificate:
     Attributes
     ----------
     kind : str
-        What sort of statement this is: "duality", "mistakes", "separation",
-        "stationary" or "none".
+        What sort of statement this is: "duality", "gradient", "stagewise", "mistakes",
+        "separation", "stationary" or "none".
     lower, upper : float
-        The two sides. For "duality": the best objective lies between them, and `upper` is the
-        objective of the model. For "mistakes": what was measured, and what the theorem allows.
+        The two sides. For "duality" and "gradient": the best objective lies between them, and
+        `upper` is the objective of the model. For "mistakes": what was measured, and what the
+        theorem allows.
         For "separation": the margin found, and the margin that no separator can exceed.
         For "stationary": zero, and how far the model is from a stationary point.
     holds : bool

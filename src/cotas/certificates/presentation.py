@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 BOUNDS = {
     "duality": ("best objective is at least", "objective of this model"),
+    "stagewise": ("training error above the best", "the theorem allows"),
+    "gradient": ("best objective is at least", "objective of this model"),
     "mistakes": ("mistakes made", "mistakes the theorem allows"),
     "stationary": ("violation at a stationary point", "violation of the KKT conditions"),
     "separation": ("margin found", "no separator has a margin above"),
@@ -27,7 +29,7 @@ def lines(certificate: Certificate) -> list[tuple[str, str]]:
     """The numbers, each with its name."""
     below, above = BOUNDS[certificate.kind]
     table = [(above, f"{certificate.upper:.6g}"), (below, f"{certificate.lower:.6g}")]
-    if certificate.kind == "duality":
+    if certificate.kind in ("duality", "gradient"):
         table.append(("gap", _gap(certificate)))
     table += [(name, f"{value:.6g}") for name, value in certificate.figures.items()]
     if certificate.reference:

@@ -7,7 +7,7 @@ in which blocks are read does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -41,15 +41,17 @@ class Sketch:
     entries: float
     labels: float
     scale: float
+    label_scale: float = 1.0  # the largest |y|
 
     def matches(self, other: Sketch) -> bool:
         """Whether both can be sketches of the same data, allowing for rounding."""
         if (self.n_rows, self.n_features) != (other.n_rows, other.n_features):
             return False
         slack = 1e-12 * max(self.scale, other.scale)
+        label_slack = 1e-12 * self.n_rows * max(self.label_scale, other.label_scale)
         return (
             abs(self.entries - other.entries) <= slack
-            and abs(self.labels - other.labels) <= 1e-12 * self.n_rows
+            and abs(self.labels - other.labels) <= label_slack
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,6 +132,10 @@ class Sweep:
                 total[name] = value if known is None else MERGE[name[:3]](known, value)
         return total
 
+    def blocks(self) -> Iterator[Block]:
+        """One block after the other, for what cannot be merged in any order."""
+        return (self._block(span) for span in self._spans())
+
     def sample(self, rows: int) -> tuple[slice, Matrix]:
         """About so many rows spread over the data."""
         every = slice(None, None, max(1, self.X.shape[0] // rows))
@@ -144,10 +150,12 @@ class Sweep:
 
     def _block(self, span: slice) -> Block:
         rows = _rows(self.X, span)
-        labels = self.y[span]
-        signs = np.stack([np.where(labels == p, 1.0, -1.0) for p in self.positives], axis=1)
         with np.errstate(over="ignore", invalid="ignore"):
-            return Block(span, rows, signs, _times(rows, self.directions))
+            return Block(span, rows, self._signs(span), _times(rows, self.directions))
+
+    def _signs(self, span: slice) -> FloatArray:
+        labels = self.y[span]
+        return np.stack([np.where(labels == p, 1.0, -1.0) for p in self.positives], axis=1)
 
 
 @dataclass(frozen=True)
@@ -173,14 +181,14 @@ def gather_facts(
     `scaled` measures each row times its weight.
     """
     X = _as_rows(X)
-    sweep = Sweep(X, y, positives, _sketch_weights(0, X.shape[1], GOLDEN_RATIO)[:, None])
+    sweep = Sweep(X, y, positives, sketch_weights(0, X.shape[1], GOLDEN_RATIO)[:, None])
 
     def read(block: Block) -> Tally:
         lengths = np.hypot(block.norms(), bias)
         if weights is not None:
             given = weights[block.span]
             lengths = np.where(given > 0, lengths * (given if scaled else 1.0), 0.0)
-        row_weights = _sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
+        row_weights = sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
         projected = block.products[:, 0]
         return {
             "max length": lengths.max(),
@@ -196,7 +204,7 @@ def gather_facts(
     return Facts(float(found["max length"]), sketches)
 
 
-def _sketch_weights(start: int, stop: int, step: float) -> FloatArray:
+def sketch_weights(start: int, stop: int, step: float) -> FloatArray:
     """Numbers between 0.5 and 1.5 that are fixed and never twice the same."""
     multiples = np.arange(start + 1, stop + 1) * step
     return np.asarray(0.5 + multiples - np.floor(multiples))

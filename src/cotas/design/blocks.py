@@ -23,6 +23,15 @@ def row_block(X: Matrix, span: slice) -> Matrix:
     return X[span].astype(np.float64, copy=False)
 
 
+def moved(rows: Matrix, shift: FloatArray) -> Matrix:
+    """Rows less the shift; sparse rows get the entries of the columns that are moved, no others."""
+    if not sparse.issparse(rows):
+        return rows - shift
+    n, far = rows.shape[0], np.flatnonzero(shift)
+    parts = (np.tile(shift[far], n), np.tile(far, n), len(far) * np.arange(n + 1))
+    return rows - sparse.csr_matrix(parts, shape=rows.shape)
+
+
 def times(X: Matrix, theta: FloatArray) -> FloatArray:
     """X·θ for a vector, or for each column of a matrix."""
     if X.dtype == np.float64:

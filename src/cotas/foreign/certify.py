@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_X_y
@@ -18,6 +19,8 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.certified import Certified
 from cotas.foreign.kernel import svc
+from cotas.foreign.lasso import elastic_net, lasso
+from cotas.foreign.least_squares import linear_regression, ridge, sgd_regressor
 from cotas.foreign.logistic import logistic_regression
 from cotas.foreign.stochastic import passive_aggressive, perceptron, sgd_classifier
 from cotas.foreign.support_vectors import linear_svc
@@ -25,12 +28,19 @@ from cotas.foreign.support_vectors import linear_svc
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 # A reader takes the model, X, y, the weights of the examples and the seconds it may spend.
 READERS: dict[str, Callable[..., list[Certificate]]] = {
+    "sklearn.ElasticNet": elastic_net,
+    "sklearn.Lasso": lasso,
+    "sklearn.LinearRegression": linear_regression,
     "sklearn.LinearSVC": linear_svc,
     "sklearn.LogisticRegression": logistic_regression,
     "sklearn.PassiveAggressiveClassifier": passive_aggressive,
     "sklearn.Perceptron": perceptron,
+    "sklearn.Ridge": ridge,
     "sklearn.SGDClassifier": sgd_classifier,
+    "sklearn.SGDRegressor": sgd_regressor,
     "sklearn.SVC": svc,
+    "sklearnex.LinearRegression": linear_regression,
+    "sklearnex.Ridge": ridge,
 }
 
 # The same with a free bias, for models that may penalise it or have none.
@@ -77,7 +87,8 @@ def certify(
     `LinearSVC` with either loss, `LogisticRegression` with any solver and any number of classes,
     `SGDClassifier` with hinge, log, squared hinge or modified Huber loss; `SVC` with any kernel,
     one certificate for each pair of classes; `Perceptron` and `PassiveAggressiveClassifier` for
-    whether they separate the data. Pipelines and searches that end with one of them are
+    whether they separate the data; `LinearRegression`, `Ridge`, `Lasso`, `ElasticNet` and
+    `SGDRegressor` with squared error. Pipelines and searches that end with one of them are
     unwrapped, and so is `OneVsRestClassifier`. Anything else gets a certificate of kind "none"
     that says why.
 
@@ -98,7 +109,8 @@ def certify(
 
     Returns
     -------
-    Certificate, or a list with one for each class against the rest (`SVC`: for each pair)
+    Certificate, or a list with one for each class against the rest (`SVC`: for each pair),
+    or for each target
         `LogisticRegression` trains all classes at once, and gets one certificate for all.
 
     Examples
@@ -213,7 +225,15 @@ def _checked(
     model: Any, X: Matrix, y: Any, sample_weight: Any
 ) -> tuple[Matrix, AnyArray, FloatArray]:
     """The data in the form that the readers take, or an error that names what is wrong."""
-    X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+    real = is_regressor(model)
+    X, y = check_X_y(
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        multi_output=real,
+        y_numeric=real,
+    )
     fitted = getattr(model, "n_features_in_", X.shape[1])
     if X.shape[1] != fitted:
         raise ValueError(

@@ -1,0 +1,82 @@
+"""One pass over data with real targets: the blocks of `sweep`, with y as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.certificates.sweep import (
+    GOLDEN_RATIO,
+    SQUARE_ROOT_OF_TWO,
+    Block,
+    Each,
+    Sketch,
+    Sweep,
+    Tally,
+    sketch_weights,
+)
+
+
+class TargetSweep(Sweep):
+    """X and y, to be read block by block; `signs` of a block holds the targets themselves.
+
+    Besides the directions asked for, each block is multiplied by the weights of the sketch, so
+    that a survey makes the sketch of the data in the same pass.
+
+    Parameters
+    ----------
+    columns : for each certificate the column of y it speaks of; None where y is a vector
+    """
+
+    def __init__(
+        self, X: Matrix, y: AnyArray, columns: Sequence[int | None], directions: FloatArray
+    ) -> None:
+        y = np.asarray(y, dtype=np.float64)
+        if y.ndim not in (1, 2) or any(c is None for c in columns) == (y.ndim == 2):
+            raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")
+        if y.ndim == 2 and max(c or 0 for c in columns) >= y.shape[1]:
+            raise ValueError(f"y has {y.shape[1]} targets; the certificate is about another one.")
+        stretch = sketch_weights(0, directions.shape[0], GOLDEN_RATIO)[:, None]
+        self.targets = y[:, None] if y.ndim == 1 else y[:, [int(c or 0) for c in columns]]
+        super().__init__(X, self.targets[:, 0], [], np.hstack([directions, stretch]))
+
+    def _signs(self, span: slice) -> FloatArray:
+        return self.targets[span]
+
+    def tally(self, read: Callable[[Block], Tally], each: Each = map) -> Tally:
+        """As in `Sweep`, and with the sums of which `sketches` are made."""
+
+        def read_and_sketch(block: Block) -> Tally:
+            projected = block.products[:, -1]
+            plain = Block(block.span, block.rows, block.signs, block.products[:, :-1])
+            fixed = sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
+            return {
+                **read(plain),
+                "sum entries": fixed @ projected,
+                "sum scale": fixed @ np.abs(projected),
+                "sum labels": fixed @ block.signs,
+                "max label": np.abs(block.signs).max(axis=0),
+            }
+
+        return super().tally(read_and_sketch, each)
+
+    def sketches(self, found: Tally) -> list[Sketch]:
+        """One for each target, from the sums of a tally."""
+        n, d = self.X.shape
+        entries, scale = float(found["sum entries"]), float(found["sum scale"])
+        return [
+            Sketch(n, d, entries, float(labels), scale, float(largest))
+            for labels, largest in zip(found["sum labels"], found["max label"], strict=True)
+        ]
+
+
+def moved(rows: Matrix, shift: FloatArray) -> Matrix:
+    """Rows less the shift; sparse rows get the entries of the columns that are moved, no others."""
+    if not sparse.issparse(rows):
+        return rows - shift
+    n, far = rows.shape[0], np.flatnonzero(shift)
+    parts = (np.tile(shift[far], n), np.tile(far, n), len(far) * np.arange(n + 1))
+    return rows - sparse.csr_matrix(parts, shape=rows.shape)

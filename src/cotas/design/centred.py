@@ -1,0 +1,151 @@
+"""X seen through means, scales and weights: x̃ᵢⱼ = (xᵢⱼ − mⱼ)/σⱼ with Σ sᵢ = 1, never formed.
+
+The inner product of two columns is Σ sᵢ x̃ᵢⱼ x̃ᵢₖ. Sparse matrices stay sparse and dense ones are
+not copied, except in blocks of a few megabytes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.design.blocks import row_block, row_spans, times, times_transposed
+
+# Columns whose Gram matrix is formed in one go.
+WIDEST_BLOCK = 512
+
+
+class CentredColumns:
+    """The columns of X, centred and scaled on the fly.
+
+    Parameters
+    ----------
+    X : dense array, CSR or CSC matrix
+    weights : sᵢ, which sum to one
+    centre : whether the weighted means are subtracted
+    scale : whether columns are divided by their length √Σ sᵢ(xᵢⱼ − mⱼ)²; a constant column is not
+    """
+
+    def __init__(
+        self, X: Matrix, weights: FloatArray, centre: bool = True, scale: bool = False
+    ) -> None:
+        self.sparse = sparse.issparse(X)
+        if self.sparse:
+            X = sparse.csc_matrix(X, dtype=np.float64)
+            X.sum_duplicates()
+        self.X, self.weights, self.centre = X, weights, centre
+        self.n, self.p = X.shape
+        self.mean = self._transposed(weights) if centre else np.zeros(self.p)
+        self.scale = np.ones(self.p)
+        self.constant = np.zeros(0, dtype=np.int64)
+        if scale:
+            self.scale = self.lengths()
+            # As short as rounding can make a column that does not vary.
+            self.constant = np.flatnonzero(self.scale <= self.rounding())
+            self.scale[self.constant] = 1.0
+
+    def rounding(self) -> FloatArray:
+        """How long rounding alone can make a column that is constant, and so zero once centred."""
+        return np.asarray(self.n * np.finfo(np.float64).eps * np.abs(self.mean))
+
+    def centred(self, y: FloatArray) -> FloatArray:
+        """y less its weighted mean; zero if what is left is nothing but rounding."""
+        if not self.centre:
+            return y
+        mean = self.weights @ y
+        once = y - mean
+        if np.abs(once[self.weights > 0]).max() <= self.n * np.finfo(np.float64).eps * abs(mean):
+            return np.zeros(self.n)
+        return np.asarray(once - self.weights @ once)
+
+    def lengths(self) -> FloatArray:
+        """√Σ sᵢ x̃ᵢⱼ² of each column."""
+        if self.sparse:
+            total = self._sparse_squares()
+        else:
+            total = np.zeros(self.p)
+            for span in row_spans(self.X):
+                total += self.weights[span] @ (row_block(self.X, span) - self.mean) ** 2
+        return np.asarray(np.sqrt(np.maximum(total, 0.0)) / self.scale)
+
+    def _sparse_squares(self) -> FloatArray:
+        """Σ sᵢ(xᵢⱼ − mⱼ)² over the stored entries, plus mⱼ² for the weight of the others."""
+        column = np.repeat(np.arange(self.p), np.diff(self.X.indptr))
+        weights = self.weights[self.X.indices]
+        deviation = weights * (self.X.data - self.mean[column]) ** 2
+        stored = np.bincount(column, weights, self.p)
+        total = np.bincount(column, deviation, self.p)
+        return np.asarray(total + np.maximum(1.0 - stored, 0.0) * self.mean**2)
+
+    def correlations(self, residual: FloatArray) -> FloatArray:
+        """Σ sᵢ x̃ᵢⱼ rᵢ of each column; each column of a matrix of residuals on its own."""
+        weighted = (self.weights * residual.T).T
+        found = self._transposed(weighted) - np.multiply.outer(self.mean, weighted.sum(axis=0))
+        return np.asarray((found.T / self.scale).T)
+
+    def start(self, target: FloatArray, square: float) -> FloatArray:
+        """The correlations with y itself, zero where they are nothing but rounding."""
+        c = self.correlations(target)
+        noise = self.rounding() / self.scale * np.sqrt(square)
+        return np.asarray(np.where(np.abs(c) <= noise, 0.0, c))
+
+    def combination(self, chosen: IntArray, beta: FloatArray) -> FloatArray:
+        """Σ x̃ⱼ βⱼ over the chosen columns."""
+        factors = beta / self.scale[chosen]
+        columns = self.X[:, chosen]
+        return np.asarray(times(columns, factors) - self.mean[chosen] @ factors)
+
+    def gram(self, some: IntArray, others: IntArray) -> FloatArray:
+        """Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and k in `others`."""
+        found = self._sparse_gram(some, others) if self.sparse else self._dense_gram(some, others)
+        return np.asarray(found / np.multiply.outer(self.scale[some], self.scale[others]))
+
+    def gram_with_all(self, some: IntArray) -> FloatArray:
+        """Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and every k."""
+        if self.sparse:
+            return self.gram(some, np.arange(self.p))
+        chosen = np.asarray(self.X[:, some], dtype=np.float64) - self.mean[some]
+        chosen *= self.weights[:, None] / self.scale[some]
+        found = self._transposed(chosen).T
+        if self.centre:
+            found = found - np.multiply.outer(chosen.sum(axis=0), self.mean)
+        return np.asarray(found / self.scale)
+
+    def _sparse_gram(self, some: IntArray, others: IntArray) -> FloatArray:
+        right = self.X[:, others]
+        found = np.empty((len(some), len(others)))
+        for start in range(0, len(some), WIDEST_BLOCK):
+            part = some[start : start + WIDEST_BLOCK]
+            left = self.X[:, part].multiply(self.weights[:, None]).tocsc()
+            found[start : start + len(part)] = (left.T @ right).toarray()
+        return found - np.multiply.outer(self.mean[some], self.mean[others])
+
+    def _dense_gram(self, some: IntArray, others: IntArray) -> FloatArray:
+        """Centred block by block: the difference of two large moments would lose the digits."""
+        found = np.zeros((len(some), len(others)))
+        whole = len(some) == len(others) == self.p
+        even = bool((self.weights == self.weights[0]).all())
+        for span in row_spans(self.X, len(others)):
+            rows = self.X[span]
+            right = self._centred_block(rows, others, whole)
+            if some is not others:
+                left = self._centred_block(rows, some, whole)
+                found += (left if even else left * self.weights[span][:, None]).T @ right
+                continue
+            if not even:
+                right = right * np.sqrt(self.weights[span])[:, None]
+            found += right.T @ right
+        return found * self.weights[0] if even else found
+
+    def _centred_block(self, rows: Matrix, chosen: IntArray, whole: bool) -> FloatArray:
+        picked = np.asarray(rows if whole else rows[:, chosen], dtype=np.float64)
+        mean = self.mean[chosen]
+        return picked - mean if mean.any() else picked
+
+    def _transposed(self, factors: FloatArray) -> FloatArray:
+        if self.sparse:
+            return np.asarray(self.X.T @ factors)
+        if self.X.dtype == np.float64:
+            return np.asarray(self.X.T @ factors)
+        return times_transposed(self.X, factors)

@@ -1,0 +1,69 @@
+"""Fitted least-squares models of scikit-learn: the problem each one states, and its gap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.certificates import Certificate, SquaredLossPoint, no_certificate
+
+
+def linear_regression(
+    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
+) -> list[Certificate]:
+    """Σ wᵢ(yᵢ − θ·xᵢ − θ₀)²: divided by 2Σw it is our problem."""
+    return _least_squares(model, np.zeros(1), X, y, weights)
+
+
+def ridge(
+    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
+) -> list[Certificate]:
+    """Σ wᵢ(yᵢ − θ·xᵢ − θ₀)² + alpha‖θ‖²: divided by 2Σw it is ours with λ = alpha/Σw."""
+    alphas = np.atleast_1d(np.asarray(model.alpha, dtype=np.float64))
+    return _least_squares(model, alphas / weights.sum(), X, y, weights)
+
+
+def sgd_regressor(
+    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
+) -> list[Certificate]:
+    """Mean of ½wᵢ(yᵢ − θ·xᵢ − θ₀)² + (alpha/2)‖θ‖², the bias free."""
+    if model.loss != "squared_error" or model.penalty not in ("l2", None):
+        other = f"loss={model.loss!r}, penalty={model.penalty!r}"
+        return [no_certificate(f"SGDRegressor({other}) minimises something else.")]
+    # Its mean divides by the number of examples; ours by the sum of the weights.
+    alpha = 0.0 if model.penalty is None else float(model.alpha)
+    return _least_squares(model, np.array([alpha / weights.mean()]), X, y, weights)
+
+
+def _least_squares(
+    model: Any, lams: FloatArray, X: Matrix, y: AnyArray, weights: FloatArray
+) -> list[Certificate]:
+    if getattr(model, "positive", False):
+        name = type(model).__name__
+        return [
+            no_certificate(
+                f"{name}(positive=True) minimises over θ ≥ 0, where a small gradient is not what "
+                "marks the best."
+            )
+        ]
+    thetas = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    biases = np.broadcast_to(np.ravel(np.asarray(model.intercept_, dtype=np.float64)), len(thetas))
+    alike = bool((weights == weights[0]).all())
+    points = [
+        SquaredLossPoint(
+            coef=theta.copy(),
+            intercept=float(theta0),
+            lam=float(lam),
+            free_bias=bool(model.fit_intercept),
+            column=None if np.ndim(y) == 1 else c,
+            weights=None if alike else weights / weights.sum(),
+        )
+        for c, (theta, theta0, lam) in enumerate(
+            zip(thetas, biases, np.broadcast_to(lams, len(thetas)), strict=True)
+        )
+    ]
+    if len({point.lam for point in points}) == 1:
+        return SquaredLossPoint.check_all(points, X, y)
+    return [point.check(X, y) for point in points]

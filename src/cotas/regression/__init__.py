@@ -1,0 +1,1 @@
+"""Linear models of a real target: least squares and ridge."""

@@ -1,0 +1,144 @@
+"""What every linear regressor shares: reading the data, predicting, holding its certificates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import Tags, assert_all_finite
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.certificates import Certificate
+from cotas.design.blocks import times
+from cotas.fitting.certified import Certified
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Validated training data: X as it came, y with one column or several, and the weights."""
+
+    X: Matrix
+    y: FloatArray
+    weights: FloatArray | None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, used or not."""
+        return int(self.X.shape[0])
+
+    @property
+    def single(self) -> bool:
+        """Whether y came as a vector, so that the coefficients are one too."""
+        return self.y.ndim == 1
+
+    @property
+    def targets(self) -> FloatArray:
+        """y with one column for each target."""
+        return self.y[:, None] if self.single else self.y
+
+    @property
+    def columns(self) -> list[int | None]:
+        """For each target its column of y; None where y is a vector."""
+        return [None] if self.single else list(range(self.y.shape[1]))
+
+    @cached_property
+    def shares(self) -> FloatArray | None:
+        """The weights sᵢ of the objective, which sum to one; None stands for 1/n each."""
+        return None if self.weights is None else self.weights / self.weights.sum()
+
+
+def read_observations(
+    estimator: Any,
+    X: Matrix,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    layout: Literal["csr", "csc"] = "csr",
+    reset: bool = True,
+    finite: bool = True,
+) -> Observations:
+    """Validate as scikit-learn does; a dense X is not copied, a sparse one takes the layout.
+
+    With `finite=False` it is left open whether a dense X is finite, for callers who will see it
+    in what they compute and then call `refuse_infinite`.
+    """
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse=["csr", "csc"],
+        dtype=[np.float64, np.float32],
+        multi_output=True,
+        y_numeric=True,
+        reset=reset,
+        ensure_all_finite=finite or sparse.issparse(X),
+    )
+    if sparse.issparse(X):
+        X = X.asformat(layout)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not (weights > 0).any():
+            raise ValueError("sample_weight is zero for all rows: at least one must count.")
+    return Observations(X, y, weights)
+
+
+def refuse_infinite(estimator: Any, X: Matrix, seen: AnyArray) -> None:
+    """Raise scikit-learn's error if X holds NaN or infinity, which made `seen` so too."""
+    if np.isfinite(seen).all():
+        return
+    assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+    raise ValueError(
+        "The squares of X or of y overflow. Rescale the columns, for example with scikit-learn's "
+        "StandardScaler, and y with them."
+    )
+
+
+class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """θ·x + θ₀ for each target, and the certificates of the fit."""
+
+    coef_: FloatArray
+    intercept_: Any  # a number, or an array with one for each target
+    _certificates: list[Certificate]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def predict(self, X: Matrix) -> FloatArray:
+        """θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_targets) as y had.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
+        )
+        return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
+
+    def _keep_parameters(self, theta: FloatArray, theta0: FloatArray, single: bool) -> None:
+        """`coef_` and `intercept_` in the shapes scikit-learn gives them; θ has a row a target."""
+        self.coef_ = theta[0].copy() if single else theta.copy()
+        self.intercept_ = float(theta0[0]) if single else theta0.copy()
+
+    def _current_certificates(self) -> list[Certificate]:
+        """One for each target, about `coef_` and `intercept_` as they are now."""
+        check_is_fitted(self)
+        thetas = np.atleast_2d(self.coef_)
+        biases = np.broadcast_to(np.atleast_1d(self.intercept_), len(thetas))
+        return [
+            certificate.about(theta, float(theta0))
+            for certificate, theta, theta0 in zip(self._certificates, thetas, biases, strict=True)
+        ]

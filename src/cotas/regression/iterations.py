@@ -1,0 +1,99 @@
+"""Fits by iteration over all the data: gradient descent and conjugate gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from cotas import schedules, stops
+from cotas.certificates import Descent
+from cotas.regression.task import Outcome, Task
+from cotas.regression.trail import Trail
+from cotas.solvers.conjugate_gradients import conjugate_gradients
+from cotas.solvers.gradient_descent import gradient_descent
+from cotas.solvers.quadratic import Iterate, MomentQuadratic, Quadratic, RowQuadratic
+
+# A matrix of so many columns squared still fits, and takes about as long to factor as to fill.
+LARGEST_GRAM = 2000
+
+
+def by_gradient(task: Task) -> Outcome:
+    """Batch gradient descent; with a constant step its rate is certified too."""
+    objective = _quadratic(task)
+    largest = max(objective.largest_curvature(), 1e-300)
+    step = _constant_step(task, largest)
+
+    def explain() -> str:
+        return (
+            f"Gradient descent converges with steps below 2/L = {2 / largest:.6g}, L being the "
+            'largest curvature; step="auto" takes 1/L. Standardised columns (standardize=True) '
+            "allow longer steps."
+        )
+
+    rate = checked_step(task.model.step) if step is None else schedules.Constant(step)
+    outcome = follow(task, gradient_descent(objective, rate), _at_zero(objective), explain)
+    if step is not None:
+        at, moved = task.coordinates, bool(task.model.standardize)
+        outcome.descent = Descent(
+            step, outcome.iterations, at.centre if moved else None, at.scale if moved else None
+        )
+    return outcome
+
+
+def by_conjugate_gradients(task: Task) -> Outcome:
+    """Conjugate gradients."""
+    objective = _quadratic(task)
+    return follow(task, conjugate_gradients(objective), _at_zero(objective), str)
+
+
+def follow(
+    task: Task,
+    iterates: Iterator[Iterate],
+    start: tuple[float, float],
+    explain: Callable[[], str],
+) -> Outcome:
+    """Go along the iterates until there is a reason to stop; `start` is J and ‖∇J‖ at zero."""
+    model = task.model
+    rule = model.stop or stops.Gap(model.tol)
+    trail = Trail(model, rule, task.coordinates.model, task.relative_gap, explain)
+    trail.follow(iterates, start)
+    assert trail.theta is not None
+    return Outcome(
+        trail.theta, trail.theta0, reason=trail.reason, iterations=trail.iterations, trail=trail
+    )
+
+
+def _at_zero(objective: Quadratic) -> tuple[float, float]:
+    value, gradient = objective.look(np.zeros(objective.size))
+    return value, float(np.linalg.norm(gradient))
+
+
+def checked_step(step: Callable[[int], Any]) -> Callable[[int], float]:
+    """A user's function of the iteration, its answers checked."""
+
+    def checked(k: int) -> float:
+        eta = float(step(k))
+        if not (np.isfinite(eta) and eta >= 0):
+            raise ValueError(f"step(k) must return a finite number ≥ 0; at k={k} it gave {eta!r}.")
+        return eta
+
+    return checked
+
+
+def _quadratic(task: Task) -> Quadratic:
+    data = task.data
+    if data.X.shape[1] <= LARGEST_GRAM:
+        return MomentQuadratic(task.moments, task.lam, task.coordinates)
+    return RowQuadratic(data.X, data.targets, data.shares, task.lam, task.coordinates, task.each)
+
+
+def _constant_step(task: Task, largest: float) -> float | None:
+    """The step, if it is the same in every iteration."""
+    step = task.model.step
+    if isinstance(step, str):
+        return 1.0 / largest
+    if isinstance(step, schedules.Constant):
+        return float(step.eta)
+    return None if callable(step) else float(step)

@@ -1,0 +1,241 @@
+"""The Lasso, penalised or on the L1-ball, to a proved gap."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
+
+from cotas.arrays import BoolArray, FloatArray, Matrix
+from cotas.certificates.lasso import LassoPoint, LassoProblem
+from cotas.certificates.screening import proved_zeros
+from cotas.design.centred import CentredColumns
+from cotas.fitting.parameters import check_positive
+from cotas.fitting.threads import one_thread_in_blas
+from cotas.regression.base import LinearRegressor, Observations, read_observations
+from cotas.solvers.lasso_ball import inside_ball, lasso_on_ball
+from cotas.solvers.lasso_working_set import LassoIterate, WorkingSetLasso
+
+# Of the λ that makes all coefficients zero, where neither lam nor delta is given.
+DEFAULT_PART = 0.01
+# The solver aims a little below tol, so that the rounding of the checker does not spoil it.
+SHARE = 0.9
+
+
+class Lasso(LinearRegressor):
+    """Least squares with a penalty on, or a limit to, the sum of the absolute coefficients.
+
+    With `lam`: minimise ½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² + λ‖β‖₁. With `delta`: minimise the first term
+    over ‖β‖₁ ≤ δ (document 001, eq. 2.4). The weights sᵢ sum to one and the bias is free. The fit
+    proves how far its objective is from the best: `certificate_`.
+
+    Parameters
+    ----------
+    lam : float, optional
+        The penalty, as scikit-learn's `alpha`. If neither it nor `delta` is given, a hundredth of
+        the smallest penalty that makes all coefficients zero.
+    delta : float, optional
+        The radius of the L1-ball, instead of `lam`.
+    positive : bool, default=False
+        Whether coefficients must not be negative.
+    standardize : bool, default=False
+        Whether ‖β‖₁ is measured in units of the standard deviations of the features. `coef_` is
+        in the units of X all the same.
+    fit_intercept : bool, default=True
+    tol : float, default=1e-6
+        The gap to prove: P − D ≤ tol·max(1, P), and no more than tol times twice the objective
+        of the constant model, so that it means something for a y of any scale.
+    max_time : float, optional
+        Seconds after which the solver ends with what it has; the certificate tells how good it is.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the model
+    certificate_ : Certificate, or a list with one for each target
+    lam_, delta_ : float, or arrays with one entry for each target
+        The penalty and the radius that have this solution: one was given, the other follows.
+    n_iter_ : int
+        Rounds of the solver.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = cotas.Lasso(delta=1000.0).fit(X, y)
+    >>> model.coef_.round().tolist()
+    [0.0, 0.0, 457.0, 114.0, 0.0, 0.0, -35.0, 0.0, 395.0, 0.0]
+    >>> model.certificate_.holds and model.certificate_.relative_gap <= 1e-6
+    True
+    >>> model.certified_zeros(X, y).tolist()  # of the exact solution, not of this one only
+    [True, True, False, False, True, True, False, True, False, True]
+    """
+
+    lam_: Any
+    delta_: Any
+
+    def __init__(
+        self,
+        *,
+        lam: float | None = None,
+        delta: float | None = None,
+        positive: bool = False,
+        standardize: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_time: float | None = None,
+    ) -> None:
+        self.lam = lam
+        self.delta = delta
+        self.positive = positive
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_time = max_time
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Find the coefficients and prove their gap.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; only their proportions matter.
+        """
+        self._check_parameters()
+        seen = read_observations(self, X, y, sample_weight, layout="csc")
+        problem, self.n_iter_ = self._problem(), 1
+        with one_thread_in_blas():
+            columns = centred_columns(seen, problem)
+            found = [self._solve(columns, target) for target in seen.targets.T]
+            coefs, biases = in_units_of_the_data(columns, found, seen.targets)
+            points = [
+                LassoPoint(
+                    problem if self.delta is not None else replace(problem, lam=iterate.lam),
+                    coef,
+                    float(bias),
+                    seen.shares,
+                    column,
+                )
+                for iterate, coef, bias, column in zip(
+                    found, coefs, biases, seen.columns, strict=True
+                )
+            ]
+            self._certificates = [point.check(seen.X, seen.y) for point in points]
+        self._keep_parameters(coefs, biases, seen.single)
+        lams = np.array([iterate.lam for iterate in found])
+        lengths = np.array([np.abs(iterate.beta).sum() for iterate in found])
+        self.lam_ = float(lams[0]) if seen.single else lams
+        self.delta_ = float(lengths[0]) if seen.single else lengths
+        self._warn_if_not_proved()
+        return self
+
+    def certified_zeros(self, X: Matrix, y: Any) -> BoolArray:
+        """For each feature, whether the gap proves that it is zero at the exact optimum.
+
+        The smaller the gap, the more can be proved; `docs/theory/lasso.md` has the derivation.
+        Nothing is claimed of a model that was changed after the fit.
+
+        Parameters
+        ----------
+        X, y : the data of the fit
+
+        Returns
+        -------
+        array of shape (n_features,), or (n_targets, n_features)
+        """
+        certificates = self._current_certificates()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=["csr", "csc"],
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+            reset=False,
+        )
+        found = [
+            proved_zeros(c.witness, X, y)
+            if c.holds and isinstance(c.witness, LassoPoint)
+            else np.zeros(X.shape[1], dtype=np.bool_)
+            for c in certificates
+        ]
+        return found[0] if len(found) == 1 else np.stack(found)
+
+    def _check_parameters(self) -> None:
+        if self.lam is not None and self.delta is not None:
+            raise ValueError("Give lam or delta, not both: each determines the other.")
+        if self.lam is not None:
+            if self.lam == 0:
+                raise ValueError("lam must be above zero; without a penalty use LeastSquares.")
+            check_positive(self.lam, "lam")
+        if self.delta is not None:
+            check_positive(self.delta, "delta")
+        check_positive(self.tol, "tol")
+        if self.max_time is not None:
+            check_positive(self.max_time, "max_time")
+
+    def _problem(self) -> LassoProblem:
+        return LassoProblem(
+            delta=None if self.delta is None else float(self.delta),
+            positive=bool(self.positive),
+            standardize=bool(self.standardize),
+            free_bias=bool(self.fit_intercept),
+        )
+
+    def _solve(self, columns: CentredColumns, y: FloatArray) -> LassoIterate:
+        solver = WorkingSetLasso(columns, y, bool(self.positive))
+        deadline = np.inf if self.max_time is None else time.perf_counter() + self.max_time
+        tol = SHARE * self.tol
+        default = DEFAULT_PART * (solver.largest_lam or 1.0)
+        lam = default if self.lam is None else float(self.lam)
+        try:
+            if self.delta is not None:
+                found = lasso_on_ball(solver, float(self.delta), tol, deadline)
+            else:
+                found = solver.solve(lam, tol, deadline)
+        except KeyboardInterrupt:
+            warnings.warn(
+                "Interrupted: this is the model so far, and its certificate is about it.",
+                stacklevel=4,
+            )
+            found = solver.current()._replace(lam=lam)
+            if self.delta is not None:
+                found = inside_ball(found, float(self.delta))
+        self.n_iter_ = max(self.n_iter_, solver.rounds)
+        return found
+
+    def _warn_if_not_proved(self) -> None:
+        worst = max(self._certificates, key=lambda certificate: certificate.relative_gap)
+        if worst.relative_gap > self.tol:
+            warnings.warn(
+                f"The relative gap proved is {worst.relative_gap:.2g}, and tol={self.tol:g} was "
+                "asked for. Raise max_time or tol, or rescale the features.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def centred_columns(seen: Observations, problem: LassoProblem) -> CentredColumns:
+    """The columns as the problem sees them."""
+    shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
+    return CentredColumns(seen.X, shares, problem.free_bias, problem.standardize)
+
+
+def in_units_of_the_data(
+    columns: CentredColumns, found: list[LassoIterate], targets: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and biases, one row for each solution; `targets` has one column for each."""
+    coefs = np.zeros((len(found), columns.p))
+    for coef, iterate in zip(coefs, found, strict=True):
+        coef[iterate.support] = iterate.beta / columns.scale[iterate.support]
+    if not columns.centre:
+        return coefs, np.zeros(len(found))
+    return coefs, columns.weights @ targets - coefs @ columns.mean

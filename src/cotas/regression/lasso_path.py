@@ -1,0 +1,200 @@
+"""The Lasso for many penalties: a grid of λ, or the exact path with all its breakpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import FloatArray, Matrix
+from cotas.certificates import Certificate
+from cotas.certificates.lasso import LassoPoint, LassoProblem
+from cotas.design.centred import CentredColumns
+from cotas.fitting.parameters import check_positive
+from cotas.fitting.threads import one_thread_in_blas
+from cotas.regression.base import Observations, read_observations
+from cotas.regression.lasso import SHARE, Lasso, centred_columns, in_units_of_the_data
+from cotas.solvers.homotopy import Homotopy
+from cotas.solvers.lasso_working_set import LassoIterate, WorkingSetLasso
+
+METHODS = ("working-sets", "homotopy")
+
+
+@dataclass(frozen=True)
+class LassoPath:
+    """Solutions for falling λ, each with its certificate.
+
+    Attributes
+    ----------
+    lam, delta : arrays of shape (n_values,)
+        λ, and the length ‖β‖₁ of its solution, in units of the standard deviations if the path
+        was computed with `standardize`.
+    coef : array of shape (n_features, n_values)
+    intercept : array of shape (n_values,)
+    certificates : list of Certificate
+    exact : bool
+        Whether the values are the breakpoints, so that between two of them β is linear in λ.
+    """
+
+    lam: FloatArray
+    delta: FloatArray
+    coef: FloatArray
+    intercept: FloatArray
+    certificates: list[Certificate]
+    exact: bool
+
+    @property
+    def gap(self) -> FloatArray:
+        """P − D of each solution, as proved."""
+        return np.array([certificate.gap for certificate in self.certificates])
+
+    def lam_at(self, delta: float) -> float:
+        """The λ whose solution has ‖β‖₁ = δ: between two breakpoints δ is linear in λ."""
+        self._needs_breakpoints()
+        if not self.delta[0] <= delta <= self.delta[-1]:
+            raise ValueError(
+                f"delta must lie on the path, between 0 and {self.delta[-1]:.6g}; follow the path "
+                "further down for more."
+            )
+        return float(np.interp(delta, self.delta, self.lam))
+
+    def delta_at(self, lam: float) -> float:
+        """‖β‖₁ of the solution for λ."""
+        self._needs_breakpoints()
+        return float(np.interp(self._on_the_path(lam), self.lam[::-1], self.delta[::-1]))
+
+    def coef_at(self, lam: float) -> FloatArray:
+        """The coefficients for any λ on the path."""
+        self._needs_breakpoints()
+        lam = self._on_the_path(lam)
+        after = int(np.clip(np.searchsorted(-self.lam, -lam), 1, max(1, len(self.lam) - 1)))
+        if len(self.lam) == 1 or lam >= self.lam[0]:
+            return np.asarray(self.coef[:, 0].copy())
+        width = self.lam[after - 1] - self.lam[after]
+        share = (self.lam[after - 1] - lam) / width if width > 0 else 1.0
+        return np.asarray((1 - share) * self.coef[:, after - 1] + share * self.coef[:, after])
+
+    def _on_the_path(self, lam: float) -> float:
+        if not lam >= self.lam[-1]:
+            raise ValueError(f"lam must be at least {self.lam[-1]:.6g}, where the path ends.")
+        return lam
+
+    def _needs_breakpoints(self) -> None:
+        if not self.exact:
+            raise ValueError("This needs the breakpoints: lasso_path(..., method='homotopy').")
+
+
+def lasso_path(
+    X: Matrix,
+    y: Any,
+    *,
+    lambdas: Sequence[float] | None = None,
+    n_lambdas: int = 50,
+    ratio: float = 1e-2,
+    method: str = "working-sets",
+    positive: bool = False,
+    standardize: bool = False,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    sample_weight: Any = None,
+) -> LassoPath:
+    """The solutions of the penalised Lasso for many λ, each with a proved gap.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+    lambdas : sequence of float, optional
+        The penalties, in any order; they come back falling. Not for method="homotopy", which
+        finds its own.
+    n_lambdas, ratio : the grid where `lambdas` is not given: from λ_max, where β = 0, down to
+        ratio·λ_max, evenly in the logarithm
+    method : "working-sets" for a grid, "homotopy" for all the breakpoints down to ratio·λ_max
+    positive, standardize, fit_intercept, tol : as in `Lasso`
+    sample_weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    LassoPath
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> path = cotas.lasso_path(X, y, method="homotopy", ratio=1e-3)
+    >>> path.delta[:4].round(1).tolist()
+    [0.0, 60.1, 663.7, 888.9]
+    >>> lam = path.lam_at(1000.0)
+    >>> round(path.delta_at(lam), 6)
+    1000.0
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {METHODS}, not {method!r}.")
+    check_positive(ratio, "ratio")
+    check_positive(n_lambdas, "n_lambdas")
+    check_positive(tol, "tol")
+    seen = read_observations(Lasso(), X, y, sample_weight, layout="csc")
+    if not seen.single:
+        raise ValueError("y must be a vector: a path is about one target.")
+    problem = LassoProblem(
+        positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
+    )
+    with one_thread_in_blas():
+        columns = centred_columns(seen, problem)
+        if method == "homotopy":
+            if lambdas is not None:
+                raise ValueError("method='homotopy' finds its own λ; use coef_at for others.")
+            follower = Homotopy(columns, seen.y, positive)
+            # Where no column is correlated with y, β = 0 for every λ.
+            most = follower.largest_lam or 1.0
+            found = list(follower.knots(most, ratio * most))
+        else:
+            found = _grid(columns, seen.y, positive, lambdas, int(n_lambdas), ratio, tol)
+        return _certified(columns, seen, problem, found, method == "homotopy")
+
+
+def _grid(
+    columns: CentredColumns,
+    y: FloatArray,
+    positive: bool,
+    lambdas: Sequence[float] | None,
+    n_lambdas: int,
+    ratio: float,
+    tol: float,
+) -> list[LassoIterate]:
+    solver = WorkingSetLasso(columns, y, positive)
+    if lambdas is None:
+        largest = solver.largest_lam or 1.0
+        grid = np.geomspace(largest, ratio * largest, n_lambdas)
+    else:
+        grid = np.sort(np.asarray(lambdas, dtype=np.float64))[::-1].copy()
+        if len(grid) == 0 or not (np.isfinite(grid).all() and grid[-1] > 0):
+            raise ValueError("lambdas must be finite numbers above zero, at least one.")
+    return solver.path(grid, SHARE * tol)
+
+
+def _certified(
+    columns: CentredColumns,
+    seen: Observations,
+    problem: LassoProblem,
+    found: list[LassoIterate],
+    exact: bool,
+) -> LassoPath:
+    coefs, biases = in_units_of_the_data(
+        columns, found, np.broadcast_to(seen.y[:, None], (seen.n_rows, len(found)))
+    )
+    points = [
+        LassoPoint(replace(problem, lam=iterate.lam), coef, float(bias), seen.shares)
+        for iterate, coef, bias in zip(found, coefs, biases, strict=True)
+    ]
+    return LassoPath(
+        lam=np.array([iterate.lam for iterate in found]),
+        delta=np.array([np.abs(iterate.beta).sum() for iterate in found]),
+        coef=coefs.T,
+        intercept=biases,
+        certificates=LassoPoint.check_all(points, seen.X, seen.y),
+        exact=exact,
+    )

@@ -1,0 +1,353 @@
+"""Least squares: the estimator, and what it shares with ridge."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from cotas.arrays import FloatArray, Matrix
+from cotas.certificates import Certificate, SquaredLossPoint, no_certificate
+from cotas.fitting.parameters import check_positive
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.regression.base import LinearRegressor, Observations, read_observations
+from cotas.regression.closed_form import SINGULAR
+from cotas.regression.iterations import LARGEST_GRAM
+from cotas.regression.solving import SOLVERS, choose, solve
+from cotas.regression.stochastic import one_pass
+from cotas.regression.task import Outcome, Task
+from cotas.solvers.moments import Each, Moments
+from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
+from cotas.stops import Rule
+
+# So many entries of X are worth a second thread.
+WORTH_A_THREAD = 1 << 18
+
+
+class SquaredLossRegressor(LinearRegressor):
+    """Base of least squares and ridge; subclasses say what λ is."""
+
+    fit_intercept: bool
+    solver: str
+    step: Any
+    batch_size: int
+    replacement: bool
+    shuffle: bool
+    stop: Rule | None
+    tol: float
+    max_iterations: int | None
+    standardize: bool
+    random_state: Any
+    callbacks: Any
+    progress: bool | None
+
+    def _lam(self) -> float:
+        """λ of the objective."""
+        raise NotImplementedError
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Minimise the squared error on X, y and certify the result.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; an example of weight zero plays no part.
+        """
+        self._check_parameters()
+        data = read_observations(self, X, y, sample_weight, finite=False)
+        self._forget()
+        with _threads(data) as (each, threads):
+            task = Task(self, data, self._lam(), each, threads)
+            self.solver_, why = choose(task)
+            outcome = solve(task, self.solver_)
+            points = task.points(outcome.theta, outcome.theta0, descent=outcome.descent)
+            certificates = task.look(points).certificates()
+        self._keep(data, outcome, certificates, (why, *outcome.remarks))
+        self._warn(outcome, stacklevel=3)
+        return self
+
+    def partial_fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from one more batch.
+
+        With `solver="stochastic"` it is one pass of stochastic steps over the batch, and the
+        certificate speaks of this batch. With any other solver the moments of the batch are
+        merged with those of all the batches before, and the model is the closed form for all of
+        them together; from the second batch on nothing is proved, since the rows are gone:
+        `cotas.certify(model, X, y)` with all the rows proves it. After `fit` it starts anew.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        self._check_parameters()
+        memory = getattr(self, "_memory", None)
+        data = read_observations(self, X, y, sample_weight, reset=memory is None)
+        if memory is not None:
+            if data.y.shape[1:] != np.shape(self.intercept_):
+                raise ValueError("y has not as many targets as in the first batch.")
+            if (self.solver == "stochastic") != (self.solver_ == "stochastic"):
+                raise ValueError("solver was changed between two batches; call fit to start anew.")
+        return (self._step_on if self.solver == "stochastic" else self._merge)(data, memory)
+
+    def _forget(self) -> None:
+        if hasattr(self, "_memory"):
+            del self._memory
+
+    def _merge(self, data: Observations, before: tuple[Moments, bool] | None) -> Self:
+        """The closed form for this batch and all before it."""
+        lam, d = self._lam(), data.X.shape[1]
+        if d > LARGEST_GRAM:
+            raise ValueError(
+                f"partial_fit keeps a matrix of the size of θ, and {d} features are too many: use "
+                'solver="stochastic".'
+            )
+        with _threads(data) as (each, threads):
+            task = Task(self, data, lam, each, threads)
+            moments = task.moments if before is None else before[0].merge(task.moments)
+            scale = moments.deviation(self.fit_intercept) if self.standardize and lam else None
+            penalty = np.full(d, lam) if scale is None else lam * scale**2
+            found = normal_equations(moments, penalty, self.fit_intercept)
+            singular = found is None
+            found = found or pseudo_inverse(moments, penalty, self.fit_intercept)
+            theta0 = np.zeros(len(found.theta))
+            if self.fit_intercept:
+                theta0 = moments.target_mean - found.theta @ moments.mean
+            points = [replace(p, penalty_scale=scale) for p in task.points(found.theta, theta0)]
+            weighted = data.weights is not None or (before is not None and before[1])
+            if before is None:
+                certificates = task.look(points).certificates()
+            else:
+                certificates = [_of_all_batches(point, weighted) for point in points]
+        outcome = Outcome(found.theta, theta0, condition=found.condition, singular=singular)
+        self.solver_ = "normal-equations"
+        self._keep(data, outcome, certificates, (SINGULAR,) if singular and not lam else ())
+        self._memory = (moments, weighted)
+        return self
+
+    def _step_on(self, data: Observations, before: Any) -> Self:
+        """One pass of stochastic steps over the batch."""
+        if self.standardize:
+            raise ValueError(
+                "partial_fit cannot take stochastic steps on standardised columns: the deviations "
+                "of later batches are not known. Scale the data and set standardize=False."
+            )
+        with _threads(data) as (each, threads):
+            task = Task(self, data, self._lam(), each, threads)
+            outcome = one_pass(task, before)
+            points = task.points(outcome.theta, outcome.theta0)
+            certificates = task.look(points).certificates()
+        self.solver_ = "stochastic"
+        self._keep(data, outcome, certificates, ("It speaks of the last batch.",))
+        self._memory = outcome.state
+        return self
+
+    def _keep(
+        self,
+        data: Observations,
+        outcome: Outcome,
+        certificates: list[Certificate],
+        remarks: tuple[str, ...],
+    ) -> None:
+        self._keep_parameters(outcome.theta, outcome.theta0, data.single)
+        self._certificates = [replace(c, remarks=(*remarks, *c.remarks)) for c in certificates]
+        self.n_iter_ = outcome.iterations
+        self.stop_reason_ = outcome.reason
+        self.condition_number_ = outcome.condition
+        self.history_: dict[str, FloatArray] = {}
+        if outcome.trail is not None:
+            self.history_ = outcome.trail.history.as_arrays(data.single)
+
+    def _warn(self, outcome: Outcome, stacklevel: int) -> None:
+        if outcome.singular:
+            warnings.warn(SINGULAR, stacklevel=stacklevel)
+        # A gap that rounding alone can make is as small as any.
+        open_gaps = [c.relative_gap for c in self._certificates if not c.gap <= c.rounding]
+        worst = max(open_gaps, default=0.0)
+        if self.stop is None and not worst <= self.tol:
+            warnings.warn(
+                f"The relative gap proved is {worst:.2g}, and tol={self.tol:g} was asked for "
+                f"({outcome.reason}). Raise max_iterations or tol, set standardize=True, or "
+                'choose solver="auto".',
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+
+    def _check_parameters(self) -> None:
+        check_positive(self.tol, "tol")
+        if self.max_iterations is not None:
+            check_positive(self.max_iterations, "max_iterations")
+        check_positive(self.batch_size, "batch_size")
+        if self.batch_size != int(self.batch_size):
+            raise ValueError(f"batch_size must be a whole number, not {self.batch_size!r}.")
+        if self.solver not in ("auto", *SOLVERS):
+            known = ", ".join(repr(name) for name in ("auto", *SOLVERS))
+            raise ValueError(f"solver must be one of {known}, not {self.solver!r}.")
+        if isinstance(self.step, str):
+            if self.step != "auto":
+                raise ValueError(f"step must be 'auto', a number or a function, not {self.step!r}.")
+        elif not callable(self.step):
+            check_positive(self.step, "step")
+        if not (self.stop is None or isinstance(self.stop, Rule)):
+            raise ValueError(
+                f"stop must be None or a rule of cotas.stops, such as stops.ChangeOfJ(1e-9), not "
+                f"{self.stop!r}."
+            )
+
+
+@contextmanager
+def _threads(data: Observations) -> Iterator[tuple[Each, int]]:
+    """A map that works in threads where the data are large enough, and how many there are."""
+    entries = data.X.nnz if hasattr(data.X, "nnz") else data.X.size
+    if entries < WORTH_A_THREAD:
+        yield map, 1
+        return
+    with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
+        each: Callable[..., Any] = pool.map
+        yield each, cpu_count()
+
+
+def _of_all_batches(point: SquaredLossPoint, weighted: bool) -> Certificate:
+    """Nothing proved yet; the witness can be checked against all the rows, if they weigh alike."""
+    reason = (
+        "The model is about all the batches so far, whose rows are gone: nothing was proved. "
+        "cotas.certify(model, X, y) with all of them proves it."
+    )
+    if weighted:
+        return no_certificate("Nothing was proved: the rows of earlier batches are gone.")
+    return replace(no_certificate(reason), witness=point)
+
+
+class LeastSquares(SquaredLossRegressor):
+    """Linear regression by least squares, in closed form or by gradient descent.
+
+    Minimises
+
+        P(θ, θ₀) = ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)²,        Σ sᵢ = 1,
+
+    and proves how far the result is from the minimum. Sources: document 000, section 4.1, and
+    document 003, whose J has no 1/m: its α is `step`/m.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to train the bias θ₀.
+    solver : {"auto", "normal-equations", "qr", "gradient", "stochastic", "conjugate-gradients"}
+        "normal-equations" is the closed form, in one pass over the data; if it is too
+        ill-conditioned the fit goes on with "qr" and says so. "qr" triangularises the data and
+        finds the solution of smallest norm where there are several. "gradient" is batch gradient
+        descent, "stochastic" Algorithm 6 of document 000 and mini-batches. "conjugate-gradients"
+        suits large sparse data. "auto", the default, chooses by the shape of the data.
+    step : "auto", float or callable, default="auto"
+        For "gradient" and "stochastic": a number, or a function of the iteration 1, 2, …, such as
+        those of `cotas.schedules`. "auto" is 1/L, L being the largest curvature; for
+        "stochastic" it starts at 1/L of the most curved example and falls as `PowerLaw` with
+        power 0.75.
+    batch_size : int, default=1
+        Examples in each step of "stochastic".
+    replacement : bool, default=False
+        Whether "stochastic" draws its examples independently.
+    shuffle : bool, default=True
+        Whether "stochastic" draws a new order for each epoch; otherwise they come in order.
+    stop : rule of `cotas.stops`, optional
+        When an iterative solver ends, e.g. `stops.ChangeOfJ(1e-6) | stops.MaxIterations(1000)`.
+        Without one it ends when `tol` is proved.
+    tol : float, default=1e-6
+        The relative gap P − P* ≤ tol·max(1, P) to prove; the fit warns if it cannot, unless `stop`
+        was given.
+    max_iterations : int, optional
+        Iterations of the iterative solvers, or epochs of "stochastic", whatever `stop` says. None
+        stands for a thousand, and for a million where `stop` is given.
+    standardize : bool, default=False
+        Run the iterations on columns of zero mean and unit deviation. `coef_` is in the units of
+        the data all the same.
+    random_state : int, RandomState or None
+        For the order of "stochastic".
+    callbacks : callable or list of callables, optional
+        Called with a `cotas.stops.Progress` after each iteration; True ends the fit.
+    progress : bool or None
+        Whether to show a bar for iterations longer than a second; None: if someone watches.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or array of shape (n_targets,)
+    certificate_ : Certificate, or a list of them where y has several columns
+    history_ : dict of arrays
+        "iteration", "J" (added up over the targets), "theta", "intercept" and "gradient_norm" of
+        an iterative solver, thinned to at most a thousand entries. For "stochastic" one entry an
+        epoch, J being the mean loss of the examples as they were met, and the gradient the way
+        made divided by the sum of the steps: the data are not read again for them.
+    solver_ : the solver that was used
+    n_iter_ : iterations made
+    stop_reason_ : why the fit ended, in words
+    condition_number_ : of the normal equations with columns of unit length, estimated; None for
+        the iterative solvers
+
+    Examples
+    --------
+    The prices of document 003 from the area alone, and from area, floors and rooms:
+
+    >>> import cotas
+    >>> X, price = cotas.datasets.houses()
+    >>> by_area = cotas.LeastSquares().fit(X[:, :1], price)
+    >>> print(f"{by_area.coef_[0]:.3f} k$ a square metre, {by_area.intercept_:+.1f} k$")
+    1.344 k$ a square metre, +0.3 k$
+    >>> by_all = cotas.LeastSquares().fit(X, price)
+    >>> by_all.coef_.round(2).tolist(), round(by_all.intercept_, 1)
+    ([1.42, -67.16, 8.55], 87.0)
+    >>> by_all.certificate_.holds, by_all.certificate_.relative_gap < 1e-9
+    (True, True)
+
+    Gradient descent needs standardised columns, as the document says:
+
+    >>> from cotas import stops
+    >>> walked = cotas.LeastSquares(
+    ...     solver="gradient", standardize=True, stop=stops.ChangeOfJ(1e-9)
+    ... ).fit(X, price)
+    >>> walked.coef_.round(2).tolist(), walked.stop_reason_
+    ([1.42, -67.16, 8.55], 'J changed by less than 1e-09')
+    """
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        step: Any = "auto",
+        batch_size: int = 1,
+        replacement: bool = False,
+        shuffle: bool = True,
+        stop: Rule | None = None,
+        tol: float = 1e-6,
+        max_iterations: int | None = None,
+        standardize: bool = False,
+        random_state: Any = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.step = step
+        self.batch_size = batch_size
+        self.replacement = replacement
+        self.shuffle = shuffle
+        self.stop = stop
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.standardize = standardize
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.progress = progress
+
+    def _lam(self) -> float:
+        return 0.0

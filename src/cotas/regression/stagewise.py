@@ -1,0 +1,327 @@
+"""LS-Boost, forward stagewise regression and its regularised form."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import Tags, check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from cotas.arrays import FloatArray, Matrix
+from cotas.certificates.stagewise import StagewiseCertificate, StagewiseRun
+from cotas.design.centred import CentredColumns
+from cotas.fitting.parameters import check_positive
+from cotas.fitting.threads import one_thread_in_blas
+from cotas.regression.base import LinearRegressor, read_observations
+from cotas.regression.stagewise_path import StagewisePath
+from cotas.solvers.stagewise import Schedule, Stagewise
+
+Rate = float | Sequence[float] | Callable[[int], float]
+TIES = ("first", "random")
+STEPS_BETWEEN_LOOKS = 10_000
+
+
+class StagewiseRegressor(LinearRegressor):
+    """What the three algorithms share: the rate, the run, the path and the certificate."""
+
+    algorithm: ClassVar[str]
+    _certificates: list[StagewiseCertificate]  # type: ignore[assignment]
+    eps: Any
+    iterations: int
+    fit_intercept: bool
+    ties: str
+    random_state: Any
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        tags.target_tags.single_output = True
+        return tags
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Follow the algorithm for `iterations` steps and check what its theorem promises.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            How often each row counts; n is their sum.
+        """
+        eps = self._rates()
+        seen = read_observations(self, X, y, sample_weight, layout="csc")
+        target = seen.y if seen.single else column_or_1d(seen.y, warn=True)
+        size = float(seen.n_rows if seen.weights is None else seen.weights.sum())
+        shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
+        with one_thread_in_blas():
+            columns = CentredColumns(seen.X, shares, bool(self.fit_intercept), scale=True)
+            run = self._run(columns, target, size, eps, seen.weights)
+            certificate = run.check(seen.X, target)
+        self.coef_, self.intercept_ = run.coef.copy(), run.intercept
+        self._certificates = [certificate]
+        self.n_iter_ = len(run.chosen)
+        self.path_ = StagewisePath.from_trace(
+            run,
+            certificate.proof.trace,
+            size,
+            columns.scale * math.sqrt(size),
+            columns.mean,
+            float(shares @ target) if self.fit_intercept else 0.0,
+        )
+        return self
+
+    def _run(
+        self,
+        columns: CentredColumns,
+        y: FloatArray,
+        size: float,
+        eps: FloatArray,
+        weights: FloatArray | None,
+    ) -> StagewiseRun:
+        solver = Stagewise(columns, y, size, self._schedule(eps))
+        try:
+            while solver.advance(STEPS_BETWEEN_LOOKS):
+                pass
+        except KeyboardInterrupt:
+            warnings.warn(
+                "Interrupted: this is the model so far, and its certificate is about it.",
+                stacklevel=4,
+            )
+        path = solver.finished()
+        m = len(path.chosen)
+        delta = self._delta()
+        shell = StagewiseRun(
+            "FS" if self.algorithm == "R-FS" and math.isinf(delta) else self.algorithm,
+            eps[:m],
+            delta,
+            path.chosen.copy(),
+            path.steps.copy(),
+            np.zeros(columns.p),
+            0.0,
+            weights,
+            columns.centre,
+        )
+        scale = columns.scale * math.sqrt(size)
+        mean_y = float(columns.weights @ y) if columns.centre else 0.0
+        blank = StagewisePath(
+            shell, scale, columns.mean, mean_y, np.zeros(0), np.zeros(0), np.zeros(0)
+        )
+        return shell.about(blank.coef(m), blank.intercept(m))
+
+    def _rates(self) -> FloatArray:
+        """ε for each iteration, whatever it was given as."""
+        check_scalar(self.iterations, "iterations", int, min_val=1)
+        if self.ties not in TIES:
+            raise ValueError(f"ties must be one of {TIES}, not {self.ties!r}.")
+        m = int(self.iterations)
+        if callable(self.eps):
+            eps = np.array([float(self.eps(k)) for k in range(m)])
+        elif np.ndim(self.eps) == 0:
+            check_positive(self.eps, "eps")
+            eps = np.full(m, float(self.eps))
+        else:
+            eps = np.asarray(self.eps, dtype=np.float64)
+            if eps.shape != (m,):
+                raise ValueError(
+                    f"eps has {len(eps)} values for {m} iterations: give one for each."
+                )
+        if not (np.isfinite(eps).all() and (eps > 0).all()):
+            raise ValueError("eps must be above zero and finite at every iteration.")
+        self._check_rates(eps)
+        return eps
+
+    def _check_rates(self, eps: FloatArray) -> None:
+        """What the algorithm asks of ε besides being positive."""
+
+    def _delta(self) -> float:
+        return math.inf
+
+    def _schedule(self, eps: FloatArray) -> Schedule:
+        m = len(eps)
+        draws = np.zeros(m)
+        if self.ties == "random":
+            draws = check_random_state(self.random_state).random_sample(m)
+        nothing = np.zeros(m)
+        boost = self.algorithm == "LS-Boost"
+        keep = 1.0 - eps / self._delta()
+        return Schedule(eps if boost else nothing, nothing if boost else eps, keep, draws)
+
+
+class LSBoost(StagewiseRegressor):
+    """Least squares by boosting, LS-Boost(ε): Algorithm 8 of document 001.
+
+    The column most correlated with the residual gets the part ε of the coefficient that fits
+    the residual best. The columns are centred and of unit length while it runs; `coef_` is in
+    the units of X.
+
+    Parameters
+    ----------
+    eps : float, sequence or function of k, default=0.1
+        The learning rate in (0, 1], for all iterations or for each.
+    iterations : int, default=1000
+        It ends earlier where the residual is uncorrelated with every column.
+    fit_intercept : bool, default=True
+    ties : "first" or "random", default="first"
+        Which of several columns with the same correlation: the lowest index, or a seeded draw.
+    random_state : int or RandomState, optional
+
+    Attributes
+    ----------
+    coef_, intercept_ : the model after the last iteration
+    path_ : StagewisePath
+        βᵏ, its loss, its length and its sparsity for every k.
+    certificate_ : StagewiseCertificate
+        Theorem 2.1.2; `certificate_.at(k)` has its six items at iteration k.
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = cotas.LSBoost(eps=0.5, iterations=200).fit(X, y)
+    >>> model.certificate_.holds
+    True
+    >>> for item in model.certificate_.at(200)[:2]:
+    ...     print(item.name, item.measured <= item.bound, item.vacuous)
+    training error True False
+    coefficients True True
+    >>> int(model.path_.nonzeros[20])
+    8
+    """
+
+    algorithm = "LS-Boost"
+
+    def __init__(
+        self,
+        *,
+        eps: Any = 0.1,
+        iterations: int = 1000,
+        fit_intercept: bool = True,
+        ties: str = "first",
+        random_state: Any = None,
+    ) -> None:
+        self.eps = eps
+        self.iterations = iterations
+        self.fit_intercept = fit_intercept
+        self.ties = ties
+        self.random_state = random_state
+
+    def _check_rates(self, eps: FloatArray) -> None:
+        if (eps > 1).any():
+            raise ValueError(f"eps must lie in (0, 1] for LS-Boost, not {eps.max():g}.")
+
+
+class ForwardStagewise(LSBoost):
+    """Incremental forward stagewise regression, FS_ε and FS_εₖ (document 001, section 2).
+
+    The column most correlated with the residual gets a step of ±ε, for columns centred and of
+    unit length. Small ε traces a path close to that of the Lasso.
+
+    Parameters
+    ----------
+    eps : float, sequence or function of k, default=0.1
+        The step, in the units of y: FS_ε, or FS_εₖ if it varies with k.
+    iterations : int, default=1000
+    fit_intercept, ties, random_state : as in `LSBoost`
+
+    Attributes
+    ----------
+    coef_, intercept_, path_, n_iter_ : as in `LSBoost`
+    certificate_ : StagewiseCertificate
+        Theorem 2.2.1, about the best iteration so far; it covers ε that vary too.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = cotas.ForwardStagewise(eps=10.0, iterations=300).fit(X, y)
+    >>> model.certificate_.holds
+    True
+    >>> float(model.path_.lengths[3])
+    30.0
+    """
+
+    algorithm = "FS"
+
+    def _check_rates(self, eps: FloatArray) -> None:
+        """Any positive ε will do."""
+
+
+class RegularizedForwardStagewise(LSBoost):
+    """Forward stagewise regression inside the L1-ball, R-FS_ε,δ: Algorithm 9 of document 001.
+
+    As `ForwardStagewise`, but all coefficients shrink by 1 − ε/δ before each step, so that
+    ‖β‖₁ ≤ δ always. It is the Frank–Wolfe method for the Lasso on the ball of radius δ, and ω_δ
+    certifies how far each iteration is from that optimum.
+
+    Parameters
+    ----------
+    eps : float, sequence or function of k, default=0.1
+        The step, in the units of y, at most δ.
+    delta : float, default=inf
+        The radius, for columns centred and of unit length; infinite gives FS_ε. For n rows it is
+        √n times the `delta` of `Lasso(standardize=True)`.
+    iterations : int, default=1000
+    fit_intercept, ties, random_state : as in `LSBoost`
+
+    Attributes
+    ----------
+    coef_, intercept_, path_, n_iter_ : as in `LSBoost`
+    certificate_ : StagewiseCertificate
+        Theorem 2.2.3 and Proposition 2.2.2: the gap of the Lasso on the ball.
+    omegas_ : array of shape (n_iter_ + 1,)
+        ω_δ(βᵏ) for every k: L_n(βᵏ) is within (δ/n)·ω_δ(βᵏ) of the best in the ball.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = cotas.RegularizedForwardStagewise(eps=1.0, delta=1000.0, iterations=5000).fit(X, y)
+    >>> model.certificate_.holds and model.certificate_.gap < 0.01 * model.certificate_.upper
+    True
+    """
+
+    algorithm = "R-FS"
+
+    def __init__(
+        self,
+        *,
+        eps: Any = 0.1,
+        delta: float = math.inf,
+        iterations: int = 1000,
+        fit_intercept: bool = True,
+        ties: str = "first",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            eps=eps,
+            iterations=iterations,
+            fit_intercept=fit_intercept,
+            ties=ties,
+            random_state=random_state,
+        )
+        self.delta = delta
+
+    @property
+    def omegas_(self) -> FloatArray:
+        """ω_δ at every iteration."""
+        check_is_fitted(self)
+        return np.maximum(self._certificates[0].proof.omegas, 0.0)
+
+    def _check_rates(self, eps: FloatArray) -> None:
+        if not math.isinf(self.delta):
+            check_positive(self.delta, "delta")
+        elif self.delta < 0:
+            raise ValueError("delta must be above zero.")
+        if (eps > self.delta).any():
+            raise ValueError(f"eps must not exceed delta={self.delta:g}; it is {eps.max():g}.")
+
+    def _delta(self) -> float:
+        return float(self.delta)

@@ -1,0 +1,133 @@
+"""Fits by stochastic gradient steps, one example or one mini-batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from cotas import schedules
+from cotas.arrays import FloatArray, IntArray
+from cotas.design import StandardisedCsr, StandardisedDense, as_design
+from cotas.regression.base import refuse_infinite
+from cotas.regression.iterations import checked_step, follow
+from cotas.regression.task import Outcome, Task
+from cotas.regression.trail import DivergedError
+from cotas.solvers.dual_coordinate_ascent import squared_lengths
+from cotas.solvers.quadratic import Iterate
+from cotas.solvers.stochastic_gradient import (
+    Epoch,
+    RunState,
+    Sampling,
+    new_descent,
+    stochastic_gradient,
+)
+
+
+def by_stochastic_steps(task: Task) -> Outcome:
+    """Epochs of stochastic steps, until there is a reason to stop."""
+    targets = task.data.targets
+    state = new_descent(targets.shape[1], task.data.X.shape[1])
+    rows = _rows(task)
+    largest = _largest_of_one(task, rows)
+
+    def explain() -> str:
+        return (
+            f"No example alone makes it diverge with steps below 2/L = {2 / largest:.6g}, L being "
+            'the largest curvature of one example; step="auto" starts at 1/L.'
+        )
+
+    at_zero = 0.5 * float(np.sum(np.average(targets**2, axis=0, weights=task.data.weights)))
+    return follow(task, _epochs(task, rows, largest, state), (at_zero, 0.0), explain)
+
+
+def _epochs(task: Task, rows: Any, largest: float, state: RunState) -> Iterator[Iterate]:
+    """The epochs with what they say of J and its gradient; the data are not read again for it."""
+    z = np.zeros((task.coordinates.size, task.data.targets.shape[1]))
+    for number, epoch in enumerate(_passes(task, rows, largest, state), start=1):
+        before, z = z, _stacked(state, task.free_bias)
+        v = z[task.free_bias :]
+        objective = epoch.loss + 0.5 * task.lam * float(np.sum(v * v))
+        move = float(np.linalg.norm(z - before))
+        slope = move / epoch.length if epoch.length > 0 else 0.0
+        yield Iterate(number, z, objective, slope, move)
+
+
+def one_pass(task: Task, before: tuple[RunState, int] | None) -> Outcome:
+    """One pass of stochastic steps, from where an earlier one ended."""
+    data, rows = task.data, _rows(task)
+    state, done = before or (new_descent(data.targets.shape[1], data.X.shape[1]), 0)
+    done = next(_passes(task, rows, _largest_of_one(task, rows), state, done)).done
+    theta, theta0 = state.model()
+    if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
+        raise DivergedError("The coefficients overflowed: the step is too large.")
+    return Outcome(theta, theta0, reason="one pass was made", state=(state, done))
+
+
+def _passes(
+    task: Task, rows: Any, largest: float, state: RunState, done: int = 0
+) -> Iterator[Epoch]:
+    model = task.model
+    return stochastic_gradient(
+        rows,
+        task.data.targets,
+        _row_weights(task),
+        task.lam,
+        float(task.free_bias),
+        _steps(task, largest),
+        Sampling(int(model.batch_size), bool(model.replacement), bool(model.shuffle)),
+        check_random_state(model.random_state),
+        state,
+        done,
+    )
+
+
+def _rows(task: Task) -> Any:
+    """The rows in the coordinates of the run."""
+    rows: Any = as_design(task.data.X)
+    at = task.coordinates
+    if not task.model.standardize:
+        return rows
+    if sparse.issparse(task.data.X):
+        parts = (rows.data, rows.indices, rows.indptr, rows.width)
+        return StandardisedCsr(*parts, at.centre * at.stretch, at.stretch)
+    return StandardisedDense(rows.X, at.centre, at.stretch)
+
+
+def _row_weights(task: Task) -> FloatArray | None:
+    """n·sᵢ, so that a draw of one example is right on average."""
+    shares = task.data.shares
+    return None if shares is None else shares * np.count_nonzero(shares)
+
+
+def _largest_of_one(task: Task, rows: Any) -> float:
+    """The largest curvature of the loss on one example."""
+    weights = _row_weights(task)
+    curvatures = squared_lengths(rows) + task.free_bias
+    refuse_infinite(task.model, task.data.X, curvatures)
+    if weights is not None:
+        curvatures = curvatures * weights
+    return max(float(curvatures.max()) + task.lam, 1e-300)
+
+
+def _steps(task: Task, largest: float) -> Callable[[IntArray], FloatArray]:
+    """η for an array of times, counted from one."""
+    step = task.model.step
+    if isinstance(step, str):
+        a_pass = max(1.0, task.data.n_rows / task.model.batch_size)
+        step = schedules.PowerLaw(1.0 / largest, 0.75, delay=a_pass)
+    if isinstance(step, (schedules.PowerLaw, schedules.Constant)):
+        return lambda k: np.asarray(step(k), dtype=np.float64)
+    if callable(step):
+        one = checked_step(step)
+        return lambda k: np.array([one(int(t)) for t in k], dtype=np.float64)
+    return lambda k: np.full(len(k), float(step))
+
+
+def _stacked(state: RunState, free_bias: bool) -> FloatArray:
+    """z of a run, from w and b."""
+    v, b = state.model()
+    return np.vstack([b[None, :], v.T]) if free_bias else v.T.copy()

@@ -1,0 +1,108 @@
+"""One fit of a squared-loss model: its data, its problem, and what the solvers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.certificates import Descent, SquaredLossPoint
+from cotas.certificates.least_squares import Survey
+from cotas.regression.base import Observations, refuse_infinite
+from cotas.regression.trail import Trail
+from cotas.solvers.moments import Each, Moments, column_deviation, gather_moments, weighted_mean
+from cotas.solvers.quadratic import Coordinates, plain_coordinates, standardising
+
+
+@dataclass
+class Outcome:
+    """What a solver found, and what there is to say about how."""
+
+    theta: FloatArray  # one row for each target
+    theta0: FloatArray
+    remarks: tuple[str, ...] = ()
+    reason: str = "solved in closed form"
+    iterations: int = 1
+    trail: Trail | None = None
+    descent: Descent | None = None
+    condition: float | None = None
+    singular: bool = False
+    state: Any = field(default=None, repr=False)
+
+
+class Task:
+    """The data and the problem of one fit, with what is computed of them at most once."""
+
+    def __init__(
+        self, model: Any, data: Observations, lam: float, each: Each = map, threads: int = 1
+    ) -> None:
+        self.model, self.data, self.lam = model, data, lam
+        self.each, self.threads = each, threads
+        self.free_bias = bool(model.fit_intercept)
+        self.survey: Survey | None = None
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Read once, and refused if not finite."""
+        data = self.data
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = gather_moments(data.X, data.targets, data.weights, self.each, self.threads)
+        refuse_infinite(self.model, data.X, np.append(found.scatter, found.target_scatter))
+        return found
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """Where the iterations run: as the data are, or standardised."""
+        data = self.data
+        if not self.model.standardize:
+            return plain_coordinates(data.X.shape[1], self.free_bias)
+        mean, _ = weighted_mean(data.X, data.targets, data.weights)
+        deviation = column_deviation(data.X, mean, data.weights, self.free_bias)
+        return standardising(mean, deviation, self.free_bias)
+
+    @property
+    def penalty_scale(self) -> FloatArray | None:
+        """σⱼ: with standardised columns the penalty is on their coefficients."""
+        return self.coordinates.scale if self.model.standardize and self.lam > 0 else None
+
+    @property
+    def penalty(self) -> FloatArray:
+        """λσⱼ²"""
+        scale = self.penalty_scale
+        return self.lam * (np.ones(self.data.X.shape[1]) if scale is None else scale**2)
+
+    def bias(self, theta: FloatArray, mean: FloatArray, target_mean: FloatArray) -> FloatArray:
+        """The best θ₀ for θ."""
+        return target_mean - theta @ mean if self.free_bias else np.zeros(len(theta))
+
+    def points(
+        self, theta: FloatArray, theta0: FloatArray, descent: Descent | None = None
+    ) -> list[SquaredLossPoint]:
+        """What the checker is shown, one for each target."""
+        return [
+            SquaredLossPoint(
+                coef=theta[c].copy(),
+                intercept=float(theta0[c]),
+                lam=self.lam,
+                free_bias=self.free_bias,
+                column=column,
+                weights=self.data.shares,
+                penalty_scale=self.penalty_scale,
+                descent=descent,
+            )
+            for c, column in enumerate(self.data.columns)
+        ]
+
+    def look(self, points: list[SquaredLossPoint]) -> Survey:
+        """The checker's survey; what it knows of the curvature is kept for its next one."""
+        known = None if self.survey is None else self.survey.scatter
+        self.survey = Survey(self.data.X, self.data.y, points, self.each, known)
+        return self.survey
+
+    def relative_gap(self, theta: FloatArray, theta0: FloatArray) -> float:
+        """The largest that the checker leaves open of any target."""
+        found = self.look(self.points(theta, theta0)).certificates()
+        return max(certificate.relative_gap for certificate in found)

@@ -1,0 +1,51 @@
+"""The Lasso on the L1-ball, through the penalised problem whose solution has that length."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cotas.solvers.lasso_gram import enough
+from cotas.solvers.lasso_working_set import LassoIterate, WorkingSetLasso
+
+MAX_STEPS = 200
+
+
+def lasso_on_ball(
+    penalised: WorkingSetLasso, delta: float, tol: float, deadline: float = np.inf
+) -> LassoIterate:
+    """The solution with ‖β‖₁ ≤ δ and (δ/n)ω_δ small enough, as far as the solver can see.
+
+        min  ½⟨y − X̃β, y − X̃β⟩    s.t. ‖β‖₁ ≤ δ
+
+    ‖β(λ)‖₁ is continuous, piecewise linear and falls as λ grows, and a solution of the penalised
+    problem solves the one on the ball of its own length (document 001, eq. 2.4 and Prop. 2.2.2).
+    So λ is found by Newton's method on ‖β(λ)‖₁ = δ, kept inside the bracket known so far.
+    Invariant: the answer is inside the ball. Cost: some solutions of the penalised problem, each
+    started from the one before.
+    """
+    low, high = 0.0, penalised.largest_lam
+    lam = 0.5 * high
+    found = penalised.current()
+    for _ in range(MAX_STEPS):
+        if lam <= 0:
+            break
+        found = penalised.solve(lam, 0.1 * tol, deadline)
+        length = float(np.abs(found.beta).sum())
+        # Where the penalised problem is solved exactly, (δ/n)ω_δ is λ(δ − ‖β‖₁).
+        gap, loss = found.gap + lam * abs(delta - length), found.primal - lam * length
+        if enough(gap, loss, penalised.square, tol) or high - low <= 1e-15 * high:
+            break
+        low, high = (lam, high) if length > delta else (low, lam)
+        slope = penalised.slope_of_length()
+        lam = lam + (length - delta) / slope if slope > 0 else low
+        if not low < lam < high:
+            lam = 0.5 * (low + high) if low > 0 else 0.1 * high
+    return inside_ball(found, delta)
+
+
+def inside_ball(found: LassoIterate, delta: float) -> LassoIterate:
+    """Scaled back onto the ball, where rounding or an early end left it outside."""
+    length = float(np.abs(found.beta).sum())
+    if length <= delta:
+        return found
+    return found._replace(beta=found.beta * (delta / length))

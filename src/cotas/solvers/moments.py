@@ -1,0 +1,212 @@
+"""Means, scatter and correlations of the data, in one pass: all that least squares needs of them.
+
+x̄ = Σ sᵢxᵢ,   ȳ = Σ sᵢyᵢ,   C = Σ sᵢ(xᵢ − x̄)(xᵢ − x̄)ᵀ,   c = Σ sᵢ(xᵢ − x̄)(yᵢ − ȳ)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg.blas import dsyrk
+
+from cotas.arrays import BoolArray, FloatArray, Matrix
+from cotas.design.blocks import moved, row_block
+
+Each: TypeAlias = Callable[[Callable[[slice], Any], Iterable[slice]], Iterable[Any]]
+# Rows in double precision that stay in the cache of a core while they are added up.
+BLOCK_BYTES = 1 << 20
+EPS = float(np.finfo(np.float64).eps)
+# A mean so many deviations from zero is taken out of the rows before they are squared.
+FAR_FROM_ZERO = 30.0
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What one pass keeps of some rows; those of more rows are a merge of two."""
+
+    weight: float  # Σ of the weights as they were given
+    mean: FloatArray
+    target_mean: FloatArray
+    scatter: FloatArray
+    cross: FloatArray  # one column for each target
+    target_scatter: FloatArray
+    centring_loss: FloatArray  # which part of Σ s(x − shift)² was mean and cancelled
+
+    def merge(self, other: Moments) -> Moments:
+        """The moments of both sets of rows together."""
+        total = self.weight + other.weight
+        a, b = self.weight / total, other.weight / total
+        dx, dy = other.mean - self.mean, other.target_mean - self.target_mean
+        return Moments(
+            total,
+            self.mean + b * dx,
+            self.target_mean + b * dy,
+            a * self.scatter + b * other.scatter + a * b * np.outer(dx, dx),
+            a * self.cross + b * other.cross + a * b * np.outer(dx, dy),
+            a * self.target_scatter + b * other.target_scatter + a * b * dy**2,
+            np.maximum(self.centring_loss, other.centring_loss),
+        )
+
+    def hessian(self, free_bias: bool) -> FloatArray:
+        """C with a free bias, Σ sᵢxᵢxᵢᵀ without."""
+        return self.scatter if free_bias else self.scatter + np.outer(self.mean, self.mean)
+
+    def slope(self, free_bias: bool) -> FloatArray:
+        """c with a free bias, Σ sᵢyᵢxᵢ without."""
+        return self.cross if free_bias else self.cross + np.outer(self.mean, self.target_mean)
+
+    def deviation(self, free_bias: bool) -> FloatArray:
+        """The scale of each column: its deviation, or its root mean square without a bias."""
+        return np.sqrt(np.maximum(np.diag(self.hessian(free_bias)), 0.0))
+
+    def constant(self) -> BoolArray:
+        """The columns whose deviation is what rounding leaves of zero."""
+        return np.asarray(np.diag(self.scatter) <= (16 * EPS * np.abs(self.mean)) ** 2)
+
+
+def gather_moments(
+    X: Matrix, Y: FloatArray, weights: FloatArray | None, each: Each = map, threads: int = 1
+) -> Moments:
+    """The moments of all rows; X is read once, in blocks, and no copy of it is made.
+
+    `each` may work in threads; every thread adds up its own part of the rows.
+    """
+    n = X.shape[0]
+    shift = rough_centre(X)
+    edges = np.linspace(0, n, max(1, min(threads, n // 4096)) + 1).astype(int)
+    parts = [slice(a, b) for a, b in pairwise(edges)]
+    sums = [np.zeros(())] * 5
+    for found in each(lambda part: _add_up(X, Y, weights, shift, part), parts):
+        sums = [a + b for a, b in zip(sums, found, strict=True)]
+    gram, first, cross, y_first, y_second = sums
+    total = float(n if weights is None else weights.sum())
+    gram = np.tril(gram) + np.tril(gram, -1).T
+    gram, first, cross, y_first, y_second = (
+        part / total for part in (gram, first, cross, y_first, y_second)
+    )
+    scatter = gram - np.outer(first, first)
+    # Centred targets make cross small; what the mean of y adds to it is taken out here.
+    cross = cross - np.outer(first, y_first)
+    loss = np.divide(first**2, np.diag(gram), where=np.diag(gram) > 0, out=np.zeros(len(first)))
+    mean = first if shift is None else first + shift
+    rough = _rough_target(Y)
+    return Moments(
+        total, mean, y_first + rough, scatter, cross, y_second - y_first**2, np.minimum(loss, 1.0)
+    )
+
+
+def _add_up(
+    X: Matrix, Y: FloatArray, weights: FloatArray | None, shift: FloatArray | None, part: slice
+) -> list[FloatArray]:
+    """Σ w xxᵀ (lower half), Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of some rows, shifted."""
+    d, k = X.shape[1], Y.shape[1]
+    gram, right = np.zeros((d, d), order="F"), np.zeros((d, 1 + k))
+    y = Y[part] - _rough_target(Y)
+    side = np.column_stack([np.ones(len(y)), y])  # what the rows are multiplied with
+    if weights is not None:
+        side *= weights[part, None]
+    for span in _spans(X, part):
+        rows = row_block(X, span)
+        if shift is not None:
+            rows = moved(rows, shift)
+        right += rows.T @ side[span.start - part.start : span.stop - part.start]
+        if weights is not None:
+            root = np.sqrt(weights[span])
+            rows = sparse.diags(root) @ rows if sparse.issparse(rows) else rows * root[:, None]
+        gram = _add_gram(gram, rows)
+    return [
+        gram,
+        right[:, 0],
+        right[:, 1:],
+        side[:, 1:].sum(axis=0),
+        np.sum(side[:, 1:] * y, axis=0),
+    ]
+
+
+def _add_gram(gram: FloatArray, rows: Matrix) -> FloatArray:
+    """gram + rowsᵀ·rows, the lower half at least."""
+    if sparse.issparse(rows):
+        return np.asarray(gram + (rows.T @ rows).toarray())
+    if not rows.flags.c_contiguous:
+        rows = np.ascontiguousarray(rows)
+    # BLAS sees the transpose of these rows as a matrix in its own layout: nothing is copied.
+    return np.asarray(dsyrk(1.0, rows.T, beta=1.0, c=gram, overwrite_c=1, lower=1))
+
+
+def _spans(X: Matrix, part: slice) -> Iterable[slice]:
+    entries, size = X.shape[1], BLOCK_BYTES
+    if sparse.issparse(X):  # each block costs a dense matrix of its own: fewer and larger ones
+        entries, size = max(1.0, X.nnz / X.shape[0]), 16 * BLOCK_BYTES
+    rows = int(max(512, size // (8 * max(1, entries))))
+    return (slice(a, min(a + rows, part.stop)) for a in range(part.start, part.stop, rows))
+
+
+def _rough_target(Y: FloatArray) -> FloatArray:
+    """The targets of a few rows on average: near enough to the mean for the sums not to cancel."""
+    return np.asarray(Y[:: max(1, len(Y) // 256)].mean(axis=0))
+
+
+def rough_centre(X: Matrix) -> FloatArray | None:
+    """A centre of the columns that lie far from zero, from a sample; None if there are none.
+
+    It is zero for the other columns of a sparse X, whose entries are mostly zeros.
+    """
+    rows = X[:: max(1, X.shape[0] // 256)].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(rows):
+            centre = np.asarray(rows.mean(axis=0)).ravel()
+            squares = np.asarray(rows.power(2).mean(axis=0)).ravel()
+            deviation = np.sqrt(np.maximum(squares - centre**2, 0.0))
+        else:
+            centre, deviation = rows.mean(axis=0), rows.std(axis=0)
+        far = np.abs(centre) > FAR_FROM_ZERO * deviation
+    if not (far.any() and np.isfinite(centre).all()):
+        return None
+    return np.where(far, centre, 0.0) if sparse.issparse(X) else centre
+
+
+def weighted_mean(
+    X: Matrix, Y: FloatArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """x̄ and ȳ alone, in one pass."""
+    n, shift = X.shape[0], rough_centre(X)
+    total, first, y_first = 0.0, np.zeros(X.shape[1]), np.zeros(Y.shape[1])
+    rough = _rough_target(Y)
+    for span in _spans(X, slice(0, n)):
+        w = np.ones(span.stop - span.start) if weights is None else weights[span]
+        rows = row_block(X, span)
+        first += (rows if shift is None else moved(rows, shift)).T @ w
+        y_first += w @ (Y[span] - rough)
+        total += float(w.sum())
+    mean = first / total + (0.0 if shift is None else shift)
+    return mean, y_first / total + rough
+
+
+def column_deviation(
+    X: Matrix, mean: FloatArray, weights: FloatArray | None, free_bias: bool
+) -> FloatArray:
+    """The deviation of each column from its mean; without a bias its root mean square."""
+    centre = mean if free_bias else np.zeros_like(mean)
+    total, squares = 0.0, np.zeros_like(mean)
+    for span in _spans(X, slice(0, X.shape[0])):
+        w = np.ones(span.stop - span.start) if weights is None else weights[span]
+        rows = row_block(X, span)
+        total += float(w.sum())
+        if sparse.issparse(rows):
+            # Σ w(x − m)² over the stored entries, and w·m² for each that is not stored.
+            stored = rows.copy()
+            stored.data = (rows.data - centre[rows.indices]) ** 2
+            squares += stored.T @ w
+            stored.data = np.ones_like(stored.data)
+            full = np.bincount(rows.indices, minlength=len(centre)) == len(w)
+            squares += np.where(full, 0.0, w.sum() - stored.T @ w) * centre**2
+        else:
+            squares += w @ (rows - centre) ** 2
+    deviation = np.sqrt(np.maximum(squares, 0.0) / total)
+    noise = EPS * (16 + np.sqrt(X.shape[0])) * np.abs(centre)
+    return np.where(deviation > noise, deviation, 0.0)

@@ -1,0 +1,84 @@
+"""Least squares and ridge in closed form, from the moments of the data."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_solve, eigh, qr
+from scipy.linalg.lapack import dpocon, dpotrf
+
+from cotas.arrays import BoolArray, FloatArray
+from cotas.solvers.moments import EPS, Moments
+
+# Below this the digits lost by squaring the data show, and the orthogonal way is taken.
+SAFE_CONDITION = 1e-8
+# Of the digits that centring left, so many must be left again by the conditioning.
+SAFE_ERROR = 1e-7
+
+
+class ClosedForm(NamedTuple):
+    """θ with a row for each target, and the condition number of the scaled system."""
+
+    theta: FloatArray
+    condition: float
+
+
+def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> ClosedForm | None:
+    """(A + diag(penalty)) θ = b, or None where rounding would show in the answer.
+
+        min  ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + ½ Σ penaltyⱼθⱼ²
+
+    The closed form of document 000, sections 4.1 and 4.2: A = Σ sᵢxᵢxᵢᵀ and b = Σ sᵢyᵢxᵢ, of the
+    centred data with a free bias, whose θ₀ = ȳ − θ·x̄. Departures: the columns are scaled to unit
+    diagonal, so that their units play no part in the conditioning; a constant column beside a
+    free bias has the coefficient zero, as in the solution of smallest norm.
+    Invariant: the gradient of P vanishes. Cost: O(nd²) for the moments, O(d³) here.
+    """
+    A = moments.hessian(free_bias) + np.diag(penalty)
+    b = moments.slope(free_bias)
+    used = np.diag(A) > 0
+    if free_bias:
+        constant = moments.constant()
+        used &= ~constant
+    theta = np.zeros(b.shape)
+    if not used.any():
+        return ClosedForm(theta.T, 1.0)
+    scale = 1.0 / np.sqrt(np.diag(A)[used])
+    scaled = A[np.ix_(used, used)] * np.outer(scale, scale)
+    factor, failed = dpotrf(scaled, lower=1)
+    if failed:
+        return None
+    reciprocal, _ = dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
+    if not reciprocal > max(SAFE_CONDITION, _error(moments, used, free_bias) / SAFE_ERROR):
+        return None
+    theta[used] = scale[:, None] * cho_solve((factor, True), scale[:, None] * b[used])
+    return ClosedForm(theta.T.copy(), 1.0 / float(reciprocal))
+
+
+def _error(moments: Moments, used: BoolArray, free_bias: bool) -> float:
+    """The relative error of the scatter: its digits less those that the means cancelled."""
+    left = 1.0 - moments.centring_loss[used] if free_bias else np.ones(1)
+    return float(EPS / max(left.min(), EPS))
+
+
+def pseudo_inverse(moments: Moments, penalty: FloatArray, free_bias: bool) -> ClosedForm:
+    """The solution of smallest norm from the moments alone, where the rows are gone.
+
+    Eigenvalues of the scaled matrix that rounding could have made are taken for zero, so nearly
+    collinear columns are taken for collinear ones sooner than `orthogonal` would.
+    """
+    A = moments.hessian(free_bias) + np.diag(penalty)
+    b = moments.slope(free_bias)
+    used = np.diag(A) > 0
+    if free_bias:
+        used &= ~moments.constant()
+    root = np.sqrt(np.where(used, np.diag(A), 1.0))
+    values, vectors = eigh(np.where(np.outer(used, used), A, 0.0) / np.outer(root, root))
+    kept = values > len(A) * 1e-12 * max(values.max(initial=0.0), 1e-300)
+    V = vectors[:, kept]
+    theta = (V @ ((V.T @ (b / root[:, None])) / values[kept, None])) / root[:, None]
+    basis = qr(V * root[:, None], mode="economic")[0]
+    theta = np.where(used[:, None], basis @ (basis.T @ theta), 0.0)
+    condition = float(values[-1] / values[kept][0]) if kept.any() else 1.0
+    return ClosedForm(theta.T.copy(), condition)

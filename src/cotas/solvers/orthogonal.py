@@ -1,0 +1,92 @@
+"""Least squares and ridge by orthogonal triangularisation, for data that are nearly collinear."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import qr, svd
+
+from cotas.arrays import FloatArray, Matrix
+from cotas.design.blocks import row_block
+from cotas.solvers.moments import BLOCK_BYTES, EPS
+
+
+class Orthogonal(NamedTuple):
+    """θ with a row for each target, the rank, and the singular values of the scaled columns."""
+
+    theta: FloatArray
+    rank: int
+    singular_values: FloatArray
+
+
+def orthogonal(
+    X: Matrix,
+    Y: FloatArray,
+    shares: FloatArray | None,
+    centre: tuple[FloatArray, FloatArray] | None,
+    penalty: FloatArray,
+) -> Orthogonal:
+    """The solution of smallest norm, without ever squaring the data.
+
+        min  ½ Σ sᵢ(yᵢ − θ·xᵢ)² + ½ Σ penaltyⱼθⱼ²        (x and y less their `centre`)
+
+    The rows √sᵢ(xᵢ, yᵢ) are reduced to a triangle R block by block (a sequential TSQR), and R is
+    decomposed into singular values. The condition number of the data enters once and not
+    squared. Departures: the columns are scaled to unit length before the rank is decided; among
+    all minimisers the one of smallest ‖θ‖ in the units of the data is returned.
+    Invariant: ‖Rθ‖ = ‖√s Xθ‖ for every θ. Cost: O(nd²), some three times the normal equations;
+    memory for one block and R.
+    """
+    R = _triangle(X, Y, shares, centre)
+    d = X.shape[1]
+    if penalty.any():
+        R = np.vstack([R, np.hstack([np.diag(np.sqrt(penalty)), np.zeros((d, Y.shape[1]))])])
+    A, B = R[:, :d], R[:, d:]
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(A, axis=0)
+    off = np.zeros(d) if centre is None else EPS * np.abs(centre[0])
+    used = lengths > (16 + np.sqrt(X.shape[0])) * off
+    scale = np.divide(1.0, lengths, where=used, out=np.zeros(d))
+    U, values, Vt = svd(A * scale, full_matrices=False, check_finite=False)
+    # A column far from zero has lost digits before it came here, and so has what depends on it.
+    least = max(X.shape[0], d) * EPS * values.max(initial=0.0) + 4 * np.abs(Vt) @ (off * scale)
+    kept = values > least
+    U, values, V = U[:, kept], values[kept], Vt[kept].T
+
+    def solve(right: FloatArray) -> FloatArray:
+        return np.asarray(scale[:, None] * (V @ ((U.T @ right) / values[:, None])))
+
+    theta = solve(B)
+    if len(values) < used.sum():
+        # Of all minimisers the smallest lies in the span of the rows: project on it, and make
+        # good what that costs where the columns are of very different sizes.
+        basis = qr(V * lengths[:, None], mode="economic", check_finite=False)[0]
+        theta = np.where(used[:, None], basis @ (basis.T @ theta), 0.0)
+        theta += solve(B - A @ theta)
+    return Orthogonal(theta.T.copy(), len(values), values)
+
+
+def _triangle(
+    X: Matrix,
+    Y: FloatArray,
+    shares: FloatArray | None,
+    centre: tuple[FloatArray, FloatArray] | None,
+) -> FloatArray:
+    """R of the weighted, centred rows (x, y)."""
+    n, width = X.shape[0], X.shape[1] + Y.shape[1]
+    rows = int(max(2 * width, BLOCK_BYTES // (8 * width)))
+    R = np.zeros((0, width))
+    for start in range(0, n, rows):
+        span = slice(start, min(start + rows, n))
+        x, y = row_block(X, span), Y[span]
+        x = x.toarray() if sparse.issparse(x) else x
+        block = np.hstack([x, y])
+        if centre is not None:
+            block -= np.concatenate(centre)
+        s = 1.0 / n if shares is None else shares[span, None]
+        stacked = np.vstack([R, block * np.sqrt(s)])
+        R = qr(stacked, mode="r", overwrite_a=True, check_finite=False)[0]
+        R = R[:width]
+    return R

@@ -1,0 +1,193 @@
+"""LS-Boost(ε), FS_ε, FS_εₖ and R-FS_ε,δ: one coefficient at a time, the most correlated one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cotas.arrays import FloatArray, IntArray
+from cotas.design.centred import CentredColumns
+from cotas.loops import loop
+
+# The Gram matrix is formed at once up to this width; beyond it, column by column as needed.
+WIDEST_GRAM = 2000
+# Several columns at once cost one pass over X together, which matters when X is not in the cache.
+AT_ONCE, CACHED_BYTES = 16, 1 << 24
+MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)  # all bits of a double but its sign
+# Correlations that differ by less, relative to the largest, are tied.
+TIED = 1e-12
+# The residual is uncorrelated with every column, as far as rounding can tell.
+CONVERGED = 1e-14
+
+
+class Schedule(NamedTuple):
+    """What each step does: u = (proportionalₖ·|cⱼ| + constantₖ)·sgn(cⱼ) after β ← keepₖ·β.
+
+    LS-Boost(ε) has proportional = ε; FS_εₖ has constant = εₖ; R-FS has keep = 1 − ε/δ besides.
+    `draws` in [0, 1) choose among tied columns: zeros choose the lowest index.
+    """
+
+    proportional: FloatArray
+    constant: FloatArray
+    keep: FloatArray
+    draws: FloatArray
+
+
+class Path(NamedTuple):
+    """The whole run: which coefficient moved in each step, and by how much."""
+
+    chosen: IntArray
+    steps: FloatArray
+
+
+class GramColumns(NamedTuple):
+    """Columns of X̃ᵀX̃ as rows; slot[j] is the row of column j, or −1 if it is not there."""
+
+    rows: FloatArray
+    slot: IntArray
+
+
+@loop
+def largest_size(c: FloatArray) -> float:
+    """max |cⱼ|. The bits of a double without its sign are ordered as whole numbers.
+
+    A maximum of whole numbers is computed in vector registers; one of doubles is not, because of
+    NaN, which comes out as the largest of all here.
+    """
+    bits = c.view(np.int64)
+    largest = np.int64(0)
+    for j in range(len(bits)):
+        largest = max(largest, bits[j] & MAGNITUDE)
+    found = np.empty(1, dtype=np.int64)
+    found[0] = largest
+    return float(found.view(np.float64)[0])
+
+
+@loop
+def choose(c: FloatArray, draw: float) -> int:
+    """The index of the largest |cⱼ|, ties by the draw; −1 if all are zero."""
+    largest = largest_size(c)
+    if largest == 0.0:
+        return -1
+    least = (1.0 - TIED) * largest
+    tied = 1
+    if draw > 0.0:
+        tied = 0
+        for j in range(len(c)):
+            if abs(c[j]) >= least:
+                tied += 1
+    wanted = int(draw * tied)
+    for j in range(len(c)):
+        if abs(c[j]) >= least:
+            if wanted == 0:
+                return j
+            wanted -= 1
+    return -1
+
+
+@loop
+def follow(
+    gram: GramColumns,
+    c: FloatArray,
+    c0: FloatArray,
+    schedule: Schedule,
+    path: Path,
+    k: int,
+    least: float,
+) -> int:
+    """Steps from the k-th on, until all are done or the Gram column of the next is missing.
+
+        j ∈ argmax |cⱼ|,   r ← keep·r + (1 − keep)·y − u·X̃ⱼ
+
+    in terms of the correlations c = X̃ᵀr and c⁰ = X̃ᵀy. Algorithms 8 and 9 of document 001.
+    Departures: the residual itself is not kept, since the algorithms ask for c only.
+    Invariant: c = X̃ᵀ(y − X̃β) after every step. Cost: O(p) a step, whatever n is.
+    """
+    while k < len(path.chosen):
+        j = choose(c, schedule.draws[k])
+        if j < 0 or abs(c[j]) <= least:
+            break
+        at = gram.slot[j]
+        if at < 0:
+            break
+        u = (schedule.proportional[k] * abs(c[j]) + schedule.constant[k]) * np.sign(c[j])
+        path.chosen[k], path.steps[k] = j, u
+        keep, row = schedule.keep[k], gram.rows[at]
+        if keep == 1.0:
+            for i in range(len(c)):
+                c[i] -= u * row[i]
+        else:
+            for i in range(len(c)):
+                c[i] = keep * c[i] + (1.0 - keep) * c0[i] - u * row[i]
+        k += 1
+    return k
+
+
+class Stagewise:
+    """A run on centred columns of unit length, which can be continued where it was interrupted.
+
+    `size` is Σ weights, the n of document 001: its columns have ‖Xⱼ‖₂ = 1, and these Σ sᵢx̃ᵢⱼ² = 1
+    with Σ sᵢ = 1, so that its correlations are √n times ours and its Gram matrix is the same.
+    """
+
+    def __init__(
+        self, columns: CentredColumns, y: FloatArray, size: float, schedule: Schedule
+    ) -> None:
+        self.columns, self.schedule = columns, schedule
+        self.c0 = np.sqrt(size) * columns.correlations(columns.centred(y))
+        self.c0[columns.constant] = 0.0
+        self.c = self.c0.copy()
+        self.least = CONVERGED * float(np.abs(self.c0).max(initial=0.0))
+        iterations = len(schedule.keep)
+        self.path = Path(np.zeros(iterations, dtype=np.int64), np.zeros(iterations))
+        self.done = 0
+        everything = np.arange(columns.p)
+        if columns.p <= min(WIDEST_GRAM, 2 * columns.n):
+            self.gram = GramColumns(columns.gram(everything, everything), everything)
+        else:
+            nothing = np.full(columns.p, -1, dtype=np.int64)
+            self.gram = GramColumns(np.zeros((0, columns.p)), nothing)
+        self.cached = len(self.gram.rows)
+
+    def advance(self, steps: int) -> bool:
+        """So many steps more, if there are; whether the run can go on after them."""
+        stop = min(self.done + steps, len(self.path.chosen))
+        part = Path(self.path.chosen[:stop], self.path.steps[:stop])
+        while self.done < stop:
+            before = self.done
+            self.done = follow(self.gram, self.c, self.c0, self.schedule, part, before, self.least)
+            if self.done < stop and not self._fetch():
+                return False
+        return self.done < len(self.path.chosen)
+
+    def finished(self) -> Path:
+        """The steps made so far."""
+        return Path(self.path.chosen[: self.done], self.path.steps[: self.done])
+
+    def _fetch(self) -> bool:
+        """The Gram column that the next step needs, with those likely to be next."""
+        reach = np.abs(self.c)
+        missing = self.gram.slot < 0
+        j = choose(self.c, float(self.schedule.draws[self.done]))
+        if j < 0 or reach[j] <= self.least or not missing[j]:
+            return False
+        new = np.array([j])
+        if 8 * self.columns.n * self.columns.p > CACHED_BYTES:
+            candidates = np.flatnonzero(missing)
+            few = max(0, len(candidates) - AT_ONCE)
+            likely = candidates[np.argpartition(reach[candidates], few)[few:]]
+            new = np.union1d(likely, new)
+        self._make_room(self.cached + len(new))
+        self.gram.rows[self.cached : self.cached + len(new)] = self.columns.gram_with_all(new)
+        self.gram.slot[new] = np.arange(self.cached, self.cached + len(new))
+        self.cached += len(new)
+        return True
+
+    def _make_room(self, needed: int) -> None:
+        capacity = len(self.gram.rows)
+        if needed <= capacity:
+            return
+        rows = np.empty((min(max(needed, 2 * capacity, AT_ONCE), self.columns.p), self.columns.p))
+        rows[: self.cached] = self.gram.rows[: self.cached]
+        self.gram = GramColumns(rows, self.gram.slot)

@@ -1,0 +1,137 @@
+"""Stochastic gradient descent for least squares and ridge: Algorithms 6 and 7 of document 000."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cotas.arrays import FloatArray, IntArray
+from cotas.design import add, dot, n_vectors
+from cotas.loops import loop
+from cotas.solvers.run import weight
+
+# Below this the factor of θ is multiplied into w, long before anything could underflow.
+SMALLEST_SCALE = 1e-9
+
+
+class RunState(NamedTuple):
+    """θ = scale · w and θ₀, one row for each target."""
+
+    w: FloatArray
+    b: FloatArray
+    scale: FloatArray
+
+    def model(self) -> tuple[FloatArray, FloatArray]:
+        """θ and θ₀."""
+        return self.scale[:, None] * self.w, self.b.copy()
+
+
+def new_descent(targets: int, features: int) -> RunState:
+    """θ = 0, θ₀ = 0."""
+    return RunState(np.zeros((targets, features)), np.zeros(targets), np.ones(targets))
+
+
+@loop
+def stochastic_pass(
+    rows: Any,
+    Y: FloatArray,
+    weights: Any,
+    lam: float,
+    bias: float,
+    order: IntArray,
+    steps: FloatArray,
+    batch: int,
+    state: RunState,
+    c: int,
+) -> float:
+    """One step for each batch of `order`, on target c; returns Σ r², each r as it was met.
+
+        min  ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + (λ/2)‖θ‖²
+
+        θ ← (1 − λη)θ + η · mean of (yᵢ − θ·xᵢ − θ₀)xᵢ,     θ₀ ← θ₀ + η · mean of (yᵢ − θ·xᵢ − θ₀)
+
+    Algorithm 6 of document 000 with λ = 0, Algorithm 7 with λ > 0, both with batches of one; the
+    mini-batches of document 003 with more. Departures: a bias, which is not penalised; a weight
+    is n·sᵢ and multiplies the residual.
+    Invariant: the residuals of a batch are all taken before it moves θ.
+    Cost: O(nnz) a pass; the shrinking of θ costs O(1) since θ = scale · w.
+    """
+    w, b, scale = state.w[c], state.b[c], state.scale[c]
+    residuals = np.empty(batch)
+    met = 0.0
+    for q in range(len(steps)):
+        eta, start = steps[q], q * batch
+        size = min(batch, len(order) - start)
+        total = 0.0
+        for p in range(size):
+            i = order[start + p]
+            r = Y[i, c] - scale * dot(rows, i, w) - b
+            residuals[p] = weight(weights, i) * r
+            met += residuals[p] * r
+            total += residuals[p]
+        scale *= 1.0 - eta * lam
+        if abs(scale) < SMALLEST_SCALE:
+            w *= scale
+            scale = 1.0
+        # Divided once for the batch, and before the residuals are known: the next step waits.
+        each, of_bias = eta / (scale * size), eta * bias / size
+        for p in range(size):
+            add(rows, order[start + p], each * residuals[p], w)
+        b += of_bias * total
+    state.b[c] = b
+    state.scale[c] = scale
+    return met
+
+
+class Epoch(NamedTuple):
+    """What is known after an epoch without another look at the data."""
+
+    done: int  # steps made so far
+    loss: float  # the mean of ½r² over the examples as they were met, added up over the targets
+    length: float  # Σ η, the way that a gradient of length one would have gone
+
+
+class Sampling(NamedTuple):
+    """How the examples are drawn, and in batches of how many."""
+
+    batch: int
+    replacement: bool
+    shuffle: bool
+
+    def order(self, examples: IntArray, random: np.random.RandomState) -> IntArray:
+        """The examples of one epoch."""
+        if self.replacement:
+            return examples[random.randint(0, len(examples), size=len(examples))]
+        return random.permutation(examples) if self.shuffle else examples
+
+
+def stochastic_gradient(
+    rows: Any,
+    Y: FloatArray,
+    weights: FloatArray | None,
+    lam: float,
+    bias: float,
+    steps: Any,
+    sampling: Sampling,
+    random: np.random.RandomState,
+    state: RunState,
+    done: int = 0,
+) -> Iterator[Epoch]:
+    """Epochs without end; `steps(k)` gives the steps for an array k of times."""
+    n = n_vectors(rows)
+    kind = np.int32 if n < 2**31 else np.int64
+    used = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+    examples = used.astype(kind)
+    batch = min(sampling.batch, len(examples))
+    while True:
+        order = sampling.order(examples, random)
+        times = np.arange(done + 1, done + 1 + -(-len(order) // batch))
+        etas = steps(times)
+        met = [
+            stochastic_pass(rows, Y, weights, lam, bias, order, etas, batch, state, c)
+            for c in range(Y.shape[1])
+        ]
+        done += len(times)
+        yield Epoch(done, 0.5 * sum(met) / len(order), float(etas.sum()))

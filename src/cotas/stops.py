@@ -1,0 +1,154 @@
+"""When an iteration ends: the stopping rules of document 003, and any combination of them.
+
+stop = ChangeOfJ(1e-9) | MaxIterations(1000)       # the first of the two
+stop = ChangeOfJ(1e-9) & ChangeOfTheta(1e-6)       # both at once
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a rule may look at after an iteration.
+
+    Attributes
+    ----------
+    iteration : counted from one
+    objective, before : J now and one iteration ago
+    move : ‖θᵗ⁺¹ − θᵗ‖, the bias included
+    seconds : since the beginning of the fit
+    relative_gap : computes the relative gap that the checker proves of the current model
+    """
+
+    iteration: int
+    objective: float
+    before: float
+    move: float
+    seconds: float
+    relative_gap: Callable[[float], float]
+
+
+class Rule:
+    """A stopping rule. `a | b` stops when either does, `a & b` when both do."""
+
+    def reason(self, progress: Progress) -> str | None:
+        """Why to stop here, in words, or None to go on."""
+        raise NotImplementedError
+
+    def __or__(self, other: Rule) -> Rule:
+        return AnyOf(self, other)
+
+    def __and__(self, other: Rule) -> Rule:
+        return AllOf(self, other)
+
+
+@dataclass(frozen=True)
+class AnyOf(Rule):
+    """Stops as soon as one of two rules does."""
+
+    first: Rule
+    second: Rule
+
+    def reason(self, progress: Progress) -> str | None:
+        return self.first.reason(progress) or self.second.reason(progress)
+
+
+@dataclass(frozen=True)
+class AllOf(Rule):
+    """Stops when two rules do so in the same iteration."""
+
+    first: Rule
+    second: Rule
+
+    def reason(self, progress: Progress) -> str | None:
+        one = self.first.reason(progress)
+        other = self.second.reason(progress) if one else None
+        return f"{one}, and {other}" if one and other else None
+
+
+@dataclass(frozen=True)
+class ChangeOfJ(Rule):
+    """|J(θᵗ) − J(θᵗ⁺¹)| < eps, the first option of document 003.
+
+    Departure: the document has no absolute value, and would stop at a step that makes J larger.
+
+    Examples
+    --------
+    >>> rule = ChangeOfJ(1e-6) | MaxIterations(1000)
+    >>> rule.reason(Progress(1000, 2.0, 3.0, 0.1, 0.5, lambda enough: 1.0))
+    '1000 iterations were made'
+    """
+
+    eps: float
+
+    def __post_init__(self) -> None:
+        _check_positive(self.eps, "eps")
+
+    def reason(self, progress: Progress) -> str | None:
+        if abs(progress.before - progress.objective) < self.eps:
+            return f"J changed by less than {self.eps:g}"
+        return None
+
+
+@dataclass(frozen=True)
+class ChangeOfTheta(Rule):
+    """‖θᵗ − θᵗ⁺¹‖ < eps, the second option of document 003."""
+
+    eps: float
+
+    def __post_init__(self) -> None:
+        _check_positive(self.eps, "eps")
+
+    def reason(self, progress: Progress) -> str | None:
+        return f"θ moved by less than {self.eps:g}" if progress.move < self.eps else None
+
+
+@dataclass(frozen=True)
+class MaxIterations(Rule):
+    """A number of iterations, or of epochs where examples come in batches: the third option."""
+
+    number: int
+
+    def __post_init__(self) -> None:
+        _check_positive(self.number, "number")
+
+    def reason(self, progress: Progress) -> str | None:
+        if progress.iteration >= self.number:
+            return f"{self.number} iterations were made"
+        return None
+
+
+@dataclass(frozen=True)
+class MaxTime(Rule):
+    """A number of seconds."""
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        _check_positive(self.seconds, "seconds")
+
+    def reason(self, progress: Progress) -> str | None:
+        return f"{self.seconds:g} s have passed" if progress.seconds >= self.seconds else None
+
+
+@dataclass(frozen=True)
+class Gap(Rule):
+    """The checker proves a relative gap P − P* ≤ tol·max(1, |P|)."""
+
+    tol: float
+
+    def __post_init__(self) -> None:
+        _check_positive(self.tol, "tol")
+
+    def reason(self, progress: Progress) -> str | None:
+        if progress.relative_gap(self.tol) <= self.tol:
+            return f"a relative gap of {self.tol:g} is proved"
+        return None
+
+
+def _check_positive(value: float, name: str) -> None:
+    if not value > 0:
+        raise ValueError(f"{name} must be above zero, not {value!r}.")

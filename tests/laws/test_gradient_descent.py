@@ -1,0 +1,255 @@
+"""Gradient descent and stochastic steps: as printed, at their rate, until a rule says stop."""
+
+import os
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from cotas import DivergedError, LeastSquares, Ridge, schedules, stops
+from problems import LAYOUTS, plane
+
+# ---- gradient descent ------------------------------------------------------------------------
+
+
+def transcribed_descent(X, y, alpha, iterations):
+    """Batch gradient descent as document 003 prints it, with x₀ = 1."""
+    Z = np.column_stack([np.ones(len(X)), X])
+    theta = np.zeros(Z.shape[1])
+    for _ in range(iterations):
+        theta = theta - alpha * sum((theta @ z - t) * z for z, t in zip(Z, y, strict=True))
+    return theta
+
+
+def test_gradient_descent_is_the_one_of_the_document():
+    X, y = plane(30, 3)
+    for step in (0.05, 0.2):
+        theta = transcribed_descent(X, y, step / len(X), 17)
+        model = LeastSquares(solver="gradient", step=step, stop=stops.MaxIterations(17)).fit(X, y)
+        np.testing.assert_allclose(model.coef_, theta[1:], rtol=1e-10)
+        assert model.intercept_ == pytest.approx(theta[0], rel=1e-10)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("lam", [0.0, 0.2])
+@pytest.mark.parametrize("share", [0.3, 1.0, 1.9])
+def test_the_rate_of_gradient_descent(lam, standardize, share):
+    """Pₖ − P* ≤ ρ²ᵏ(P₀ − P*), which the certificate measures, and is nearly reached."""
+    X, y = plane(60, 3)
+    make = LeastSquares if lam == 0 else lambda **options: Ridge(lam=lam, **options)
+    largest = make(solver="gradient", standardize=standardize).fit(X, y)
+    step = share * largest.certificate_.witness.descent.step
+    for iterations in (1, 10, 40):
+        model = make(
+            solver="gradient",
+            step=step,
+            standardize=standardize,
+            stop=stops.MaxIterations(iterations),
+        ).fit(X, y)
+        found = model.certificate_
+        promised = found.figures["gap that the rate of gradient descent allows"]
+        assert found.holds
+        assert found.gap <= promised * (1 + 1e-9) + found.rounding
+        assert found.figures["step · largest curvature"] == pytest.approx(share)
+
+
+def test_a_run_that_cannot_be_gradient_descent_is_not_believed():
+    X, y = plane(60, 3)
+    found = LeastSquares(solver="gradient", stop=stops.MaxIterations(5)).fit(X, y).certificate_
+    descent = replace(found.witness.descent, iterations=5000)
+    claimed = replace(found.witness, descent=descent).check(X, y)
+    assert not claimed.holds
+    assert "gradient descent" in claimed.objection
+
+
+def test_an_honest_run_is_believed_where_a_column_is_tiny():
+    """Along it nothing moves, however many steps there are; the gap says so, and no objection."""
+    X, y = plane(60, 3)
+    y = y + 5 * X[:, 2]
+    X[:, 2] *= 1e-9
+    found = LeastSquares(solver="gradient", stop=stops.MaxIterations(3000)).fit(X, y).certificate_
+    assert found.holds
+    assert found.gap > 1.0
+    assert found.lower == pytest.approx(LeastSquares().fit(X, y).certificate_.upper)
+
+
+def test_the_objective_falls_and_the_history_says_so():
+    X, y = plane(60, 3)
+    model = LeastSquares(solver="gradient", stop=stops.MaxIterations(200)).fit(X, y)
+    history = model.history_
+    assert history["iteration"].tolist() == list(range(1, 201))
+    assert (np.diff(history["J"]) <= 1e-12).all()
+    assert history["theta"].shape == (200, 3)
+    np.testing.assert_allclose(history["theta"][-1], model.coef_)
+    for k in (0, 50, 199):
+        values = X @ history["theta"][k] + history["intercept"][k]
+        assert history["J"][k] == pytest.approx(0.5 * np.mean((y - values) ** 2))
+
+
+def test_a_long_history_is_thinned():
+    X, y = plane(60, 3)
+    model = LeastSquares(solver="gradient", step=1e-5, stop=stops.MaxIterations(5003)).fit(X, y)
+    iterations = model.history_["iteration"]
+    assert len(iterations) <= 1001
+    assert iterations[-1] == 5003
+    assert len(set(np.diff(iterations)[:-1])) == 1
+
+
+def test_a_step_that_is_too_large_is_explained():
+    X, y = plane(60, 3)
+    auto = LeastSquares(solver="gradient").fit(X, y).certificate_.witness.descent.step
+    limit = f"{2 * auto:.6g}"
+    with pytest.raises(DivergedError, match="too large") as caught:
+        LeastSquares(solver="gradient", step=2.2 * auto).fit(X, y)
+    assert limit in str(caught.value)
+    assert LeastSquares(solver="gradient", step=1.9 * auto).fit(X, y).certificate_.holds
+    with pytest.raises(DivergedError, match="2/L"):
+        LeastSquares(solver="stochastic", step=10.0, random_state=0).fit(X, y)
+
+
+def test_schedules():
+    X, y = plane(60, 3)
+    constant = LeastSquares(solver="gradient", step=0.1, stop=stops.MaxIterations(9)).fit(X, y)
+    called = LeastSquares(solver="gradient", step=lambda k: 0.1, stop=stops.MaxIterations(9)).fit(
+        X, y
+    )
+    np.testing.assert_array_equal(constant.coef_, called.coef_)
+    with pytest.raises(ValueError, match="at k=3"):
+        LeastSquares(solver="gradient", step=lambda k: 3.0 - k if k < 3 else np.nan).fit(X, y)
+    for power in (0.5, 1.1, 0.0):
+        with pytest.raises(ValueError, match="take ½ < power ≤ 1"):
+            schedules.PowerLaw(0.1, power)
+    law = schedules.PowerLaw(0.3, 0.8, delay=5.0)
+    np.testing.assert_allclose(law(np.arange(1, 4)), [law(1), law(2), law(3)])
+    assert law.is_robbins_monro
+    assert not schedules.Constant(0.1).is_robbins_monro
+
+
+# ---- stochastic steps ------------------------------------------------------------------------
+
+
+def transcribed_steps(X, y, lam, steps, batches, bias):
+    """Algorithms 6 (λ = 0) and 7 of document 000, and their mini-batches."""
+    theta, theta0 = np.zeros(X.shape[1]), 0.0
+    for eta, batch in zip(steps, batches, strict=True):
+        residuals = y[batch] - X[batch] @ theta - theta0
+        theta = (1 - lam * eta) * theta + eta * np.mean(residuals[:, None] * X[batch], axis=0)
+        theta0 += eta * residuals.mean() * bias
+    return theta, theta0
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "float32"])
+@pytest.mark.parametrize("lam", [0.0, 0.3])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("batch", [1, 4, 100])
+def test_algorithms_6_and_7_step_by_step(lam, bias, batch, layout):
+    X, y = plane(30, 4)
+    law = schedules.PowerLaw(0.05, 0.6)
+    make = LeastSquares if lam == 0 else lambda **options: Ridge(lam=lam, **options)
+    model = make(
+        solver="stochastic",
+        step=law,
+        shuffle=False,
+        batch_size=batch,
+        fit_intercept=bias,
+        stop=stops.MaxIterations(3),
+    ).fit(LAYOUTS[layout](X), y)
+    epoch = [np.arange(a, min(a + batch, 30)) for a in range(0, 30, batch)]
+    steps = [law(k) for k in range(1, 3 * len(epoch) + 1)]
+    theta, theta0 = transcribed_steps(X, y, lam, steps, 3 * epoch, bias)
+    np.testing.assert_allclose(model.coef_, theta, rtol=1e-9)
+    assert model.intercept_ == pytest.approx(theta0, rel=1e-9)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_random_draws_follow_the_seed(replacement):
+    X, y = plane(30, 3)
+    options = {"solver": "stochastic", "step": 0.03, "replacement": replacement}
+    options |= {"stop": stops.MaxIterations(2), "random_state": 5}
+    model = LeastSquares(**options).fit(X, y)
+    random = np.random.RandomState(5)
+    order = []
+    for _ in range(2):
+        drawn = random.randint(0, 30, size=30) if replacement else random.permutation(30)
+        order += [np.array([i]) for i in drawn]
+    theta, theta0 = transcribed_steps(X, y, 0.0, [0.03] * 60, order, True)
+    np.testing.assert_allclose(model.coef_, theta, rtol=1e-9)
+    assert model.intercept_ == pytest.approx(theta0, rel=1e-9)
+    np.testing.assert_array_equal(LeastSquares(**options).fit(X, y).coef_, model.coef_)
+
+
+def test_stochastic_steps_come_close_and_say_how_close():
+    X, y = plane(400, 3)
+    model = Ridge(lam=0.1, solver="stochastic", tol=1e-3, random_state=0).fit(X, y)
+    best = Ridge(lam=0.1).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-3
+    assert model.certificate_.lower <= best.certificate_.upper <= model.certificate_.upper
+    assert "proved" in model.stop_reason_
+
+
+# ---- when it ends ----------------------------------------------------------------------------
+
+
+def test_stop_rules_and_their_combinations():
+    X, y = plane(60, 3)
+
+    def fit(rule):
+        return LeastSquares(solver="gradient", step=0.05, stop=rule).fit(X, y)
+
+    by_value, by_move = fit(stops.ChangeOfJ(1e-6)), fit(stops.ChangeOfTheta(1e-4))
+    both = fit(stops.ChangeOfJ(1e-6) & stops.ChangeOfTheta(1e-4))
+    either = fit(stops.ChangeOfJ(1e-6) | stops.ChangeOfTheta(1e-4))
+    assert both.n_iter_ == max(by_value.n_iter_, by_move.n_iter_)
+    assert either.n_iter_ == min(by_value.n_iter_, by_move.n_iter_)
+    assert by_value.stop_reason_ == "J changed by less than 1e-06"
+    assert by_move.stop_reason_ == "θ moved by less than 0.0001"
+    assert "and" in both.stop_reason_
+    last, before = by_value.history_["J"][-1], by_value.history_["J"][-2]
+    assert before - last < 1e-6 <= by_value.history_["J"][-3] - before
+    seven = fit(stops.ChangeOfJ(1e-12) | stops.MaxIterations(7))
+    assert seven.stop_reason_ == "7 iterations were made"
+    assert fit(stops.Gap(1e-3)).certificate_.relative_gap <= 1e-3
+    assert "s have passed" in fit(stops.MaxTime(1e-9)).stop_reason_
+    with pytest.raises(ValueError, match="must be above zero"):
+        stops.ChangeOfJ(0.0)
+
+
+def test_a_gap_that_was_not_proved_is_warned_of():
+    X, y = plane(60, 3)
+    with pytest.warns(ConvergenceWarning, match="tol=1e-09"):
+        model = LeastSquares(solver="gradient", step=1e-3, tol=1e-9, max_iterations=5).fit(X, y)
+    assert model.stop_reason_ == "max_iterations=5 reached"
+
+
+def test_callbacks_see_each_iteration_and_can_stop():
+    X, y = plane(60, 3)
+    seen = []
+
+    def third(progress):
+        seen.append(progress)
+        return progress.iteration == 3
+
+    model = LeastSquares(
+        solver="gradient", step=0.01, callbacks=third, stop=stops.MaxIterations(9)
+    ).fit(X, y)
+    assert model.n_iter_ == 3
+    assert model.stop_reason_ == "a callback asked to stop"
+    assert [progress.objective for progress in seen] == model.history_["J"].tolist()
+
+
+def test_ctrl_c_returns_the_model_so_far():
+    X, y = plane(60, 3)
+
+    def interrupt(progress):
+        if progress.iteration == 10:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model = LeastSquares(
+            solver="gradient", step=1e-4, callbacks=interrupt, stop=stops.MaxIterations(10**6)
+        ).fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert model.certificate_.holds
+    assert model.certificate_.verify(X, y)

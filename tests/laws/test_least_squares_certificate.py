@@ -1,0 +1,260 @@
+"""What the certificate of a squared-loss model may and may not say."""
+
+import json
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from cotas import LeastSquares, Ridge, stops
+from cotas.certificates import SquaredLossPoint
+from cotas.certificates.least_squares import Survey
+from cotas.certificates.scatter import decrease
+from problems import plane
+
+
+def exact(array):
+    return [[Fraction(x) for x in row] for row in np.atleast_2d(array).tolist()]
+
+
+def solved(A, b):
+    """Some solution of Ax = b in rational numbers, free variables at zero."""
+    m, rows = len(A), [[*row, right] for row, right in zip(A, b, strict=True)]
+    pivots = []
+    for j in range(m):
+        pivot = next((i for i in range(len(pivots), m) if rows[i][j] != 0), None)
+        if pivot is None:
+            continue
+        top = len(pivots)
+        rows[top], rows[pivot] = rows[pivot], rows[top]
+        rows[top] = [x / rows[top][j] for x in rows[top]]
+        for i in range(m):
+            if i != top:
+                factor = rows[i][j]
+                rows[i] = [x - factor * t for x, t in zip(rows[i], rows[top], strict=True)]
+        pivots.append(j)
+    x = [Fraction(0)] * m
+    for i, j in enumerate(pivots):
+        x[j] = rows[i][-1]
+    return x
+
+
+def exact_minimum(X, y, lam, bias, weights):
+    """min P in rational arithmetic: no rounding anywhere."""
+    rows = exact(np.column_stack([np.ones(len(X)), X]) if bias else X)
+    targets, given = exact(y)[0], exact(weights)[0]
+    s = [w / sum(given) for w in given]
+    d = len(rows[0])
+    weighted = [[si * x for x in row] for si, row in zip(s, rows, strict=True)]
+    A = [
+        [sum(w[i] * r[j] for w, r in zip(weighted, rows, strict=True)) for j in range(d)]
+        for i in range(d)
+    ]
+    for j in range(int(bias), d):
+        A[j][j] += Fraction(lam)
+    b = [sum(w[i] * t for w, t in zip(weighted, targets, strict=True)) for i in range(d)]
+    theta = solved(A, b)
+    errors = [
+        t - sum(p * x for p, x in zip(theta, row, strict=True))
+        for t, row in zip(targets, rows, strict=True)
+    ]
+    value = sum(si * e * e for si, e in zip(s, errors, strict=True))
+    value += Fraction(lam) * sum(t * t for t in theta[int(bias) :])
+    return float(value / 2)
+
+
+@st.composite
+def regressions(draw):
+    """Small data of any rank and of any units, all numbers exact in binary."""
+    n, d = draw(st.integers(1, 9)), draw(st.integers(1, 4))
+    whole = st.integers(-8, 8)
+    X = draw(hnp.arrays(np.int64, (n, d), elements=whole)).astype(float)
+    if draw(st.booleans()) and d > 1:
+        X[:, -1] = 2 * X[:, 0]  # collinear
+    if draw(st.booleans()):
+        X[:, 0] = draw(whole)  # constant
+    X += draw(st.sampled_from([0.0, 0.0, 1024.0]))
+    X *= 2.0 ** draw(st.sampled_from([-40, -3, 0, 40]))
+    X[:, -1] *= 2.0 ** draw(st.sampled_from([-30, 0, 30]))
+    y = draw(hnp.arrays(np.int64, n, elements=whole)) * 2.0 ** draw(st.sampled_from([-20, 0, 20]))
+    weights = draw(hnp.arrays(np.int64, n, elements=st.integers(1, 4))).astype(float)
+    lam = draw(st.sampled_from([0.0, 0.0, 2.0**-10, 1.0]))
+    return X, y, lam, draw(st.booleans()), weights
+
+
+@given(regressions(), st.integers(0, 2**31), st.sampled_from([0.0, 1e-3, 1.0]))
+def test_the_bounds_enclose_the_exact_minimum(problem, seed, noise):
+    X, y, lam, bias, weights = problem
+    rng = np.random.default_rng(seed)
+    best = exact_minimum(X, y, lam, bias, weights)
+    size = np.abs(y).max() / (np.abs(X).max() or 1.0)
+    point = SquaredLossPoint(
+        coef=noise * size * rng.normal(size=X.shape[1]),
+        intercept=float(bias) * noise * np.abs(y).max() * rng.normal(),
+        lam=lam,
+        free_bias=bias,
+        weights=weights / weights.sum(),
+    )
+    found = point.check(X, y)
+    slack = found.rounding + 1e-12 * found.upper
+    assert found.holds
+    assert found.lower <= best + slack
+    assert best <= found.upper + slack
+
+
+@given(regressions())
+def test_a_fit_reaches_the_exact_minimum(problem):
+    X, y, lam, bias, weights = problem
+    best = exact_minimum(X, y, lam, bias, weights)
+    model = Ridge(lam=lam, fit_intercept=bias) if lam else LeastSquares(fit_intercept=bias)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = model.fit(X, y, sample_weight=weights).certificate_
+    start = 0.5 * np.average(y**2, weights=weights)
+    assert found.holds
+    assert found.lower <= best + found.rounding + 1e-12 * start
+    if lam == 0 or lam > 1e-12 * np.square(X).max():  # else λ is lost beside X in double precision
+        assert found.upper <= best + 1e-9 * start + 1e-300
+
+
+@given(regressions(), st.integers(0, 2**31))
+def test_some_rows_never_prove_more_than_all(problem, seed):
+    X, _, lam, _, weights = problem
+    rng = np.random.default_rng(seed)
+    X = X / np.abs(X).max(initial=1e-300)
+    s = weights / weights.sum()
+    few = rng.integers(0, 2, len(X)).astype(bool)
+    penalty = np.full(X.shape[1], lam + 0.1)
+    g = rng.normal(size=(X.shape[1], 2))
+    nothing = np.zeros(X.shape[1])
+    whole = decrease((X.T * s) @ X, penalty, g, nothing)
+    part = decrease((X[few].T * s[few]) @ X[few], penalty, g, nothing)
+    assert (part >= whole * (1 - 1e-9)).all()
+    exactly = 0.5 * np.einsum("jk,jk->k", g, np.linalg.solve((X.T * s) @ X + np.diag(penalty), g))
+    np.testing.assert_allclose(whole, exactly, rtol=1e-6)
+
+
+def test_few_rows_of_many_prove_a_closed_form():
+    X, y = plane(5000, 5)
+    found = LeastSquares().fit(X, y).certificate_
+    assert any("of the rows proves it" in remark for remark in found.remarks)
+    assert found.relative_gap < 1e-12
+    survey = Survey(X, y, [found.witness])
+    survey.certificates()
+    assert not survey.scatter.formed
+
+
+def test_a_column_that_the_few_rows_miss_is_not_taken_for_flat():
+    X, y = plane(5000, 3)
+    rare = np.zeros(5000)
+    rare[7] = 1.0
+    X, y = np.column_stack([X, rare]), y + 300 * rare
+    perfect = LeastSquares().fit(X, y)
+    without = replace(perfect.certificate_.witness, coef=perfect.coef_ * [1, 1, 1, 0])
+    found = without.check(X, y)
+    assert found.lower <= perfect.certificate_.upper + found.rounding
+    assert found.gap == pytest.approx(without.check(X, y).upper - perfect.certificate_.upper)
+
+
+def test_ridge_with_many_columns_rests_on_the_penalty():
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 3000, 0.01, format="csr", random_state=0)
+    y = rng.normal(size=300)
+    model = Ridge(lam=1e-3).fit(X, y)
+    assert model.solver_ == "conjugate-gradients"
+    assert model.certificate_.relative_gap <= 1e-6
+    assert any("penalty alone" in remark for remark in model.certificate_.remarks)
+
+
+def test_nothing_known_is_vacuous():
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 3000, 0.01, format="csr", random_state=0)
+    point = SquaredLossPoint(np.zeros(3000), 0.0, 0.0, True)
+    found = point.check(X, rng.normal(size=300))
+    assert found.vacuous
+    assert found.lower == 0
+
+
+@pytest.mark.parametrize("change", ["coef", "intercept"])
+def test_a_changed_model_is_no_longer_certified(change):
+    X, y = plane(80, 3)
+    model = LeastSquares().fit(X, y)
+    assert model.certificate_.holds
+    if change == "coef":
+        model.coef_[1] += 0.1
+    else:
+        model.intercept_ += 0.1
+    assert not model.certificate_.holds
+    assert not model.certificate_.verify(X, y)
+
+
+def test_other_data_are_noticed():
+    X, y = plane(80, 3)
+    found = Ridge(lam=0.01).fit(X, y).certificate_
+    assert found.verify(X, y)
+    assert found.verify(sparse.csc_matrix(X), y)
+    exchanged = y.copy()
+    exchanged[[3, 8]] = y[[8, 3]]
+    spoiled = X.copy()
+    spoiled[5, 1] += 1e-3
+    for X2, y2 in [(X, exchanged), (spoiled, y), (X[::-1], y[::-1]), (X, 2 * y), (X[:-1], y[:-1])]:
+        assert not found.verify(X2, y2)
+    assert not found.verify(X, np.column_stack([y, y]))
+
+
+def test_it_can_be_written_down():
+    X, y = plane(40, 3)
+    model = LeastSquares(solver="gradient", stop=stops.MaxIterations(4)).fit(X, y)
+    plain = json.loads(json.dumps(model.certificate_.to_dict(witness=True)))
+    assert plain["kind"] == "gradient"
+    assert plain["witness"]["descent"]["iterations"] == 4
+    assert "∇P" in str(model.certificate_)
+    assert "objective of this model" in model.certificate_._repr_html_()
+
+
+def test_a_standardised_penalty_is_stated():
+    X, y = plane(80, 3)
+    X = X * [1, 10, 100]
+    model = Ridge(lam=0.2, standardize=True).fit(X, y)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    expected = Ridge(lam=0.2).fit(scaled, y)
+    np.testing.assert_allclose(model.coef_ * X.std(axis=0), expected.coef_, rtol=1e-9)
+    assert model.certificate_.upper == pytest.approx(expected.certificate_.upper)
+    assert "σ" in model.certificate_.statement
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3])
+def test_the_smallest_curvature_alone_proves_no_more(lam):
+    X, y = plane(60, 4)
+    point = SquaredLossPoint(np.arange(4.0), 0.5, lam, True)
+    found = point.check(X, y)
+    C = np.cov(X.T, bias=True)
+    values = np.linalg.eigvalsh(C) + lam
+    residuals = y - X @ point.coef - point.intercept
+    g = lam * point.coef - X.T @ (residuals - residuals.mean()) / 60
+    expected = 0.5 * residuals.mean() ** 2 + g @ g / (2 * values[0])
+    alone = found.figures["P − P* by the smallest curvature alone, at most"]
+    assert alone == pytest.approx(expected)
+    assert found.gap <= alone
+    assert found.figures["condition number"] == pytest.approx(values[-1] / values[0])
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("power", [14, 20, 24])
+def test_nearly_collinear_columns_are_not_taken_for_flat(power, bias, layout):
+    """The squares of these data are singular in double precision, the data themselves are not."""
+    rng = np.random.default_rng(power)
+    X = rng.integers(-8, 9, size=(12, 3)).astype(float) * 2.0**-power + 1.0
+    X[:, 2] += rng.integers(-8, 9, size=12)
+    y = rng.integers(-8, 9, size=12).astype(float)
+    best = exact_minimum(X, y, 0.0, bias, np.ones(12))
+    found = SquaredLossPoint(np.zeros(3), 0.0, 0.0, bias).check(layout(X), y)
+    assert found.lower <= best + found.rounding
+    assert found.lower == pytest.approx(best, rel=1e-5)

@@ -1,0 +1,68 @@
+"""The Lasso and the stagewise algorithms: the same answer from any container and compiler."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+
+from cotas import ForwardStagewise, Lasso, LSBoost, RegularizedForwardStagewise
+from problems import regression
+
+MODELS = [
+    Lasso(lam=0.1),
+    Lasso(delta=1.0, standardize=True),
+    LSBoost(iterations=40),
+    ForwardStagewise(iterations=40, ties="random", random_state=0),
+    RegularizedForwardStagewise(delta=3.0, iterations=40),
+]
+DATA = regression(40, 3)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_data_frames(model):
+    names = ["a", "b", "c"]
+    expected = clone(model).fit(*DATA).coef_
+    for frame in (pd.DataFrame(DATA.X, columns=names), pl.DataFrame(DATA.X, schema=names)):
+        fitted = clone(model).fit(frame, DATA.y)
+        np.testing.assert_allclose(fitted.coef_, expected, rtol=1e-9, atol=1e-12)
+        assert fitted.feature_names_in_.tolist() == names
+        assert fitted.certificate_.verify(*DATA)
+
+
+SCRIPT = """
+import json, sys
+sys.path[:0] = [{tests!r}, {here!r}]
+import numpy as np
+from scipy import sparse
+from test_lasso_and_stagewise import DATA, MODELS
+from cotas import lasso_path
+found = []
+for X in (DATA.X, sparse.csr_matrix(DATA.X)):
+    found += [model.fit(X, DATA.y).coef_.tolist() for model in MODELS]
+    found += lasso_path(X, DATA.y, n_lambdas=4).coef.tolist()
+print(json.dumps(found))
+"""
+
+
+def test_compiled_and_plain_python_agree():
+    here = Path(__file__).parent
+    script = SCRIPT.format(tests=str(here.parent), here=str(here))
+    answers = []
+    for disabled in ("0", "1"):
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        answers.append(json.loads(done.stdout))
+    for compiled, plain in zip(*answers, strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=1e-9, atol=1e-11)
