@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
+    from cotas.kernel.svm import KernelSVM
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.pegasos import Pegasos
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
@@ -26,6 +27,7 @@ _HOME = {
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
     "EpochReport": "cotas.fitting.reporting",
+    "KernelSVM": "cotas.kernel.svm",
     "LinearSVM": "cotas.linear.svm",
     "NotSeparableError": "cotas.linear.svm",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
@@ -41,6 +43,7 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "EpochReport",
+    "KernelSVM",
     "LinearSVM",
     "NotSeparableError",
     "PassiveAggressive",

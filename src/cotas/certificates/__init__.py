@@ -9,6 +9,7 @@ from cotas.certificates.duality import DualPoint, Expectation
 from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.kernel_duality import KernelDualPoint
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
+from cotas.certificates.pairs import PairPoint
 from cotas.certificates.prediction import Region, optimum_region
 from cotas.certificates.separation import Separability, SeparationWitness
 
@@ -19,6 +20,7 @@ __all__ = [
     "Expectation",
     "HardMarginPoint",
     "KernelDualPoint",
+    "PairPoint",
     "PassiveAggressiveLedger",
     "PerceptronLedger",
     "Region",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cotas.arrays import FloatArray, IntArray
+from cotas.certificates import Certificate
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,16 @@ class EpochReport:
     validation_score: float | None
 
 
+@dataclass(frozen=True)
+class SolverReport:
+    """What a callback is told each time a solver shows its progress; returning True stops it."""
+
+    label: Any
+    iteration: int
+    seconds: float
+    certificate: Certificate
+
+
 # Takes the report of an estimator; a true answer ends the fit.
 Callback = Callable[[Any], Any]
 
@@ -56,7 +67,7 @@ class ProgressBar:
     `shown=None` shows one if tqdm is installed and someone is there to look at it.
     """
 
-    def __init__(self, total: int, name: str, shown: bool | None) -> None:
+    def __init__(self, total: int, name: str, shown: bool | None, unit: str = "epoch") -> None:
         self._bar = None
         if shown is False or (shown is None and not _someone_watches()):
             return
@@ -69,13 +80,19 @@ class ProgressBar:
                     "or leave progress at None."
                 ) from error
             return
-        self._bar = tqdm(total=total, desc=name, unit="epoch", delay=1.0, leave=False)
+        self._bar = tqdm(total=total, desc=name, unit=unit, delay=1.0, leave=False)
 
     def step(self, mistakes: int) -> None:
         """One epoch further."""
         if self._bar is not None:
             self._bar.set_postfix(mistakes=mistakes, refresh=False)
             self._bar.update()
+
+    def reach(self, position: float, gap: float) -> None:
+        """So far, counted in units that need not be whole, and the gap there is."""
+        if self._bar is not None:
+            self._bar.set_postfix(gap=f"{gap:.1e}", refresh=False)
+            self._bar.update(max(0.0, position - self._bar.n))
 
     def close(self) -> None:
         """Take the bar away."""

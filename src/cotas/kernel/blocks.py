@@ -1,110 +1,162 @@
-"""Parts of the Gram matrix for the solvers, in the precision they ask for."""
+"""Blocks of kernel values, in the precision that is asked for."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 
-from cotas.arrays import AnyArray, IntArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.design.blocks import row_spans
+from cotas.kernel.functions import Precomputed
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel, Prepared, Side
 from cotas.kernel.products import dense_rows
 
-# In single precision the exponent of an RBF is off by some roundings of the squared lengths: up
-# to this exponent its values are right to about five digits, which is enough to choose steps by.
-SAFE_IN_SINGLE = 64.0
+# The exponent of an RBF is off by some roundings of the squared lengths, in units of its width.
+# Up to these lengths its values are right to five digits in single precision, enough to choose
+# steps by, and to twelve in double.
+SAFE_EXPONENT = {np.float32: 64.0, np.float64: 512.0}
 
 
-class KernelBlocks:
-    """k(xᵢ, xⱼ) for any rows and columns of X.
+class Blocks(Protocol):
+    """k between any rows and the rows of one matrix X, its columns."""
 
-    In single precision a dense copy of X in that precision is used where it fits into `room`
-    bytes (`copied` tells how many it takes); else the rows are converted as they are needed. In
-    double precision X is used as it is. The number of rows of X is the size of the matrix.
+    def left(self, A: Matrix) -> Any:
+        """The rows of A, ready to be compared."""
+        ...
+
+    def own(self, rows: IntArray) -> Any:
+        """Some rows of X itself, ready to be compared."""
+        ...
+
+    def block(self, left: Any, columns: slice | IntArray) -> AnyArray:
+        """k of each of those rows with each of these rows of X."""
+        ...
+
+
+def blocks_of(kernel: Kernel, X: Matrix, dtype: Any, room: int) -> tuple[Blocks, int]:
+    """The fastest way to compute k with X, and the bytes it takes for a copy, at most `room`.
+
+    The copy is dense and of the precision asked for. Where X is dense and has it already, only
+    an RBF needs one; where there is no room, rows are converted as they are needed.
     """
-
-    def __init__(self, kernel: Kernel, X: Matrix, room: int) -> None:
-        self._double = General(kernel.prepare(X), np.float64)
-        n, d = X.shape
-        self._single: _Maker = General(self._double.prepared, np.float32)
-        self.copied = 0
-        if 4 * n * (d + 2) <= room:
-            self.copied = 4 * n * (d + 2)
-            radial = Radial.of(kernel, X) if isinstance(kernel, RBF) else None
-            copy = dense_rows(X, np.float32) if radial is None else X
-            self._single = radial or General(kernel.prepare(copy), np.float32)
-
-    def __len__(self) -> int:
-        return len(self._double.prepared)
-
-    def side(self, rows: IntArray, dtype: Any) -> tuple[_Maker, Any]:
-        """Some rows of X, ready to be compared in that precision."""
-        maker = self._single if dtype is np.float32 else self._double
-        return maker, maker.side(rows)
-
-    def block(self, side: tuple[_Maker, Any], columns: slice | IntArray) -> AnyArray:
-        """k of each of these rows with each of the given columns."""
-        maker, left = side
-        return maker.block(left, columns)
-
-
-class _Maker(Protocol):
-    def side(self, rows: IntArray) -> Any: ...
-
-    def block(self, side: Any, columns: slice | IntArray) -> AnyArray: ...
+    size = X.shape[0] * (X.shape[1] + 2) * np.dtype(dtype).itemsize
+    if isinstance(kernel, Precomputed):
+        return Given(X, dtype), 0
+    if size <= room and isinstance(kernel, RBF) and (radial := Radial.of(kernel, X, dtype)):
+        return radial, size
+    if size <= room and (sparse.issparse(X) or X.dtype != dtype):
+        return General(kernel.prepare(dense_rows(X, dtype)), dtype), size
+    return General(kernel.prepare(X), dtype), 0
 
 
 class General:
     """Blocks of any kernel, computed by itself."""
 
     def __init__(self, prepared: Prepared, dtype: Any) -> None:
-        self.prepared, self.dtype = prepared, dtype
+        self._kernel, self._dtype = prepared.kernel, dtype
+        self._side, self._frame = prepared._side, prepared._frame
 
-    def side(self, rows: IntArray) -> Side:
-        """Some rows of X with what the kernel keeps about them."""
-        return self.prepared._side.take(rows)
-
-    def block(self, side: Side, columns: slice | IntArray) -> AnyArray:
-        """k of each of these rows with each of the given columns."""
-        right = self.prepared._side.take(columns)
+    def left(self, A: Matrix) -> Side:
+        """The rows of A with what the kernel keeps about them."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.prepared.kernel._block(side, right, self.dtype)
+            return self._kernel._side(A, self._frame)
+
+    def own(self, rows: IntArray) -> Side:
+        """Some rows of X with what the kernel keeps about them."""
+        return self._side.take(rows)
+
+    def block(self, left: Side, columns: slice | IntArray) -> AnyArray:
+        """k of each of those rows with each of these rows of X."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._kernel._block(left, self._side.take(columns), self._dtype)
 
 
 class Radial:
-    """Blocks of an RBF in single precision, by one product of matrices and one exponential.
+    """Blocks of an RBF, by one product of matrices and one exponential.
 
     With u = √(2γ)(x − centre) the exponent is −½‖u − v‖² = (u, 1, −½‖u‖²)·(v, −½‖v‖², 1).
     """
 
-    def __init__(self, rows: AnyArray) -> None:
-        self.rows = rows
+    def __init__(self, rows: AnyArray, centre: FloatArray, scale: float) -> None:
+        self._rows, self._centre, self._scale = rows, centre, scale
 
     @classmethod
-    def of(cls, kernel: RBF, X: Matrix) -> Radial | None:
-        """None where single precision would not be enough."""
-        n, d = X.shape
-        rows = np.empty((n, d + 2), dtype=np.float32)
-        scale = np.sqrt(2.0) * kernel.inverse_length
-        centre = X.mean(axis=0, dtype=np.float64)
-        centre = np.asarray(centre).reshape(-1)
-        for span in row_spans(X, d):
-            u = dense_rows(X[span], np.float64) - centre
-            u *= scale
-            rows[span, :d] = u
-            rows[span, d] = -0.5 * np.einsum("ij,ij->i", u, u)
-        rows[:, d + 1] = 1.0
-        return cls(rows) if -rows[:, d].min() <= SAFE_IN_SINGLE else None
+    def of(cls, kernel: RBF, X: Matrix, dtype: Any) -> Radial | None:
+        """None where this precision would not be enough."""
+        scale = float(np.sqrt(2.0) * kernel.inverse_length)
+        centre = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(-1)
+        rows = np.empty((X.shape[0], X.shape[1] + 2), dtype=dtype)
+        blocks = cls(rows, centre, scale)
+        for span in row_spans(X, X.shape[1]):
+            rows[span] = blocks.left(X[span])
+        rows[:, -2:] = rows[:, [-1, -2]]
+        return blocks if -rows[:, -2].min(initial=0.0) <= SAFE_EXPONENT[dtype] else None
 
-    def side(self, rows: IntArray) -> AnyArray:
-        """Some rows with their last two entries exchanged."""
-        left = self.rows[rows]
+    def left(self, A: Matrix) -> AnyArray:
+        """(u, 1, −½‖u‖²) of each row."""
+        d = A.shape[1]
+        out = np.empty((A.shape[0], d + 2), dtype=self._rows.dtype)
+        u = dense_rows(A, np.float64) - self._centre
+        u *= self._scale
+        out[:, :d], out[:, d] = u, 1.0
+        out[:, d + 1] = -0.5 * np.einsum("ij,ij->i", u, u)
+        return out
+
+    def own(self, rows: IntArray) -> AnyArray:
+        """The same of some rows of X."""
+        left = self._rows[rows]
         left[:, -1], left[:, -2] = left[:, -2].copy(), 1.0
         return left
 
-    def block(self, side: AnyArray, columns: slice | IntArray) -> AnyArray:
-        """exp of the products."""
-        out = side @ self.rows[columns].T
-        return np.exp(out, out=out)
+    def block(self, left: AnyArray, columns: slice | IntArray) -> AnyArray:
+        """k of each of those rows with each of these rows of X."""
+        out = left @ self._rows[columns].T
+        return np.asarray(np.exp(out, out=out))
+
+
+class Given:
+    """Blocks of a precomputed matrix."""
+
+    def __init__(self, K: Matrix, dtype: Any) -> None:
+        self._K, self._dtype = K, dtype
+
+    def left(self, A: Matrix) -> Matrix:
+        """The kernel values of other rows with all the training rows."""
+        return A
+
+    def own(self, rows: IntArray) -> Matrix:
+        """Some rows of the matrix."""
+        return self._K[rows]
+
+    def block(self, left: Matrix, columns: slice | IntArray) -> AnyArray:
+        """Some of its columns."""
+        return dense_rows(left[:, columns], self._dtype)
+
+
+class KernelBlocks:
+    """The Gram matrix of X for a solver; in single precision from a copy of X of that precision.
+
+    `copied` tells how many bytes the copy takes, at most `room`. In double precision X is used as
+    it is.
+    """
+
+    def __init__(self, kernel: Kernel, X: Matrix, room: int) -> None:
+        self._n = int(X.shape[0])
+        self._double, _ = blocks_of(kernel, X, np.float64, 0)
+        self._single, self.copied = blocks_of(kernel, X, np.float32, room)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def side(self, rows: IntArray, dtype: Any) -> tuple[Blocks, Any]:
+        """Some rows of X, ready to be compared in that precision."""
+        blocks = self._single if dtype is np.float32 else self._double
+        return blocks, blocks.own(rows)
+
+    def block(self, side: tuple[Blocks, Any], columns: slice | IntArray) -> AnyArray:
+        """k of each of these rows with each of the given columns."""
+        blocks, left = side
+        return blocks.block(left, columns)

@@ -13,23 +13,13 @@ from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.sweep import gather_facts
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
-from cotas.fitting.reporting import as_callbacks
+from cotas.fitting.reporting import SolverReport, as_callbacks
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias
 
 if TYPE_CHECKING:
     from cotas.linear.svm import LinearSVM
-
-
-@dataclass(frozen=True)
-class SolverReport:
-    """What a callback is told each time a solver shows its progress; returning True stops it."""
-
-    label: Any
-    iteration: int
-    seconds: float
-    certificate: Certificate
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def smo(
     gap_before, target = np.inf, tol
     while True:
         gap = work.relative_gap()
-        yield KernelCandidate(work.a, gap)
+        yield KernelCandidate(work.a, work.F, gap)
         if gap > target and work.improve():
             continue
         if not work.exact:

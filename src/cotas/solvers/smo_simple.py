@@ -44,4 +44,4 @@ def smo_simple(
                 new = np.clip(a[i] - F[i] / max(Ki[i], 1e-300), low[i], high[i])
                 F += (new - a[i]) * Ki
                 a[i] = new
-        yield KernelCandidate(a, dual.relative_gap(a, F))
+        yield KernelCandidate(a, F, dual.relative_gap(a, F))

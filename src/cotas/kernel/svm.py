@@ -1,0 +1,408 @@
+"""The kernel support vector machine, solved until a duality gap is proved."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from numbers import Integral
+from threading import Event
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_scalar
+from sklearn.utils.multiclass import _ovr_decision_function
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.certificates import Certificate
+from cotas.certificates.sweep import Facts, gather_facts
+from cotas.fitting.certified import Certified
+from cotas.fitting.data import Examples, read_examples
+from cotas.fitting.parameters import check_positive
+from cotas.fitting.reporting import ProgressBar, as_callbacks
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.kernel.blocks import KernelBlocks
+from cotas.kernel.expansion import Group, expand
+from cotas.kernel.functions import Precomputed
+from cotas.kernel.gaussian import RBF
+from cotas.kernel.interface import Kernel
+from cotas.kernel.problems import BinaryProblem, against_the_rest, one_against_one
+from cotas.kernel.search import KernelSearch, Machine, Setting
+from cotas.solvers.kernel_dual import KernelCandidate
+from cotas.solvers.smo import smo
+from cotas.solvers.smo_simple import smo_simple
+
+# Problems of up to so many rows are solved side by side, one in each thread.
+SMALL = 4000
+# Rows whose scores are computed before they are turned into the answer.
+ROWS_AT_A_TIME = 1 << 14
+
+
+class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
+    """The soft-margin support vector machine in the feature space of a kernel (document 002).
+
+    Minimises the objective of the documents, with φ(x) in the place of x,
+
+        mean hinge loss of f(x) = θ·φ(x) + θ₀  +  (λ/2)‖θ‖²,    the bias not penalised,
+
+    until the checker proves, in double precision, a relative gap of at most `tol`.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        One of `cotas.kernels` or a combination of them. None stands for `RBF` with
+        γ = 1/(n_features · variance of X), as in scikit-learn's `SVC`. With `Precomputed()` X is
+        the Gram matrix.
+    lam : float, default=1e-3
+        λ, the weight of the penalty.
+    C : float, optional
+        In the place of `lam`, as `SVC` has it: λ = 1/(C · sum of the weights), the sum over the
+        rows of each binary problem.
+    fit_intercept : bool, default=True
+        Whether to train the free bias θ₀.
+    solver : {"smo", "smo-simple"}, default="smo"
+        Sequential minimal optimisation: with working sets of a thousand rows, or two multipliers
+        at a time as the document tells it, slow and short.
+    multiclass : {"ovo", "ovr"}, default="ovo"
+        With more than two classes: one machine for each pair of classes, which then vote as in
+        `SVC`, or one for each class against the rest.
+    tol : float, default=1e-4
+        The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
+    max_iterations : int, default=100_000
+        Working sets, or groups of n updates with "smo-simple", for each binary problem.
+    max_time : float, optional
+        Seconds after which the best model so far is returned, for each binary problem.
+    cache_mb : float, default=500
+        Megabytes for rows of the Gram matrix, and for a copy of X in single precision if it fits
+        into half of them. Besides, the fit takes blocks of a few megabytes for each core, a
+        matrix of 1024 × 1024, and some numbers for each row.
+    warm_start : bool, default=False
+        Start from the multipliers of the last fit, on the same rows.
+    class_weight : dict, "balanced" or None
+        Multiplies the sample weights, class by class.
+    progress : bool, optional
+        A bar with the gap; None shows one on a terminal if the fit takes more than a second.
+    callbacks : callable or list of callables, optional
+        Called with a `SolverReport` after each working set, which costs a check each time; True
+        ends the fit.
+
+    Attributes
+    ----------
+    classes_ : array of labels; the later of two counts as +1
+    kernel_ : the kernel that was used
+    support_ : array of row numbers, class by class
+        The rows with a coefficient in at least one of the binary problems.
+    support_vectors_ : those rows; none with a precomputed kernel
+    n_support_ : array with the number of support vectors of each class
+    dual_coef_ : array of shape (n_problems, n_support): yᵢαᵢ/λ
+    intercept_ : array of shape (n_problems,)
+    certificate_ : Certificate, or a list with one for each binary problem
+    pairs_ : list of pairs of labels, one for each binary problem; the second counts as +1
+    n_iter_ : working sets of the longest run
+    stop_reason_ : why the fit ended, in words
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from cotas.kernels import RBF
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [0, 0, 1, 1]
+    >>> model = cotas.KernelSVM(kernel=RBF(0.5), lam=0.01, tol=1e-8).fit(X, y)
+    >>> model.predict(X)
+    array([0, 0, 1, 1])
+    >>> model.certificate_.relative_gap <= 1e-8
+    True
+    """
+
+    _certificates: list[Certificate]
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        lam: float = 1e-3,
+        C: float | None = None,
+        fit_intercept: bool = True,
+        solver: str = "smo",
+        multiclass: str = "ovo",
+        tol: float = 1e-4,
+        max_iterations: int = 100_000,
+        max_time: float | None = None,
+        cache_mb: float = 500,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        progress: bool | None = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.lam = lam
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.multiclass = multiclass
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.max_time = max_time
+        self.cache_mb = cache_mb
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.progress = progress
+        self.callbacks = callbacks
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, Precomputed)
+        return tags
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Train on X, y until the gap is proved.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The square Gram matrix with a precomputed kernel.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; an example of weight zero is left out.
+        """
+        self._check_parameters()
+        examples = read_examples(self, X, y, sample_weight, self.class_weight)
+        kernel = scaled_rbf(examples.X) if self.kernel is None else self.kernel
+        split = one_against_one if self.multiclass == "ovo" else against_the_rest
+        problems = split(examples, float(self.lam), self.C)
+        starts = self._starts(examples, problems)
+        facts = _facts(examples, problems)
+        bar = ProgressBar(len(problems), "KernelSVM", self.progress, unit="machine")
+        setting = Setting(self, kernel, examples, facts, bar, Event())
+        try:
+            machines = self._solve_all(setting, problems, starts)
+        finally:
+            bar.close()
+        self.classes_, self.kernel_ = examples.classes, kernel
+        self._keep(examples, problems, machines)
+        return self
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """f(x) of each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
+
+        With one machine for each pair, a class has as its score the votes it gets, and less than
+        half a vote more or less by how clear they are, as `SVC` has it. The kernel is computed in
+        blocks of 512 × 512, in double precision unless X and the training rows are float32.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        k, p = len(self.classes_), len(self.intercept_)
+        out = np.empty((X.shape[0], 1 if k == 2 else k))
+        vectors = X[:0] if self._precomputed else self.support_vectors_
+        with ThreadPoolExecutor(cpu_count()) as pool, one_thread_in_blas():
+            each: Any = pool.map if X.shape[0] > 512 else map
+            for start in range(0, X.shape[0], ROWS_AT_A_TIME):
+                span = slice(start, start + ROWS_AT_A_TIME)
+                part = X[span][:, self.support_] if self._precomputed else X[span]
+                scores = expand(self.kernel_, vectors, self._groups(), p, part, each)
+                scores += self.intercept_
+                voted = k > 2 and p == k * (k - 1) // 2 and self._votes
+                out[span] = _ovr_decision_function(scores > 0, scores, k) if voted else scores
+        return out[:, 0] if k == 2 else out
+
+    def predict(self, X: Matrix) -> AnyArray:
+        """The class of each row; a row exactly on the boundary belongs to the first class (−1).
+
+        Of classes with the same number of votes the one with the clearer votes is taken, as
+        `SVC(break_ties=True)` does.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        values = self.decision_function(X)
+        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def _check_parameters(self) -> None:
+        for name in ("lam", "tol", "cache_mb"):
+            check_positive(getattr(self, name), name)
+        check_scalar(self.max_iterations, "max_iterations", Integral, min_val=1)
+        for name in ("C", "max_time"):
+            if getattr(self, name) is not None:
+                check_positive(getattr(self, name), name)
+        if self.kernel is not None and not isinstance(self.kernel, Kernel):
+            raise TypeError(
+                f"kernel must be one of cotas.kernels, e.g. RBF(1.0), not {self.kernel!r}."
+            )
+        for name, known in (("solver", ("smo", "smo-simple")), ("multiclass", ("ovo", "ovr"))):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
+
+    def _solve_all(
+        self,
+        setting: Setting,
+        problems: list[BinaryProblem],
+        starts: list[FloatArray | None],
+    ) -> list[Machine]:
+        """Each problem in all the threads, or many small ones side by side."""
+        largest = max(len(problem.signs) for problem in problems)
+        side_by_side = len(problems) > 1 and largest <= SMALL and not as_callbacks(self.callbacks)
+        machines = []
+        with ThreadPoolExecutor(cpu_count()) as pool, one_thread_in_blas():
+            if not side_by_side:
+                for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
+                    machines.append(self._solve(setting, problem, start, number, pool.map))
+                return machines
+            running = [
+                pool.submit(self._solve, setting, problem, start, None, map)
+                for problem, start in zip(problems, starts, strict=True)
+            ]
+            try:
+                for number, future in enumerate(running):
+                    machine = future.result()
+                    setting.bar.reach(number + 1, machine.certificate.relative_gap)
+            except KeyboardInterrupt:
+                _say_interrupted(setting)
+            return [future.result() for future in running]
+
+    def _solve(
+        self,
+        setting: Setting,
+        problem: BinaryProblem,
+        start: FloatArray | None,
+        number: int | None,
+        each: Any,
+    ) -> Machine:
+        """Follow the solver and keep its best model, by what the checker makes of it."""
+        search = KernelSearch(setting, problem, each)
+        reason = "the solver made no further progress"
+        try:
+            for candidate in self._candidates(setting, problem, start, each):
+                if number is not None:
+                    setting.bar.reach(number + search.share_done(), candidate.relative_gap)
+                if (stop := search.look_at(candidate)) is not None:
+                    reason = stop
+                    break
+        except KeyboardInterrupt:
+            reason = "interrupted"
+            _say_interrupted(setting)
+        return search.machine(reason)
+
+    def _candidates(
+        self, setting: Setting, problem: BinaryProblem, start: FloatArray | None, each: Any
+    ) -> Iterator[KernelCandidate]:
+        size = int(self.cache_mb * 2**20)
+        X = problem.of(setting.examples.X, isinstance(setting.kernel, Precomputed))
+        blocks = KernelBlocks(setting.kernel, X, size // 2)
+        bias = bool(self.fit_intercept)
+        given = (blocks, problem.signs, problem.weights, problem.lam, bias)
+        if self.solver == "smo-simple":
+            return smo_simple(*given)
+        return smo(*given, float(self.tol), size - blocks.copied, each, start)
+
+    def _starts(self, examples: Examples, problems: list[BinaryProblem]) -> list[FloatArray | None]:
+        """The multipliers of the last fit, if it was on so many rows and on these classes."""
+        nothing: list[FloatArray | None] = [None] * len(problems)
+        if not (self.warm_start and hasattr(self, "dual_coef_")):
+            return nothing
+        same = self._n_rows == examples.n_rows and len(self.dual_coef_) == len(problems)
+        if not (same and np.array_equal(self.classes_, examples.classes)):
+            return nothing
+        found: list[FloatArray | None] = []
+        for coef, problem in zip(self.dual_coef_, problems, strict=True):
+            a = self._over_all_rows(coef)
+            found.append(a if problem.rows is None else a[problem.rows])
+        return found
+
+    def _keep(
+        self, examples: Examples, problems: list[BinaryProblem], machines: list[Machine]
+    ) -> None:
+        n = examples.n_rows
+        coefs = np.zeros((len(machines), n))
+        for row, problem, machine in zip(coefs, problems, machines, strict=True):
+            row[slice(None) if problem.rows is None else problem.rows] = machine.signed
+        support = np.flatnonzero(coefs.any(axis=0))
+        support = support[np.argsort(examples.codes[support], kind="stable")]
+        self.support_, self.dual_coef_ = support, np.ascontiguousarray(coefs[:, support])
+        self.n_support_ = np.bincount(examples.codes[support], minlength=len(self.classes_))
+        self.intercept_ = np.array([machine.intercept for machine in machines])
+        self.pairs_ = [(problem.negative, problem.positive) for problem in problems]
+        self._n_rows, self._votes = n, problems[0].rows is not None
+        self._precomputed = isinstance(self.kernel_, Precomputed)
+        self.support_vectors_ = examples.X[support[:0] if self._precomputed else support]
+        if isinstance(self.support_vectors_, np.ndarray):
+            self.support_vectors_.flags.writeable = False  # the certificate speaks of these
+        self._certificates = [machine.certificate for machine in machines]
+        self.n_iter_ = max(machine.iterations for machine in machines)
+        worst = max(machines, key=lambda machine: machine.certificate.relative_gap)
+        self.stop_reason_ = worst.reason
+        if worst.certificate.relative_gap > self.tol:
+            warnings.warn(
+                f"The relative gap proved is {worst.certificate.relative_gap:.2g}, and "
+                f"tol={self.tol:g} was asked for ({worst.reason}). Raise max_iterations, max_time "
+                "or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _groups(self) -> list[Group]:
+        """The support vectors class by class, each with the machines it has a part in."""
+        edges = np.concatenate([[0], np.cumsum(self.n_support_)])
+        groups = []
+        for begin, end in pairwise(edges):
+            coef = self.dual_coef_[:, begin:end]
+            machines = np.flatnonzero(coef.any(axis=1))
+            groups.append(Group(slice(begin, end), machines, coef[machines].T.copy()))
+        return groups
+
+    def _over_all_rows(self, coef: FloatArray) -> FloatArray:
+        a = np.zeros(self._n_rows)
+        a[self.support_] = coef
+        return a
+
+    def _current_certificates(self) -> list[Certificate]:
+        """One for each binary problem, about the model as it is now."""
+        check_is_fitted(self)
+        current = [
+            certificate.about(self._over_all_rows(coef), theta0)
+            for certificate, coef, theta0 in zip(
+                self._certificates, self.dual_coef_, self.intercept_, strict=True
+            )
+        ]
+        return [
+            c
+            if c.witness is None or getattr(c.witness, "kernel", None) is self.kernel_
+            else replace(c, holds=False, objection="The kernel was changed after the fit.")
+            for c in current
+        ]
+
+
+def scaled_rbf(X: Matrix) -> RBF:
+    """γ = 1/(n_features · variance of all the entries of X), and 1 if they are all the same."""
+    mean = float(X.mean())
+    square = float(X.multiply(X).mean()) if hasattr(X, "multiply") else float(np.square(X).mean())
+    variance = square - mean**2
+    return RBF(gamma=1.0 / (X.shape[1] * variance) if variance > 0 else 1.0)
+
+
+def _facts(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:
+    """What the checker wants to know of the data, by the label that counts as +1."""
+    labels = list(dict.fromkeys(problem.positive for problem in problems))
+    known = gather_facts(examples.X, examples.y, labels)
+    return {
+        label: Facts(known.longest, [sketch])
+        for label, sketch in zip(labels, known.sketches, strict=True)
+    }
+
+
+def _say_interrupted(setting: Setting) -> None:
+    setting.stop.set()
+    warnings.warn(
+        "Interrupted: this is the best model so far, and its certificate is about it.",
+        stacklevel=5,
+    )
