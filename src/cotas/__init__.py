@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
+    from cotas.kernel.pegasos import KernelPegasos
+    from cotas.kernel.perceptron import KernelPerceptron
     from cotas.kernel.svm import KernelSVM
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.pegasos import Pegasos
@@ -27,6 +29,8 @@ _HOME = {
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
     "EpochReport": "cotas.fitting.reporting",
+    "KernelPegasos": "cotas.kernel.pegasos",
+    "KernelPerceptron": "cotas.kernel.perceptron",
     "KernelSVM": "cotas.kernel.svm",
     "LinearSVM": "cotas.linear.svm",
     "NotSeparableError": "cotas.linear.svm",
@@ -43,6 +47,8 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "EpochReport",
+    "KernelPegasos",
+    "KernelPerceptron",
     "KernelSVM",
     "LinearSVM",
     "NotSeparableError",

@@ -108,10 +108,21 @@ def test_a_precomputed_matrix_is_its_kernel():
     assert given.verify(sparse.csr_matrix(K), Y)
 
 
+def test_a_matrix_in_single_precision_bounds_up_to_its_rounding():
+    """Its eigenvalues of zero have become negative; the certificate knows by how much."""
+    K = Linear()(X)
+    for lam in (0.1, 1e-3):
+        p = replace(point(Precomputed(), K, Y, lam=lam), coef=np.zeros(len(Y)))
+        exact, single = p.check(K, Y), p.check(K.astype(np.float32).astype(float), Y)
+        assert single.kind == "duality"
+        assert abs(single.lower - exact.lower) <= single.rounding + 1e-6 * abs(exact.lower)
+        assert exact.rounding < 1e-4 * single.rounding
+
+
 def test_blocks_do_not_matter(monkeypatch):
     p = point(RBF(1.5), X, Y)
     expected = p.check(X, Y)
-    monkeypatch.setattr(checker, "BLOCK_BYTES", 5000)
+    monkeypatch.setattr(checker, "BLOCK", 7)
     found = p.check(X, Y)
     assert found.upper == pytest.approx(expected.upper, rel=1e-13)
     assert found.lower == pytest.approx(expected.lower, rel=1e-13)

@@ -66,6 +66,14 @@ def test_rounding_is_no_evidence():
         assert abs(answer.smallest_eigenvalue) <= answer.rounding
 
 
+def test_single_precision_is_no_evidence_either():
+    K = Linear()(X).astype(np.float32)
+    answer = is_mercer(Precomputed(), K)
+    assert answer
+    assert not is_mercer(Precomputed(), K.astype(np.float64))
+    assert feature_map(Precomputed(), K).error_ < 1e-3
+
+
 def test_functions_of_the_user():
     answer = is_mercer(Custom(distance), X)
     assert not answer

@@ -8,6 +8,7 @@ from cotas.certificates.certificate import Certificate, CertificateError, no_cer
 from cotas.certificates.duality import DualPoint, Expectation
 from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.kernel_duality import KernelDualPoint
+from cotas.certificates.kernel_mistakes import KernelPerceptronLedger
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
 from cotas.certificates.pairs import PairPoint
 from cotas.certificates.prediction import Region, optimum_region
@@ -20,6 +21,7 @@ __all__ = [
     "Expectation",
     "HardMarginPoint",
     "KernelDualPoint",
+    "KernelPerceptronLedger",
     "PairPoint",
     "PassiveAggressiveLedger",
     "PerceptronLedger",

@@ -5,8 +5,9 @@
     P(θ, θ₀) = Σ sᵢ H(yᵢ f(xᵢ)) + (λ/2)‖θ‖²,    D(α) = Σ αᵢ − (1/2λ) (αy)ᵀK(αy).
 
 Everything follows from the products of K with three vectors: β, and the two halves of α, one for
-each sign of y. K is made of blocks of at most `BLOCK_BYTES` (for each part of a kernel that is a
-sum or a product) and never kept; besides them there are three numbers for each row and class.
+each sign of y. K is made in blocks of `BLOCK` × `BLOCK` numbers (2 MB; one for each part of a
+kernel that is a sum or a product, and for each thread that reads) and never kept; besides them
+there are seven numbers for each row and class.
 
 Weak duality needs φ, that is a positive semi-definite K. Where the formula of the kernel does not
 show that, K is examined on up to `LARGEST_EXAMINED` rows, which takes the n² numbers at once.
@@ -28,8 +29,11 @@ from cotas.certificates.stationarity import stationary_certificate
 from cotas.certificates.sweep import EPS, Each, Facts, Sweep, gather_facts
 from cotas.problem import RegularisedRisk
 
-BLOCK_BYTES = 1 << 25
+BLOCK = 512
 LARGEST_EXAMINED = 3000
+# A function or a matrix of the user may have been computed in single precision; what that does to
+# the bounds is counted as their rounding.
+SINGLE = float(np.finfo(np.float32).eps)
 ENTRY = 256 * EPS  # how far a kernel value may be off, against √(k(x, x)·k(x′, x′))
 
 
@@ -159,14 +163,8 @@ class KernelSurvey:
         flat = self.factors.reshape(self.n, 3 * k)
         self.values = kernel_times(self.kernel, X, flat, self.used, each).reshape(self.n, k, 3)
         self.lengths = np.sqrt(np.abs(self.kernel.diagonal(X)))
-        self.evidence = self._examine(X)
-
-    def _examine(self, X: Matrix) -> Definiteness | None:
-        """What K shows of itself, where the formula does not; None if it was not looked at."""
-        rows = np.flatnonzero(self.used | self.factors.any(axis=(1, 2)))
-        if self.kernel.known_mercer is True or len(rows) > LARGEST_EXAMINED:
-            return None
-        return definiteness(np.asarray(self.kernel.prepare(X, rows).against(X[rows])))
+        touched = np.flatnonzero(self.used | self.factors.any(axis=(1, 2)))
+        self.evidence = examine(self.kernel, X, touched)
 
     def conclude(self, c: int) -> Certificate:
         """Both values and what follows from them."""
@@ -219,7 +217,9 @@ class KernelSurvey:
 
     def _squared_length(self, c: int, square: float) -> float:
         """‖θ‖² = βᵀKβ, unless it is negative beyond rounding."""
-        if square < -ENTRY * float(self.lengths @ np.abs(self.points[c].coef)) ** 2:
+        beta = self.points[c].coef
+        below = 0.0 if self.evidence is None else self.evidence.rounding * float(beta @ beta)
+        if square < -ENTRY * float(self.lengths @ np.abs(beta)) ** 2 - below:
             raise CertificateError(
                 f"‖θ‖² = {square!r} < 0: the kernel is not positive semi-definite, although it "
                 "is said to be."
@@ -258,28 +258,53 @@ class KernelSurvey:
         dual_length = float(self.lengths @ self.alpha[:, c])
         longest = float(self.lengths[self.used].max(initial=0.0))
         terms = length * longest + 0.5 * lam * length**2 + dual_length**2 / (2 * lam)
-        return float(64 * EPS * np.sqrt(self.n) * (abs(primal) + gain) + ENTRY * terms)
+        # With −ε for the smallest eigenvalue, K is ε away from a positive semi-definite matrix.
+        below = 0.0 if self.evidence is None else max(0.0, -self.evidence.smallest)
+        square, dual_square = float(beta @ beta), float(np.square(self.alpha[:, c]).sum())
+        away = np.sqrt(square) + 0.5 * lam * square + dual_square / (2 * lam)
+        arithmetic = 64 * EPS * np.sqrt(self.n) * (abs(primal) + gain) + ENTRY * terms
+        return float(arithmetic + below * away)
+
+
+def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness | None:
+    """What K shows of itself, where the formula does not; None if it was not looked at."""
+    if kernel.known_mercer is True or len(rows) > LARGEST_EXAMINED:
+        return None
+    K = np.asarray(kernel.prepare(X, rows).against(X[rows]))
+    return definiteness(K, SINGLE)
 
 
 def kernel_times(
     kernel: KernelFunction, X: Matrix, factors: FloatArray, wanted: BoolArray, each: Each = map
 ) -> FloatArray:
-    """K · factors, in blocks of rows; only for the rows wanted and those with a factor."""
+    """K · factors, block by block; only for the rows wanted and those with a factor."""
     support = np.asarray(factors.any(axis=1))
     basis, rows = np.flatnonzero(support), np.flatnonzero(support | wanted)
     out = np.zeros_like(factors)
-    if len(basis) == 0:
-        return out
-    prepared, step = kernel.prepare(X, basis), max(1, BLOCK_BYTES // (8 * len(basis)))
-    thin = np.ascontiguousarray(factors[basis])
+    spans = [slice(i, i + BLOCK) for i in range(0, len(rows), BLOCK)]
+    for start in range(0, len(basis), BLOCK):
+        columns = basis[start : start + BLOCK]
+        _add_columns(kernel.prepare(X, columns), factors[columns], X, rows, out, spans, each)
+    return out
+
+
+def _add_columns(
+    prepared: PreparedRows,
+    factors: FloatArray,
+    X: Matrix,
+    rows: IntArray,
+    out: FloatArray,
+    spans: list[slice],
+    each: Each,
+) -> None:
+    """Add the part that some columns of K have in K · factors."""
 
     def read(span: slice) -> dict[str, Any]:
-        out[rows[span]] = prepared.against(X[rows[span]]) @ thin
+        out[rows[span]] += prepared.against(X[rows[span]]) @ factors
         return {}
 
-    for _ in each(read, [slice(i, i + step) for i in range(0, len(rows), step)]):
+    for _ in each(read, spans):
         pass
-    return out
 
 
 def _best_dual(gain: FloatArray, share: FloatArray, quadratic: FloatArray, lam: float) -> float:

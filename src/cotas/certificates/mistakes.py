@@ -85,7 +85,7 @@ class PerceptronSurvey(Survey):
         labels = self.sweep.y[every]
         self.margin_sought = np.array(
             [
-                _best_margin(np.where(labels == ledger.positive, m, -m), ledger.presentations)
+                best_margin(np.where(labels == ledger.positive, m, -m), ledger.presentations)
                 for ledger, m in zip(self.ledgers, margins.T, strict=True)
             ]
         )
@@ -101,7 +101,7 @@ class PerceptronSurvey(Survey):
         }
 
 
-def _best_margin(margins: FloatArray, presentations: int) -> float:
+def best_margin(margins: FloatArray, presentations: int) -> float:
     """The candidate γ with the least (R + D(γ))/γ, with R and D estimated on these margins."""
     candidates = np.quantile(margins, np.linspace(0.05, 1.0, 39))
     candidates = candidates[candidates > 0]

@@ -58,8 +58,11 @@ class Definiteness:
         )
 
 
-def definiteness(K: FloatArray) -> Definiteness:
+def definiteness(K: FloatArray, precision: float = EPS) -> Definiteness:
     """The evidence for or against cᵀKc ≥ 0 for all c.
+
+    `precision` is that of the entries, a rounding of 1; a matrix that was made in single precision
+    is no better than that.
 
     Eigenvalues from floating-point arithmetic are those of a matrix that differs from K by a few
     roundings of its norm; the entries of K themselves may be off by as many roundings of the
@@ -72,7 +75,7 @@ def definiteness(K: FloatArray) -> Definiteness:
     symmetric = (K + K.T) / 2
     values, vectors = np.linalg.eigh(symmetric)
     size = float(np.abs(K).max())
-    rounding = 64 * EPS * n * max(size, float(np.abs(values).max()) / n)
+    rounding = 64 * precision * n * max(size, float(np.abs(values).max()) / n)
     found = Definiteness(
         n, float(np.abs(K - K.T).max()), float(values[0]), float(values[-1]), rounding
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -11,6 +12,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, sigmoid_kernel
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint, no_certificate
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.foreign.support_vectors import svc as linear_svc_pair
 from cotas.kernel.functions import Custom, Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
@@ -109,7 +111,8 @@ def _pair(
         weights=weights / total,
         subject=f"Between {names[0]!r} and {names[1]!r}" if several else "",
     )
-    return point.check(X, y)
+    with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
+        return KernelDualPoint.check_all([point], X, y, each=pool.map)[0]
 
 
 def _coefficients(

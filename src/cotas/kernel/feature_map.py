@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.positivity import definiteness
 from cotas.fitting.parameters import check_positive
-from cotas.kernel.functions import Precomputed
-from cotas.kernel.gaussian import RBF
+from cotas.kernel.choice import as_kernel, is_precomputed
 from cotas.kernel.gram_matrix import gram
 from cotas.kernel.interface import Kernel
 
@@ -30,8 +29,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Parameters
     ----------
-    kernel : Kernel, default=None
-        None stands for `RBF()`.
+    kernel : Kernel or str, optional
+        A kernel of `cotas.kernels`, or one of the names that `KernelPegasos` knows; None stands
+        for an RBF as wide as the data.
     n_components : int, optional
         At most so many features: those of the largest eigenvalues.
     tol : float, default=1e-10
@@ -39,6 +39,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Attributes
     ----------
+    kernel_ : Kernel
     eigenvalues_ : array, the ones kept, largest first
     error_ : float
         |k(xᵢ, xⱼ) − φ(xᵢ)·φ(xⱼ)| is at most this on the rows of the fit, up to rounding: the
@@ -56,7 +57,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     def __init__(
-        self, kernel: Kernel | None = None, *, n_components: int | None = None, tol: float = 1e-10
+        self, kernel: Any = None, *, n_components: int | None = None, tol: float = 1e-10
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
@@ -65,7 +66,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernel, Precomputed)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.transformer_tags.preserves_dtype = []
         return tags
 
@@ -81,9 +82,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.n_components is not None:
             check_scalar(self.n_components, "n_components", Integral, min_val=1)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        kernel = RBF() if self.kernel is None else self.kernel
+        self.kernel_ = kernel = as_kernel(self.kernel, X)
         K = gram(kernel, X)
-        if kernel.known_mercer is not True and not (found := definiteness(K)).semidefinite:
+        precision = float(np.finfo(X.dtype).eps)
+        found = None if kernel.known_mercer else definiteness(K, precision)
+        if found is not None and not found.semidefinite:
             raise ValueError(f"{kernel} has no feature map: {found.in_words}.")
         values, vectors = np.linalg.eigh((K + K.T) / 2)
         kept = np.flatnonzero(values > self.tol * max(values[-1], 0.0))[::-1][: self.n_components]
@@ -103,8 +106,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        kernel = RBF() if self.kernel is None else self.kernel
-        prepared = kernel.prepare(self.rows_)
+        prepared = self.kernel_.prepare(self.rows_)
         step = max(1, BLOCK_BYTES // (8 * len(prepared)))
         blocks = [
             prepared.against(X[start : start + step]) @ self._projection

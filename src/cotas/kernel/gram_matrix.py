@@ -9,7 +9,9 @@ import numpy as np
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.positivity import Definiteness, definiteness
+from cotas.certificates.sweep import EPS
 from cotas.kernel.interface import Kernel
+from cotas.kernel.products import as_rows
 
 
 def gram(kernel: Kernel, X: Matrix) -> FloatArray:
@@ -79,9 +81,9 @@ class Mercer:
 
     def verify(self, X: Matrix) -> bool:
         """Whether the same answer comes out of these rows; a vector c is multiplied out again."""
-        K = self.kernel._whole(X)
         if self.vector is None:
-            return definiteness(K).semidefinite == self.valid
+            return _evidence(self.kernel, X).semidefinite == self.valid
+        K = self.kernel._whole(X)
         if len(K) != len(self.vector):
             return False
         return abs(float(self.vector @ K @ self.vector) - self.value) <= self.rounding
@@ -138,4 +140,10 @@ def is_mercer(kernel: Kernel, X: Matrix) -> Mercer:
     """
     if not isinstance(kernel, Kernel):
         raise TypeError(f"is_mercer needs a kernel of cotas.kernels, not {kernel!r}.")
-    return Mercer(kernel, definiteness(kernel._whole(X)), kernel.known_mercer is True)
+    return Mercer(kernel, _evidence(kernel, X), kernel.known_mercer is True)
+
+
+def _evidence(kernel: Kernel, X: Matrix) -> Definiteness:
+    precision = float(np.finfo(as_rows(X).dtype).eps)
+    # Only functions and matrices of the user can be less precise than double precision.
+    return definiteness(kernel._whole(X), EPS if kernel.known_mercer else precision)

@@ -1,0 +1,116 @@
+"""What every fitted kernel classifier can do, whatever trained it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.certificates import Certificate
+from cotas.fitting.certified import Certified
+from cotas.fitting.data import Examples
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.kernel.choice import is_precomputed
+from cotas.kernel.interface import Kernel
+from cotas.kernel.products import dense_rows, is_dense
+
+BLOCK = 512  # rows and support vectors compared at a time
+
+
+class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
+    """Σ βᵢ k(xᵢ, x) + θ₀ for each class, and the certificates of the fit."""
+
+    kernel: Any
+    kernel_: Kernel
+    classes_: AnyArray
+    support_: IntArray
+    dual_coef_: FloatArray
+    intercept_: FloatArray
+    _certificates: list[Certificate]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """Σ βᵢ k(xᵢ, x) + θ₀ for each row: (n_samples,), or (n_samples, n_classes) for several.
+
+        The kernel is computed in blocks of 512 × 512, one for each core at a time.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
+        )
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        values = np.tile(self.intercept_, (X.shape[0], 1))
+        spans = [slice(i, i + BLOCK) for i in range(0, X.shape[0], BLOCK)]
+        with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
+            each = pool.map if len(spans) > 1 else map
+            for start in range(0, len(self.support_), BLOCK):
+                some = slice(start, start + BLOCK)
+                part = self._part(X, some)
+                for span, scores in zip(spans, each(part, spans), strict=True):
+                    values[span] += scores
+        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+
+    def _part(self, X: Matrix, some: slice) -> Callable[[slice], FloatArray]:
+        """What some of the support vectors add to the scores of some rows."""
+        coef, columns = self.dual_coef_[:, some].T, self.support_[some]
+        if is_precomputed(self.kernel_):
+            return lambda span: np.asarray(dense_rows(X[span][:, columns], np.float64) @ coef)
+        prepared = self.kernel_.prepare(self.support_vectors_[some])
+        return lambda span: np.asarray(prepared.against(X[span]) @ coef)
+
+    def predict(self, X: Matrix) -> AnyArray:
+        """The class of each row; a row exactly on the boundary belongs to the first class (−1).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        values = self.decision_function(X)
+        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def _keep_model(self, examples: Examples, beta: FloatArray, theta0: FloatArray) -> None:
+        """Keep the rows with a coefficient in any class."""
+        self.support_ = np.flatnonzero(beta.any(axis=0))
+        self.dual_coef_ = np.ascontiguousarray(beta[:, self.support_])
+        self.intercept_ = np.array(theta0, dtype=np.float64)
+        # Of a precomputed kernel the columns of new rows are all that is needed.
+        rows = self.support_[:0] if is_precomputed(self.kernel_) else self.support_
+        self.support_vectors_ = examples.X[rows]
+        if is_dense(self.support_vectors_):
+            self.support_vectors_.flags.writeable = False  # the certificates speak of these
+        self._n_rows = examples.n_rows
+
+    def _current_certificates(self) -> list[Certificate]:
+        """One for each class, about `dual_coef_` and `intercept_` as they are now."""
+        check_is_fitted(self)
+        beta = np.zeros((len(self.dual_coef_), self._n_rows))
+        beta[:, self.support_] = self.dual_coef_
+        current = [
+            certificate.about(coef, theta0)
+            for certificate, coef, theta0 in zip(
+                self._certificates, beta, self.intercept_, strict=True
+            )
+        ]
+        return [
+            c
+            if c.witness is None or getattr(c.witness, "kernel", None) == self.kernel_
+            else replace(c, holds=False, objection="The kernel was changed after the fit.")
+            for c in current
+        ]

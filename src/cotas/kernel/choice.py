@@ -1,0 +1,72 @@
+"""From what the user gives as `kernel` to the kernel of a fit, and whether it may be used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import IntArray, Matrix
+from cotas.certificates.kernel_duality import examine
+from cotas.design.blocks import row_spans
+from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
+from cotas.kernel.gaussian import RBF
+from cotas.kernel.interface import Kernel
+from cotas.kernel.products import is_dense, squared_norms
+
+NAMED: dict[str, Kernel] = {
+    "cosine": Cosine(),
+    "linear": Linear(),
+    "poly": Polynomial(),
+    "precomputed": Precomputed(),
+}
+
+
+def as_kernel(given: Any, X: Matrix) -> Kernel:
+    """A kernel, one of the names, or None or "rbf" for an RBF as wide as the data.
+
+    Its γ is then 1/(d·Var(X)), d being the number of columns, as with scikit-learn's
+    `gamma="scale"`.
+    """
+    if isinstance(given, Kernel):
+        return given
+    if given is None or given == "rbf":
+        return RBF(gamma=_scale(X))
+    if isinstance(given, str) and given in NAMED:
+        return NAMED[given]
+    raise ValueError(
+        f"kernel must be a kernel of cotas.kernels, e.g. RBF(0.5), or one of "
+        f"{['rbf', *NAMED]}, not {given!r}; kernels.Custom(function) takes any function."
+    )
+
+
+def refuse_indefinite(kernel: Kernel, X: Matrix, rows: IntArray, indefinite: str) -> None:
+    """Raise if K is seen not to be positive semi-definite, unless that is explicitly allowed."""
+    if indefinite not in ("refuse", "allow"):
+        raise ValueError(f"indefinite must be 'refuse' or 'allow', not {indefinite!r}.")
+    if indefinite == "allow":
+        return
+    evidence = examine(kernel, X, rows)
+    if evidence is not None and not evidence.semidefinite:
+        raise ValueError(
+            f"{kernel} is not a Mercer kernel: {evidence.in_words}. Nothing can be proved about a "
+            "model that uses it; indefinite='allow' trains one nevertheless."
+        )
+
+
+def is_precomputed(given: Any) -> bool:
+    """Whether X is the Gram matrix itself."""
+    return isinstance(given, Precomputed) or (isinstance(given, str) and given == "precomputed")
+
+
+def _scale(X: Matrix) -> float:
+    """1/(d·Var(X)), the variance being that of all entries together."""
+    n, d = X.shape
+    mean = float(X.mean(dtype=np.float64))
+    if is_dense(X):
+        total = sum(float(np.square(X[span] - mean).sum()) for span in row_spans(X))
+        variance = total / (n * d)
+    else:
+        variance = float(squared_norms(X).sum()) / (n * d) - mean * mean
+    gamma = 1.0 / (d * variance) if variance > 0 else 1.0
+    return gamma if np.isfinite(gamma) and gamma > 0 else 1.0

@@ -1,0 +1,178 @@
+"""What the online kernel classifiers share: everything but the algorithm and its theorem."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state, check_scalar
+
+from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.certificates import Certificate
+from cotas.certificates.sweep import Each
+from cotas.fitting.data import Examples, read_examples
+from cotas.fitting.parameters import check_positive
+from cotas.fitting.reporting import EpochReport, ProgressBar, as_callbacks
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.kernel.base import KernelClassifier
+from cotas.kernel.choice import as_kernel, refuse_indefinite
+from cotas.solvers.kernel_online import KernelRun, KernelTraining, RowsAtHand, new_kernel_run
+from cotas.solvers.online import Epoch, Sampling
+
+
+class OnlineKernelClassifier(KernelClassifier):
+    """Base of the online kernel classifiers; subclasses name the algorithm and its theorem."""
+
+    max_epochs: int
+    fit_intercept: bool
+    random_state: Any
+    class_weight: Any
+    cache_mb: float
+    indefinite: str
+    callbacks: Any
+    progress: bool | None
+
+    # ---- what a subclass says ----------------------------------------------------------------
+
+    def _rule(self) -> Any:
+        """The algorithm, with its parameters."""
+        raise NotImplementedError
+
+    def _sampling(self) -> Sampling:
+        raise NotImplementedError
+
+    # Whether nothing can happen to a class any more after an epoch without an update.
+    _rests = False
+
+    def _run_weights(self, weights: FloatArray) -> FloatArray:
+        """What multiplies the updates, from the weights of the examples in use."""
+        return weights
+
+    def _coefficients(self, run: KernelRun, weights: FloatArray) -> FloatArray:
+        """β of the rows in use, one row for each class."""
+        raise NotImplementedError
+
+    def _intercepts(self, run: KernelRun, weights: FloatArray) -> FloatArray:
+        return run.bias.copy()
+
+    def _certify(
+        self, examples: Examples, run: KernelRun, counts: FloatArray, beta: FloatArray, each: Each
+    ) -> list[Certificate]:
+        """The certificates of (β, `intercept_`); both arrays are over all the rows."""
+        raise NotImplementedError
+
+    def _proved(self, examples: Examples, used: IntArray, run: KernelRun, epoch: int) -> bool:
+        """Whether the fit can end because enough is proved."""
+        return False
+
+    # ---- how a fit goes ----------------------------------------------------------------------
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Train on X, y and certify the result.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The Gram matrix itself for a precomputed kernel.
+        y : array of shape (n_samples,)
+            Two classes or more; more than two are trained one against the rest.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; an example of weight zero is left out.
+        """
+        self._check_parameters()
+        examples = read_examples(self, X, y, sample_weight, self.class_weight)
+        self.classes_ = examples.classes
+        self.kernel_ = as_kernel(self.kernel, examples.X)
+        some = examples.used()
+        used = np.arange(examples.n_rows) if some is None else some
+        refuse_indefinite(self.kernel_, examples.X, used, self.indefinite)
+        codes, positives = examples.codes[used], examples.positives()
+        run = new_kernel_run(np.where(codes == positives[:, None], 1.0, -1.0))
+        with one_thread_in_blas():
+            self._run(examples, used, run)
+            self._conclude(examples, used, run)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_scalar(self.max_epochs, "max_epochs", Integral, min_val=1)
+        check_positive(self.cache_mb, "cache_mb")
+
+    def _run(self, examples: Examples, used: IntArray, run: KernelRun) -> None:
+        prepared = self.kernel_.prepare(examples.X, None if len(used) == examples.n_rows else used)
+        training = KernelTraining(
+            rule=self._rule(),
+            rows=RowsAtHand(prepared.rows, len(used), int(self.cache_mb * 2**20)),
+            weights=self._run_weights(self._weights_in_use(examples, used)),
+            run=run,
+            sampling=self._sampling(),
+            random=check_random_state(self.random_state),
+            rest=self._rests,
+        )
+        self.stop_reason_ = f"max_epochs={self.max_epochs} reached"
+        bar = ProgressBar(self.max_epochs, type(self).__name__, self.progress)
+        done: list[Epoch] = []
+        try:
+            for epoch in training.epochs(self.max_epochs):
+                done.append(epoch)
+                bar.step(int(epoch.mistakes.sum()))
+                if reason := self._reason_to_stop(examples, used, run, epoch):
+                    self.stop_reason_ = reason
+                    break
+        except KeyboardInterrupt:
+            self.stop_reason_ = "interrupted"
+            warnings.warn(
+                f"Interrupted in epoch {len(done) + 1} of {self.max_epochs}: this is the model so "
+                "far, and its certificate is about it.",
+                stacklevel=3,
+            )
+        finally:
+            bar.close()
+        self.n_iter_ = max(1, len(done))
+        self.mistakes_per_epoch_ = np.array([e.mistakes for e in done]).reshape(len(done), -1)
+        self.updates_per_epoch_ = np.array([e.updates for e in done]).reshape(len(done), -1)
+
+    def _reason_to_stop(
+        self, examples: Examples, used: IntArray, run: KernelRun, epoch: Epoch
+    ) -> str | None:
+        if self._rests and not epoch.updates.any():
+            return "an epoch changed nothing"
+        if self._proved(examples, used, run, epoch.number):
+            return "the gap asked for is proved"
+        if callbacks := as_callbacks(self.callbacks):
+            weights = self._weights_in_use(examples, used)
+            report = EpochReport(
+                epoch.number,
+                self.max_epochs,
+                epoch.mistakes,
+                epoch.updates,
+                epoch.seconds,
+                _over_all_rows(self._coefficients(run, weights), used, examples.n_rows),
+                run.bias.copy(),
+                None,
+            )
+            # All of them are told, also after one has asked to stop.
+            answers = [callback(report) for callback in callbacks]
+            if any(answers):
+                return "a callback asked to stop"
+        return None
+
+    def _conclude(self, examples: Examples, used: IntArray, run: KernelRun) -> None:
+        weights = self._weights_in_use(examples, used)
+        beta = _over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
+        counts = _over_all_rows(run.counts, used, examples.n_rows)
+        self._keep_model(examples, beta, self._intercepts(run, weights))
+        with ThreadPoolExecutor(cpu_count()) as pool:
+            self._certificates = self._certify(examples, run, counts, beta, pool.map)
+
+    def _weights_in_use(self, examples: Examples, used: IntArray) -> FloatArray:
+        return np.ones(len(used)) if examples.weights is None else examples.weights[used]
+
+
+def _over_all_rows(values: FloatArray, used: IntArray, n: int) -> FloatArray:
+    """Values of the rows in use, beside zeros for the others."""
+    out = np.zeros((len(values), n))
+    out[:, used] = values
+    return out

@@ -1,0 +1,177 @@
+"""PEGASOS in feature space."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.certificates import Certificate, KernelDualPoint
+from cotas.certificates.sweep import Each
+from cotas.fitting.data import Examples
+from cotas.fitting.parameters import check_positive
+from cotas.kernel.online import OnlineKernelClassifier
+from cotas.losses import Hinge
+from cotas.problem import RegularisedRisk
+from cotas.solvers.bias import best_bias
+from cotas.solvers.kernel_online import KernelRun
+from cotas.solvers.kernel_pegasos import KernelPegasosRule
+from cotas.solvers.online import Sampling
+
+SAMPLINGS = ("permutation", "replacement", "order")
+
+
+class KernelPegasos(OnlineKernelClassifier):
+    """The kernelised PEGASOS of document 002.
+
+    Minimises the objective of the support vector machine in the feature space of a kernel,
+
+        mean hinge loss + (λ/2)‖θ‖²,    the bias not penalised,
+
+    by counting how often each example violates its margin: θ = (1/λt) Σ countᵢ yᵢ φ(xᵢ) after t
+    steps. The counts are a dual point too, so the certificate is the duality gap: nothing in the
+    feature space has an objective below `certificate_.lower`; this model has `certificate_.upper`.
+
+    Parameters
+    ----------
+    kernel : Kernel or str, optional
+        As in `KernelPerceptron`.
+    lam : float, default=1e-3
+        λ, the weight of the penalty; C = 1/(λn) in the other convention.
+    max_epochs : int, default=20
+        Passes over the examples.
+    sampling : {"permutation", "replacement", "order"}, default="permutation"
+        A new random order in each epoch, independent draws as the document has it, or the order
+        of the data.
+    tol : float or None
+        Stop as soon as a proved relative gap is at most `tol`, and warn if that never happens.
+        The proof takes as long as several epochs, so it is tried less often as the run goes on.
+    fit_intercept : bool, default=True
+        Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
+        set to the best value for θ, which a sort of the scores finds.
+    random_state, class_weight, cache_mb, indefinite, callbacks, progress
+        As in `KernelPerceptron`. Weights are those of the mean in the objective.
+
+    Attributes
+    ----------
+    kernel_, support_, support_vectors_, dual_coef_, intercept_, classes_, certificate_, n_iter_, \
+stop_reason_, mistakes_per_epoch_, updates_per_epoch_
+        As in `KernelPerceptron`.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [-1, -1, 1, 1]
+    >>> model = cotas.KernelPegasos(cotas.kernels.RBF(0.5), lam=0.1, max_epochs=500,
+    ...                             random_state=0).fit(X, y)
+    >>> model.predict(X)
+    array([-1, -1,  1,  1])
+    >>> model.certificate_.relative_gap < 0.01
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        lam: float = 1e-3,
+        max_epochs: int = 20,
+        sampling: str = "permutation",
+        tol: float | None = None,
+        fit_intercept: bool = True,
+        random_state: Any = None,
+        class_weight: Any = None,
+        cache_mb: float = 200.0,
+        indefinite: str = "refuse",
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.lam = lam
+        self.max_epochs = max_epochs
+        self.sampling = sampling
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.cache_mb = cache_mb
+        self.indefinite = indefinite
+        self.callbacks = callbacks
+        self.progress = progress
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        super().fit(X, y, sample_weight)
+        worst = max(certificate.relative_gap for certificate in self._certificates)
+        if self.tol is not None and worst > self.tol:
+            warnings.warn(
+                f"The relative gap proved is {worst:.2g}, and tol={self.tol:g} was asked for "
+                f"({self.stop_reason_}). Raise max_epochs or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    fit.__doc__ = OnlineKernelClassifier.fit.__doc__
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self.lam, "lam")
+        if self.tol is not None:
+            check_positive(self.tol, "tol")
+        if self.sampling not in SAMPLINGS:
+            raise ValueError(f"sampling must be one of {SAMPLINGS}, not {self.sampling!r}.")
+
+    def _rule(self) -> KernelPegasosRule:
+        return KernelPegasosRule(float(self.fit_intercept), float(self.lam))
+
+    def _sampling(self) -> Sampling:
+        return self.sampling  # type: ignore[return-value]
+
+    def _run_weights(self, weights: FloatArray) -> FloatArray:
+        """n·sᵢ, so that a draw of one example is right on average."""
+        return np.asarray(weights * (len(weights) / weights.sum()))
+
+    def _coefficients(self, run: KernelRun, weights: FloatArray) -> FloatArray:
+        scale = 1.0 / (self.lam * np.maximum(run.seen, 1))
+        return scale[:, None] * run.counts * self._run_weights(weights) * run.signs
+
+    def _intercepts(self, run: KernelRun, weights: FloatArray) -> FloatArray:
+        """With all the scores at hand, θ₀ is the best one for θ and not the last of the run."""
+        theta0 = run.bias.copy()
+        if self.fit_intercept:
+            scale = 1.0 / (self.lam * np.maximum(run.seen, 1))
+            for c, signs in enumerate(run.signs):
+                theta0[c] = best_bias(scale[c] * run.scores[c], signs > 0, weights)
+        return theta0
+
+    def _certify(
+        self, examples: Examples, run: KernelRun, counts: FloatArray, beta: FloatArray, each: Each
+    ) -> list[Certificate]:
+        labels, n = self.classes_[examples.positives()], run.signs.shape[1]
+        weights = None if examples.weights is None else examples.weights / examples.weights.sum()
+        points = [
+            KernelDualPoint(
+                problem=RegularisedRisk(Hinge(), float(self.lam), bool(self.fit_intercept)),
+                kernel=self.kernel_,
+                coef=beta[c],
+                intercept=float(self.intercept_[c]),
+                positive=labels[c],
+                multipliers=counts[c],
+                per=max(1, int(run.seen[c])) / n,
+                weights=weights,
+                # Whole epochs in which each example comes once leave every count below `per`.
+                exact=self.sampling != "replacement" and run.seen[c] % n == 0,
+            )
+            for c in range(len(beta))
+        ]
+        return KernelDualPoint.check_all(points, examples.X, examples.y, each=each)
+
+    def _proved(self, examples: Examples, used: IntArray, run: KernelRun, epoch: int) -> bool:
+        # A proof costs more than an epoch: about four are tried while the epochs double.
+        if self.tol is None or epoch % max(1, 1 << max(0, epoch.bit_length() - 3)):
+            return False
+        self._conclude(examples, used, run)
+        return all(c.relative_gap <= self.tol for c in self._certificates)

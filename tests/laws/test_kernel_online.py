@@ -1,0 +1,292 @@
+"""The perceptron and PEGASOS in feature space: as printed, in each layout, with their proofs."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import cotas
+from cotas import KernelPegasos, KernelPerceptron, Perceptron, certify, kernels
+from cotas.kernels import RBF, Custom, Linear, Polynomial, Precomputed
+from problems import LAYOUTS, clouds, labelled, separable, three_clouds
+
+X, Y = clouds(80, 3)
+MODELS = [
+    KernelPerceptron(RBF(1.0), max_epochs=5),
+    KernelPerceptron(Polynomial(2), fit_intercept=False, max_epochs=5, shuffle=True),
+    KernelPegasos(RBF(1.0), lam=0.05, max_epochs=5),
+    KernelPegasos(Polynomial(2), lam=0.05, max_epochs=5, fit_intercept=False),
+    KernelPegasos(RBF(2.0), lam=0.05, max_epochs=5, sampling="replacement"),
+]
+by_model = pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__} {m.kernel}")
+
+
+def seeded(model):
+    return clone(model).set_params(random_state=0)
+
+
+def beta_of(model, n):
+    beta = np.zeros((len(model.dual_coef_), n))
+    beta[:, model.support_] = model.dual_coef_
+    return beta
+
+
+@given(data=labelled(max_rows=15), lam=st.sampled_from([0.01, 0.1, 1.0]), bias=st.booleans())
+def test_pegasos_as_document_002_prints_it(data, lam, bias):
+    K, y, n = RBF(2.0)(data.X), data.y, len(data.y)
+    alpha, b, t = np.zeros(n), 0.0, 0
+    for _ in range(3):
+        for s in range(n):
+            t += 1
+            eta = 1 / (lam * t)
+            if y[s] * (eta * sum(alpha[i] * y[i] * K[i, s] for i in range(n)) + b) < 1:
+                alpha[s] += 1
+                b += bias * min(eta, 1 / np.sqrt(t)) * y[s]
+    reached = []
+    model = KernelPegasos(
+        RBF(2.0),
+        lam=lam,
+        max_epochs=3,
+        sampling="order",
+        fit_intercept=bias,
+        callbacks=lambda report: reached.append(report.intercept[0]),
+    ).fit(*data)
+    witness = model.certificate_.witness
+    np.testing.assert_array_equal(witness.multipliers, alpha)
+    np.testing.assert_allclose(beta_of(model, n)[0], alpha * y / (lam * t), rtol=1e-12)
+    assert reached[-1] == pytest.approx(b, rel=1e-9, abs=1e-12)
+    assert witness.exact
+    assert model.certificate_.holds
+
+
+@given(data=labelled(), bias=st.booleans())
+def test_the_linear_kernel_gives_the_perceptron(data, bias):
+    # Multiples of 1/8 make all sums exact, so both see the same mistakes.
+    ours = KernelPerceptron(Linear(), fit_intercept=bias, max_epochs=4).fit(*data)
+    plain = Perceptron(fit_intercept=bias, max_epochs=4).fit(*data)
+    np.testing.assert_array_equal(ours.mistakes_per_epoch_, plain.mistakes_per_epoch_)
+    theta = beta_of(ours, len(data.y)) @ data.X
+    np.testing.assert_allclose(theta, plain.coef_, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours.intercept_, plain.intercept_)
+    mine, theirs = ours.certificate_, plain.certificate_
+    assert mine.lower == theirs.lower
+    assert mine.holds
+    if theirs.reference.startswith("Theorem 3.1"):
+        assert mine.upper == pytest.approx(theirs.upper, rel=1e-6)
+
+
+@given(data=separable(max_rows=15, max_features=3), sigma=st.sampled_from([1.0, 4.0]))
+def test_separable_data_end_without_a_mistake_and_within_the_theorem(data, sigma):
+    rows, first = np.unique(data.X, axis=0, return_index=True)
+    y = data.y[first]
+    if len(set(y)) < 2:
+        return
+    model = KernelPerceptron(RBF(sigma) + Linear(), max_epochs=5000).fit(rows, y)
+    assert model.stop_reason_ == "an epoch changed nothing"
+    certificate = model.certificate_
+    assert certificate.reference.startswith("Theorem 3.1")
+    assert certificate.lower <= certificate.upper
+    assert (model.predict(rows) == y).all()
+    assert certificate.verify(rows, y)
+
+
+def test_the_bound_is_that_of_the_formula():
+    easy, y = clouds(60, 3, noise=0.3)
+    model = KernelPerceptron(RBF(1.0)).fit(easy, y)
+    beta, K = beta_of(model, 60)[0], RBF(1.0)(easy)
+    length = np.sqrt(beta @ K @ beta + model.intercept_[0] ** 2)
+    margin = (y * (K @ beta + model.intercept_[0])).min() / length
+    assert model.certificate_.upper == pytest.approx(2 / margin**2, rel=1e-9)
+    assert model.certificate_.lower == model.mistakes_per_epoch_.sum()
+
+
+@by_model
+def test_layouts_agree(model):
+    expected = seeded(model).fit(X, Y)
+    for name, convert in LAYOUTS.items():
+        found = seeded(model).fit(convert(X), Y)
+        np.testing.assert_array_equal(found.support_, expected.support_, err_msg=name)
+        np.testing.assert_allclose(found.dual_coef_, expected.dual_coef_, rtol=1e-9)
+        np.testing.assert_allclose(
+            found.decision_function(convert(X)), expected.decision_function(X), rtol=1e-6, atol=1e-6
+        )
+        assert found.certificate_.verify(X, Y)
+
+
+@by_model
+def test_the_cache_changes_nothing_but_the_time(model):
+    expected = seeded(model).fit(X, Y)
+    small = seeded(model).set_params(cache_mb=1e-6).fit(X, Y)
+    np.testing.assert_array_equal(small.support_, expected.support_)
+    np.testing.assert_allclose(small.dual_coef_, expected.dual_coef_, rtol=1e-12)
+
+
+@by_model
+def test_a_precomputed_matrix_is_its_kernel(model):
+    expected = seeded(model).fit(X, Y)
+    K = model.kernel(X)
+    given = seeded(model).set_params(kernel=Precomputed()).fit(K, Y)
+    np.testing.assert_array_equal(given.support_, expected.support_)
+    np.testing.assert_allclose(
+        given.decision_function(K), expected.decision_function(X), rtol=1e-9, atol=1e-9
+    )
+    assert given.certificate_.upper == pytest.approx(expected.certificate_.upper, rel=1e-9)
+    assert given.certificate_.verify(K, Y)
+
+
+@by_model
+def test_several_classes_are_each_one_against_the_rest(model):
+    data, y = three_clouds(90)
+    together = seeded(model).fit(data, y)
+    assert together.decision_function(data).shape == (90, 3)
+    assert len(together.certificate_) == 3
+    assert all(certificate.verify(data, y) for certificate in together.certificate_)
+    if model.get_params().get("shuffle") or "replacement" in model.get_params().values():
+        return
+    for c in range(3):
+        alone = seeded(model).fit(data, y == c)
+        np.testing.assert_allclose(
+            beta_of(alone, 90)[0], beta_of(together, 90)[c], rtol=1e-9, atol=1e-12
+        )
+
+
+@by_model
+def test_weights_of_zero_leave_out_and_the_weights_are_proved(model):
+    weights = np.arange(80) % 3
+    kept = weights > 0
+    weighted = seeded(model).fit(X, Y, sample_weight=weights)
+    assert not set(weighted.support_) & set(np.flatnonzero(~kept))
+    without = seeded(model).fit(X[kept], Y[kept], sample_weight=weights[kept])
+    np.testing.assert_allclose(weighted.dual_coef_, without.dual_coef_, rtol=1e-12)
+    assert weighted.certificate_.upper == pytest.approx(without.certificate_.upper, rel=1e-9)
+    assert weighted.certificate_.verify(X, Y)
+
+
+@given(data=labelled(max_rows=15), seed=st.integers(0, 99), bias=st.booleans())
+def test_no_model_lies_below_the_bound(data, seed, bias):
+    rng = np.random.default_rng(seed)
+    lam, n = 0.1, len(data.y)
+    model = KernelPegasos(
+        RBF(2.0), lam=lam, max_epochs=4, fit_intercept=bias, random_state=seed
+    ).fit(*data)
+    certificate, K = model.certificate_, RBF(2.0)(data.X)
+    assert certificate.holds
+    for scale in (0.0, 0.1, 1.0):
+        beta = beta_of(model, n)[0] * rng.uniform(0, 1.5) + scale * rng.normal(size=n)
+        theta0 = rng.normal() if bias else 0.0
+        value = np.mean(np.maximum(0, 1 - data.y * (K @ beta + theta0)))
+        value += lam / 2 * beta @ K @ beta
+        assert certificate.lower <= value + certificate.rounding
+
+
+def test_the_gap_closes_and_tol_stops_at_the_proof():
+    from sklearn.exceptions import ConvergenceWarning
+
+    gaps = [
+        KernelPegasos(RBF(1.0), lam=0.05, max_epochs=epochs, random_state=0)
+        .fit(X, Y)
+        .certificate_.relative_gap
+        for epochs in (1, 10, 100, 1000)
+    ]
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] < 2e-3
+    model = KernelPegasos(RBF(1.0), lam=0.05, max_epochs=5000, tol=5e-3, random_state=0).fit(X, Y)
+    assert model.certificate_.relative_gap <= 5e-3
+    assert model.stop_reason_ == "the gap asked for is proved"
+    with pytest.warns(ConvergenceWarning, match="relative gap proved"):
+        model.set_params(max_epochs=2, tol=1e-9).fit(X, Y)
+
+
+@by_model
+def test_a_changed_model_is_certified_no_more(model):
+    fitted = seeded(model).fit(X, Y)
+    assert fitted.certificate_.holds
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.certificate_.verify(X, Y)
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+    fitted.dual_coef_ = fitted.dual_coef_ * 1.01
+    assert not fitted.certificate_.holds
+    assert not fitted.certificate_.verify(X, Y)
+    again.intercept_ = again.intercept_ + 0.1
+    assert not again.certificate_.holds
+    fresh = seeded(model).fit(X, Y)
+    with pytest.raises(ValueError, match="read-only"):
+        fresh.support_vectors_[0] += 1.0
+    fresh.kernel_ = 2 * fresh.kernel_
+    assert not fresh.certificate_.holds
+    swapped = Y.copy()
+    swapped[[0, 1]] = swapped[[1, 0]]
+    assert not seeded(model).fit(X, Y).certificate_.verify(X, swapped)
+    proved = certify(seeded(model).fit(X, Y), X, Y)
+    assert proved.holds
+
+
+def distance(x, z):
+    return np.abs(x - z).sum()
+
+
+@pytest.mark.parametrize("model", [KernelPerceptron(max_epochs=3), KernelPegasos(lam=0.1)])
+def test_indefinite_kernels_only_on_request(model):
+    model = clone(model).set_params(kernel=Custom(distance), random_state=0)
+    with pytest.raises(ValueError, match="indefinite='allow'"):
+        model.fit(X, Y)
+    certificate = model.set_params(indefinite="allow").fit(X, Y).certificate_
+    assert certificate.kind in ("stationary", "none")
+    with pytest.raises(ValueError, match="indefinite must be"):
+        model.set_params(indefinite="perhaps").fit(X, Y)
+
+
+def test_an_interruption_leaves_a_model_with_its_proof():
+    def stop(report):
+        if report.epoch == 3:
+            raise KeyboardInterrupt
+
+    for model in (KernelPerceptron(callbacks=stop), KernelPegasos(lam=0.1, callbacks=stop)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X, Y)
+        assert "Interrupted" in str(caught[0].message)
+        assert model.stop_reason_ == "interrupted"
+        assert model.certificate_.verify(X, Y)
+
+
+def test_callbacks_can_stop():
+    model = KernelPegasos(lam=0.1, callbacks=[lambda report: report.epoch == 2]).fit(X, Y)
+    assert model.n_iter_ == 2
+    assert model.stop_reason_ == "a callback asked to stop"
+
+
+def test_kernels_by_name():
+    from sklearn.svm import SVC
+
+    model = KernelPegasos(max_epochs=2).fit(X, Y)
+    assert model.kernel_.gamma == pytest.approx(SVC().fit(X, Y)._gamma)
+    sparse_model = KernelPegasos("rbf", max_epochs=2).fit(LAYOUTS["csr"](X), Y)
+    assert sparse_model.kernel_.gamma == pytest.approx(model.kernel_.gamma)
+    assert KernelPegasos("linear", max_epochs=2).fit(X, Y).kernel_ == Linear()
+    assert KernelPegasos("precomputed", max_epochs=2).fit(Linear()(X), Y).certificate_.holds
+    for bad in ("wide", 3, distance):
+        with pytest.raises(ValueError, match=r"cotas\.kernels"):
+            KernelPegasos(bad).fit(X, Y)
+    assert kernels.RBF is cotas.kernels.RBF
+
+
+@pytest.mark.parametrize(
+    "bad", [{"lam": 0.0}, {"tol": -1.0}, {"sampling": "all"}, {"cache_mb": 0}, {"max_epochs": 0}]
+)
+def test_bad_parameters(bad):
+    with pytest.raises(ValueError):
+        KernelPegasos(**bad).fit(X, Y)
+
+
+def test_memory_of_predictions_is_bounded(monkeypatch):
+    from cotas.kernel import base
+
+    model = KernelPegasos(RBF(1.0), lam=0.1, max_epochs=2, random_state=0).fit(X, Y)
+    expected = model.decision_function(X)
+    monkeypatch.setattr(base, "BLOCK", 7)
+    np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-12)
