@@ -145,7 +145,16 @@ def test_agrees_with_scikit_learn():
 
 valid = st.recursive(
     st.sampled_from(
-        [Linear(), RBF(0.5), Cosine(), Polynomial(2, 1.0, 0.3), Constant(0.5), Gaussian(SIGMA)]
+        [
+            Linear(),
+            RBF(0.5),
+            Cosine(),
+            Polynomial(2, 1.0, 0.3),
+            Constant(0.5),
+            Gaussian(SIGMA),
+            (Linear() * RBF(1.0)).on([0, 2]),
+            (0.2 * Linear()).exp(),
+        ]
     ),
     lambda inner: st.one_of(
         st.builds(lambda a, b: a + b, inner, inner),

@@ -33,8 +33,10 @@ def stationary_certificate(
     fractions = (factors[:, 1] * share[0] + factors[:, 2] * share[1]) / survey.weights[used]
     violation = kkt_violation(signs, signs - scores[used], fractions, problem.free_bias)
     objection = ""
-    if not survey.rebuilds(c, share) and not survey.rebuilds(c, np.ones(2)):
+    if not survey.rebuilds(c, np.ones(2)):
         objection = "The coefficients of the model are not those of its multipliers."
+    elif not np.allclose(share, 1.0, rtol=0.0, atol=1e-6):
+        objection = "Σ αᵢyᵢ is not zero, so the multipliers are no point of the dual problem."
     lengths = survey.lengths
     return Certificate(
         kind="stationary",

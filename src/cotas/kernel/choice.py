@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from cotas.design.blocks import row_spans
 from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
-from cotas.kernel.products import is_dense, squared_norms
+from cotas.kernel.products import is_dense, row_squares
 
 NAMED: dict[str, Kernel] = {
     "cosine": Cosine(),
@@ -31,7 +32,7 @@ def as_kernel(given: Any, X: Matrix) -> Kernel:
     if isinstance(given, Kernel):
         return given
     if given is None or given == "rbf":
-        return RBF(gamma=_scale(X))
+        return scaled_rbf(X)
     if isinstance(given, str) and given in NAMED:
         return NAMED[given]
     raise ValueError(
@@ -59,14 +60,19 @@ def is_precomputed(given: Any) -> bool:
     return isinstance(given, Precomputed) or (isinstance(given, str) and given == "precomputed")
 
 
-def _scale(X: Matrix) -> float:
-    """1/(d·Var(X)), the variance being that of all entries together."""
+def scaled_rbf(X: Matrix) -> RBF:
+    """γ = 1/(d·Var(X)), the variance being that of all entries together; 1 if they are the same."""
     n, d = X.shape
-    mean = float(X.mean(dtype=np.float64))
+    largest = max(float(X.max()), -float(X.min()))
+    unit = largest if largest > 0 else 1.0  # so that no square overflows
+    mean = float(X.mean(dtype=np.float64)) / unit
     if is_dense(X):
-        total = sum(float(np.square(X[span] - mean).sum()) for span in row_spans(X))
-        variance = total / (n * d)
+        squares = (np.square(X[span] / unit - mean).sum() for span in row_spans(X))
+        variance = float(sum(squares)) / (n * d)
     else:
-        variance = float(squared_norms(X).sum()) / (n * d) - mean * mean
-    gamma = 1.0 / (d * variance) if variance > 0 else 1.0
-    return gamma if np.isfinite(gamma) and gamma > 0 else 1.0
+        squares = (row_squares(X[span] / unit).sum() for span in row_spans(X))
+        variance = float(sum(squares)) / (n * d) - mean * mean
+    width = unit * math.sqrt(max(0.0, variance) * d)
+    if not width > 0:
+        return RBF(gamma=1.0)
+    return RBF(gamma=1.0 / width**2) if 1e-100 < width < 1e100 else RBF(width / math.sqrt(2.0))
