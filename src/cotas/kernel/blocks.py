@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from cotas.kernel.products import dense_rows
 # Up to these lengths its values are right to five digits in single precision, enough to choose
 # steps by, and to twelve in double.
 SAFE_EXPONENT = {np.float32: 64.0, np.float64: 512.0}
+SMALL_COPY = 1 << 24  # bytes
 
 
 class Blocks(Protocol):
@@ -36,20 +38,20 @@ class Blocks(Protocol):
         ...
 
 
-def blocks_of(kernel: Kernel, X: Matrix, dtype: Any, room: int) -> tuple[Blocks, int]:
-    """The fastest way to compute k with X, and the bytes it takes for a copy, at most `room`.
+def blocks_of(kernel: Kernel, X: Matrix, dtype: Any, room: int) -> Blocks:
+    """The fastest way to compute k with X that needs no copy of more than `room` bytes.
 
     The copy is dense and of the precision asked for. Where X is dense and has it already, only
     an RBF needs one; where there is no room, rows are converted as they are needed.
     """
-    size = X.shape[0] * (X.shape[1] + 2) * np.dtype(dtype).itemsize
+    fits = X.shape[0] * (X.shape[1] + 2) * np.dtype(dtype).itemsize <= room
     if isinstance(kernel, Precomputed):
-        return Given(X, dtype), 0
-    if size <= room and isinstance(kernel, RBF) and (radial := Radial.of(kernel, X, dtype)):
-        return radial, size
-    if size <= room and (sparse.issparse(X) or X.dtype != dtype):
-        return General(kernel.prepare(dense_rows(X, dtype)), dtype), size
-    return General(kernel.prepare(X), dtype), 0
+        return Given(X, dtype)
+    if fits and isinstance(kernel, RBF) and (radial := Radial.of(kernel, X, dtype)):
+        return radial
+    if fits and (sparse.issparse(X) or X.dtype != dtype):
+        return General(kernel.prepare(dense_rows(X, dtype)), dtype)
+    return General(kernel.prepare(X), dtype)
 
 
 class General:
@@ -140,16 +142,16 @@ class KernelBlocks:
     """The Gram matrix of X for a solver; in single precision from a copy of X of that precision.
 
     `copied` tells how many bytes the copy takes, at most `room`. In double precision X is used as
-    it is.
+    it is, unless it is small.
     """
 
     def __init__(self, kernel: Kernel, X: Matrix, room: int) -> None:
-        self._n = int(X.shape[0])
-        self._double, _ = blocks_of(kernel, X, np.float64, 0)
-        self._single, self.copied = blocks_of(kernel, X, np.float32, room)
+        self._kernel, self._X, self._room = kernel, X, room
+        size = 4 * X.shape[0] * (X.shape[1] + 2)
+        self.copied = size if size <= room else 0
 
     def __len__(self) -> int:
-        return self._n
+        return int(self._X.shape[0])
 
     def side(self, rows: IntArray, dtype: Any) -> tuple[Blocks, Any]:
         """Some rows of X, ready to be compared in that precision."""
@@ -160,3 +162,11 @@ class KernelBlocks:
         """k of each of these rows with each of the given columns."""
         blocks, left = side
         return blocks.block(left, columns)
+
+    @cached_property
+    def _single(self) -> Blocks:
+        return blocks_of(self._kernel, self._X, np.float32, self._room)
+
+    @cached_property
+    def _double(self) -> Blocks:
+        return blocks_of(self._kernel, self._X, np.float64, min(self._room, SMALL_COPY))

@@ -41,7 +41,7 @@ def expand(
     """
     single = A.dtype == np.float32 and vectors.dtype == np.float32
     dtype: Any = np.float32 if single else np.float64
-    blocks, _ = blocks_of(kernel, vectors, dtype, LARGEST_COPY)
+    blocks = blocks_of(kernel, vectors, dtype, LARGEST_COPY)
     out = np.zeros((A.shape[0], n_machines))
 
     def evaluate(span: slice) -> None:

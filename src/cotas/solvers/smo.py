@@ -13,11 +13,15 @@ from cotas.solvers.kernel_dual import Gram, KernelCandidate, SignedDual
 from cotas.solvers.row_cache import RowCache
 from cotas.solvers.working_set import choose, solve_working_set
 
-WORKING_SET = 1024
+# The working set has so many rows; in small problems it starts with a part of all the rows and
+# grows by some rows in each round, since most of them need few.
+WORKING_SET, SMALLEST, FIRST_PART, GROWTH = 1024, 64, 16, 1.25
 # Up to so many rows the whole matrix in double precision is a small matter.
-ALWAYS_DOUBLE = 2000
+ALWAYS_DOUBLE = 1024
 # The working set is solved to this part of the violation that all the examples have.
 INNER = 0.1
+# If that is all of them, much further: what is left is what the checker will find.
+WHOLE = 1e-3
 # A block of kernel values of this size stays in the cache of a core while it is used.
 BLOCK_ENTRIES = 1 << 18
 
@@ -33,6 +37,15 @@ def add_rows(
         row, factor = rows[which[r]], factors[r]
         for k in range(len(out)):
             out[k] += factor * row[start + k]
+
+
+@loop
+def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -> None:
+    """Columns from `start` of the rows at these places; NumPy would hold the global lock."""
+    for r in range(len(places)):
+        row = slots[places[r]]
+        for k in range(block.shape[1]):
+            row[start + k] = block[r, k]
 
 
 def smo(
@@ -93,6 +106,8 @@ class Decomposition:
         self.cache = RowCache(n, cache_bytes, self.dtype)
         self.working_set = np.empty(0, dtype=np.int64)
         self.exact = True
+        self.size: float = np.clip(n // FIRST_PART, SMALLEST, WORKING_SET)
+        self.whole: AnyArray | None = None  # all of K, where it is no larger than a working set
 
     def begin_at(self, start: FloatArray) -> None:
         """Start at this a, moved into the feasible set."""
@@ -109,12 +124,14 @@ class Decomposition:
         violation = self.dual.violation(a, self.F)
         if violation <= 0:
             return False
-        W = choose(self.F, a, low, high, WORKING_SET, self.working_set)
+        size, self.size = int(self.size), min(GROWTH * self.size, WORKING_SET)
+        if len(a) <= size:
+            return self._solve_whole(violation)
+        W = choose(self.F, a, low, high, size, self.working_set)
         self.working_set = W
         K = np.asarray(self.gram.block(self.gram.side(W, self.dtype), W), dtype=np.float64)
-        inside = a[W]
-        tol = INNER * violation if len(W) < len(a) else 1e-3 * INNER * violation
-        solve_working_set(K, inside, low[W], high[W], self.F[W], self.dual.free_bias, tol)
+        inside, F = a[W], self.F[W]
+        solve_working_set(K, inside, low[W], high[W], F, self.dual.free_bias, INNER * violation)
         change = inside - a[W]
         moved = change != 0
         if not moved.any():
@@ -123,11 +140,25 @@ class Decomposition:
         self._follow(W[moved], change[moved])
         return True
 
+    def _solve_whole(self, violation: float) -> bool:
+        """The same where the working set is everything: F comes out of it."""
+        if self.whole is None or self.whole.dtype != self.dtype:
+            every = np.arange(len(self.a))
+            self.whole = self.gram.block(self.gram.side(every, self.dtype), slice(0, len(self.a)))
+        K = np.asarray(self.whole, dtype=np.float64)
+        dual, tol = self.dual, WHOLE * violation
+        self.exact = False
+        return solve_working_set(K, self.a, dual.low, dual.high, self.F, dual.free_bias, tol) > 0
+
     def _follow(self, rows: IntArray, change: FloatArray) -> None:
         """F ← F + Σ change · row, the rows from the cache or computed now."""
         places = self.cache.places(rows)
         known, new = places >= 0, np.flatnonzero(places < 0)
-        stored = self.cache.make_room(rows[new])
+        # Only free multipliers are likely to move again: their rows come first, and are kept.
+        a, low, high = self.a[rows[new]], self.dual.low[rows[new]], self.dual.high[rows[new]]
+        free = (a > low) & (a < high)
+        new = np.concatenate([new[free], new[~free]])
+        stored = self.cache.make_room(rows[new[: np.count_nonzero(free)]])
         side = self.gram.side(rows[new], self.dtype)
         slots, F, every = self.cache.slots, self.F, np.arange(len(new))
 
@@ -137,7 +168,7 @@ class Decomposition:
             if len(new):
                 block = self.gram.block(side, span)
                 add_rows(block, every, change[new], 0, out)
-                slots[stored, span] = block[: len(stored)]
+                store_rows(block, stored, span.start, slots)
 
         self._for_all_columns(bring_up_to_date, len(new))
         self.exact = False
