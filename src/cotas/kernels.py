@@ -4,8 +4,6 @@ from cotas.kernel.feature_map import FeatureMap, feature_map
 from cotas.kernel.functions import (
     Constant,
     Cosine,
-    Custom,
-    FromFeatures,
     Linear,
     Polynomial,
     Precomputed,
@@ -13,6 +11,7 @@ from cotas.kernel.functions import (
 from cotas.kernel.gaussian import RBF, Gaussian
 from cotas.kernel.gram_matrix import Mercer, gram, is_mercer
 from cotas.kernel.interface import Kernel, KernelValueError, Prepared
+from cotas.kernel.own import Custom, FromFeatures
 
 __all__ = [
     "RBF",

@@ -205,6 +205,20 @@ def test_a_kernel_that_is_not_examined_is_a_condition(monkeypatch):
     assert "If the Gram matrix is positive semi-definite" in certificate.statement
 
 
+def test_a_kernel_that_was_not_examined_can_still_be_caught(monkeypatch):
+    """βᵀKβ < 0 is seen without looking at the whole of K."""
+    monkeypatch.setattr(checker, "LARGEST_EXAMINED", 10)
+    p = point(Custom(negative), X, Y)
+    certificate = p.check(X, Y)
+    assert certificate.kind == "stationary"
+    c = checker.KernelSurvey([p], X, Y, None, map)
+    evidence = c._against_positivity(0, c.factors[:, 0].T @ c.values[:, 0])
+    assert np.linalg.norm(evidence.vector) == pytest.approx(1)
+    K = np.array([[negative(a, b) for b in X] for a in X])
+    assert evidence.vector @ K @ evidence.vector == pytest.approx(evidence.value)
+    assert evidence.value < 0
+
+
 def test_a_wrong_kernel_that_claims_to_be_valid_raises(monkeypatch):
     """Nothing in a proof is believed that the numbers contradict."""
     monkeypatch.setattr(Custom, "known_mercer", True)

@@ -260,6 +260,47 @@ def test_callbacks_can_stop():
     assert model.stop_reason_ == "a callback asked to stop"
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_certified_predictions_are_those_of_the_optimum(bias, classes):
+    from sklearn.svm import SVC
+
+    data, y = clouds(90, 2) if classes == 2 else three_clouds(90)
+    new = clouds(300, data.shape[1], noise=2.0, seed=3).X
+    kernel, lam = RBF(1.5), 0.05
+    model = KernelPegasos(kernel, lam=lam, fit_intercept=bias, max_epochs=2000, random_state=0).fit(
+        data, y
+    )
+    labels, certified = model.certified_predict(new)
+    assert 0.2 < certified.mean() < 1
+    np.testing.assert_array_equal(labels, model.predict(new))
+    if not bias:
+        longer = KernelPegasos(
+            kernel, lam=lam, fit_intercept=False, max_epochs=20_000, random_state=1
+        ).fit(data, y)
+        best = longer.predict(new)
+    else:
+        targets = [model.classes_[1]] if classes == 2 else model.classes_
+        exact = [
+            SVC(gamma=1 / (2 * 1.5**2), C=1 / (lam * 90), tol=1e-10).fit(data, y == target)
+            for target in targets
+        ]
+        for machine, certificate in zip(exact, np.ravel(model.certificate_), strict=True):
+            figures = certificate.figures
+            theta0 = machine.intercept_[0]
+            assert figures["θ₀* at least"] <= theta0 <= figures["θ₀* at most"]
+            K, beta = kernel(data), certificate.witness.coef.copy()
+            beta[machine.support_] -= machine.dual_coef_[0]
+            assert np.sqrt(beta @ K @ beta) <= figures["‖θ − θ*‖ at most"]
+        scores = np.stack([machine.decision_function(new) for machine in exact], axis=1)
+        codes = (scores[:, 0] > 0).astype(int) if classes == 2 else scores.argmax(axis=1)
+        best = model.classes_[codes]
+    np.testing.assert_array_equal(labels[certified], best[certified])
+    model.intercept_ = model.intercept_ + 1
+    assert not model.certified_predict(new)[1].any()
+    assert not KernelPerceptron(kernel).fit(data, y).certified_predict(new)[1].any()
+
+
 def test_kernels_by_name():
     from sklearn.svm import SVC
 

@@ -123,6 +123,8 @@ def test_formulas_in_print():
         (RBF(gamma=2.0), "exp(−2·‖x−x′‖²)"),
         (Polynomial(2, 1.0), "(x·x′ + 1)²"),
         (3 * (Linear() + Cosine()), "3·(x·x′ + x·x′/(‖x‖·‖x′‖))"),
+        (sum([Linear(), RBF(2.0)]), "x·x′ + exp(−‖x−x′‖²/(2·2²))"),
+        (1 + Linear(), "x·x′ + 1"),
         (Linear().on([0, 2]), "x[0,2]·x′[0,2]"),
         ((Linear() ** 3).exp(), "exp((x·x′)³)"),
         (Gaussian([4.0]), "exp(−½(x−x′)ᵀ[4]⁻¹(x−x′))"),

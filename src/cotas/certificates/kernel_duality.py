@@ -15,6 +15,7 @@ show that, K is examined on up to `LARGEST_EXAMINED` rows, which takes the n² n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol, Self
@@ -25,12 +26,15 @@ from scipy import sparse
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, CertificateError
 from cotas.certificates.duality import OPTIMISATION_ONLY
-from cotas.certificates.positivity import Definiteness, definiteness
+from cotas.certificates.positivity import Definiteness, definiteness, shown_by
+from cotas.certificates.prediction import weighted_quantile
 from cotas.certificates.stationarity import stationary_certificate
 from cotas.certificates.sweep import EPS, Each, Facts, Sweep, gather_facts
 from cotas.problem import RegularisedRisk
 
 BLOCK = 512
+# Figures of the certificate that say where the optimum is.
+DISTANCE, LEAST_BIAS, GREATEST_BIAS = "‖θ − θ*‖ at most", "θ₀* at least", "θ₀* at most"
 LARGEST_EXAMINED = 3000
 # A function or a matrix of the user may have been computed in single precision; what that does to
 # the bounds is counted as their rounding.
@@ -170,23 +174,29 @@ class KernelSurvey:
 
     def conclude(self, c: int) -> Certificate:
         """Both values and what follows from them."""
-        point, problem = self.points[c], self.problem
+        problem, gain_and_share = self.problem, self._gain_and_share(c)
         quadratic = self.factors[:, c].T @ self.values[:, c]  # [β α₊ α₋]ᵀ K [β α₊ α₋]
-        gain, share = self._gain_and_share(c)
-        if self.evidence is not None and not self.evidence.semidefinite:
-            return stationary_certificate(self, c, share, self.evidence)
-        squared_length = self._squared_length(c, float(quadratic[0, 0]))
-        scores = self.values[:, c, 0] + point.intercept
+        against = self._against_positivity(c, quadratic)
+        if against is not None:
+            return stationary_certificate(self, c, gain_and_share[1], against)
+        squared_length = max(0.0, float(quadratic[0, 0]))
+        scores = self.values[:, c, 0] + self.points[c].intercept
         agreements = (self.signs[:, c] * scores)[self.used]
         risk = float(problem.risk(agreements, self.weights[self.used]))
         primal = risk + 0.5 * problem.lam * squared_length
-        dual = _best_dual(gain, share, quadratic[1:, 1:], problem.lam)
-        rounding = self._rounding(c, primal, float(gain.sum()))
+        dual = _best_dual(*gain_and_share, quadratic[1:, 1:], problem.lam)
+        rounding = self._rounding(c, primal, float(gain_and_share[0].sum()))
         if dual - primal > rounding:
             raise CertificateError(
                 f"The lower bound {dual!r} exceeds the objective {primal!r} by more than "
                 "rounding: the witness, the checker or the kernel is wrong."
             )
+        return self._certificate(c, primal, dual, rounding, float(np.sqrt(squared_length)))
+
+    def _certificate(
+        self, c: int, primal: float, dual: float, rounding: float, length: float
+    ) -> Certificate:
+        point, problem = self.points[c], self.problem
         objection = ""
         if point.exact and not self.rebuilds(c, np.ones(2)):
             objection = "The dual point does not give back the model from these data."
@@ -208,8 +218,9 @@ class KernelSurvey:
             reference="weak duality in feature space, section 3.7 of document 000 and document 002",
             figures={
                 "λ": problem.lam,
-                "‖θ‖": float(np.sqrt(squared_length)),
+                "‖θ‖": length,
                 "support vectors": float(np.count_nonzero(point.coef)),
+                **self._where_the_optimum_is(c, max(0.0, primal - dual) + rounding),
             },
             remarks=(f"k(x, x′) = {self.kernel}", *remarks, OPTIMISATION_ONLY),
             rounding=rounding,
@@ -217,16 +228,43 @@ class KernelSurvey:
             sketch=self.facts.sketches[c],
         )
 
-    def _squared_length(self, c: int, square: float) -> float:
-        """‖θ‖² = βᵀKβ, unless it is negative beyond rounding."""
-        beta = self.points[c].coef
-        below = 0.0 if self.evidence is None else self.evidence.rounding * float(beta @ beta)
-        if square < -ENTRY * float(self.lengths @ np.abs(beta)) ** 2 - below:
+    def _where_the_optimum_is(self, c: int, gap: float) -> dict[str, float]:
+        """The ball around θ and the interval that enclose every best (θ*, θ₀*).
+
+        See `prediction.py`; ‖φ(x)‖ = √k(x, x) takes the place of ‖x‖.
+        """
+        radius = math.sqrt(2 * gap / self.problem.lam)
+        found = {DISTANCE: radius}
+        if self.problem.free_bias:
+            signs, weights = self.signs[self.used, c], self.weights[self.used]
+            corners = signs - self.values[self.used, c, 0]
+            room = radius * self.lengths[self.used] + 1e-12 * np.abs(corners)
+            level = float(weights[signs > 0].sum())
+            found[LEAST_BIAS] = weighted_quantile(corners - room, weights, level, lower=True)
+            found[GREATEST_BIAS] = weighted_quantile(corners + room, weights, level)
+        return found
+
+    def _against_positivity(self, c: int, quadratic: FloatArray) -> Definiteness | None:
+        """What shows that K is not positive semi-definite, if anything does.
+
+        Where K was not examined as a whole, its quadratic form on combinations of β, α₊ and α₋ is
+        known anyway. Each vector is measured in units of its greatest possible length.
+        """
+        if self.evidence is not None:
+            return None if self.evidence.semidefinite else self.evidence
+        lengths = self.lengths @ np.abs(self.factors[:, c])
+        units = np.where(lengths > 0, lengths, 1.0)
+        values, vectors = np.linalg.eigh((quadratic + quadratic.T) / 2 / np.outer(units, units))
+        if values[0] >= -8 * ENTRY:
+            return None
+        if self.kernel.known_mercer is True:
             raise CertificateError(
-                f"‖θ‖² = {square!r} < 0: the kernel is not positive semi-definite, although it "
-                "is said to be."
+                f"‖θ‖² is negative for some θ: {self.kernel} is not positive semi-definite, "
+                "although it is said to be."
             )
-        return max(0.0, square)
+        combination = self.factors[:, c] @ (vectors[:, 0] / units)
+        norm = float(np.linalg.norm(combination))
+        return shown_by(combination / norm, float(values[0]) / norm**2)
 
     def _about_the_kernel(self) -> tuple[str, tuple[str, ...]]:
         """A condition to begin the statement with, and what was found out about K."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +19,7 @@ class Definiteness:
     ----------
     n : the number of rows
     asymmetry : the largest |K − Kᵀ|
-    smallest, largest : the extreme eigenvalues of (K + Kᵀ)/2
+    smallest, largest : the extreme eigenvalues of (K + Kᵀ)/2; NaN if they are not known
     rounding : an eigenvalue nearer to zero than this may be zero
     vector : c with cᵀKc < 0 beyond all rounding, or None
     value : cᵀKc
@@ -48,10 +49,11 @@ class Definiteness:
         if not self.symmetric:
             return f"the Gram matrix is not symmetric: two entries differ by {self.asymmetry:.3g}"
         if self.vector is not None:
-            return (
-                f"a combination c of length 1 has cᵀKc = {self.value:.3g} < 0; the eigenvalues of "
-                f"the Gram matrix reach from {self.smallest:.3g} to {self.largest:.3g}"
-            )
+            found = f"a combination c of length 1 has cᵀKc = {self.value:.3g} < 0"
+            if math.isnan(self.largest):
+                return found
+            reach = f"reach from {self.smallest:.3g} to {self.largest:.3g}"
+            return f"{found}; the eigenvalues of the Gram matrix {reach}"
         return (
             f"the smallest eigenvalue of the Gram matrix of {self.n} rows is {self.smallest:.3g}, "
             f"and rounding alone can make one of ±{self.rounding:.1g}"
@@ -75,7 +77,8 @@ def definiteness(K: FloatArray, precision: float = EPS) -> Definiteness:
     symmetric = (K + K.T) / 2
     values, vectors = np.linalg.eigh(symmetric)
     size = float(np.abs(K).max())
-    rounding = 64 * precision * n * max(size, float(np.abs(values).max()) / n)
+    # The eigenvalues as a problem of their own, and a matrix of independent errors in the entries.
+    rounding = 64 * EPS * float(np.abs(values).max()) + 32 * precision * math.sqrt(n) * size
     found = Definiteness(
         n, float(np.abs(K - K.T).max()), float(values[0]), float(values[-1]), rounding
     )
@@ -88,3 +91,8 @@ def definiteness(K: FloatArray, precision: float = EPS) -> Definiteness:
     return Definiteness(
         n, found.asymmetry, found.smallest, found.largest, rounding, vector=c, value=value
     )
+
+
+def shown_by(vector: FloatArray, value: float) -> Definiteness:
+    """The evidence that one vector c of length 1 with cᵀKc = value < 0 is, K not being at hand."""
+    return Definiteness(len(vector), 0.0, math.nan, math.nan, 0.0, vector=vector, value=value)

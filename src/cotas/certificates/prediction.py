@@ -74,10 +74,14 @@ def _bias_interval(point: DualPoint, radius: float, X: Matrix, y: AnyArray) -> t
         return {"sum positive": float(weights[block.span][positive].sum())}
 
     level = float(sweep.tally(read)["sum positive"])
-    return _quantile(lowered, weights, level, lower=True), _quantile(raised, weights, level)
+    return weighted_quantile(lowered, weights, level, lower=True), weighted_quantile(
+        raised, weights, level
+    )
 
 
-def _quantile(numbers: FloatArray, weights: FloatArray, level: float, lower: bool = False) -> float:
+def weighted_quantile(
+    numbers: FloatArray, weights: FloatArray, level: float, lower: bool = False
+) -> float:
     """The lower or the upper end of the weighted quantiles at this level."""
     used = weights > 0
     numbers, weights = numbers[used], weights[used]

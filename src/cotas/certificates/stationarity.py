@@ -52,8 +52,7 @@ def stationary_certificate(
         reference="docs/theory/kernels.md, indefinite kernels",
         figures={
             "λ": problem.lam,
-            "smallest eigenvalue of K": evidence.smallest,
-            "largest eigenvalue of K": evidence.largest,
+            "cᵀKc for some c of length 1": evidence.value,
             "support vectors": float(np.count_nonzero(point.coef)),
         },
         remarks=(

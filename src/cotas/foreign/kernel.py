@@ -14,9 +14,10 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint, no_certificate
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.foreign.support_vectors import svc as linear_svc_pair
-from cotas.kernel.functions import Custom, Linear, Polynomial, Precomputed
+from cotas.kernel.functions import Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
+from cotas.kernel.own import Custom
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 

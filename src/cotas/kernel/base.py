@@ -12,10 +12,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
+from cotas.certificates.kernel_duality import DISTANCE, GREATEST_BIAS, LEAST_BIAS
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples
+from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
@@ -84,6 +86,40 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         values = self.decision_function(X)
         chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
+
+    def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
+        """The class of each row, and whether the exact optimum provably gives the same one.
+
+        A duality gap bounds ‖θ − θ*‖ and encloses θ₀*, hence every score of the optimum:
+        |θ·φ(x) − θ*·φ(x)| ≤ ‖θ − θ*‖√k(x, x). Nothing is claimed without such a gap, of a model
+        that was changed after the fit, nor with a precomputed kernel, which does not tell k(x, x)
+        of new rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels, certified : arrays of shape (n_samples,)
+        """
+        labels = self.predict(X)
+        current = self._current_certificates()
+        proved = all(c.kind == "duality" and c.holds for c in current)
+        if not proved or is_precomputed(self.kernel_):
+            return labels, np.zeros(len(labels), dtype=np.bool_)
+        X = validate_data(
+            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
+        )
+        values = self.decision_function(X).reshape(len(labels), -1) - self.intercept_
+        lengths = np.sqrt(self.kernel_.diagonal(X))[:, None]
+        figures = [certificate.figures for certificate in current]
+        distances, thetas = (np.array([f[name] for f in figures]) for name in (DISTANCE, "‖θ‖"))
+        # Rounding of the scores themselves, generously.
+        room = lengths * distances + 1e-12 * (np.abs(values) + lengths * thetas)
+        low = values - room + [f.get(LEAST_BIAS, 0.0) for f in figures]
+        high = values + room + [f.get(GREATEST_BIAS, 0.0) for f in figures]
+        return labels, shared_by_all(np.searchsorted(self.classes_, labels), low, high)
 
     def _keep_model(self, examples: Examples, beta: FloatArray, theta0: FloatArray) -> None:
         """Keep the rows with a coefficient in any class."""

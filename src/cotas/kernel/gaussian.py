@@ -28,6 +28,7 @@ from cotas.kernel.products import (
 SAFE_EXPONENT = 512.0
 # exp(−40) is below 5e-18: farther away a distance need not be accurate.
 FAR = 40.0
+IN_CACHE = 1 << 16  # entries
 # Up to so many columns the rows are copied in less time than a pass over a block takes.
 FEW_COLUMNS = 128
 
@@ -220,21 +221,36 @@ _SINGULAR = (
 def _falling(out: AnyArray, left: Side, right: Side, gamma: float, scale: float) -> AnyArray:
     """exp(−γ(‖a‖² + ‖b‖² − 2a·b)), the inner products being in `out`, which is overwritten.
 
-    Pairs so near that the difference of large norms would say little about their distance are
-    computed again from their own difference. `scale`² is γ in the units of the rows.
+    A few rows at a time, so that all the steps find them in the cache. `scale`² is γ in the units
+    of the rows.
     """
     a, b = left.notes[0] * gamma, right.notes[0] * gamma
-    out *= out.dtype.type(-2.0 * gamma)
-    out += a.astype(out.dtype)[:, None]
-    out += b.astype(out.dtype)
-    if not a.max(initial=0.0) + b.max(initial=0.0) <= SAFE_EXPONENT:
-        doubtful = ~(out >= FAR)
-        doubtful &= ~(a[:, None] + b <= SAFE_EXPONENT)
-        i, j = np.nonzero(doubtful)
-        out[i, j] = squared_distances_of_pairs(left.rows, right.rows, i, j, scale)
-    np.maximum(out, 0.0, out=out)
-    np.negative(out, out=out)
-    return np.exp(out, out=out)
+    step = max(1, IN_CACHE // max(1, out.shape[1]))
+    for start in range(0, len(out), step):
+        some = slice(start, start + step)
+        block = out[some]
+        block *= out.dtype.type(-2.0 * gamma)
+        block += a[some].astype(out.dtype)[:, None]
+        block += b.astype(out.dtype, copy=False)
+        if not a[some].max(initial=0.0) + b.max(initial=0.0) <= SAFE_EXPONENT:
+            _repair(block, a[some], b, left.rows[some], right.rows, scale)
+        np.maximum(block, 0.0, out=block)
+        np.negative(block, out=block)
+        np.exp(block, out=block)
+    return out
+
+
+def _repair(
+    block: AnyArray, a: FloatArray, b: FloatArray, A: Matrix, B: Matrix, scale: float
+) -> None:
+    """Compute the exponents of near pairs with large norms again, from their own differences.
+
+    The difference of large norms says little about their distance.
+    """
+    doubtful = ~(block >= FAR)
+    doubtful &= ~(a[:, None] + b <= SAFE_EXPONENT)
+    i, j = np.nonzero(doubtful)
+    block[i, j] = squared_distances_of_pairs(A, B, i, j, scale)
 
 
 def _fusible(left: Side, right: Side, gamma: float) -> bool:

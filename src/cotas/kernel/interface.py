@@ -147,7 +147,9 @@ class Kernel(ABC):
             other = Constant(float(other))
         return Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Kernel:
+        # `sum(kernels)` begins with the number zero.
+        return self if isinstance(other, Real) and other == 0 else self + other
 
     def __mul__(self, other: Any) -> Product | Scaled:
         from cotas.kernel.algebra import Product, Scaled
