@@ -2,10 +2,8 @@
 
 import itertools
 
-import clarabel
 import numpy as np
 import pytest
-from scipy import sparse
 
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernels import RBF, Cosine, Linear, Polynomial, gram
@@ -15,28 +13,9 @@ from cotas.solvers.row_cache import RowCache
 from cotas.solvers.smo import smo
 from cotas.solvers.smo_simple import smo_simple
 from cotas.solvers.working_set import climb_pairs, climb_singles, move_free_together
-from problems import clouds
+from problems import clouds, least_of_signed_dual
 
 KERNELS = [RBF(gamma=0.2), Linear(), Polynomial(2, gamma=0.3), Cosine(), RBF(2.0) + 0.5 * Linear()]
-
-
-def optimum(K, y, weights, lam, free_bias):
-    """The least (1/2)aᵀKa − yᵀa over the box, by an interior point that knows nothing of us."""
-    n, dual = len(y), SignedDual.of(y, weights, lam, free_bias)
-    box = sparse.vstack([sparse.eye(n), -sparse.eye(n)])
-    rows, right = [box], [dual.high, -dual.low]
-    cones = [clarabel.NonnegativeConeT(2 * n)]
-    if free_bias:
-        rows.insert(0, sparse.csc_matrix(np.ones((1, n))))
-        right.insert(0, np.zeros(1))
-        cones.insert(0, clarabel.ZeroConeT(1))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    P = sparse.triu(sparse.csc_matrix(K + 1e-13 * np.trace(K) * np.eye(n)), format="csc")
-    A = sparse.csc_matrix(sparse.vstack(rows))
-    solver = clarabel.DefaultSolver(P, -y, A, np.concatenate(right), cones, settings)
-    return solver.solve().obj_val
 
 
 def data(kind, n=70):
@@ -64,7 +43,7 @@ def last(candidates, tol, most=3000):
 def test_both_reach_the_optimum(kernel, kind, free_bias, lam):
     X, y, weights = data(kind)
     K, blocks = gram(kernel, X), KernelBlocks(kernel, X, 1 << 20)
-    best = optimum(K, y, weights, lam, free_bias)
+    best = least_of_signed_dual(K, y, weights, lam, free_bias)
     dual = SignedDual.of(y, weights, lam, free_bias)
     runs = {"smo": smo(blocks, y, weights, lam, free_bias, 1e-9, 1 << 20)}
     if lam > 0.1:
@@ -88,7 +67,7 @@ def test_small_working_sets_single_precision_and_a_small_cache_change_nothing(mo
     y, weights, lam = y.astype(float), np.full(400, 1 / 400), 1e-2
     kernel = RBF(gamma=0.3)
     K = gram(kernel, X)
-    best = optimum(K, y, weights, lam, True)
+    best = least_of_signed_dual(K, y, weights, lam, True)
     monkeypatch.setattr(smo_module, "WORKING_SET", 16)
     monkeypatch.setattr(smo_module, "ALWAYS_DOUBLE", 0)
     for room, cache in [(1 << 20, 1 << 20), (0, 20 * 4 * 400), (0, 0)]:

@@ -11,8 +11,7 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.kernel.blocks import blocks_of
 from cotas.kernel.interface import Kernel
 
-# Rows and support vectors that are compared at a time: a block of 2 MB in double precision.
-ROWS, VECTORS = 512, 512
+BLOCK = 512  # rows and support vectors compared at a time: 2 MB in double precision
 LARGEST_COPY = 1 << 26  # bytes for a dense copy of the support vectors
 
 Each = Callable[[Callable[[slice], None], Iterable[slice]], Iterable[None]]
@@ -37,7 +36,7 @@ def expand(
     """Σ aᵢ k(xᵢ, x) for each row x of A, one column for each machine.
 
     In single precision if both A and the support vectors are; the sums over blocks are in double.
-    Memory: a copy of the support vectors, and a block of `ROWS` × `VECTORS` for each thread.
+    Memory: a copy of the support vectors, and a block of `BLOCK` × `BLOCK` for each thread.
     """
     single = A.dtype == np.float32 and vectors.dtype == np.float32
     dtype: Any = np.float32 if single else np.float64
@@ -49,13 +48,13 @@ def expand(
         for group in groups:
             scores = np.zeros((span.stop - span.start, len(group.machines)))
             begin, end = group.vectors.start, group.vectors.stop
-            for start in range(begin, end, VECTORS):
-                stop = min(start + VECTORS, end)
+            for start in range(begin, end, BLOCK):
+                stop = min(start + BLOCK, end)
                 coef = group.coef[start - begin : stop - begin].astype(dtype, copy=False)
                 scores += blocks.block(left, slice(start, stop)) @ coef
             out[span, group.machines] += scores
 
-    spans = [slice(s, min(s + ROWS, A.shape[0])) for s in range(0, A.shape[0], ROWS)]
+    spans = [slice(s, min(s + BLOCK, A.shape[0])) for s in range(0, A.shape[0], BLOCK)]
     for _ in each(evaluate, spans):
         pass
     return out

@@ -5,32 +5,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from numbers import Integral
 from threading import Event
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, check_scalar
+from sklearn.utils import check_scalar
 from sklearn.utils.multiclass import _ovr_decision_function
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.sweep import Facts, gather_facts
-from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar, as_callbacks
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.kernel.base import KernelClassifier
 from cotas.kernel.blocks import KernelBlocks
-from cotas.kernel.expansion import Group, expand
-from cotas.kernel.functions import Precomputed
-from cotas.kernel.gaussian import RBF
-from cotas.kernel.interface import Kernel
+from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
+from cotas.kernel.expansion import Group
 from cotas.kernel.problems import BinaryProblem, against_the_rest, one_against_one
 from cotas.kernel.search import KernelSearch, Machine, Setting
 from cotas.solvers.kernel_dual import KernelCandidate
@@ -43,7 +38,7 @@ SMALL = 4000
 ROWS_AT_A_TIME = 1 << 14
 
 
-class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
+class KernelSVM(KernelClassifier):
     """The soft-margin support vector machine in the feature space of a kernel (document 002).
 
     Minimises the objective of the documents, with φ(x) in the place of x,
@@ -54,10 +49,10 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, default=None
-        One of `cotas.kernels` or a combination of them. None stands for `RBF` with
-        γ = 1/(n_features · variance of X), as in scikit-learn's `SVC`. With `Precomputed()` X is
-        the Gram matrix.
+    kernel : Kernel or str, optional
+        One of `cotas.kernels` or a combination of them, or one of "rbf", "linear", "poly",
+        "cosine" and "precomputed". None stands for "rbf" with γ = 1/(n_features · variance of X),
+        as in scikit-learn's `SVC`. With a precomputed kernel X is the Gram matrix.
     lam : float, default=1e-3
         λ, the weight of the penalty.
     C : float, optional
@@ -85,6 +80,9 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
         Start from the multipliers of the last fit, on the same rows.
     class_weight : dict, "balanced" or None
         Multiplies the sample weights, class by class.
+    indefinite : {"refuse", "allow"}, default="refuse"
+        What to do with a function of the user that is seen not to be a Mercer kernel. Where it
+        is allowed there is no duality gap, and the certificate is about a stationary point.
     progress : bool, optional
         A bar with the gap; None shows one on a terminal if the fit takes more than a second.
     callbacks : callable or list of callables, optional
@@ -118,11 +116,9 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
     True
     """
 
-    _certificates: list[Certificate]
-
     def __init__(
         self,
-        kernel: Kernel | None = None,
+        kernel: Any = None,
         *,
         lam: float = 1e-3,
         C: float | None = None,
@@ -135,6 +131,7 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
         cache_mb: float = 500,
         warm_start: bool = False,
         class_weight: Any = None,
+        indefinite: str = "refuse",
         progress: bool | None = None,
         callbacks: Any = None,
     ) -> None:
@@ -150,14 +147,9 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
         self.cache_mb = cache_mb
         self.warm_start = warm_start
         self.class_weight = class_weight
+        self.indefinite = indefinite
         self.progress = progress
         self.callbacks = callbacks
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernel, Precomputed)
-        return tags
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
@@ -172,7 +164,10 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
-        kernel = scaled_rbf(examples.X) if self.kernel is None else self.kernel
+        kernel = as_kernel(self.kernel, examples.X)
+        used = examples.used()
+        rows = np.arange(examples.n_rows) if used is None else used
+        refuse_indefinite(kernel, examples.X, rows, self.indefinite)
         split = one_against_one if self.multiclass == "ovo" else against_the_rest
         problems = split(examples, float(self.lam), self.C)
         starts = self._starts(examples, problems)
@@ -198,35 +193,30 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        k, p = len(self.classes_), len(self.intercept_)
-        out = np.empty((X.shape[0], 1 if k == 2 else k))
-        vectors = X[:0] if self._precomputed else self.support_vectors_
-        with ThreadPoolExecutor(cpu_count()) as pool, one_thread_in_blas():
-            each: Any = pool.map if X.shape[0] > 512 else map
-            for start in range(0, X.shape[0], ROWS_AT_A_TIME):
-                span = slice(start, start + ROWS_AT_A_TIME)
-                part = X[span][:, self.support_] if self._precomputed else X[span]
-                scores = expand(self.kernel_, vectors, self._groups(), p, part, each)
-                scores += self.intercept_
-                voted = k > 2 and p == k * (k - 1) // 2 and self._votes
-                out[span] = _ovr_decision_function(scores > 0, scores, k) if voted else scores
-        return out[:, 0] if k == 2 else out
+        if not getattr(self, "_votes", False):
+            return super().decision_function(X)
+        X, k = self._rows(X), len(self.classes_)
+        out = np.empty((X.shape[0], k))
+        for start in range(0, X.shape[0], ROWS_AT_A_TIME):
+            span = slice(start, start + ROWS_AT_A_TIME)
+            scores = self._scores(X[span])
+            out[span] = _ovr_decision_function(scores > 0, scores, k)
+        return out
 
-    def predict(self, X: Matrix) -> AnyArray:
-        """The class of each row; a row exactly on the boundary belongs to the first class (−1).
-
-        Of classes with the same number of votes the one with the clearer votes is taken, as
-        `SVC(break_ties=True)` does.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        """
-        values = self.decision_function(X)
-        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+    def _bounds(self, X: Matrix, current: list[Certificate]) -> tuple[FloatArray, FloatArray]:
+        """The fewest and the most votes that each class can get from the optimum."""
+        low, high = super()._bounds(X, current)
+        if not self._votes:
+            return low, high
+        k = len(self.classes_)
+        fewest, most = np.zeros((X.shape[0], k)), np.zeros((X.shape[0], k))
+        for machine, (first, second) in enumerate(combinations(range(k), 2)):
+            surely_second, surely_first = low[:, machine] > 0, high[:, machine] <= 0
+            fewest[:, second] += surely_second
+            fewest[:, first] += surely_first
+            most[:, second] += ~surely_first
+            most[:, first] += ~surely_second
+        return fewest, most
 
     def _check_parameters(self) -> None:
         for name in ("lam", "tol", "cache_mb"):
@@ -235,10 +225,6 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
         for name in ("C", "max_time"):
             if getattr(self, name) is not None:
                 check_positive(getattr(self, name), name)
-        if self.kernel is not None and not isinstance(self.kernel, Kernel):
-            raise TypeError(
-                f"kernel must be one of cotas.kernels, e.g. RBF(1.0), not {self.kernel!r}."
-            )
         for name, known in (("solver", ("smo", "smo-simple")), ("multiclass", ("ovo", "ovr"))):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
@@ -297,7 +283,7 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
         self, setting: Setting, problem: BinaryProblem, start: FloatArray | None, each: Any
     ) -> Iterator[KernelCandidate]:
         size = int(self.cache_mb * 2**20)
-        X = problem.of(setting.examples.X, isinstance(setting.kernel, Precomputed))
+        X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
         blocks = KernelBlocks(setting.kernel, X, size // 2)
         bias = bool(self.fit_intercept)
         given = (blocks, problem.signs, problem.weights, problem.lam, bias)
@@ -315,28 +301,20 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
             return nothing
         found: list[FloatArray | None] = []
         for coef, problem in zip(self.dual_coef_, problems, strict=True):
-            a = self._over_all_rows(coef)
+            a = np.zeros(examples.n_rows)
+            a[self.support_] = coef
             found.append(a if problem.rows is None else a[problem.rows])
         return found
 
     def _keep(
         self, examples: Examples, problems: list[BinaryProblem], machines: list[Machine]
     ) -> None:
-        n = examples.n_rows
-        coefs = np.zeros((len(machines), n))
-        for row, problem, machine in zip(coefs, problems, machines, strict=True):
+        beta = np.zeros((len(machines), examples.n_rows))
+        for row, problem, machine in zip(beta, problems, machines, strict=True):
             row[slice(None) if problem.rows is None else problem.rows] = machine.signed
-        support = np.flatnonzero(coefs.any(axis=0))
-        support = support[np.argsort(examples.codes[support], kind="stable")]
-        self.support_, self.dual_coef_ = support, np.ascontiguousarray(coefs[:, support])
-        self.n_support_ = np.bincount(examples.codes[support], minlength=len(self.classes_))
-        self.intercept_ = np.array([machine.intercept for machine in machines])
+        self._keep_model(examples, beta, np.array([machine.intercept for machine in machines]))
         self.pairs_ = [(problem.negative, problem.positive) for problem in problems]
-        self._n_rows, self._votes = n, problems[0].rows is not None
-        self._precomputed = isinstance(self.kernel_, Precomputed)
-        self.support_vectors_ = examples.X[support[:0] if self._precomputed else support]
-        if isinstance(self.support_vectors_, np.ndarray):
-            self.support_vectors_.flags.writeable = False  # the certificate speaks of these
+        self._votes = problems[0].rows is not None
         self._certificates = [machine.certificate for machine in machines]
         self.n_iter_ = max(machine.iterations for machine in machines)
         worst = max(machines, key=lambda machine: machine.certificate.relative_gap)
@@ -357,37 +335,9 @@ class KernelSVM(Certified, ClassifierMixin, BaseEstimator):
         for begin, end in pairwise(edges):
             coef = self.dual_coef_[:, begin:end]
             machines = np.flatnonzero(coef.any(axis=1))
-            groups.append(Group(slice(begin, end), machines, coef[machines].T.copy()))
+            if begin < end:
+                groups.append(Group(slice(begin, end), machines, coef[machines].T.copy()))
         return groups
-
-    def _over_all_rows(self, coef: FloatArray) -> FloatArray:
-        a = np.zeros(self._n_rows)
-        a[self.support_] = coef
-        return a
-
-    def _current_certificates(self) -> list[Certificate]:
-        """One for each binary problem, about the model as it is now."""
-        check_is_fitted(self)
-        current = [
-            certificate.about(self._over_all_rows(coef), theta0)
-            for certificate, coef, theta0 in zip(
-                self._certificates, self.dual_coef_, self.intercept_, strict=True
-            )
-        ]
-        return [
-            c
-            if c.witness is None or getattr(c.witness, "kernel", None) is self.kernel_
-            else replace(c, holds=False, objection="The kernel was changed after the fit.")
-            for c in current
-        ]
-
-
-def scaled_rbf(X: Matrix) -> RBF:
-    """γ = 1/(n_features · variance of all the entries of X), and 1 if they are all the same."""
-    mean = float(X.mean())
-    square = float(X.multiply(X).mean()) if hasattr(X, "multiply") else float(np.square(X).mean())
-    variance = square - mean**2
-    return RBF(gamma=1.0 / (X.shape[1] * variance) if variance > 0 else 1.0)
 
 
 def _facts(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:
