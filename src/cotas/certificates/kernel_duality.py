@@ -27,7 +27,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, CertificateError
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
-from cotas.certificates.prediction import weighted_quantile
+from cotas.certificates.prediction import quantile
 from cotas.certificates.stationarity import stationary_certificate
 from cotas.certificates.sweep import EPS, Each, Facts, Sweep, gather_facts
 from cotas.problem import RegularisedRisk
@@ -240,8 +240,8 @@ class KernelSurvey:
             corners = signs - self.values[self.used, c, 0]
             room = radius * self.lengths[self.used] + 1e-12 * np.abs(corners)
             level = float(weights[signs > 0].sum())
-            found[LEAST_BIAS] = weighted_quantile(corners - room, weights, level, lower=True)
-            found[GREATEST_BIAS] = weighted_quantile(corners + room, weights, level)
+            found[LEAST_BIAS] = quantile(corners - room, weights, level, lower=True)
+            found[GREATEST_BIAS] = quantile(corners + room, weights, level)
         return found
 
     def _against_positivity(self, c: int, quadratic: FloatArray) -> Definiteness | None:

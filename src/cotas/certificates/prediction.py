@@ -74,14 +74,10 @@ def _bias_interval(point: DualPoint, radius: float, X: Matrix, y: AnyArray) -> t
         return {"sum positive": float(weights[block.span][positive].sum())}
 
     level = float(sweep.tally(read)["sum positive"])
-    return weighted_quantile(lowered, weights, level, lower=True), weighted_quantile(
-        raised, weights, level
-    )
+    return quantile(lowered, weights, level, lower=True), quantile(raised, weights, level)
 
 
-def weighted_quantile(
-    numbers: FloatArray, weights: FloatArray, level: float, lower: bool = False
-) -> float:
+def quantile(numbers: FloatArray, weights: FloatArray, level: float, lower: bool = False) -> float:
     """The lower or the upper end of the weighted quantiles at this level."""
     used = weights > 0
     numbers, weights = numbers[used], weights[used]
