@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,12 +35,10 @@ def expand(
 ) -> FloatArray:
     """Σ aᵢ k(xᵢ, x) for each row x of A, one column for each machine.
 
-    In single precision if both A and the support vectors are; the sums over blocks are in double.
+    In double precision whatever the data are: what is certified about scores relies on it.
     Memory: a copy of the support vectors, and a block of `BLOCK` × `BLOCK` for each thread.
     """
-    single = A.dtype == np.float32 and vectors.dtype == np.float32
-    dtype: Any = np.float32 if single else np.float64
-    blocks = blocks_of(kernel, vectors, dtype, LARGEST_COPY)
+    blocks = blocks_of(kernel, vectors, np.float64, LARGEST_COPY)
     out = np.zeros((A.shape[0], n_machines))
 
     def evaluate(span: slice) -> None:
@@ -50,7 +48,7 @@ def expand(
             begin, end = group.vectors.start, group.vectors.stop
             for start in range(begin, end, BLOCK):
                 stop = min(start + BLOCK, end)
-                coef = group.coef[start - begin : stop - begin].astype(dtype, copy=False)
+                coef = group.coef[start - begin : stop - begin]
                 scores += blocks.block(left, slice(start, stop)) @ coef
             out[span, group.machines] += scores
 

@@ -187,7 +187,7 @@ class KernelSVM(KernelClassifier):
 
         With one machine for each pair, a class has as its score the votes it gets, and less than
         half a vote more or less by how clear they are, as `SVC` has it. The kernel is computed in
-        blocks of 512 × 512, in double precision unless X and the training rows are float32.
+        double precision, in blocks of 512 × 512, one for each core at a time.
 
         Parameters
         ----------
