@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 import cotas
 from cotas.certificates import KernelDualPoint
-from cotas.kernel import svm as svm_module
+from cotas.kernel.search import KernelSearch
 from cotas.kernels import RBF, Custom, Linear, Polynomial, gram
 from cotas.solvers import smo as smo_module
 from problems import LAYOUTS, clouds, labelled, least_of_signed_dual, three_clouds
@@ -254,8 +254,8 @@ def test_an_interrupted_fit_returns_the_best_model_so_far(small, monkeypatch):
             raise KeyboardInterrupt
         return original(self, candidate)
 
-    original = svm_module.KernelSearch.look_at
-    monkeypatch.setattr(svm_module.KernelSearch, "look_at", interrupt)
+    original = KernelSearch.look_at
+    monkeypatch.setattr(KernelSearch, "look_at", interrupt)
     with pytest.warns(UserWarning, match="Interrupted"):
         model = cotas.KernelSVM(RBF(0.3), C=100.0, tol=1e-10).fit(X, y)
     certificates = model.certificate_ if small else [model.certificate_]
@@ -362,3 +362,70 @@ def test_the_time_of_a_report_is_measured():
     began, seconds = time.perf_counter(), []
     cotas.KernelSVM(RBF(1.0), callbacks=lambda report: seconds.append(report.seconds)).fit(X, y)
     assert 0 <= seconds[-1] <= time.perf_counter() - began
+
+
+@pytest.mark.parametrize("approximate", ["nystroem", "fourier"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_an_approximate_machine_proves_what_it_solves(approximate, bias):
+    X, y = clouds(200, 3, noise=1.2)
+    options = {"lam": 0.01, "fit_intercept": bias, "tol": 1e-7}
+    model = cotas.KernelSVM(
+        RBF(2.0), approximate=approximate, n_components=40, random_state=0, **options
+    ).fit(X, y)
+    certificate = model.certificate_
+    assert certificate.relative_gap <= 1e-7
+    assert certificate.verify(X, y)
+    assert not certificate.verify(X, -y)
+    linear = cotas.LinearSVM(**options).fit(model.features_.transform(X), y)
+    assert certificate.upper == pytest.approx(linear.certificate_.upper, abs=2e-7)
+    np.testing.assert_array_equal(model.certified_predict(X)[1], False)
+    model.coef_ = model.coef_ * 1.01
+    assert not model.certificate_.holds
+
+
+def test_random_features_estimate_the_kernel():
+    X, _ = clouds(60, 3)
+    y = np.arange(60) % 2
+    for approximate, off in (("nystroem", 1e-9), ("fourier", 0.1)):
+        model = cotas.KernelSVM(
+            RBF(2.0), approximate=approximate, n_components=4000, random_state=0, tol=1e-3
+        ).fit(X, y)
+        Z = model.features_.transform(X)
+        assert np.abs(Z @ Z.T - RBF(2.0)(X)).max() < off
+
+
+def test_landmarks_that_are_all_the_rows_solve_the_exact_problem():
+    X, y = clouds(80, 3)
+    exact = cotas.KernelSVM(RBF(2.0), lam=0.02, tol=1e-8).fit(X, y)
+    model = cotas.KernelSVM(RBF(2.0), lam=0.02, tol=1e-8, approximate="nystroem").fit(X, y)
+    assert model.certificate_.upper == pytest.approx(exact.certificate_.upper, abs=1e-7)
+    certificate = model.certify_exact(X, y)
+    assert certificate.relative_gap <= 1e-6
+    few = cotas.KernelSVM(
+        RBF(2.0), lam=0.02, approximate="nystroem", n_components=5, random_state=0
+    ).fit(X, y)
+    rough = few.certify_exact(X, y)
+    assert rough.lower <= exact.certificate_.upper <= rough.upper
+    np.testing.assert_allclose(
+        few.features_.map.kernel_(X, X[few.features_.landmarks])
+        @ few.features_.expansion(few.coef_[0])
+        + few.intercept_,
+        few.decision_function(X),
+        atol=1e-9,
+    )
+    fourier = cotas.KernelSVM(RBF(2.0), approximate="fourier", random_state=0).fit(X, y)
+    assert fourier.certify_exact(X, y).kind == "none"
+
+
+def test_approximations_of_several_classes_and_their_limits():
+    X, y = three_clouds(120)
+    for multiclass in ("ovo", "ovr"):
+        model = cotas.KernelSVM(
+            RBF(2.0), approximate="nystroem", n_components=30, multiclass=multiclass, random_state=1
+        ).fit(X, y)
+        assert all(certificate.verify(X, y) for certificate in model.certificate_)
+        assert model.score(X, y) > 0.7
+    with pytest.raises(ValueError, match="RBF"):
+        cotas.KernelSVM("linear", approximate="fourier").fit(X, y)
+    with pytest.raises(ValueError, match="precomputed"):
+        cotas.KernelSVM("precomputed", approximate="nystroem").fit(X @ X.T, y)

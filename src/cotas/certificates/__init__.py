@@ -6,6 +6,7 @@ from the data and the witness; nothing that a solver says about itself is repeat
 
 from cotas.certificates.certificate import Certificate, CertificateError, no_certificate
 from cotas.certificates.duality import DualPoint, Expectation
+from cotas.certificates.features import FeaturePoint
 from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.kernel_duality import KernelDualPoint
 from cotas.certificates.kernel_mistakes import KernelPerceptronLedger
@@ -19,6 +20,7 @@ __all__ = [
     "CertificateError",
     "DualPoint",
     "Expectation",
+    "FeaturePoint",
     "HardMarginPoint",
     "KernelDualPoint",
     "KernelPerceptronLedger",

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, pairwise
 from numbers import Integral
 from threading import Event
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_scalar
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.multiclass import _ovr_decision_function
+from sklearn.utils.validation import check_is_fitted
 
-from cotas.arrays import FloatArray, Matrix
-from cotas.certificates import Certificate
-from cotas.certificates.sweep import Facts, gather_facts
+from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
+from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
-from cotas.fitting.reporting import ProgressBar, as_callbacks
-from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.fitting.reporting import ProgressBar
+from cotas.fitting.threads import one_thread_in_blas
+from cotas.kernel.approximate import FourierFeatures, NystroemFeatures, solve_on_features
 from cotas.kernel.base import KernelClassifier
-from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
+from cotas.kernel.interface import Kernel
 from cotas.kernel.problems import BinaryProblem, against_the_rest, one_against_one
-from cotas.kernel.search import KernelSearch, Machine, Setting
-from cotas.solvers.kernel_dual import KernelCandidate
-from cotas.solvers.smo import smo
-from cotas.solvers.smo_simple import smo_simple
+from cotas.kernel.search import Machine, Setting
+from cotas.kernel.training import facts_of, solve_all
 
-# Problems of up to so many rows are solved side by side, one in each thread.
-SMALL = 4000
 # Rows whose scores are computed before they are turned into the answer.
 ROWS_AT_A_TIME = 1 << 14
 
@@ -66,6 +61,13 @@ class KernelSVM(KernelClassifier):
     multiclass : {"ovo", "ovr"}, default="ovo"
         With more than two classes: one machine for each pair of classes, which then vote as in
         `SVC`, or one for each class against the rest.
+    approximate : {"nystroem", "fourier"}, optional
+        Train a linear machine on `n_components` features whose inner products are nearly the
+        kernel: the projections on as many random training rows, or random cosines and sines (for
+        an RBF only). The certificate is about the problem on these features; for "nystroem"
+        `certify_exact` tells how far the model is from the best one for the kernel itself.
+    n_components : int, default=300
+        Features for `approximate`. They take 8 bytes each for every row.
     tol : float, default=1e-4
         The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
     max_iterations : int, default=100_000
@@ -80,6 +82,8 @@ class KernelSVM(KernelClassifier):
         Start from the multipliers of the last fit, on the same rows.
     class_weight : dict, "balanced" or None
         Multiplies the sample weights, class by class.
+    random_state : int, RandomState or None
+        For the choice of features with `approximate`.
     indefinite : {"refuse", "allow"}, default="refuse"
         What to do with a function of the user that is seen not to be a Mercer kernel. Where it
         is allowed there is no duality gap, and the certificate is about a stationary point.
@@ -101,6 +105,8 @@ class KernelSVM(KernelClassifier):
     intercept_ : array of shape (n_problems,)
     certificate_ : Certificate, or a list with one for each binary problem
     pairs_ : list of pairs of labels, one for each binary problem; the second counts as +1
+    coef_, features_ : with `approximate`: θ of each binary problem, and the map of the features;
+        then there are no support vectors
     n_iter_ : working sets of the longest run
     stop_reason_ : why the fit ended, in words
 
@@ -125,12 +131,15 @@ class KernelSVM(KernelClassifier):
         fit_intercept: bool = True,
         solver: str = "smo",
         multiclass: str = "ovo",
+        approximate: str | None = None,
+        n_components: int = 300,
         tol: float = 1e-4,
         max_iterations: int = 100_000,
         max_time: float | None = None,
         cache_mb: float = 500,
         warm_start: bool = False,
         class_weight: Any = None,
+        random_state: Any = None,
         indefinite: str = "refuse",
         progress: bool | None = None,
         callbacks: Any = None,
@@ -141,12 +150,15 @@ class KernelSVM(KernelClassifier):
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.multiclass = multiclass
+        self.approximate = approximate
+        self.n_components = n_components
         self.tol = tol
         self.max_iterations = max_iterations
         self.max_time = max_time
         self.cache_mb = cache_mb
         self.warm_start = warm_start
         self.class_weight = class_weight
+        self.random_state = random_state
         self.indefinite = indefinite
         self.progress = progress
         self.callbacks = callbacks
@@ -170,17 +182,93 @@ class KernelSVM(KernelClassifier):
         refuse_indefinite(kernel, examples.X, rows, self.indefinite)
         split = one_against_one if self.multiclass == "ovo" else against_the_rest
         problems = split(examples, float(self.lam), self.C)
+        self.features_: Any = None
+        if self.approximate is not None:
+            return self._fit_features(examples, kernel, problems)
         starts = self._starts(examples, problems)
-        facts = _facts(examples, problems)
         bar = ProgressBar(len(problems), "KernelSVM", self.progress, unit="machine")
-        setting = Setting(self, kernel, examples, facts, bar, Event())
+        setting = Setting(self, kernel, examples, facts_of(examples, problems), bar, Event())
         try:
-            machines = self._solve_all(setting, problems, starts)
+            machines = solve_all(setting, problems, starts)
         finally:
             bar.close()
         self.classes_, self.kernel_ = examples.classes, kernel
         self._keep(examples, problems, machines)
         return self
+
+    def _fit_features(
+        self, examples: Examples, kernel: Kernel, problems: list[BinaryProblem]
+    ) -> Self:
+        """A linear machine on features that approximate the kernel."""
+        if is_precomputed(kernel):
+            raise ValueError("approximate needs the rows themselves, not a precomputed kernel.")
+        random, X = check_random_state(self.random_state), examples.X
+        if self.approximate == "fourier":
+            features = FourierFeatures.of(kernel, X.shape[1], int(self.n_components), random)
+        else:
+            features = NystroemFeatures.of(kernel, X, int(self.n_components), random)
+        with one_thread_in_blas():  # these systems are small
+            Z, y = features.transform(X), examples.y
+            found = [solve_on_features(self, features, Z, y, problem) for problem in problems]
+        self.classes_, self.kernel_, self.features_ = examples.classes, kernel, features
+        self.coef_ = np.array([theta for theta, _ in found])
+        self.intercept_ = np.array([machine.intercept for _, machine in found])
+        self._conclude(problems, [machine for _, machine in found])
+        return self
+
+    def certify_exact(self, X: Matrix, y: Any) -> Certificate | list[Certificate]:
+        """How far a model with `approximate="nystroem"` is from the best one for the kernel itself.
+
+        θ = Σ βᵢφ(xᵢ) over the landmarks lies in the feature space of the kernel, and the
+        multipliers of the approximate problem are feasible for the exact one.
+
+        Parameters
+        ----------
+        X, y : the data of the fit
+        """
+        check_is_fitted(self)
+        if not isinstance(self.features_, NystroemFeatures):
+            return no_certificate("Only a model with approximate='nystroem' is one of the kernel.")
+        found = []
+        for current, theta in zip(self._current_certificates(), self.coef_, strict=True):
+            point = cast(FeaturePoint, current.witness).point
+            beta = np.zeros(len(point.multipliers))
+            beta[self.features_.landmarks] = self.features_.expansion(theta)
+            exact = KernelDualPoint(
+                point.problem,
+                self.kernel_,
+                beta,
+                point.intercept,
+                point.positive,
+                point.multipliers,
+                weights=point.weights,
+            )
+            found.append(exact.check(X, np.asarray(y)))
+        return found[0] if len(found) == 1 else found
+
+    def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
+        """As for every kernel classifier; nothing is claimed of a model with `approximate`."""
+        if getattr(self, "features_", None) is None:
+            return super().certified_predict(X)
+        labels = self.predict(X)
+        return labels, np.zeros(len(labels), dtype=np.bool_)
+
+    def _scores(self, X: Matrix) -> FloatArray:
+        if self.features_ is None:
+            return super()._scores(X)
+        parts = [X[start : start + ROWS_AT_A_TIME] for start in range(0, len(X), ROWS_AT_A_TIME)]
+        scores = [self.features_.transform(part) @ self.coef_.T for part in parts]
+        return np.concatenate(scores) + self.intercept_
+
+    def _current_certificates(self) -> list[Certificate]:
+        if getattr(self, "features_", None) is None:
+            return super()._current_certificates()
+        return [
+            certificate.about(theta, theta0)
+            for certificate, theta, theta0 in zip(
+                self._certificates, self.coef_, self.intercept_, strict=True
+            )
+        ]
 
     def decision_function(self, X: Matrix) -> FloatArray:
         """f(x) of each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
@@ -225,71 +313,15 @@ class KernelSVM(KernelClassifier):
         for name in ("C", "max_time"):
             if getattr(self, name) is not None:
                 check_positive(getattr(self, name), name)
-        for name, known in (("solver", ("smo", "smo-simple")), ("multiclass", ("ovo", "ovr"))):
+        check_scalar(self.n_components, "n_components", Integral, min_val=1)
+        choices: dict[str, tuple[str | None, ...]] = {
+            "solver": ("smo", "smo-simple"),
+            "multiclass": ("ovo", "ovr"),
+            "approximate": (None, "nystroem", "fourier"),
+        }
+        for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
-
-    def _solve_all(
-        self,
-        setting: Setting,
-        problems: list[BinaryProblem],
-        starts: list[FloatArray | None],
-    ) -> list[Machine]:
-        """Each problem in all the threads, or many small ones side by side."""
-        largest = max(len(problem.signs) for problem in problems)
-        side_by_side = len(problems) > 1 and largest <= SMALL and not as_callbacks(self.callbacks)
-        machines = []
-        with ThreadPoolExecutor(cpu_count()) as pool, one_thread_in_blas():
-            if not side_by_side:
-                for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
-                    machines.append(self._solve(setting, problem, start, number, pool.map))
-                return machines
-            running = [
-                pool.submit(self._solve, setting, problem, start, None, map)
-                for problem, start in zip(problems, starts, strict=True)
-            ]
-            try:
-                for number, future in enumerate(running):
-                    machine = future.result()
-                    setting.bar.reach(number + 1, machine.certificate.relative_gap)
-            except KeyboardInterrupt:
-                _say_interrupted(setting)
-            return [future.result() for future in running]
-
-    def _solve(
-        self,
-        setting: Setting,
-        problem: BinaryProblem,
-        start: FloatArray | None,
-        number: int | None,
-        each: Any,
-    ) -> Machine:
-        """Follow the solver and keep its best model, by what the checker makes of it."""
-        search = KernelSearch(setting, problem, each)
-        reason = "the solver made no further progress"
-        try:
-            for candidate in self._candidates(setting, problem, start, each):
-                if number is not None:
-                    setting.bar.reach(number + search.share_done(), candidate.relative_gap)
-                if (stop := search.look_at(candidate)) is not None:
-                    reason = stop
-                    break
-        except KeyboardInterrupt:
-            reason = "interrupted"
-            _say_interrupted(setting)
-        return search.machine(reason)
-
-    def _candidates(
-        self, setting: Setting, problem: BinaryProblem, start: FloatArray | None, each: Any
-    ) -> Iterator[KernelCandidate]:
-        size = int(self.cache_mb * 2**20)
-        X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
-        blocks = KernelBlocks(setting.kernel, X, size // 2)
-        bias = bool(self.fit_intercept)
-        given = (blocks, problem.signs, problem.weights, problem.lam, bias)
-        if self.solver == "smo-simple":
-            return smo_simple(*given)
-        return smo(*given, float(self.tol), size - blocks.copied, each, start)
 
     def _starts(self, examples: Examples, problems: list[BinaryProblem]) -> list[FloatArray | None]:
         """The multipliers of the last fit, if it was on so many rows and on these classes."""
@@ -313,6 +345,10 @@ class KernelSVM(KernelClassifier):
         for row, problem, machine in zip(beta, problems, machines, strict=True):
             row[slice(None) if problem.rows is None else problem.rows] = machine.signed
         self._keep_model(examples, beta, np.array([machine.intercept for machine in machines]))
+        self._conclude(problems, machines)
+
+    def _conclude(self, problems: list[BinaryProblem], machines: list[Machine]) -> None:
+        """What does not depend on how the machines are kept."""
         self.pairs_ = [(problem.negative, problem.positive) for problem in problems]
         self._votes = problems[0].rows is not None
         self._certificates = [machine.certificate for machine in machines]
@@ -325,7 +361,7 @@ class KernelSVM(KernelClassifier):
                 f"tol={self.tol:g} was asked for ({worst.reason}). Raise max_iterations, max_time "
                 "or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _groups(self) -> list[Group]:
@@ -338,21 +374,3 @@ class KernelSVM(KernelClassifier):
             if begin < end:
                 groups.append(Group(slice(begin, end), machines, coef[machines].T.copy()))
         return groups
-
-
-def _facts(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:
-    """What the checker wants to know of the data, by the label that counts as +1."""
-    labels = list(dict.fromkeys(problem.positive for problem in problems))
-    known = gather_facts(examples.X, examples.y, labels)
-    return {
-        label: Facts(known.longest, [sketch])
-        for label, sketch in zip(labels, known.sketches, strict=True)
-    }
-
-
-def _say_interrupted(setting: Setting) -> None:
-    setting.stop.set()
-    warnings.warn(
-        "Interrupted: this is the best model so far, and its certificate is about it.",
-        stacklevel=5,
-    )
