@@ -14,6 +14,7 @@ from cotas.certificates import Certificate, KernelDualPoint, PairPoint
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
 from cotas.fitting.reporting import ProgressBar, SolverReport, as_callbacks
+from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
 from cotas.kernel.problems import BinaryProblem
 from cotas.losses import Hinge
@@ -131,6 +132,7 @@ class KernelSearch:
             problem=risk,
             kernel=kernel,
             n_rows=self.setting.examples.n_rows,
+            square=is_precomputed(kernel),
             rows=problem.rows,
             some_coef=signed,
             intercept=theta0,
