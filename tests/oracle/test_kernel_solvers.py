@@ -125,3 +125,27 @@ def test_a_start_of_any_kind_is_made_feasible():
     assert abs(a.sum()) < 1e-12
     assert (a >= dual.low).all()
     assert (a <= dual.high).all()
+
+
+def test_noise_in_the_rows_is_not_taken_for_slow_progress(monkeypatch):
+    """Rows so noisy that no gap comes near the goal: the solver must turn to better ones."""
+    X, y = clouds(200, 3, noise=1.3)
+    monkeypatch.setattr(smo_module, "ALWAYS_DOUBLE", 0)
+    monkeypatch.setattr(smo_module, "WORKING_SET", 32)
+    monkeypatch.setattr(smo_module, "PATIENCE", 20)
+    random = np.random.default_rng(0)
+
+    class Noisy(KernelBlocks):
+        def block(self, side, columns):
+            block = super().block(side, columns)
+            noise = 1e-3 * random.normal(size=block.shape) if block.dtype == np.float32 else 0.0
+            return (block + noise).astype(block.dtype)
+
+    y, weights, K = y.astype(float), np.full(200, 1 / 200), gram(RBF(1.0), X)
+    dual = SignedDual.of(y, weights, 1e-3, True)
+    blocks = Noisy(RBF(1.0), X, 1 << 20)
+    for candidate in itertools.islice(smo(blocks, y, weights, 1e-3, True, 1e-9, 1 << 20), 3000):
+        true_gap = dual.relative_gap(candidate.signed, K @ candidate.signed - y)
+        if true_gap <= 1e-9:
+            break
+    assert true_gap <= 1e-9

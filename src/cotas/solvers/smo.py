@@ -22,6 +22,8 @@ ALWAYS_DOUBLE = 1024
 INNER = 0.1
 # If that is all of them, much further: what is left is what the checker will find.
 WHOLE = 1e-3
+# Rounds without half the gap after which single precision is no longer trusted.
+PATIENCE = 200
 # A block of kernel values of this size stays in the cache of a core while it is used.
 BLOCK_ENTRIES = 1 << 18
 
@@ -77,13 +79,16 @@ def smo(
     work = Decomposition(gram, SignedDual.of(y, weights, lam, free_bias), cache_bytes, each)
     if start is not None:
         work.begin_at(start)
-    gap_before, target = np.inf, tol
+    gap_before, target, least, since = np.inf, tol, np.inf, 0
     while True:
         gap = work.relative_gap()
         yield KernelCandidate(work.a, work.F, gap)
-        if gap > target and work.improve():
+        least, since = (gap, 0) if gap < 0.5 * least else (least, since + 1)
+        if since > PATIENCE and work.use_double_precision():
+            work.recompute()  # what looks like slow progress may be the noise of the rows
+        elif gap > target and work.improve():
             continue
-        if not work.exact:
+        elif not work.exact:
             work.recompute()
             gap = work.relative_gap()
             if gap > 0.25 * gap_before:
