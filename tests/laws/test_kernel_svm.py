@@ -406,6 +406,7 @@ def test_landmarks_that_are_all_the_rows_solve_the_exact_problem():
     ).fit(X, y)
     rough = few.certify_exact(X, y)
     assert rough.lower <= exact.certificate_.upper <= rough.upper
+    assert rough.upper == pytest.approx(few.certificate_.upper, abs=1e-9)  # the same model
     np.testing.assert_allclose(
         few.features_.map.kernel_(X, X[few.features_.landmarks])
         @ few.features_.expansion(few.coef_[0])

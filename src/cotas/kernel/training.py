@@ -80,7 +80,8 @@ def candidates(
     setting: Setting, problem: BinaryProblem, start: FloatArray | None, each: Any
 ) -> Iterator[KernelCandidate]:
     model = setting.model
-    size = int(model.cache_mb * 2**20)
+    # Problems side by side share the cache out among them.
+    size = int(model.cache_mb * 2**20) // (cpu_count() if each is map else 1)
     X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
     blocks = KernelBlocks(setting.kernel, X, size // 2)
     bias = bool(model.fit_intercept)
