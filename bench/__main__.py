@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from bench import lasso, online, regression, startup, svm
+from bench import kernel, lasso, online, regression, startup, svm
 
 SECTIONS = {
     "startup": startup.main,
     "online": online.main,
     "svm": svm.main,
+    "kernel": kernel.main,
     "regression": regression.main,
     "lasso": lasso.main,
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
     from cotas.kernel.perceptron import KernelPerceptron
+    from cotas.kernel.svm import KernelSVM
     from cotas.linear.hard_margin import NotSeparableError
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import SVMPath, svm_path
@@ -40,6 +41,7 @@ _HOME = {
     "ForwardStagewise": "cotas.regression.stagewise",
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
+    "KernelSVM": "cotas.kernel.svm",
     "LSBoost": "cotas.regression.stagewise",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
@@ -69,6 +71,7 @@ __all__ = [
     "ForwardStagewise",
     "KernelPegasos",
     "KernelPerceptron",
+    "KernelSVM",
     "LSBoost",
     "Lasso",
     "LassoPath",

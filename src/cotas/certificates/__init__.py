@@ -6,11 +6,13 @@ from the data and the witness; nothing that a solver says about itself is repeat
 
 from cotas.certificates.certificate import Certificate, CertificateError, no_certificate
 from cotas.certificates.duality import DualPoint, Expectation
+from cotas.certificates.features import FeaturePoint
 from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.kernel_duality import KernelDualPoint
 from cotas.certificates.kernel_mistakes import KernelPerceptronLedger
 from cotas.certificates.least_squares import Descent, SquaredLossPoint
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
+from cotas.certificates.pairs import PairPoint
 from cotas.certificates.path import ValidationBound
 from cotas.certificates.prediction import Region, optimum_region
 from cotas.certificates.separation import Separability, SeparationWitness
@@ -22,9 +24,11 @@ __all__ = [
     "Descent",
     "DualPoint",
     "Expectation",
+    "FeaturePoint",
     "HardMarginPoint",
     "KernelDualPoint",
     "KernelPerceptronLedger",
+    "PairPoint",
     "PassiveAggressiveLedger",
     "PerceptronLedger",
     "Region",

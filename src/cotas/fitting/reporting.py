@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cotas.arrays import FloatArray, IntArray
+from cotas.certificates import Certificate
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,16 @@ class EpochReport:
     coef: FloatArray
     intercept: FloatArray
     validation_score: float | None
+
+
+@dataclass(frozen=True)
+class SolverReport:
+    """What a callback is told each time a solver shows its progress; returning True stops it."""
+
+    label: Any
+    iteration: int
+    seconds: float
+    certificate: Certificate
 
 
 # Takes the report of an estimator; a true answer ends the fit.
@@ -80,6 +91,12 @@ class ProgressBar:
             if figures:
                 self._bar.set_postfix(figures, refresh=False)
             self._bar.update()
+
+    def reach(self, position: float, gap: float) -> None:
+        """So far, counted in units that need not be whole, and the gap there is."""
+        if self._bar is not None:
+            self._bar.set_postfix(gap=f"{gap:.1e}", refresh=False)
+            self._bar.update(max(0.0, position - self._bar.n))
 
     def close(self) -> None:
         """Take the bar away."""

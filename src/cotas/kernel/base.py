@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -20,10 +19,9 @@ from cotas.fitting.data import Examples
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.kernel.choice import is_precomputed
+from cotas.kernel.expansion import BLOCK, Group, expand
 from cotas.kernel.interface import Kernel
-from cotas.kernel.products import dense_rows, is_dense
-
-BLOCK = 512  # rows and support vectors compared at a time
+from cotas.kernel.products import is_dense
 
 
 class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
@@ -33,6 +31,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     kernel_: Kernel
     classes_: AnyArray
     support_: IntArray
+    n_support_: IntArray
+    support_vectors_: Matrix
     dual_coef_: FloatArray
     intercept_: FloatArray
     _certificates: list[Certificate]
@@ -52,29 +52,32 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
+        values = self._scores(self._rows(X))
+        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+
+    def _rows(self, X: Matrix) -> Matrix:
+        """X as it can be compared with the support vectors."""
         check_is_fitted(self)
         X = validate_data(
             self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
         )
-        X = X.tocsr() if hasattr(X, "tocsr") else X
-        values = np.tile(self.intercept_, (X.shape[0], 1))
-        spans = [slice(i, i + BLOCK) for i in range(0, X.shape[0], BLOCK)]
-        with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
-            each = pool.map if len(spans) > 1 else map
-            for start in range(0, len(self.support_), BLOCK):
-                some = slice(start, start + BLOCK)
-                part = self._part(X, some)
-                for span, scores in zip(spans, each(part, spans), strict=True):
-                    values[span] += scores
-        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+        return X.tocsr() if hasattr(X, "tocsr") else X
 
-    def _part(self, X: Matrix, some: slice) -> Callable[[slice], FloatArray]:
-        """What some of the support vectors add to the scores of some rows."""
-        coef, columns = self.dual_coef_[:, some].T, self.support_[some]
+    def _scores(self, X: Matrix) -> FloatArray:
+        """Σ βᵢ k(xᵢ, x) + θ₀, one column for each machine."""
+        vectors, p = self.support_vectors_, len(self.intercept_)
         if is_precomputed(self.kernel_):
-            return lambda span: np.asarray(dense_rows(X[span][:, columns], np.float64) @ coef)
-        prepared = self.kernel_.prepare(self.support_vectors_[some])
-        return lambda span: np.asarray(prepared.against(X[span]) @ coef)
+            X = vectors = X[:, self.support_]
+        with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
+            each: Any = pool.map if X.shape[0] > BLOCK else map
+            values = expand(self.kernel_, vectors, self._groups(), p, X, each)
+        values += self.intercept_
+        return values
+
+    def _groups(self) -> list[Group]:
+        """The support vectors and the machines they have a part in: here all in all."""
+        every = np.arange(len(self.intercept_))
+        return [Group(slice(0, len(self.support_)), every, self.dual_coef_.T.copy())]
 
     def predict(self, X: Matrix) -> AnyArray:
         """The class of each row; a row exactly on the boundary belongs to the first class (−1).
@@ -108,10 +111,12 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         proved = all(c.kind == "duality" and c.holds for c in current)
         if not proved or is_precomputed(self.kernel_):
             return labels, np.zeros(len(labels), dtype=np.bool_)
-        X = validate_data(
-            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
-        )
-        values = self.decision_function(X).reshape(len(labels), -1) - self.intercept_
+        low, high = self._bounds(self._rows(X), current)
+        return labels, shared_by_all(np.searchsorted(self.classes_, labels), low, high)
+
+    def _bounds(self, X: Matrix, current: list[Certificate]) -> tuple[FloatArray, FloatArray]:
+        """Between which the scores of an optimum lie, one column for each machine."""
+        values = self._scores(X) - self.intercept_
         lengths = np.sqrt(self.kernel_.diagonal(X))[:, None]
         figures = [certificate.figures for certificate in current]
         distances, thetas = (np.array([f[name] for f in figures]) for name in (DISTANCE, "‖θ‖"))
@@ -119,11 +124,13 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         room = lengths * distances + 1e-12 * (np.abs(values) + lengths * thetas)
         low = values - room + [f.get(LEAST_BIAS, 0.0) for f in figures]
         high = values + room + [f.get(GREATEST_BIAS, 0.0) for f in figures]
-        return labels, shared_by_all(np.searchsorted(self.classes_, labels), low, high)
+        return low, high
 
     def _keep_model(self, examples: Examples, beta: FloatArray, theta0: FloatArray) -> None:
-        """Keep the rows with a coefficient in any class."""
-        self.support_ = np.flatnonzero(beta.any(axis=0))
+        """Keep the rows with a coefficient in any machine, class by class as `SVC` does."""
+        support = np.flatnonzero(beta.any(axis=0))
+        self.support_ = support[np.argsort(examples.codes[support], kind="stable")]
+        self.n_support_ = np.bincount(examples.codes[support], minlength=len(examples.classes))
         self.dual_coef_ = np.ascontiguousarray(beta[:, self.support_])
         self.intercept_ = np.array(theta0, dtype=np.float64)
         # Of a precomputed kernel the columns of new rows are all that is needed.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
-from cotas.kernel.products import as_rows
+from cotas.kernel.products import as_rows, filled
 
 if TYPE_CHECKING:
     from cotas.kernel.algebra import (
@@ -111,10 +111,10 @@ class Kernel(ABC):
     def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:
         """Keep what depends on the rows of X alone (of X[indices], if given), such as norms.
 
-        X itself is not copied.
+        X itself is not copied; rows that are not very sparse are made dense.
         """
         X = as_rows(X)
-        return Prepared(self, X if indices is None else X[indices])
+        return Prepared(self, X if indices is None else filled(X[indices]))
 
     def _whole(self, X: Matrix) -> FloatArray:
         """The Gram matrix as it is, valid or not."""

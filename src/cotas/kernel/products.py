@@ -14,6 +14,8 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.design.blocks import row_spans
 
 DENSE_BYTES = 1 << 25  # rows of a sparse matrix are made dense this much at a time
+# A product of dense matrices does so many multiplications in the time of one of a sparse matrix.
+WORTH_FILLING = 24
 
 
 def as_rows(X: Any, name: str = "X") -> Matrix:
@@ -38,6 +40,15 @@ def dense_rows(A: Matrix, dtype: Any) -> AnyArray:
     return np.ascontiguousarray(A, dtype=dtype)
 
 
+def filled(rows: Matrix) -> Matrix:
+    """Rows that are not very sparse as an array, the others as they are."""
+    return rows if is_dense(rows) or _very_sparse(rows) else dense_rows(rows, rows.dtype)
+
+
+def _very_sparse(rows: Matrix) -> bool:
+    return bool(rows.shape[0] * rows.shape[1] > WORTH_FILLING * rows.nnz)
+
+
 def products(A: Matrix, B: Matrix, dtype: Any) -> AnyArray:
     """The inner product of each row of A with each row of B, as a new C-contiguous array."""
     out = np.empty((A.shape[0], B.shape[0]), dtype=dtype)
@@ -45,13 +56,13 @@ def products(A: Matrix, B: Matrix, dtype: Any) -> AnyArray:
     for start in range(0, A.shape[0], step):
         span = slice(start, start + step)
         a = dense_rows(A[span], dtype)
-        if sparse.issparse(B):
+        if not is_dense(B) and _very_sparse(B):
             out[span] = (B @ np.ascontiguousarray(a.T)).T
-        elif B.dtype == dtype:
+        elif B.dtype == dtype and is_dense(B):
             np.matmul(a, B.T, out=out[span])
         else:
-            for part in row_spans(B):
-                out[span, part] = a @ B[part].astype(dtype).T
+            for part in row_spans(B, B.shape[1]):
+                out[span, part] = a @ dense_rows(B[part], dtype).T
     return out
 
 

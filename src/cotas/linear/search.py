@@ -13,6 +13,7 @@ from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.sweep import Each, gather_facts
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
+from cotas.fitting.reporting import SolverReport
 from cotas.linear.oversight import Oversight
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
@@ -25,16 +26,6 @@ if TYPE_CHECKING:
 PROVED = "the gap asked for is proved"
 STOPPED = "a callback asked to stop"
 INTERRUPTED = "interrupted"
-
-
-@dataclass(frozen=True)
-class SolverReport:
-    """What a callback is told each time a solver shows its progress; returning True stops it."""
-
-    label: Any
-    iteration: int
-    seconds: float
-    certificate: Certificate
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+"""The certificate of a linear model on features that are computed from the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.certificates.certificate import Certificate
+from cotas.certificates.duality import DualPoint
+
+
+class Features(Protocol):
+    """A map from rows to features, a fixed function of each row."""
+
+    def transform(self, X: Matrix) -> FloatArray: ...
+
+
+@dataclass(frozen=True)
+class FeaturePoint:
+    """A `DualPoint` about the features of the rows, which are computed again for every check.
+
+    Attributes
+    ----------
+    features : the map, part of the model
+    point : θ, θ₀ and α of the problem on the features
+    remark : what the features are, in words
+    """
+
+    features: Features
+    point: DualPoint
+    remark: str
+
+    @property
+    def coef(self) -> FloatArray:
+        """θ, one entry for each feature."""
+        return self.point.coef
+
+    @property
+    def intercept(self) -> float:
+        """θ₀"""
+        return self.point.intercept
+
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        """The certificate of this point, recomputed from the data."""
+        return self.check_features(self.features.transform(X), y)
+
+    def check_features(self, Z: FloatArray, y: AnyArray) -> Certificate:
+        """The same, the features of all the rows being at hand."""
+        found = self.point.check(Z, y)
+        return replace(found, witness=self, remarks=(self.remark, *found.remarks))
+
+    def about(self, coef: FloatArray, intercept: float) -> FeaturePoint:
+        """The same dual point, said to measure other parameters."""
+        return replace(self, point=self.point.about(coef, intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types; the features by their remark."""
+        return {"features": self.remark, **self.point.to_dict()}

@@ -1,0 +1,172 @@
+"""Blocks of kernel values, in the precision that is asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.design.blocks import row_spans
+from cotas.kernel.functions import Precomputed
+from cotas.kernel.gaussian import RBF
+from cotas.kernel.interface import Kernel, Prepared, Side
+from cotas.kernel.products import dense_rows
+
+# The exponent of an RBF is off by some roundings of the squared lengths, in units of its width.
+# Up to these lengths its values are right to five digits in single precision, enough to choose
+# steps by, and to twelve in double.
+SAFE_EXPONENT = {np.float32: 64.0, np.float64: 512.0}
+SMALL_COPY = 1 << 24  # bytes
+
+
+class Blocks(Protocol):
+    """k between any rows and the rows of one matrix X, its columns."""
+
+    def left(self, A: Matrix) -> Any:
+        """The rows of A, ready to be compared."""
+        ...
+
+    def own(self, rows: IntArray) -> Any:
+        """Some rows of X itself, ready to be compared."""
+        ...
+
+    def block(self, left: Any, columns: slice | IntArray) -> AnyArray:
+        """k of each of those rows with each of these rows of X."""
+        ...
+
+
+def blocks_of(kernel: Kernel, X: Matrix, dtype: Any, room: int) -> Blocks:
+    """The fastest way to compute k with X that needs no copy of more than `room` bytes.
+
+    The copy is dense and of the precision asked for. Where X is dense and has it already, only
+    an RBF needs one; where there is no room, rows are converted as they are needed.
+    """
+    fits = X.shape[0] * (X.shape[1] + 2) * np.dtype(dtype).itemsize <= room
+    if isinstance(kernel, Precomputed):
+        return Given(X, dtype)
+    if fits and isinstance(kernel, RBF) and (radial := Radial.of(kernel, X, dtype)):
+        return radial
+    if fits and (sparse.issparse(X) or X.dtype != dtype):
+        return General(kernel.prepare(dense_rows(X, dtype)), dtype)
+    return General(kernel.prepare(X), dtype)
+
+
+class General:
+    """Blocks of any kernel, computed by itself."""
+
+    def __init__(self, prepared: Prepared, dtype: Any) -> None:
+        self._kernel, self._dtype = prepared.kernel, dtype
+        self._side, self._frame = prepared._side, prepared._frame
+
+    def left(self, A: Matrix) -> Side:
+        """The rows of A with what the kernel keeps about them."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._kernel._side(A, self._frame)
+
+    def own(self, rows: IntArray) -> Side:
+        """Some rows of X with what the kernel keeps about them."""
+        return self._side.take(rows)
+
+    def block(self, left: Side, columns: slice | IntArray) -> AnyArray:
+        """k of each of those rows with each of these rows of X."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._kernel._block(left, self._side.take(columns), self._dtype)
+
+
+class Radial:
+    """Blocks of an RBF, by one product of matrices and one exponential.
+
+    With u = √(2γ)(x − centre) the exponent is −½‖u − v‖² = (u, 1, −½‖u‖²)·(v, −½‖v‖², 1).
+    """
+
+    def __init__(self, rows: AnyArray, centre: FloatArray, scale: float) -> None:
+        self._rows, self._centre, self._scale = rows, centre, scale
+
+    @classmethod
+    def of(cls, kernel: RBF, X: Matrix, dtype: Any) -> Radial | None:
+        """None where this precision would not be enough."""
+        scale = float(np.sqrt(2.0) * kernel.inverse_length)
+        centre = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(-1)
+        rows = np.empty((X.shape[0], X.shape[1] + 2), dtype=dtype)
+        blocks = cls(rows, centre, scale)
+        for span in row_spans(X, X.shape[1]):
+            rows[span] = blocks.left(X[span])
+        rows[:, -2:] = rows[:, [-1, -2]]
+        return blocks if -rows[:, -2].min(initial=0.0) <= SAFE_EXPONENT[dtype] else None
+
+    def left(self, A: Matrix) -> AnyArray:
+        """(u, 1, −½‖u‖²) of each row."""
+        d = A.shape[1]
+        out = np.empty((A.shape[0], d + 2), dtype=self._rows.dtype)
+        u = dense_rows(A, np.float64) - self._centre
+        u *= self._scale
+        out[:, :d], out[:, d] = u, 1.0
+        out[:, d + 1] = -0.5 * np.einsum("ij,ij->i", u, u)
+        return out
+
+    def own(self, rows: IntArray) -> AnyArray:
+        """The same of some rows of X."""
+        left = self._rows[rows]
+        left[:, -1], left[:, -2] = left[:, -2].copy(), 1.0
+        return left
+
+    def block(self, left: AnyArray, columns: slice | IntArray) -> AnyArray:
+        """k of each of those rows with each of these rows of X."""
+        out = left @ self._rows[columns].T
+        return np.asarray(np.exp(out, out=out))
+
+
+class Given:
+    """Blocks of a precomputed matrix."""
+
+    def __init__(self, K: Matrix, dtype: Any) -> None:
+        self._K, self._dtype = K, dtype
+
+    def left(self, A: Matrix) -> Matrix:
+        """The kernel values of other rows with all the training rows."""
+        return A
+
+    def own(self, rows: IntArray) -> Matrix:
+        """Some rows of the matrix."""
+        return self._K[rows]
+
+    def block(self, left: Matrix, columns: slice | IntArray) -> AnyArray:
+        """Some of its columns."""
+        return dense_rows(left[:, columns], self._dtype)
+
+
+class KernelBlocks:
+    """The Gram matrix of X for a solver; in single precision from a copy of X of that precision.
+
+    `copied` tells how many bytes the copy takes, at most `room`. In double precision X is used as
+    it is, unless it is small.
+    """
+
+    def __init__(self, kernel: Kernel, X: Matrix, room: int) -> None:
+        self._kernel, self._X, self._room = kernel, X, room
+        size = 4 * X.shape[0] * (X.shape[1] + 2)
+        self.copied = size if size <= room else 0
+
+    def __len__(self) -> int:
+        return int(self._X.shape[0])
+
+    def side(self, rows: IntArray, dtype: Any) -> tuple[Blocks, Any]:
+        """Some rows of X, ready to be compared in that precision."""
+        blocks = self._single if dtype is np.float32 else self._double
+        return blocks, blocks.own(rows)
+
+    def block(self, side: tuple[Blocks, Any], columns: slice | IntArray) -> AnyArray:
+        """k of each of these rows with each of the given columns."""
+        blocks, left = side
+        return blocks.block(left, columns)
+
+    @cached_property
+    def _single(self) -> Blocks:
+        return blocks_of(self._kernel, self._X, np.float32, self._room)
+
+    @cached_property
+    def _double(self) -> Blocks:
+        return blocks_of(self._kernel, self._X, np.float64, min(self._room, SMALL_COPY))

@@ -1,0 +1,147 @@
+"""Between a solver of the kernel SVM and the checker, for one binary problem."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray
+from cotas.certificates import Certificate, KernelDualPoint, PairPoint
+from cotas.certificates.sweep import Facts
+from cotas.fitting.data import Examples
+from cotas.fitting.reporting import ProgressBar, SolverReport, as_callbacks
+from cotas.kernel.choice import is_precomputed
+from cotas.kernel.interface import Kernel
+from cotas.kernel.problems import BinaryProblem
+from cotas.losses import Hinge
+from cotas.problem import RegularisedRisk
+from cotas.solvers.bias import best_bias
+from cotas.solvers.kernel_dual import KernelCandidate
+
+if TYPE_CHECKING:
+    from cotas.kernel.svm import KernelSVM
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The best model of a binary problem, with its certificate, and how the solver ended."""
+
+    signed: FloatArray
+    intercept: float
+    certificate: Certificate
+    iterations: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all the binary problems of a fit share."""
+
+    model: KernelSVM
+    kernel: Kernel
+    examples: Examples
+    facts: dict[Any, Facts]
+    bar: ProgressBar
+    stop: Event  # set by Ctrl-C
+
+
+class KernelSearch:
+    """Shows the candidates of a solver to the checker and keeps the best."""
+
+    def __init__(self, setting: Setting, problem: BinaryProblem, each: Any) -> None:
+        self.setting, self.problem, self.each = setting, problem, each
+        self.model, self.callbacks = setting.model, as_callbacks(setting.model.callbacks)
+        self.began, self.iteration = time.perf_counter(), 0
+        self.latest: KernelCandidate | None = None
+        self.best: Machine | None = None
+
+    def look_at(self, candidate: KernelCandidate) -> str | None:
+        """Why the search ends here, or None if it goes on.
+
+        The checker computes the kernel between all rows and the support vectors, so it is asked
+        only when the gap that the solver believes in is good enough, or for callbacks.
+        """
+        model, believed = self.model, candidate.relative_gap
+        self.iteration, self.latest = self.iteration + 1, candidate
+        seconds = time.perf_counter() - self.began
+        if believed <= model.tol or self.callbacks:
+            certificate = self._check(candidate)
+            report = SolverReport(self.problem.label, self.iteration, seconds, certificate)
+            answers = [callback(report) for callback in self.callbacks]
+            if certificate.relative_gap <= model.tol:
+                return "the gap asked for is proved"
+            if any(answers):
+                return "a callback asked to stop"
+        if self.setting.stop.is_set():
+            return "interrupted"
+        if self.iteration >= model.max_iterations:
+            return "max_iterations reached"
+        if model.max_time is not None and seconds > model.max_time:
+            return "max_time reached"
+        return None
+
+    def machine(self, reason: str) -> Machine:
+        """The best of all that was seen."""
+        if self.latest is None:  # interrupted before the first look: all multipliers are zero
+            nothing = np.zeros(len(self.problem.signs))
+            self.latest = KernelCandidate(nothing, -self.problem.signs, 1.0)
+        if reason != "the gap asked for is proved":
+            self._check(self.latest)
+        assert self.best is not None
+        return replace(self.best, iterations=self.iteration, reason=reason)
+
+    def share_done(self) -> float:
+        """How many of the decades from a gap of one to `tol` lie behind."""
+        if self.latest is None or self.latest.relative_gap >= 1:
+            return 0.0
+        gap, tol = max(self.latest.relative_gap, 1e-300), min(self.model.tol, 0.5)
+        return float(min(1.0, np.log(gap) / np.log(tol)))
+
+    def _check(self, candidate: KernelCandidate) -> Certificate:
+        problem, examples = self.problem, self.setting.examples
+        signed, theta0 = candidate.signed.copy(), 0.0
+        if self.model.fit_intercept:
+            given = None if problem.equal else problem.weights
+            theta0 = best_bias(candidate.slopes + problem.signs, problem.signs > 0, given)
+        point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
+        if isinstance(point, PairPoint):
+            certificate = point.check(examples.X, examples.y, facts, self.each)
+        else:
+            every = (examples.X, examples.y, facts, self.each)
+            [certificate] = KernelDualPoint.check_all([point], *every)
+        if self.best is None or certificate.gap < self.best.certificate.gap:
+            self.best = Machine(signed, theta0, certificate)
+        return certificate
+
+    def _point(self, signed: FloatArray, theta0: float) -> KernelDualPoint | PairPoint:
+        problem, kernel = self.problem, self.setting.kernel
+        used = problem.weights > 0
+        share: AnyArray = np.zeros(len(signed))
+        np.divide(problem.signs * signed * problem.lam, problem.weights, out=share, where=used)
+        risk = RegularisedRisk(Hinge(), problem.lam, bool(self.model.fit_intercept))
+        if problem.rows is None:
+            weights = None if problem.equal else problem.weights
+            return KernelDualPoint(
+                risk, kernel, signed, theta0, problem.positive, share, weights=weights
+            )
+        return PairPoint(
+            problem=risk,
+            kernel=kernel,
+            n_rows=self.setting.examples.n_rows,
+            square=is_precomputed(kernel),
+            rows=problem.rows,
+            some_coef=signed,
+            intercept=theta0,
+            positive=problem.positive,
+            multipliers=share,
+            weights=problem.weights,
+            subject=f"Between {_plain(problem.negative)!r} and {_plain(problem.positive)!r}",
+        )
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

@@ -1,0 +1,376 @@
+"""The kernel support vector machine, solved until a duality gap is proved."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations, pairwise
+from numbers import Integral
+from threading import Event
+from typing import Any, Self, cast
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils.multiclass import _ovr_decision_function
+from sklearn.utils.validation import check_is_fitted
+
+from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
+from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
+from cotas.fitting.data import Examples, read_examples
+from cotas.fitting.parameters import check_positive
+from cotas.fitting.reporting import ProgressBar
+from cotas.fitting.threads import one_thread_in_blas
+from cotas.kernel.approximate import FourierFeatures, NystroemFeatures, solve_on_features
+from cotas.kernel.base import KernelClassifier
+from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
+from cotas.kernel.expansion import Group
+from cotas.kernel.interface import Kernel
+from cotas.kernel.problems import BinaryProblem, against_the_rest, one_against_one
+from cotas.kernel.search import Machine, Setting
+from cotas.kernel.training import facts_of, solve_all
+
+# Rows whose scores are computed before they are turned into the answer.
+ROWS_AT_A_TIME = 1 << 14
+
+
+class KernelSVM(KernelClassifier):
+    """The soft-margin support vector machine in the feature space of a kernel (document 002).
+
+    Minimises the objective of the documents, with φ(x) in the place of x,
+
+        mean hinge loss of f(x) = θ·φ(x) + θ₀  +  (λ/2)‖θ‖²,    the bias not penalised,
+
+    until the checker proves, in double precision, a relative gap of at most `tol`.
+
+    Parameters
+    ----------
+    kernel : Kernel or str, optional
+        One of `cotas.kernels` or a combination of them, or one of "rbf", "linear", "poly",
+        "cosine" and "precomputed". None stands for "rbf" with γ = 1/(n_features · variance of X),
+        as in scikit-learn's `SVC`. With a precomputed kernel X is the Gram matrix.
+    lam : float, default=1e-3
+        λ, the weight of the penalty.
+    C : float, optional
+        In the place of `lam`, as `SVC` has it: λ = 1/(C · sum of the weights), the sum over the
+        rows of each binary problem.
+    fit_intercept : bool, default=True
+        Whether to train the free bias θ₀.
+    solver : {"smo", "smo-simple"}, default="smo"
+        Sequential minimal optimisation: with working sets of a thousand rows, or two multipliers
+        at a time as the document tells it, slow and short.
+    multiclass : {"ovo", "ovr"}, default="ovo"
+        With more than two classes: one machine for each pair of classes, which then vote as in
+        `SVC`, or one for each class against the rest.
+    approximate : {"nystroem", "fourier"}, optional
+        Train a linear machine on `n_components` features whose inner products are nearly the
+        kernel: the projections on as many random training rows, or random cosines and sines (for
+        an RBF only). The certificate is about the problem on these features; for "nystroem"
+        `certify_exact` tells how far the model is from the best one for the kernel itself.
+    n_components : int, default=300
+        Features for `approximate`. They take 8 bytes each for every row.
+    tol : float, default=1e-4
+        The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
+    max_iterations : int, default=100_000
+        Working sets, or groups of n updates with "smo-simple", for each binary problem.
+    max_time : float, optional
+        Seconds after which the best model so far is returned, for each binary problem.
+    cache_mb : float, default=500
+        Megabytes for rows of the Gram matrix, and for a copy of X in single precision if it fits
+        into half of them. Besides, the fit takes blocks of a few megabytes for each core, a
+        matrix of 1024 × 1024, and some numbers for each row.
+    warm_start : bool, default=False
+        Start from the multipliers of the last fit, on the same rows.
+    class_weight : dict, "balanced" or None
+        Multiplies the sample weights, class by class.
+    random_state : int, RandomState or None
+        For the choice of features with `approximate`.
+    indefinite : {"refuse", "allow"}, default="refuse"
+        What to do with a function of the user that is seen not to be a Mercer kernel. Where it
+        is allowed there is no duality gap, and the certificate is about a stationary point.
+    progress : bool, optional
+        A bar with the gap; None shows one on a terminal if the fit takes more than a second.
+    callbacks : callable or list of callables, optional
+        Called with a `SolverReport` after each working set, which costs a check each time; True
+        ends the fit.
+
+    Attributes
+    ----------
+    classes_ : array of labels; the later of two counts as +1
+    kernel_ : the kernel that was used
+    support_ : array of row numbers, class by class
+        The rows with a coefficient in at least one of the binary problems.
+    support_vectors_ : those rows; none with a precomputed kernel
+    n_support_ : array with the number of support vectors of each class
+    dual_coef_ : array of shape (n_problems, n_support): yᵢαᵢ/λ
+    intercept_ : array of shape (n_problems,)
+    certificate_ : Certificate, or a list with one for each binary problem
+    pairs_ : list of pairs of labels, one for each binary problem; the second counts as +1
+    coef_, features_ : with `approximate`: θ of each binary problem, and the map of the features;
+        then there are no support vectors
+    n_iter_ : working sets of the longest run
+    stop_reason_ : why the fit ended, in words
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from cotas.kernels import RBF
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [0, 0, 1, 1]
+    >>> model = cotas.KernelSVM(kernel=RBF(0.5), lam=0.01, tol=1e-8).fit(X, y)
+    >>> model.predict(X)
+    array([0, 0, 1, 1])
+    >>> model.certificate_.relative_gap <= 1e-8
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        lam: float = 1e-3,
+        C: float | None = None,
+        fit_intercept: bool = True,
+        solver: str = "smo",
+        multiclass: str = "ovo",
+        approximate: str | None = None,
+        n_components: int = 300,
+        tol: float = 1e-4,
+        max_iterations: int = 100_000,
+        max_time: float | None = None,
+        cache_mb: float = 500,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        random_state: Any = None,
+        indefinite: str = "refuse",
+        progress: bool | None = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.lam = lam
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.multiclass = multiclass
+        self.approximate = approximate
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.max_time = max_time
+        self.cache_mb = cache_mb
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.indefinite = indefinite
+        self.progress = progress
+        self.callbacks = callbacks
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Train on X, y until the gap is proved.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The square Gram matrix with a precomputed kernel.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; an example of weight zero is left out.
+        """
+        self._check_parameters()
+        examples = read_examples(self, X, y, sample_weight, self.class_weight)
+        kernel = as_kernel(self.kernel, examples.X)
+        used = examples.used()
+        rows = np.arange(examples.n_rows) if used is None else used
+        refuse_indefinite(kernel, examples.X, rows, self.indefinite)
+        split = one_against_one if self.multiclass == "ovo" else against_the_rest
+        problems = split(examples, float(self.lam), self.C)
+        self.features_: Any = None
+        if self.approximate is not None:
+            return self._fit_features(examples, kernel, problems)
+        starts = self._starts(examples, problems)
+        bar = ProgressBar(len(problems), "KernelSVM", self.progress, unit="machine")
+        setting = Setting(self, kernel, examples, facts_of(examples, problems), bar, Event())
+        try:
+            machines = solve_all(setting, problems, starts)
+        finally:
+            bar.close()
+        self.classes_, self.kernel_ = examples.classes, kernel
+        self._keep(examples, problems, machines)
+        return self
+
+    def _fit_features(
+        self, examples: Examples, kernel: Kernel, problems: list[BinaryProblem]
+    ) -> Self:
+        """A linear machine on features that approximate the kernel."""
+        if is_precomputed(kernel):
+            raise ValueError("approximate needs the rows themselves, not a precomputed kernel.")
+        random, X = check_random_state(self.random_state), examples.X
+        if self.approximate == "fourier":
+            features = FourierFeatures.of(kernel, X.shape[1], int(self.n_components), random)
+        else:
+            features = NystroemFeatures.of(kernel, X, int(self.n_components), random)
+        with one_thread_in_blas():  # these systems are small
+            Z, y = features.transform(X), examples.y
+            found = [solve_on_features(self, features, Z, y, problem) for problem in problems]
+        self.classes_, self.kernel_, self.features_ = examples.classes, kernel, features
+        self.coef_ = np.array([theta for theta, _ in found])
+        self.intercept_ = np.array([machine.intercept for _, machine in found])
+        self._conclude(problems, [machine for _, machine in found])
+        return self
+
+    def certify_exact(self, X: Matrix, y: Any) -> Certificate | list[Certificate]:
+        """How far a model with `approximate="nystroem"` is from the best one for the kernel itself.
+
+        θ = Σ βᵢφ(xᵢ) over the landmarks lies in the feature space of the kernel, and the
+        multipliers of the approximate problem are feasible for the exact one.
+
+        Parameters
+        ----------
+        X, y : the data of the fit
+        """
+        check_is_fitted(self)
+        if not isinstance(self.features_, NystroemFeatures):
+            return no_certificate("Only a model with approximate='nystroem' is one of the kernel.")
+        found = []
+        for current, theta in zip(self._current_certificates(), self.coef_, strict=True):
+            point = cast(FeaturePoint, current.witness).point
+            beta = np.zeros(len(point.multipliers))
+            beta[self.features_.landmarks] = self.features_.expansion(theta)
+            exact = KernelDualPoint(
+                point.problem,
+                self.kernel_,
+                beta,
+                point.intercept,
+                point.positive,
+                point.multipliers,
+                weights=point.weights,
+            )
+            found.append(exact.check(X, np.asarray(y)))
+        return found[0] if len(found) == 1 else found
+
+    def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
+        """As for every kernel classifier; nothing is claimed of a model with `approximate`."""
+        if getattr(self, "features_", None) is None:
+            return super().certified_predict(X)
+        labels = self.predict(X)
+        return labels, np.zeros(len(labels), dtype=np.bool_)
+
+    def _scores(self, X: Matrix) -> FloatArray:
+        if self.features_ is None:
+            return super()._scores(X)
+        parts = [X[start : start + ROWS_AT_A_TIME] for start in range(0, len(X), ROWS_AT_A_TIME)]
+        scores = [self.features_.transform(part) @ self.coef_.T for part in parts]
+        return np.concatenate(scores) + self.intercept_
+
+    def _current_certificates(self) -> list[Certificate]:
+        if getattr(self, "features_", None) is None:
+            return super()._current_certificates()
+        return [
+            certificate.about(theta, theta0)
+            for certificate, theta, theta0 in zip(
+                self._certificates, self.coef_, self.intercept_, strict=True
+            )
+        ]
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """f(x) of each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
+
+        With one machine for each pair, a class has as its score the votes it gets, and less than
+        half a vote more or less by how clear they are, as `SVC` has it. The kernel is computed in
+        double precision, in blocks of 512 × 512, one for each core at a time.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        if not getattr(self, "_votes", False):
+            return super().decision_function(X)
+        X, k = self._rows(X), len(self.classes_)
+        out = np.empty((X.shape[0], k))
+        for start in range(0, X.shape[0], ROWS_AT_A_TIME):
+            span = slice(start, start + ROWS_AT_A_TIME)
+            scores = self._scores(X[span])
+            out[span] = _ovr_decision_function(scores > 0, scores, k)
+        return out
+
+    def _bounds(self, X: Matrix, current: list[Certificate]) -> tuple[FloatArray, FloatArray]:
+        """The fewest and the most votes that each class can get from the optimum."""
+        low, high = super()._bounds(X, current)
+        if not self._votes:
+            return low, high
+        k = len(self.classes_)
+        fewest, most = np.zeros((X.shape[0], k)), np.zeros((X.shape[0], k))
+        for machine, (first, second) in enumerate(combinations(range(k), 2)):
+            surely_second, surely_first = low[:, machine] > 0, high[:, machine] <= 0
+            fewest[:, second] += surely_second
+            fewest[:, first] += surely_first
+            most[:, second] += ~surely_first
+            most[:, first] += ~surely_second
+        return fewest, most
+
+    def _check_parameters(self) -> None:
+        for name in ("lam", "tol", "cache_mb"):
+            check_positive(getattr(self, name), name)
+        check_scalar(self.max_iterations, "max_iterations", Integral, min_val=1)
+        for name in ("C", "max_time"):
+            if getattr(self, name) is not None:
+                check_positive(getattr(self, name), name)
+        check_scalar(self.n_components, "n_components", Integral, min_val=1)
+        choices: dict[str, tuple[str | None, ...]] = {
+            "solver": ("smo", "smo-simple"),
+            "multiclass": ("ovo", "ovr"),
+            "approximate": (None, "nystroem", "fourier"),
+        }
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
+
+    def _starts(self, examples: Examples, problems: list[BinaryProblem]) -> list[FloatArray | None]:
+        """The multipliers of the last fit, if it was on so many rows and on these classes."""
+        nothing: list[FloatArray | None] = [None] * len(problems)
+        if not (self.warm_start and hasattr(self, "dual_coef_")):
+            return nothing
+        same = self._n_rows == examples.n_rows and len(self.dual_coef_) == len(problems)
+        if not (same and np.array_equal(self.classes_, examples.classes)):
+            return nothing
+        found: list[FloatArray | None] = []
+        for coef, problem in zip(self.dual_coef_, problems, strict=True):
+            a = np.zeros(examples.n_rows)
+            a[self.support_] = coef
+            found.append(a if problem.rows is None else a[problem.rows])
+        return found
+
+    def _keep(
+        self, examples: Examples, problems: list[BinaryProblem], machines: list[Machine]
+    ) -> None:
+        beta = np.zeros((len(machines), examples.n_rows))
+        for row, problem, machine in zip(beta, problems, machines, strict=True):
+            row[slice(None) if problem.rows is None else problem.rows] = machine.signed
+        self._keep_model(examples, beta, np.array([machine.intercept for machine in machines]))
+        self._conclude(problems, machines)
+
+    def _conclude(self, problems: list[BinaryProblem], machines: list[Machine]) -> None:
+        """What does not depend on how the machines are kept."""
+        self.pairs_ = [(problem.negative, problem.positive) for problem in problems]
+        self._votes = problems[0].rows is not None
+        self._certificates = [machine.certificate for machine in machines]
+        self.n_iter_ = max(machine.iterations for machine in machines)
+        worst = max(machines, key=lambda machine: machine.certificate.relative_gap)
+        self.stop_reason_ = worst.reason
+        if worst.certificate.relative_gap > self.tol:
+            warnings.warn(
+                f"The relative gap proved is {worst.certificate.relative_gap:.2g}, and "
+                f"tol={self.tol:g} was asked for ({worst.reason}). Raise max_iterations, max_time "
+                "or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _groups(self) -> list[Group]:
+        """The support vectors class by class, each with the machines it has a part in."""
+        edges = np.concatenate([[0], np.cumsum(self.n_support_)])
+        groups = []
+        for begin, end in pairwise(edges):
+            coef = self.dual_coef_[:, begin:end]
+            machines = np.flatnonzero(coef.any(axis=1))
+            if begin < end:
+                groups.append(Group(slice(begin, end), machines, coef[machines].T.copy()))
+        return groups

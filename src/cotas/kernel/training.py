@@ -1,0 +1,109 @@
+"""The binary problems of a fit, one after the other or side by side."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from cotas.arrays import FloatArray
+from cotas.certificates.sweep import Facts, gather_facts
+from cotas.fitting.data import Examples
+from cotas.fitting.reporting import as_callbacks
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.kernel.blocks import KernelBlocks
+from cotas.kernel.choice import is_precomputed
+from cotas.kernel.problems import BinaryProblem
+from cotas.kernel.search import KernelSearch, Machine, Setting
+from cotas.solvers.kernel_dual import KernelCandidate
+from cotas.solvers.smo import smo
+from cotas.solvers.smo_simple import smo_simple
+
+# Problems of up to so many rows are solved side by side, one in each thread.
+SMALL = 4000
+
+
+def solve_all(
+    setting: Setting,
+    problems: list[BinaryProblem],
+    starts: list[FloatArray | None],
+) -> list[Machine]:
+    """Each problem in all the threads, or many small ones side by side."""
+    largest = max(len(problem.signs) for problem in problems)
+    side_by_side = (
+        len(problems) > 1 and largest <= SMALL and not as_callbacks(setting.model.callbacks)
+    )
+    machines = []
+    with ThreadPoolExecutor(cpu_count()) as pool, one_thread_in_blas():
+        if not side_by_side:
+            for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
+                machines.append(solve(setting, problem, start, number, pool.map))
+            return machines
+        running = [
+            pool.submit(solve, setting, problem, start, None, map)
+            for problem, start in zip(problems, starts, strict=True)
+        ]
+        try:
+            for number, future in enumerate(running):
+                machine = future.result()
+                setting.bar.reach(number + 1, machine.certificate.relative_gap)
+        except KeyboardInterrupt:
+            say_interrupted(setting)
+        return [future.result() for future in running]
+
+
+def solve(
+    setting: Setting,
+    problem: BinaryProblem,
+    start: FloatArray | None,
+    number: int | None,
+    each: Any,
+) -> Machine:
+    """Follow the solver and keep its best model, by what the checker makes of it."""
+    search = KernelSearch(setting, problem, each)
+    reason = "the solver made no further progress"
+    try:
+        for candidate in candidates(setting, problem, start, each):
+            if number is not None:
+                setting.bar.reach(number + search.share_done(), candidate.relative_gap)
+            if (stop := search.look_at(candidate)) is not None:
+                reason = stop
+                break
+    except KeyboardInterrupt:
+        reason = "interrupted"
+        say_interrupted(setting)
+    return search.machine(reason)
+
+
+def candidates(
+    setting: Setting, problem: BinaryProblem, start: FloatArray | None, each: Any
+) -> Iterator[KernelCandidate]:
+    model = setting.model
+    # Problems side by side share the cache out among them.
+    size = int(model.cache_mb * 2**20) // (cpu_count() if each is map else 1)
+    X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
+    blocks = KernelBlocks(setting.kernel, X, size // 2)
+    bias = bool(model.fit_intercept)
+    given = (blocks, problem.signs, problem.weights, problem.lam, bias)
+    if model.solver == "smo-simple":
+        return smo_simple(*given)
+    return smo(*given, float(model.tol), size - blocks.copied, each, start)
+
+
+def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:
+    """What the checker wants to know of the data, by the label that counts as +1."""
+    labels = list(dict.fromkeys(problem.positive for problem in problems))
+    known = gather_facts(examples.X, examples.y, labels)
+    return {
+        label: Facts(known.longest, [sketch])
+        for label, sketch in zip(labels, known.sketches, strict=True)
+    }
+
+
+def say_interrupted(setting: Setting) -> None:
+    setting.stop.set()
+    warnings.warn(
+        "Interrupted: this is the best model so far, and its certificate is about it.",
+        stacklevel=5,
+    )

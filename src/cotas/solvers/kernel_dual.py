@@ -1,0 +1,92 @@
+"""The dual of the kernel support vector machine in signed multipliers.
+
+With aᵢ = yᵢαᵢ/λ the model is f(x) = Σ aᵢ k(xᵢ, x) + θ₀ and the dual, divided by −λ, is
+
+    min ½ aᵀKa − yᵀa    s.t.  lowᵢ ≤ aᵢ ≤ highᵢ,   Σ aᵢ = 0 with a free bias,
+
+where low = 0, high = sᵢ/λ for y = +1 and low = −sᵢ/λ, high = 0 for y = −1. The slope in aᵢ is
+Fᵢ = Σ aⱼ k(xⱼ, xᵢ) − yᵢ. At the optimum no F that may fall by raising its a (aᵢ < high) is below
+one that may rise by lowering its a (aⱼ > low); without a bias the first are ≥ 0, the others ≤ 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, IntArray
+
+
+class Gram(Protocol):
+    """The matrix of k(xᵢ, xⱼ), any part of it computed on request."""
+
+    def __len__(self) -> int: ...
+
+    def side(self, rows: IntArray, dtype: Any) -> Any:
+        """Some rows of X, ready to be compared in that precision."""
+        ...
+
+    def block(self, side: Any, columns: slice | IntArray) -> AnyArray:
+        """k of each of these rows with each of the given columns."""
+        ...
+
+
+class KernelCandidate(NamedTuple):
+    """aᵢ = yᵢαᵢ/λ at some moment, F, and the relative gap that the solver believes to have.
+
+    The arrays are those the solver goes on with: copy what has to stay.
+    """
+
+    signed: FloatArray
+    slopes: FloatArray
+    relative_gap: float
+
+
+class SignedDual(NamedTuple):
+    """The labels ±1, the box, λ, and whether the bias is free."""
+
+    y: FloatArray
+    low: FloatArray
+    high: FloatArray
+    lam: float
+    free_bias: bool
+
+    @classmethod
+    def of(cls, y: FloatArray, weights: FloatArray, lam: float, free_bias: bool) -> SignedDual:
+        """The problem with these weights, which sum to one."""
+        bound = weights / lam
+        low, high = np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0)
+        return cls(np.asarray(y, dtype=np.float64), low, high, lam, free_bias)
+
+    def violation(self, a: FloatArray, F: FloatArray) -> float:
+        """How far the two that violate the conditions of optimality most are apart."""
+        rising, falling = self._extremes(a, F)
+        if self.free_bias:
+            return falling - rising
+        return 2 * max(-rising, falling, 0.0)
+
+    def relative_gap(self, a: FloatArray, F: FloatArray) -> float:
+        """(P − D)/max(1, P), by the F at hand and the bias between the two extremes."""
+        rising, falling = self._extremes(a, F)
+        bias = -(rising + falling) / 2 if self.free_bias else 0.0
+        scores, bounds = F + self.y, self.high - self.low
+        losses = float(bounds @ np.maximum(0.0, 1.0 - self.y * (scores + bias)))
+        primal = self.lam * (losses + 0.5 * float(a @ scores))
+        return float(self.lam * (losses + float(a @ F)) / max(1.0, primal))
+
+    def feasible(self, a: FloatArray) -> FloatArray:
+        """a moved into the box, the heavier side scaled down where the bias asks for it."""
+        a = np.clip(a, self.low, self.high)
+        if self.free_bias:
+            sides = float(a[a > 0].sum()), float(-a[a < 0].sum())
+            if min(sides) == 0:
+                return np.zeros_like(a)
+            a[a > 0] *= min(sides) / sides[0]
+            a[a < 0] *= min(sides) / sides[1]
+        return a
+
+    def _extremes(self, a: FloatArray, F: FloatArray) -> tuple[float, float]:
+        """The least F whose a may rise, and the greatest whose a may fall."""
+        rising = float(F[a < self.high].min(initial=np.inf))
+        return rising, float(F[a > self.low].max(initial=-np.inf))

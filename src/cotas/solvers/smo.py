@@ -1,0 +1,207 @@
+"""The kernel support vector machine by working sets of many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.loops import loop
+from cotas.solvers.kernel_dual import Gram, KernelCandidate, SignedDual
+from cotas.solvers.row_cache import RowCache
+from cotas.solvers.working_set import choose, solve_working_set
+
+# The working set has so many rows; in small problems it starts with a part of all the rows and
+# grows by some rows in each round, since most of them need few.
+WORKING_SET, SMALLEST, FIRST_PART, GROWTH = 1024, 64, 16, 1.25
+# Up to so many rows the whole matrix in double precision is a small matter.
+ALWAYS_DOUBLE = 1024
+# The working set is solved to this part of the violation that all the examples have.
+INNER = 0.1
+# If that is all of them, much further: what is left is what the checker will find.
+WHOLE = 1e-3
+# Rounds without half the gap after which single precision is no longer trusted.
+PATIENCE = 200
+# A block of kernel values of this size stays in the cache of a core while it is used.
+BLOCK_ENTRIES = 1 << 18
+
+Each: TypeAlias = Callable[[Callable[[slice], None], Iterable[slice]], Iterable[None]]
+
+
+@loop
+def add_rows(
+    rows: AnyArray, which: IntArray, factors: FloatArray, start: int, out: FloatArray
+) -> None:
+    """out ← out + Σ factor · row over the columns from `start`, summed in double precision."""
+    for r in range(len(which)):
+        row, factor = rows[which[r]], factors[r]
+        for k in range(len(out)):
+            out[k] += factor * row[start + k]
+
+
+@loop
+def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -> None:
+    """Columns from `start` of the rows at these places; NumPy would hold the global lock."""
+    for r in range(len(places)):
+        row = slots[places[r]]
+        for k in range(block.shape[1]):
+            row[start + k] = block[r, k]
+
+
+def smo(
+    gram: Gram,
+    y: FloatArray,
+    weights: FloatArray,
+    lam: float,
+    free_bias: bool,
+    tol: float,
+    cache_bytes: int,
+    each: Each = map,
+    start: FloatArray | None = None,
+) -> Iterator[KernelCandidate]:
+    """A candidate for each working set.
+
+        max Σ αᵢ − (1/2λ) ΣΣ αᵢαⱼyᵢyⱼ k(xᵢ, xⱼ)    s.t.  0 ≤ αᵢ ≤ sᵢ,  Σ αᵢyᵢ = 0 with a bias
+
+    Decomposition as in SVMlight (Joachims 1999) with the large working sets of GPU-SVM and
+    ThunderSVM (Wen et al. 2018): the examples that violate the conditions of optimality most are
+    optimised among themselves by second-order SMO (`solve_working_set`); then one product with
+    the rows of those that moved brings F = f − y up to date for all. Only the rows that moved are
+    computed, and kept in a cache.
+    Departures: the rows are in single precision (unless there are few), F in double. When the gap
+    that F promises reaches `tol` and the caller still asks for more, F is computed again in double
+    precision; if single precision has no more to give, the rows are in double from then on.
+    Invariant: 0 ≤ αᵢ ≤ sᵢ; Σ αᵢyᵢ = 0 up to rounding. Cost: O(n) kernel values for each row that
+    enters a working set and moves, less what the cache remembers.
+    """
+    work = Decomposition(gram, SignedDual.of(y, weights, lam, free_bias), cache_bytes, each)
+    if start is not None:
+        work.begin_at(start)
+    gap_before, target, least, since = np.inf, tol, np.inf, 0
+    while True:
+        gap = work.relative_gap()
+        yield KernelCandidate(work.a, work.F, gap)
+        least, since = (gap, 0) if gap < 0.5 * least else (least, since + 1)
+        if since > PATIENCE and work.use_double_precision():
+            work.recompute()  # what looks like slow progress may be the noise of the rows
+        elif gap > target and work.improve():
+            continue
+        elif not work.exact:
+            work.recompute()
+            gap = work.relative_gap()
+            if gap > 0.25 * gap_before:
+                work.use_double_precision()
+            gap_before = gap
+        elif gap <= target and target > 1e-15:
+            target *= 0.25  # the caller wants more than it asked for
+        elif not work.use_double_precision():
+            return
+
+
+class Decomposition:
+    """a, F = f − y and the cache; `exact` tells whether F was just computed in double precision."""
+
+    def __init__(self, gram: Gram, dual: SignedDual, cache_bytes: int, each: Each) -> None:
+        n = len(gram)
+        self.gram, self.dual, self.each, self.cache_bytes = gram, dual, each, cache_bytes
+        self.a, self.F = np.zeros(n), -dual.y
+        self.dtype: Any = np.float64 if n <= ALWAYS_DOUBLE else np.float32
+        self.cache = RowCache(n, cache_bytes, self.dtype)
+        self.working_set = np.empty(0, dtype=np.int64)
+        self.exact = True
+        self.size: float = np.clip(n // FIRST_PART, SMALLEST, WORKING_SET)
+        self.whole: AnyArray | None = None  # all of K, where it is no larger than a working set
+
+    def begin_at(self, start: FloatArray) -> None:
+        """Start at this a, moved into the feasible set."""
+        self.a = self.dual.feasible(start)
+        self.recompute()
+
+    def relative_gap(self) -> float:
+        """(P − D)/max(1, P), by the F at hand."""
+        return self.dual.relative_gap(self.a, self.F)
+
+    def improve(self) -> bool:
+        """Solve one working set and bring F up to date; False if nothing moved."""
+        a, low, high = self.a, self.dual.low, self.dual.high
+        violation = self.dual.violation(a, self.F)
+        if violation <= 0:
+            return False
+        size, self.size = int(self.size), min(GROWTH * self.size, WORKING_SET)
+        if len(a) <= size:
+            return self._solve_whole(violation)
+        W = choose(self.F, a, low, high, size, self.working_set)
+        self.working_set = W
+        K = np.asarray(self.gram.block(self.gram.side(W, self.dtype), W), dtype=np.float64)
+        inside, F = a[W], self.F[W]
+        solve_working_set(K, inside, low[W], high[W], F, self.dual.free_bias, INNER * violation)
+        change = inside - a[W]
+        moved = change != 0
+        if not moved.any():
+            return False
+        a[W] = inside
+        self._follow(W[moved], change[moved])
+        return True
+
+    def _solve_whole(self, violation: float) -> bool:
+        """The same where the working set is everything: F comes out of it."""
+        if self.whole is None or self.whole.dtype != self.dtype:
+            every = np.arange(len(self.a))
+            self.whole = self.gram.block(self.gram.side(every, self.dtype), slice(0, len(self.a)))
+        K = np.asarray(self.whole, dtype=np.float64)
+        dual, tol = self.dual, WHOLE * violation
+        self.exact = False
+        return solve_working_set(K, self.a, dual.low, dual.high, self.F, dual.free_bias, tol) > 0
+
+    def _follow(self, rows: IntArray, change: FloatArray) -> None:
+        """F ← F + Σ change · row, the rows from the cache or computed now."""
+        places = self.cache.places(rows)
+        known, new = places >= 0, np.flatnonzero(places < 0)
+        # Only free multipliers are likely to move again: their rows come first, and are kept.
+        a, low, high = self.a[rows[new]], self.dual.low[rows[new]], self.dual.high[rows[new]]
+        free = (a > low) & (a < high)
+        new = np.concatenate([new[free], new[~free]])
+        stored = self.cache.make_room(rows[new[: np.count_nonzero(free)]])
+        side = self.gram.side(rows[new], self.dtype)
+        slots, F, every = self.cache.slots, self.F, np.arange(len(new))
+
+        def bring_up_to_date(span: slice) -> None:
+            out = F[span]
+            add_rows(slots, places[known], change[known], span.start, out)
+            if len(new):
+                block = self.gram.block(side, span)
+                add_rows(block, every, change[new], 0, out)
+                store_rows(block, stored, span.start, slots)
+
+        self._for_all_columns(bring_up_to_date, len(new))
+        self.exact = False
+
+    def recompute(self) -> None:
+        """F = Ka − y in double precision."""
+        rows = np.flatnonzero(self.a)
+        F = -self.dual.y
+        for start in range(0, len(rows), WORKING_SET):
+            some = rows[start : start + WORKING_SET]
+            side, factors = self.gram.side(some, np.float64), self.a[some]
+
+            def add(span: slice, side: Any = side, factors: FloatArray = factors) -> None:
+                F[span] += factors @ self.gram.block(side, span)
+
+            self._for_all_columns(add, len(some))
+        self.F, self.exact = F, True
+
+    def use_double_precision(self) -> bool:
+        """Rows in double precision from now on; False if they are already."""
+        if self.dtype is np.float64:
+            return False
+        self.dtype = np.float64
+        self.cache = RowCache(len(self.a), self.cache_bytes, self.dtype)
+        return True
+
+    def _for_all_columns(self, task: Callable[[slice], None], rows: int) -> None:
+        n = len(self.a)
+        width = int(np.clip(BLOCK_ENTRIES // max(1, rows), 256, 4096))
+        for _ in self.each(task, [slice(s, min(s + width, n)) for s in range(0, n, width)]):
+            pass

@@ -1,0 +1,222 @@
+"""The dual of the kernel SVM on a few examples, the others at rest.
+
+All of this is written in the signed multipliers aᵢ = yᵢβᵢ, in which f(xᵢ) = Σ aⱼ k(xⱼ, xᵢ) and
+
+    min ½ aᵀKa − yᵀa    s.t.  lowᵢ ≤ aᵢ ≤ highᵢ,   Σ aᵢ = 0 with a free bias,
+
+with low = 0, high = Cᵢ for y = +1 and low = −Cᵢ, high = 0 for y = −1. The slope of the objective
+in aᵢ is Fᵢ = f(xᵢ) − yᵢ.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.linalg import LinAlgError, LinAlgWarning, solve
+
+from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.loops import loop
+
+# Directions of less curvature than this part of the diagonal count as flat.
+FLAT = 1e-12
+# More free multipliers than this make a Newton step slower than many steps of pairs.
+MOST_FREE = 400
+# So many pair steps for each example before all the free ones are moved at once.
+PAIRS_BEFORE_NEWTON, NEWTON_STEPS, LARGEST_TURNS = 2, 50, 20
+
+
+def choose(
+    F: FloatArray, a: FloatArray, low: FloatArray, high: FloatArray, size: int, last: IntArray
+) -> IntArray:
+    """The working set: those of the last one that are free, and the worst violators.
+
+    At the optimum no Fᵢ that may fall (aᵢ < high) lies below an Fⱼ that may rise (aⱼ > low). Half
+    of the new ones have the least F among the first, half the greatest among the second. Keeping
+    up to half of the last set makes the steps of one round aware of those of the round before.
+    """
+    free = (a[last] > low[last]) & (a[last] < high[last])
+    kept = np.concatenate([last[free], last[~free]])[: size // 2]
+    rest = np.ones(len(a), dtype=np.bool_)
+    rest[kept] = False
+    side = (size - len(kept)) // 2
+    rising = _least(np.where(rest & (a < high), F, np.inf), side)
+    rest[rising] = False
+    falling = _least(np.where(rest & (a > low), -F, np.inf), side)
+    return np.concatenate([rising, falling, kept])
+
+
+def _least(values: FloatArray, count: int) -> IntArray:
+    """The places of the least finite values, at most so many."""
+    if count >= len(values):
+        return np.flatnonzero(np.isfinite(values))
+    places = np.argpartition(values, count)[:count]
+    return places[np.isfinite(values[places])]
+
+
+def solve_working_set(
+    K: FloatArray,
+    a: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    F: FloatArray,
+    free_bias: bool,
+    tol: float,
+) -> int:
+    """Move a, and F with it, until no pair violates by more than `tol`; how many steps it took.
+
+    Pair after pair, and where that is slow (a matrix of bad condition) a Newton step now and
+    then. Invariant: a stays in its box, Σ a unchanged with a free bias, F = Ka + const.
+    """
+    climb = climb_pairs if free_bias else climb_singles
+    steps = 0
+    for _ in range(LARGEST_TURNS):
+        most = PAIRS_BEFORE_NEWTON * len(a)
+        taken = int(climb(K, a, low, high, F, tol, most))
+        steps += taken
+        if taken < most:
+            break
+        move_free_together(K, a, low, high, F, free_bias)
+    return steps
+
+
+@loop
+def climb_pairs(
+    K: FloatArray,
+    a: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    F: FloatArray,
+    tol: float,
+    most: int,
+) -> int:
+    """Sequential minimal optimisation: two multipliers at a time, the choice by second order.
+
+        aᵢ ← aᵢ + t,   aⱼ ← aⱼ − t,   t = (Fⱼ − Fᵢ)/(Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ), clipped into the box
+
+    i has the least F that may fall; j promises the largest gain (Fⱼ − Fᵢ)²/(Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ)
+    (WSS 2 of Fan, Chen and Lin 2005). Departures: a flat direction counts as nearly flat, so that
+    the step ends at a bound. Invariant: Σ a is constant, F = Ka + const. Cost: O(q) a step.
+    """
+    q = len(a)
+    for step in range(most):
+        i, least = -1, np.inf
+        for k in range(q):
+            if a[k] < high[k] and F[k] < least:
+                i, least = k, F[k]
+        if i < 0:
+            return step
+        j, best, greatest = -1, 0.0, -np.inf
+        for k in range(q):
+            if a[k] > low[k]:
+                greatest = max(greatest, F[k])
+                b = F[k] - least
+                if b > 0:
+                    size = K[i, i] + K[k, k]
+                    gain = b * b / max(size - 2 * K[i, k], FLAT * size, 1e-300)
+                    if gain > best:
+                        j, best = k, gain
+        if j < 0 or greatest - least <= tol:
+            return step
+        size = K[i, i] + K[j, j]
+        t = (F[j] - least) / max(size - 2 * K[i, j], FLAT * size, 1e-300)
+        above, below = high[i] - a[i], a[j] - low[j]
+        t = min(t, above, below)
+        a[i] = high[i] if t == above else a[i] + t
+        a[j] = low[j] if t == below else a[j] - t
+        for k in range(q):
+            F[k] += t * (K[i, k] - K[j, k])
+    return most
+
+
+@loop
+def climb_singles(
+    K: FloatArray,
+    a: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    F: FloatArray,
+    tol: float,
+    most: int,
+) -> int:
+    """Without a bias one multiplier can move alone: the one with the largest gain F²/Kᵢᵢ.
+
+    aᵢ ← clip(aᵢ − Fᵢ/Kᵢᵢ, lowᵢ, highᵢ). Invariant: F = Ka + const. Cost: O(q) a step.
+    """
+    q = len(a)
+    for step in range(most):
+        i, best, worst = -1, 0.0, 0.0
+        for k in range(q):
+            slope = F[k]
+            if (slope < 0 and a[k] < high[k]) or (slope > 0 and a[k] > low[k]):
+                worst = max(worst, abs(slope))
+                gain = slope * slope / max(K[k, k], 1e-300)
+                if gain > best:
+                    i, best = k, gain
+        if i < 0 or 2 * worst <= tol:
+            return step
+        new = min(max(a[i] - F[i] / max(K[i, i], 1e-300), low[i]), high[i])
+        t = new - a[i]
+        a[i] = new
+        for k in range(q):
+            F[k] += t * K[i, k]
+    return most
+
+
+def move_free_together(
+    K: FloatArray,
+    a: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    F: FloatArray,
+    free_bias: bool,
+) -> None:
+    """Newton's step in all the multipliers inside their box at once, up to the nearest bound.
+
+    While a bound stops the step, the rest goes on without that multiplier. Where the matrix of
+    the kernel has a bad condition (raw data, a linear kernel) pairs need millions of steps for
+    what this does in a few systems of the size of the free set.
+    """
+    for _ in range(NEWTON_STEPS):
+        free = np.flatnonzero((a > low) & (a < high))
+        if not 2 <= len(free) <= MOST_FREE:
+            return
+        d = _newton_direction(K[np.ix_(free, free)], F[free], free_bias)
+        if d is None or not F[free] @ d < 0:
+            return
+        goal = np.where(d > 0, high[free], low[free])
+        room = np.divide(goal - a[free], d, out=np.full(len(d), np.inf), where=d != 0)
+        first = int(room.argmin())
+        t = min(1.0, float(room[first]))
+        moved = np.clip(a[free] + t * d, low[free], high[free])
+        if t < 1.0:
+            moved[first] = goal[first]
+        change = moved - a[free]
+        if free_bias and abs(change.sum()) > 1e-9 * np.abs(change).sum():
+            return
+        a[free] = moved
+        F += K[:, free] @ change
+        if t == 1.0:
+            return
+
+
+def _newton_direction(K: FloatArray, F: FloatArray, free_bias: bool) -> FloatArray | None:
+    """The d with Kd + b = −F, Σ d = 0 (b = 0 without a bias), a trace of the diagonal added."""
+    m = len(F)
+    scale = float(np.trace(K)) / m
+    if not scale > 0:
+        return None
+    system = np.zeros((m + 1, m + 1)) if free_bias else np.zeros((m, m))
+    system[:m, :m] = K / scale
+    system[np.arange(m), np.arange(m)] += 1e-13
+    right = np.zeros(len(system))
+    right[:m] = -F / scale
+    if free_bias:
+        system[m, :m] = system[:m, m] = 1.0
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)
+            d: AnyArray = solve(system, right, assume_a="sym", check_finite=False)[:m]
+    except LinAlgError:
+        return None
+    return d if np.isfinite(d).all() else None

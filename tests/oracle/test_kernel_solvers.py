@@ -1,0 +1,151 @@
+"""Both solvers of the kernel SVM against the quadratic program, solved by Clarabel."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from cotas.kernel.blocks import KernelBlocks
+from cotas.kernels import RBF, Cosine, Linear, Polynomial, gram
+from cotas.solvers import smo as smo_module
+from cotas.solvers.kernel_dual import SignedDual
+from cotas.solvers.row_cache import RowCache
+from cotas.solvers.smo import smo
+from cotas.solvers.smo_simple import smo_simple
+from cotas.solvers.working_set import climb_pairs, climb_singles, move_free_together
+from problems import clouds, least_of_signed_dual
+
+KERNELS = [RBF(gamma=0.2), Linear(), Polynomial(2, gamma=0.3), Cosine(), RBF(2.0) + 0.5 * Linear()]
+
+
+def data(kind, n=70):
+    X, y = clouds(n, 4, noise=1.3, seed=3)
+    weights = np.full(n, 1.0)
+    if kind == "weights":
+        weights = np.random.default_rng(0).uniform(0, 3, n)
+        weights[::7] = 0.0
+    if kind == "duplicates":
+        X[n // 2 :] = X[: n - n // 2]  # also with the other label
+    return X, y.astype(float), weights / weights.sum()
+
+
+def last(candidates, tol, most=3000):
+    for candidate in itertools.islice(candidates, most):
+        if candidate.relative_gap <= tol:
+            break
+    return candidate
+
+
+@pytest.mark.parametrize("kind", ["plain", "weights", "duplicates"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("free_bias", [True, False])
+@pytest.mark.parametrize("lam", [0.3, 0.003])
+def test_both_reach_the_optimum(kernel, kind, free_bias, lam):
+    X, y, weights = data(kind)
+    K, blocks = gram(kernel, X), KernelBlocks(kernel, X, 1 << 20)
+    best = least_of_signed_dual(K, y, weights, lam, free_bias)
+    dual = SignedDual.of(y, weights, lam, free_bias)
+    runs = {"smo": smo(blocks, y, weights, lam, free_bias, 1e-9, 1 << 20)}
+    if lam > 0.1:
+        runs["simple"] = smo_simple(blocks, y, weights, lam, free_bias)
+    for name, run in runs.items():
+        tol = 1e-9 if name == "smo" else 1e-6
+        found = last(run, tol)
+        a = found.signed
+        assert (a >= dual.low).all()
+        assert (a <= dual.high).all()
+        assert abs(a.sum()) < 1e-9 / lam or not free_bias
+        value = 0.5 * a @ K @ a - y @ a
+        assert found.relative_gap <= tol
+        # D, with its factor λ, is as near the best as the gap says.
+        assert lam * (value - best) <= tol + 1e-9
+        assert value - best >= -1e-6 * max(1.0, abs(best))
+
+
+def test_small_working_sets_single_precision_and_a_small_cache_change_nothing(monkeypatch):
+    X, y = clouds(400, 4, noise=1.3, seed=1)
+    y, weights, lam = y.astype(float), np.full(400, 1 / 400), 1e-2
+    kernel = RBF(gamma=0.3)
+    K = gram(kernel, X)
+    best = least_of_signed_dual(K, y, weights, lam, True)
+    monkeypatch.setattr(smo_module, "WORKING_SET", 16)
+    monkeypatch.setattr(smo_module, "ALWAYS_DOUBLE", 0)
+    for room, cache in [(1 << 20, 1 << 20), (0, 20 * 4 * 400), (0, 0)]:
+        blocks = KernelBlocks(kernel, X, room)
+        for found in smo(blocks, y, weights, lam, True, 1e-8, cache):
+            a = found.signed
+            gap = SignedDual.of(y, weights, lam, True).relative_gap(a, K @ a - y)
+            if gap <= 1e-8:
+                break
+        assert lam * (0.5 * a @ K @ a - y @ a - best) <= 1e-8
+        assert gap <= 1e-8
+
+
+def test_the_cache_stays_within_its_bytes_and_forgets_the_oldest():
+    cache = RowCache(n=50, size=3 * 50 * 4 + 7, dtype=np.float32)
+    assert cache.slots.nbytes <= 3 * 50 * 4
+    for rows in ([1, 2], [3], [1], [4, 5]):
+        rows = np.array(rows)
+        new = rows[cache.places(rows) < 0]
+        cache.slots[cache.make_room(new)] = new[:, None]
+    kept = np.flatnonzero(cache.place_of >= 0)
+    np.testing.assert_array_equal(kept, [1, 4, 5])  # 2 and 3 were used longest ago
+    np.testing.assert_array_equal(cache.slots[cache.place_of[kept]][:, 0], kept)
+    many = np.arange(10, 20)
+    assert (cache.places(many) < 0).all()
+    assert len(cache.make_room(many)) == 3
+
+
+@pytest.mark.parametrize("climb", [climb_pairs, climb_singles])
+def test_every_step_improves_and_keeps_the_invariants(climb):
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(30, 5))
+    K, y = B @ B.T, np.where(rng.random(30) < 0.5, 1.0, -1.0)
+    dual = SignedDual.of(y, np.full(30, 1 / 30), 0.05, True)
+    a, F = np.zeros(30), -y
+    values = []
+    for _ in range(40):
+        climb(K, a, dual.low, dual.high, F, 1e-9, 1)
+        np.testing.assert_allclose(F, K @ a - y, atol=1e-9)
+        values.append(0.5 * a @ K @ a - y @ a)
+    assert (np.diff(values) <= 1e-12).all()
+    if climb is climb_pairs:
+        assert abs(a.sum()) < 1e-12
+    before = values[-1]
+    move_free_together(K, a, dual.low, dual.high, F, climb is climb_pairs)
+    np.testing.assert_allclose(F, K @ a - y, atol=1e-8)
+    assert 0.5 * a @ K @ a - y @ a <= before + 1e-12
+    assert (a >= dual.low).all()
+    assert (a <= dual.high).all()
+
+
+def test_a_start_of_any_kind_is_made_feasible():
+    dual = SignedDual.of(np.array([1.0, 1, -1, -1]), np.full(4, 0.25), 0.1, True)
+    a = dual.feasible(np.array([9.0, 1.0, -0.5, 3.0]))
+    assert abs(a.sum()) < 1e-12
+    assert (a >= dual.low).all()
+    assert (a <= dual.high).all()
+
+
+def test_noise_in_the_rows_is_not_taken_for_slow_progress(monkeypatch):
+    """Rows so noisy that no gap comes near the goal: the solver must turn to better ones."""
+    X, y = clouds(200, 3, noise=1.3)
+    monkeypatch.setattr(smo_module, "ALWAYS_DOUBLE", 0)
+    monkeypatch.setattr(smo_module, "WORKING_SET", 32)
+    monkeypatch.setattr(smo_module, "PATIENCE", 20)
+    random = np.random.default_rng(0)
+
+    class Noisy(KernelBlocks):
+        def block(self, side, columns):
+            block = super().block(side, columns)
+            noise = 1e-3 * random.normal(size=block.shape) if block.dtype == np.float32 else 0.0
+            return (block + noise).astype(block.dtype)
+
+    y, weights, K = y.astype(float), np.full(200, 1 / 200), gram(RBF(1.0), X)
+    dual = SignedDual.of(y, weights, 1e-3, True)
+    blocks = Noisy(RBF(1.0), X, 1 << 20)
+    for candidate in itertools.islice(smo(blocks, y, weights, 1e-3, True, 1e-9, 1 << 20), 3000):
+        true_gap = dual.relative_gap(candidate.signed, K @ candidate.signed - y)
+        if true_gap <= 1e-9:
+            break
+    assert true_gap <= 1e-9
