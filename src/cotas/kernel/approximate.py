@@ -11,7 +11,6 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import DualPoint, FeaturePoint
-from cotas.design import as_design
 from cotas.design.blocks import row_block, row_spans
 from cotas.kernel.feature_map import FeatureMap
 from cotas.kernel.gaussian import RBF
@@ -21,14 +20,10 @@ from cotas.kernel.search import Machine
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias
-from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
-from cotas.solvers.interior_point import interior_point
+from cotas.solvers.semismooth_newton import semismooth_newton
 
 if TYPE_CHECKING:
     from cotas.kernel.svm import KernelSVM
-
-# A Newton system of this size takes about a tenth of a second to set up and solve.
-LARGEST_SYSTEM = 1000
 
 
 @dataclass(frozen=True)
@@ -132,12 +127,6 @@ def _iterates(
     model: KernelSVM, Z: FloatArray, signs: FloatArray, weights: FloatArray, lam: float
 ) -> Iterator[tuple[FloatArray, FloatArray, float]]:
     """θ, α and the relative gap that a solver of the linear machine believes to have."""
-    bias = float(model.fit_intercept)
-    if Z.shape[1] <= LARGEST_SYSTEM:
-        for found in interior_point(Z, signs, weights, lam, bias):
-            yield found.theta, found.alpha, (found.primal - found.dual) / max(1.0, found.primal)
-        yield found.theta, found.alpha, 0.0  # the best there is
-        return
-    random = np.random.RandomState(0)
-    for theta, _, alpha in dual_coordinate_ascent(as_design(Z), signs, weights, lam, bias, random):
-        yield theta, alpha, 0.0
+    for found in semismooth_newton(Z, signs, weights, lam, float(model.fit_intercept)):
+        yield found.theta, found.alpha, (found.primal - found.dual) / max(1.0, found.primal)
+    yield found.theta, found.alpha, 0.0  # the best there is
