@@ -56,9 +56,8 @@ def rows_in_threads(X: Matrix, n_jobs: int | None) -> Iterator[Each]:
     """What goes over parts of X: several threads where there is enough to read, else `map`."""
     entries = X.nnz if hasattr(X, "nnz") else X.size
     threads = thread_count(n_jobs, cpu_count())
-    with one_thread_in_blas():
-        if threads == 1 or entries < WORTH_A_THREAD:
-            yield map
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            yield pool.map
+    if threads == 1 or entries < WORTH_A_THREAD:
+        yield map
+        return
+    with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
+        yield pool.map

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.certified import Certified
+from cotas.fitting.threads import one_thread_in_blas
 from cotas.foreign.kernel import svc
 from cotas.foreign.lasso import elastic_net, lasso
 from cotas.foreign.least_squares import linear_regression, ridge, sgd_regressor
@@ -141,7 +142,8 @@ def certify(
     X, y, weights = _checked(model, X, y, sample_weight)
     if getattr(model, "class_weight", None) is not None and name not in WEIGH_CLASSES_THEMSELVES:
         weights = weights * compute_sample_weight(model.class_weight, y)
-    found = reader(model, X, y, weights, max_time)
+    with one_thread_in_blas():  # the products are small, and threads would wait for each other
+        found = reader(model, X, y, weights, max_time)
     return found[0] if len(found) == 1 else found
 
 

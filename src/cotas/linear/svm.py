@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
@@ -18,7 +17,7 @@ from cotas.certificates import DualPoint, HardMarginPoint, Region, optimum_regio
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar, as_callbacks
-from cotas.fitting.threads import rows_in_threads, thread_count
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import SOLVERS, Ending, Task, candidates, first_candidate
 from cotas.linear.hard_margin import widest_margin
@@ -27,7 +26,7 @@ from cotas.linear.search import INTERRUPTED, PROVED, Search, Solution
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM
 
 # Below this the interior point gets there sooner.
-FINEST_FOR_NEWTON = 1e-8
+FINEST_FOR_NEWTON = 1e-10
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
 # uncertain: an interior point keeps all of them a little above zero.
 SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
@@ -60,11 +59,11 @@ class LinearSVM(LinearClassifier):
         "cutting-planes" (OCAS) needs few passes for a rough gap. "qp" is the printed quadratic
         program, by Clarabel (extra `qp`), for small data. "pegasos" takes the documents'
         subgradient steps, and reaches rough gaps only. "auto", the default, takes "newton", but
-        "interior-point" with up to a thousand features and a tol below 1e-8.
+        "interior-point" with up to a thousand features and a tol of 1e-10 or less.
     tol : float, default=1e-4
         The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
     max_iterations : int, default=1000
-        Newton steps, cutting planes, groups of up to nine sweeps, or epochs of PEGASOS.
+        Newton steps, cutting planes, rounds of coordinate ascent, or epochs of PEGASOS.
     max_time : float or None
         Seconds after which the best model so far is returned, for each class.
     warm_start : bool, default=False
@@ -75,8 +74,8 @@ class LinearSVM(LinearClassifier):
     random_state : int, RandomState or None
         For the order of the sweeps.
     n_jobs : int or None, default=None
-        Threads for the classes of a problem with more than two; None means all cores. It does
-        not change the result.
+        Threads for the classes of a problem with more than two, and for the rows of one with two
+        if there are many; None means all cores. It does not change the result.
     callbacks : callable or list of callables, optional
         Called with a `SolverReport` each time the gap of a class has been measured, by one thread
         at a time; True ends the work on that class.
@@ -239,9 +238,9 @@ class LinearSVM(LinearClassifier):
             return self._follow(search, task)
 
         threads = thread_count(self.n_jobs, len(labels))
-        alone = len(labels) == 1 and self.solver_ == "newton"
+        rows_jobs = self.n_jobs if len(labels) == 1 and self.solver_ == "newton" else 1
         try:
-            with rows_in_threads(examples.X, self.n_jobs) if alone else nullcontext(map) as each:
+            with one_thread_in_blas(), rows_in_threads(examples.X, rows_jobs) as each:
                 solutions = oversight.for_each(solve, range(len(labels)), threads)
         finally:
             bar.close()
