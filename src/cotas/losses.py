@@ -145,3 +145,25 @@ class Logistic:
         inside = (a >= -1) & (a <= 0)
         b = np.where(inside, -a, 0.0)
         return np.where(inside, xlogy(b, b) + xlogy(1 - b, 1 - b), np.inf)
+
+
+@dataclass(frozen=True)
+class SquaredHinge:
+    """max(0, 1 − z)²
+
+    >>> SquaredHinge().value(np.array([-1.0, 0.5, 2.0]))
+    array([4.  , 0.25, 0.  ])
+    """
+
+    name = "squared hinge"
+
+    def value(self, z: FloatArray) -> FloatArray:
+        return np.square(np.maximum(0.0, 1.0 - np.asarray(z)))
+
+    def slope(self, z: FloatArray) -> FloatArray:
+        return -2.0 * np.maximum(0.0, 1.0 - np.asarray(z))
+
+    def conjugate(self, a: FloatArray) -> FloatArray:
+        # sup_z a z − (1 − z)² is attained at z = 1 + a/2, if a ≤ 0.
+        a = np.asarray(a, dtype=np.float64)
+        return np.where(a <= 0, a + 0.25 * np.square(a), np.inf)

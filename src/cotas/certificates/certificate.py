@@ -47,7 +47,8 @@ class Certificate:
     Attributes
     ----------
     kind : str
-        What sort of statement this is: "duality", "mistakes", "separation" or "none".
+        What sort of statement this is: "duality", "mistakes", "separation", "training error" or
+        "none".
     lower, upper : float
         The two sides. For "duality": the best objective lies between them, and `upper` is the
         objective of the model. For "mistakes": what was measured, and what the theorem allows.

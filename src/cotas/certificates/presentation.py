@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 BOUNDS = {
     "duality": ("best objective is at least", "objective of this model"),
     "mistakes": ("mistakes made", "mistakes the theorem allows"),
+    "training error": ("training error of this model", "the bound allows"),
     "separation": ("margin found", "no separator has a margin above"),
 }
 

@@ -56,7 +56,7 @@ class ProgressBar:
     `shown=None` shows one if tqdm is installed and someone is there to look at it.
     """
 
-    def __init__(self, total: int, name: str, shown: bool | None) -> None:
+    def __init__(self, total: int, name: str, shown: bool | None, unit: str = "epoch") -> None:
         self._bar = None
         if shown is False or (shown is None and not _someone_watches()):
             return
@@ -69,7 +69,7 @@ class ProgressBar:
                     "or leave progress at None."
                 ) from error
             return
-        self._bar = tqdm(total=total, desc=name, unit="epoch", delay=1.0, leave=False)
+        self._bar = tqdm(total=total, desc=name, unit=unit, delay=1.0, leave=False)
 
     def step(self, mistakes: int) -> None:
         """One epoch further."""
