@@ -27,8 +27,9 @@ class LogitBoost(Booster):
     """LogitBoost: each round a weighted regression on the working response of the likelihood.
 
     F ← F + ½ f with f the least-squares fit of z = (y* − p)/(p(1−p)), Algorithm 3 of document 001,
-    z clipped to ±4. More than two classes are trained together, one function for each class in a
-    round. Its certificate: the training error is at most the negative log-likelihood in bits.
+    p kept in [1e-5, 1 − 1e-5] and the leaves of trees in [−4, 4]. More than two classes are
+    trained together, one function for each class in a round. Its certificate: the training error
+    is at most the negative log-likelihood in bits.
 
     Parameters
     ----------

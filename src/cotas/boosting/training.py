@@ -277,25 +277,29 @@ class _Run:
 
     def _ends(self, rounds: list[Round], seconds: float) -> bool:
         validation = self._validation_loss()
-        if validation is not None:
-            if validation < self.best:
-                self.best, self.best_round = validation, len(rounds)
-            elif len(rounds) - self.best_round >= self.model.n_rounds_no_change:
-                self.reason = f"no better validation loss in {self.model.n_rounds_no_change} rounds"
-                return True
-        if not self.callbacks:
-            return False
-        last, m = rounds[-1], self.machine.first + len(rounds) - 1
+        if validation is not None and validation < self.best:
+            self.best, self.best_round = validation, len(rounds)
+        last, first = rounds[-1], self.machine.first
         report = RoundReport(
-            m, self.machine.first + self.model.n_rounds - 1, self.machine.label,
-            last.error, last.edge, last.loss, validation, seconds,
-        )  # fmt: skip
+            round=first + len(rounds) - 1,
+            n_rounds=first + self.model.n_rounds - 1,
+            label=self.machine.label,
+            error=last.error,
+            edge=last.edge,
+            loss=last.loss,
+            validation_loss=validation,
+            seconds=seconds,
+        )
         # All of them are told, also after one has asked to stop.
         answers = [callback(report) for callback in self.callbacks]
+        patience = self.model.n_rounds_no_change
         if any(answers):
             self.reason = "a callback asked to stop"
-            return True
-        return False
+        elif validation is not None and len(rounds) - self.best_round >= patience:
+            self.reason = f"no better validation loss in {patience} rounds"
+        else:
+            return False
+        return True
 
     def _validation_loss(self) -> float | None:
         if self.held_out is None:

@@ -115,7 +115,7 @@ class BoostingLedger(CombinationWitness):
     `log_losses` are ln J(F) before each round and after the last; they only set the scale of the
     weights, so that none overflows.
     `discrete` says that every f is ±1, `closed_form` that every step is ½ ln((1−err)/err), and
-    `bounded` that |f| ≤ 1.
+    `bounded` that |f| ≤ 1. `errors` are the weighted errors that a library reports of its run.
     """
 
     cost: Loss
@@ -125,17 +125,20 @@ class BoostingLedger(CombinationWitness):
     discrete: bool = False
     closed_form: bool = False
     bounded: bool = False
+    errors: FloatArray | None = None
     stumps: StumpClass | None = None
 
     def prefix(self, k: int) -> Self:
         kept = None if self.log_losses is None else self.log_losses[: k + 1]
-        return replace(super().prefix(k), log_losses=kept)
+        errors = None if self.errors is None else self.errors[:k]
+        return replace(super().prefix(k), log_losses=kept, errors=errors)
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
         survey = _survey(self, X, y, each)
         edge = math.inf
-        if self.stumps is not None and self.discrete:
-            edge = self.stumps.largest_edge(X, survey.final / np.abs(survey.final).sum())
+        mass = float(np.abs(survey.final).sum())
+        if self.stumps is not None and self.discrete and 0 < mass < math.inf:
+            edge = self.stumps.largest_edge(X, survey.final / mass)
         return _conclude(self, survey, edge)
 
 
@@ -198,15 +201,17 @@ class _Weights:
         self.log_losses, self.y = log_losses, y
         self.log_s = np.log(s, out=np.full(len(s), -np.inf), where=s > 0)
         self.totals, self.wrong, self.after = np.zeros(k + 1), np.zeros(k), np.zeros(k)
-        self.w = np.exp(self.log_s - log_losses[0])
-        self.totals[0] = self.w.sum()
+        self._weigh(0, np.zeros(len(y)))
 
     def advance(self, m: int, missed: AnyArray, F: FloatArray) -> None:
         self.wrong[m] = self.w[missed].sum()
-        with np.errstate(over="ignore"):
-            self.w = np.exp(self.log_s - self.y * F - self.log_losses[m + 1])
-        self.totals[m + 1] = self.w.sum()
+        self._weigh(m + 1, F)
         self.after[m] = self.w[missed].sum()
+
+    def _weigh(self, m: int, F: FloatArray) -> None:
+        with np.errstate(over="ignore"):
+            self.w = np.exp(self.log_s - self.y * F - self.log_losses[m])
+        self.totals[m] = self.w.sum()
 
     def tally(self) -> Tally:
         return {
@@ -237,7 +242,8 @@ def read_sketch(tally: Tally, n: int, d: int) -> Sketch:
 
 def _errors(survey: Survey) -> FloatArray:
     """errₘ, the weighted error of each fₘ."""
-    return np.asarray(survey.tally["sum wrong"] / survey.tally["sum weights"][:-1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(survey.tally["sum wrong"] / survey.tally["sum weights"][:-1])
 
 
 def _after(survey: Survey) -> FloatArray:
@@ -301,8 +307,9 @@ def _objection(ledger: BoostingLedger, survey: Survey, edge: float) -> str:
     """What contradicts the theory, or nothing."""
     tally = survey.tally
     k = len(ledger.combination.steps)
-    if not np.isfinite(tally["sum cost"]) or not np.isfinite(tally.get("sum weights", 0.0)).all():
-        return "The loss of the model overflows."
+    weights = tally.get("sum weights", np.ones(1))
+    if not (np.isfinite(tally["sum cost"]) and (weights > 0).all() and np.isfinite(weights).all()):
+        return "The loss of the model is not a number above zero, or not of the size it claims."
     if ledger.discrete and tally["max odd"] > 0:
         return "A function of the combination is not ±1."
     if ledger.bounded and k and tally["max size"] > 1 + 64 * EPS:
@@ -312,6 +319,8 @@ def _objection(ledger: BoostingLedger, survey: Survey, edge: float) -> str:
         regular = _errors(survey) > 0
         if not regular[:-1].all() or (np.abs(_after(survey) - 0.5)[regular] > 1e-6).any():
             return "Corollary 1 fails: the weighted error after a round is not ½."
+    if ledger.errors is not None and not np.allclose(_errors(survey), ledger.errors, 0, 1e-6):
+        return "The weighted errors reported of the run are not those on these data."
     if math.isfinite(edge) and tally["min margin"] > edge * (1 + 1e-9) + 1e-12:
         return "The smallest margin exceeds the largest edge, against the minimax theorem."
     return ""

@@ -15,10 +15,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from cotas.arrays import Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.certified import Certified
+from cotas.foreign.boosting import adaboost_classifier
 from cotas.foreign.support_vectors import linear_svc, perceptron, sgd_classifier, svc
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 READERS: dict[str, Callable[..., list[Certificate]]] = {
+    "sklearn.AdaBoostClassifier": adaboost_classifier,
     "sklearn.LinearSVC": linear_svc,
     "sklearn.SGDClassifier": sgd_classifier,
     "sklearn.SVC": svc,
@@ -33,8 +35,9 @@ def certify(
 
     From cotas: every classifier, proved again as it is now. From scikit-learn: `LinearSVC` with
     hinge loss, `SVC` with a linear kernel and two classes, `SGDClassifier` with hinge loss and l2
-    penalty; `Perceptron` for whether it separates the data; pipelines that end with one of them.
-    Anything else gets a certificate of kind "none" that says why.
+    penalty; `Perceptron` for whether it separates the data; `AdaBoostClassifier` for the bound on
+    its training error; pipelines that end with one of them. Anything else gets a certificate of
+    kind "none" that says why.
 
     Parameters
     ----------

@@ -275,7 +275,9 @@ def count_codes(codes: AnyArray) -> IntArray:
     counts = np.zeros((4, MOST_BINS), dtype=np.int64)
     for i in range(len(codes)):
         counts[i & 3, codes[i]] += 1
-    return counts.sum(axis=0)  # type: ignore[no-any-return]
+    for b in range(MOST_BINS):
+        counts[0, b] += counts[1, b] + counts[2, b] + counts[3, b]
+    return counts[0]  # type: ignore[no-any-return]
 
 
 @loop

@@ -20,8 +20,7 @@ from cotas.solvers.weak_learners import WeakLearner
 
 ERR_CLIP = 2.0**-52  # an error below this counts as this in ½ ln((1−err)/err)
 CHANCE = 1e-12  # an error nearer to ½ than this is ½
-Z_MAX = 4.0  # LogitBoost clips its targets z to ±Z_MAX, as FHT00 advise
-W_MIN = 1e-24  # and keeps p(1−p) above this
+P_MIN = 1e-5  # LogitBoost keeps p between this and one minus this, hence |z| ≤ 1e5
 
 # A number for every round, numbers for each, or a function of the round (counted from one).
 Steps: TypeAlias = "float | Sequence[float] | Callable[[int], float]"
@@ -185,8 +184,10 @@ def logitboost(
 
         z ← (y* − p)/(p(1−p)),  w ← p(1−p),  f ← least squares of z,  F ← F + ½ f
 
-    Departures: z is kept between −4 and 4 and w above 1e-24; the factor ½ stays in F, so that p
-    is as in (1.1) (the document's last line drops it). Cost: a learner and O(n) a round.
+    Departures: p is kept between 1e-5 and 1 − 1e-5 in z and w, and the leaves of trees between −4
+    and 4. (Clipping z itself to ±4, as FHT00 advise, would push F to infinity wherever the rarer
+    class has less than a quarter.) The factor ½ stays in F, so that p is as in (1.1); the
+    document's last line drops it. Cost: a learner and O(n) a round.
     """
     m = first
     while True:
@@ -236,11 +237,9 @@ def logitboost_classes(
 
 
 def _newton(weak: WeakLearner, positive: Any, p: FloatArray, s: FloatArray) -> Any:
-    """Least squares of the clipped z with the weights p(1−p)."""
-    w = np.maximum(p * (1 - p), W_MIN)
-    z = np.clip((positive - p) / w, -Z_MAX, Z_MAX)
-    w *= s
-    wz = w * z
+    """Least squares of z with the weights p(1−p)."""
+    p = np.clip(p, P_MIN, 1 - P_MIN)
+    w, wz = s * p * (1 - p), s * (positive - p)
     return weak.least_squares(wz, w), wz, w
 
 

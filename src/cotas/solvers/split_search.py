@@ -107,12 +107,28 @@ def cut_numbers(
 
 
 @loop
+def sorted_order(values: FloatArray) -> IntArray:
+    """The places of the values from the smallest to the largest, by insertion: they are few.
+
+    NumPy's own sort would take seconds to compile.
+    """
+    order = np.zeros(len(values), dtype=np.int64)
+    for k in range(len(values)):
+        at = k
+        while at > 0 and values[order[at - 1]] > values[k]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = k
+    return order
+
+
+@loop
 def cut_categories(
     bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
 ) -> None:
     """The best two groups of categories: some best cut is one of the order of their means."""
     n = bins.sizes[j] + 1
-    order = np.argsort(rank(criterion, sums[:n]), kind="mergesort")
+    order = sorted_order(rank(criterion, sums[:n]))
     left, best = sums[0] * 0, -1.0
     for k in range(n - 1):
         left = left + sums[order[k]]

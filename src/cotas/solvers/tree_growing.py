@@ -34,7 +34,8 @@ def search_root(
     lanes = np.zeros((LANES, MOST_BINS), dtype=g.dtype)
     for j in features:
         column_histogram(bins, j, g, total, lanes)
-        cut_node(bins, criterion, j, 0, lanes[0], total[0], cuts)
+        for v in range(1):  # as in `search_level`, so that one compiled function serves both
+            cut_node(bins, criterion, j, v, lanes[v], total[v], cuts)
         if len(kept):
             kept[j, 0] = lanes[0]
 

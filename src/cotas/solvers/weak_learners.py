@@ -23,6 +23,7 @@ from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import Trees
 
 LEAST_SHARE = 1e-12  # of the whole weight, below which a side of a cut is rounding
+LARGEST_LEAF = 4.0  # a least-squares tree has no larger value: Newton steps stay short
 P_CLIP = 1e-6  # log_odds keeps p between this and one minus this
 
 
@@ -80,7 +81,7 @@ class BinnedTrees:
 
     def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted:
         tree, leaf, sums = self._grow(wz, w)
-        return self._with(tree, leaf, _means(sums))
+        return self._with(tree, leaf, np.clip(_means(sums), -LARGEST_LEAF, LARGEST_LEAF))
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
         tree, leaf, sums = self._grow(wy, w)
