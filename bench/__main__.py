@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from bench import online, startup, svm
+from bench import boosting, online, startup, svm
 
-SECTIONS = {"startup": startup.main, "online": online.main, "svm": svm.main}
+SECTIONS = {
+    "startup": startup.main,
+    "online": online.main,
+    "svm": svm.main,
+    "boosting": boosting.main,
+}
 
 
 def main() -> None:

@@ -16,6 +16,8 @@ from cotas.losses import Exponential
 from cotas.solvers.binning import Each
 from cotas.solvers.boosting import Round, Steps, adaboost, real_adaboost
 
+MARGINS_UP_TO = 1 << 23  # entries of X
+
 
 class ExponentialBooster(Booster):
     """What the algorithms that descend on J(F) = E[exp(−yF)] share."""
@@ -25,8 +27,8 @@ class ExponentialBooster(Booster):
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         return Exponential().value(np.maximum(y * F, -700.0))
 
-    def _claims(self, weak: Prepared) -> dict[str, Any]:
-        """What the certificate says beyond the bound."""
+    def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
+        """What the certificate says beyond the bound, for an X with so many entries."""
         return {}
 
     def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
@@ -37,7 +39,7 @@ class ExponentialBooster(Booster):
             weights=examples.weights,
             cost=Exponential(),
             log_losses=np.concatenate([[0.0], logs]),  # J = 1 at F = 0
-            **self._claims(weak),
+            **self._claims(weak, examples.n_rows * examples.X.shape[1]),
         )
 
 
@@ -46,8 +48,9 @@ class AdaBoost(ExponentialBooster):
 
     F ← F + ½ ln((1−err)/err)·f, Algorithm 1 of document 001. Its certificate: the training error
     is at most Π 2√(err(1−err)), which is the exponential loss of the model; after each round the
-    weighted error of its learner is ½ (Corollary 1); and with stumps how far the smallest margin
-    is from the largest that any combination reaches. More than two classes: one against the rest.
+    weighted error of its learner is ½ (Corollary 1); and with stumps, if X has at most 2²³
+    entries, how far the smallest margin is from the largest that any combination reaches. More
+    than two classes: one against the rest.
 
     Parameters
     ----------
@@ -156,11 +159,12 @@ class AdaBoost(ExponentialBooster):
             each,
         )
 
-    def _claims(self, weak: Prepared) -> dict[str, Any]:
+    def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
+        # The margins take as long to prove as a dozen rounds of the algorithm.
         return {
             "discrete": True,
             "closed_form": self._steps() is None,
-            "stumps": weak.stumps,
+            "stumps": weak.stumps if n_entries <= MARGINS_UP_TO else None,
         }
 
 

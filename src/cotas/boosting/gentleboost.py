@@ -82,6 +82,6 @@ class GentleBoost(ExponentialBooster):
             each,
         )
 
-    def _claims(self, weak: Prepared) -> dict[str, Any]:
+    def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
         # A mean of ±1 lies between them; a linear regression may leave them.
         return {"bounded": not isinstance(resolve(self.weak_learner), LinearLearner)}

@@ -178,18 +178,26 @@ def _survey(ledger: BoostingLedger, X: Matrix, y: AnyArray, each: Each) -> Surve
 
 
 def _rounds(ledger: BoostingLedger, rows: FloatArray, y: FloatArray, s: FloatArray) -> Tally:
-    """The rounds again on some rows: F, and how large the functions are."""
+    """The rounds again on some rows: the margins yF, and how large the functions are."""
     combination = ledger.combination
-    F, odd, largest = np.zeros(len(y)), 0.0, 0.0
+    margins, smallest, largest = np.zeros(len(y)), np.inf, 0.0
     weights = None if ledger.log_losses is None else _Weights(ledger.log_losses, y, s)
     for m, f in enumerate(combination.learners.values(rows)):
         sizes = np.abs(f)
         largest = max(largest, float(sizes.max(initial=0.0)))
-        odd = max(odd, float(np.abs(sizes - 1.0).max(initial=0.0)))
-        F = combination.shrinks[m] * F + combination.steps[m] * f
+        smallest = min(smallest, float(sizes.min(initial=np.inf)))
+        agreement = y * f
+        if combination.shrinks[m] != 1.0:
+            margins *= combination.shrinks[m]
+        margins += combination.steps[m] * agreement
         if weights is not None:
-            weights.advance(m, y * f < 0, F)
-    found = {"max size": largest, "max odd": odd, "margins": y * F, "final": np.zeros(len(y))}
+            weights.advance(m, agreement < 0, margins)
+    found = {
+        "max size": largest,
+        "min size": smallest,
+        "margins": margins,
+        "final": np.zeros(len(y)),
+    }
     return found if weights is None else found | weights.tally()
 
 
@@ -203,14 +211,17 @@ class _Weights:
         self.totals, self.wrong, self.after = np.zeros(k + 1), np.zeros(k), np.zeros(k)
         self._weigh(0, np.zeros(len(y)))
 
-    def advance(self, m: int, missed: AnyArray, F: FloatArray) -> None:
-        self.wrong[m] = self.w[missed].sum()
-        self._weigh(m + 1, F)
-        self.after[m] = self.w[missed].sum()
+    def advance(self, m: int, missed: AnyArray, margins: FloatArray) -> None:
+        mistakes = missed.astype(np.float64)
+        self.wrong[m] = self.w @ mistakes
+        self._weigh(m + 1, margins)
+        self.after[m] = self.w @ mistakes
 
-    def _weigh(self, m: int, F: FloatArray) -> None:
+    def _weigh(self, m: int, margins: FloatArray) -> None:
+        exponents = self.log_s - margins
+        exponents -= self.log_losses[m]
         with np.errstate(over="ignore"):
-            self.w = np.exp(self.log_s - self.y * F - self.log_losses[m])
+            self.w = np.exp(exponents, out=exponents)
         self.totals[m] = self.w.sum()
 
     def tally(self) -> Tally:
@@ -310,7 +321,7 @@ def _objection(ledger: BoostingLedger, survey: Survey, edge: float) -> str:
     weights = tally.get("sum weights", np.ones(1))
     if not (np.isfinite(tally["sum cost"]) and (weights > 0).all() and np.isfinite(weights).all()):
         return "The loss of the model is not a number above zero, or not of the size it claims."
-    if ledger.discrete and tally["max odd"] > 0:
+    if ledger.discrete and k and not tally["min size"] == tally["max size"] == 1.0:
         return "A function of the combination is not ±1."
     if ledger.bounded and k and tally["max size"] > 1 + 64 * EPS:
         return "A function of the combination exceeds 1."

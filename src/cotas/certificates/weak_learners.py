@@ -58,25 +58,25 @@ class PlainTrees:
         return len(self.feature)
 
     def values(self, rows: FloatArray) -> Iterator[FloatArray]:
-        columns = np.ascontiguousarray(rows.T)
+        columns = {int(j): rows[:, j].copy() for j in np.unique(self.feature) if j >= 0}
         for t in range(len(self)):
-            yield self._descend(columns, t, 0)
+            yield self._descend(columns, t, 0, len(rows))
 
-    def _descend(self, columns: FloatArray, t: int, v: int) -> Any:
+    def _descend(self, columns: dict[int, FloatArray], t: int, v: int, n: int) -> Any:
         """The values below node v: one number, or one for each row."""
         n_nodes = self.feature.shape[1]
         while v < n_nodes and self.feature[t, v] < 0:
             v = 2 * v + 1
         if v >= n_nodes:
-            return np.full(columns.shape[1], self.value[t, v - n_nodes])
-        left, right = self._child(columns, t, 2 * v + 1), self._child(columns, t, 2 * v + 2)
+            return np.full(n, self.value[t, v - n_nodes])
+        left, right = self._child(columns, t, 2 * v + 1, n), self._child(columns, t, 2 * v + 2, n)
         return np.where(self._goes_left(columns, t, v), left, right)
 
-    def _child(self, columns: FloatArray, t: int, v: int) -> Any:
+    def _child(self, columns: dict[int, FloatArray], t: int, v: int, n: int) -> Any:
         n_nodes = self.feature.shape[1]
-        return self.value[t, v - n_nodes] if v >= n_nodes else self._descend(columns, t, v)
+        return self.value[t, v - n_nodes] if v >= n_nodes else self._descend(columns, t, v, n)
 
-    def _goes_left(self, columns: FloatArray, t: int, v: int) -> BoolArray:
+    def _goes_left(self, columns: dict[int, FloatArray], t: int, v: int) -> BoolArray:
         j = int(self.feature[t, v])
         x = columns[j]
         if self.group[t, v] < 0:

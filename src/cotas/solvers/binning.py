@@ -126,8 +126,8 @@ def code_tile(
                     continue
                 k, step = 0, widest // 2
                 while step > 0:
-                    if edges[j, k + step - 1] < x:
-                        k += step
+                    # No branch, which would be predicted wrongly half of the time.
+                    k += step * int(edges[j, k + step - 1] < x)
                     step //= 2
                 if categorical[j]:
                     if edges[j, k] != x:

@@ -105,7 +105,7 @@ def adaboost(
             a = best_step(error)
         else:
             a = math.copysign(step_of(steps, m), 0.5 - error)
-        weights.advance(f.values, a, 1.0)
+        weights.advance_signs(f.values, a)
         spent += abs(a)
         after = weights.log_loss
         yield Round((f.learner,), a, error, (1 - 2 * error) * loss, _exp(after), log_loss=after)
@@ -165,7 +165,8 @@ def _exponential_round(
     edge = float(weights.signed @ f) / weights.total
     if not edge > CHANCE * largest:
         raise NothingLeft("the learner found nothing that would lower the loss")
-    error, before, a = weights.error(f), _exp(weights.log_loss), step_of(steps, m)
+    error = weights.error(np.sign(f))
+    before, a = _exp(weights.log_loss), step_of(steps, m)
     weights.advance(f, a, largest)
     after = weights.log_loss
     return Round((learner,), a, error, edge * before, _exp(after), log_loss=after)

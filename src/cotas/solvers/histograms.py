@@ -118,6 +118,11 @@ def node_counts(node: IntArray, lanes: IntArray) -> None:
 def send_rows(bins: Bins, feature: IntArray, route: AnyArray, node: IntArray) -> None:
     """Row i goes from node v to 2v + route[v, code of feature[v]]; without a feature to 2v."""
     columns = bins.place[feature]
+    if len(feature) == 1 and feature[0] >= 0 and columns[0] >= 0:
+        codes = bins.codes[columns[0]]
+        for i in range(len(node)):
+            node[i] = route[0, codes[i]]
+        return
     for i in range(len(node)):
         v = node[i]
         if feature[v] < 0:
