@@ -213,9 +213,11 @@ class _Weights:
 
     def advance(self, m: int, missed: AnyArray, margins: FloatArray) -> None:
         mistakes = missed.astype(np.float64)
-        self.wrong[m] = self.w @ mistakes
-        self._weigh(m + 1, margins)
-        self.after[m] = self.w @ mistakes
+        # Weights that overflow are found out by their sum.
+        with np.errstate(invalid="ignore"):
+            self.wrong[m] = self.w @ mistakes
+            self._weigh(m + 1, margins)
+            self.after[m] = self.w @ mistakes
 
     def _weigh(self, m: int, margins: FloatArray) -> None:
         exponents = self.log_s - margins

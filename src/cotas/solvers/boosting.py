@@ -187,7 +187,7 @@ def logitboost(
 
     Departures: p is kept between 1e-5 and 1 − 1e-5 in z and w, and the leaves of trees between −4
     and 4. (Clipping z itself to ±4, as FHT00 advise, would push F to infinity wherever the rarer
-    class has less than a quarter.) The factor ½ stays in F, so that p is as in (1.1); the
+    class has less than a fifth.) The factor ½ stays in F, so that p is as in (1.1); the
     document's last line drops it. Cost: a learner and O(n) a round.
     """
     m = first
