@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 import cotas
 from cotas import (
@@ -15,12 +14,11 @@ from cotas import (
     LinearLearner,
     LogitBoost,
     RealAdaBoost,
-    Stump,
     Tree,
 )
 from cotas.losses import Exponential, Logistic, SquaredHinge
 from cotas.solvers.anyboost import cost_of, descent
-from problems import clouds, labelled, three_clouds
+from problems import clouds, labelled, noisy_clouds
 
 
 def learners(model, X):
@@ -28,17 +26,11 @@ def learners(model, X):
     return list(model.ensembles_[0].combination().learners.values(X))
 
 
-def noisy(n=200, seed=0):
-    X, y = clouds(n, 4, seed=seed)
-    rng = np.random.default_rng(seed)
-    return np.round(X, 1), np.where(rng.random(n) < 0.1, -y, y)
-
-
 # ---- the algorithms as printed, given the functions that each round chose ----------------------
 
 
 def test_algorithm_1_adaboost():
-    X, y = noisy()
+    X, y = noisy_clouds()
     model = AdaBoost(n_rounds=15).fit(X, y)
     w, n = np.full(len(y), 1 / len(y)), len(y)
     total = np.zeros(n)
@@ -56,7 +48,7 @@ def test_algorithm_1_adaboost():
 
 
 def test_algorithm_2_real_adaboost():
-    X, y = noisy()
+    X, y = noisy_clouds()
     model = RealAdaBoost(n_rounds=10).fit(X, y)
     w, total = np.full(len(y), 1 / len(y)), np.zeros(len(y))
     for m, f in enumerate(learners(model, X)):
@@ -74,7 +66,7 @@ def test_algorithm_2_real_adaboost():
 
 
 def test_algorithm_3_logitboost():
-    X, y = noisy()
+    X, y = noisy_clouds()
     model = LogitBoost(n_rounds=10).fit(X, y)
     F, star = np.zeros(len(y)), (y + 1) / 2
     for m, f in enumerate(learners(model, X)):
@@ -91,7 +83,7 @@ def test_algorithm_3_logitboost():
 
 
 def test_algorithm_4_gentleboost():
-    X, y = noisy()
+    X, y = noisy_clouds()
     model = GentleBoost(Tree(2), n_rounds=10).fit(X, y)
     w, F = np.full(len(y), 1 / len(y)), np.zeros(len(y))
     for f in learners(model, X):
@@ -105,7 +97,7 @@ def test_algorithm_4_gentleboost():
 
 @pytest.mark.parametrize("cost", [Exponential(), Logistic(), SquaredHinge()])
 def test_algorithm_5_anyboost(cost):
-    X, y = noisy()
+    X, y = noisy_clouds()
     model = AnyBoost(cost=cost, n_rounds=8).fit(X, y)
     F = np.zeros(len(y))
     for m, f in enumerate(learners(model, X)):
@@ -123,7 +115,7 @@ def test_algorithm_5_anyboost(cost):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("step", ["line-search", "2/(m+2)", 0.2, [0.5, 0.3, 0.2]])
 def test_algorithm_6_stays_in_the_hull(step):
-    X, y = noisy()
+    X, y = noisy_clouds()
     model = ConvexAnyBoost(cost="logistic", radius=3.0, step=step, n_rounds=6, tol=1e-9)
     model.fit(X, y)
     cost, F = Logistic(), np.zeros(len(y))
@@ -139,7 +131,7 @@ def test_algorithm_6_stays_in_the_hull(step):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_algorithm_7_the_example():
-    X, y = noisy()
+    X, y = noisy_clouds()
     model = ConvexAnyBoost(step="closed-form", n_rounds=6, tol=1e-9).fit(X, y)
     F, spent = np.zeros(len(y)), 0.0
     for f in learners(model, X):
@@ -152,7 +144,7 @@ def test_algorithm_7_the_example():
 
 
 def test_anyboost_with_the_closed_form_is_adaboost():
-    X, y = noisy()
+    X, y = noisy_clouds()
     ada = AdaBoost(n_rounds=30).fit(X, y)
     for step in ("closed-form", "line-search"):
         other = AnyBoost(cost="exponential", step=step, n_rounds=30).fit(X, y)
@@ -246,7 +238,7 @@ def test_the_training_error_never_exceeds_its_bound(data, kind):
 
 
 def test_the_bound_is_the_product_of_2_sqrt_err():
-    X, y = noisy()
+    X, y = noisy_clouds()
     model = AdaBoost(n_rounds=20).fit(X, y)
     errors = model.round_errors_
     assert model.certificate_.upper == pytest.approx(np.prod(2 * np.sqrt(errors * (1 - errors))))
@@ -268,7 +260,7 @@ def test_the_largest_margin_is_enclosed():
 
 
 def test_the_frank_wolfe_gap_encloses_the_optimum():
-    X, y = noisy(80)
+    X, y = noisy_clouds(80)
     loose = ConvexAnyBoost(cost="logistic", radius=2.0, n_rounds=500, tol=0.05).fit(X, y)
     tight = ConvexAnyBoost(cost="logistic", radius=2.0, n_rounds=5000, tol=5e-4).fit(X, y)
     assert tight.certificate_.relative_gap <= 5e-4
@@ -292,7 +284,7 @@ def test_anyboost_proves_optimality_where_no_stump_descends():
 
 
 def test_greedy_learners_prove_no_gap():
-    X, y = noisy(60)
+    X, y = noisy_clouds(60)
     for model in (AnyBoost(Tree(2)), ConvexAnyBoost(Tree(2)), AnyBoost(LinearLearner())):
         assert model.set_params(n_rounds=3).fit(X, y).certificate_.kind == "none"
 
@@ -309,119 +301,3 @@ def test_on_two_gaussians_F_approaches_half_the_log_odds():
     for model in (LogitBoost(n_rounds=100), GentleBoost(n_rounds=100), AdaBoost(n_rounds=300)):
         F = model.set_params(certify=False).fit(X, y).decision_function(X)
         assert np.sqrt(np.mean((F - odds / 2)[inner] ** 2)) < 0.2, model
-
-
-# ---- what a model can do ------------------------------------------------------------------------
-
-EVERY = [
-    AdaBoost(n_rounds=6),
-    AdaBoost(Stump(search="exact"), n_rounds=6),
-    RealAdaBoost(n_rounds=6),
-    LogitBoost(n_rounds=6),
-    GentleBoost("tree", n_rounds=6),
-    AnyBoost(n_rounds=6),
-    ConvexAnyBoost(n_rounds=6, tol=1e-9),
-]
-by_model = pytest.mark.parametrize("model", EVERY, ids=lambda m: repr(m)[:40])
-quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-@quiet
-@by_model
-@pytest.mark.parametrize("data", [noisy(90), three_clouds(90)], ids=["two", "three"])
-def test_stages_are_prefixes(model, data):
-    X, y = data
-    model = clone(model).fit(X, y)
-    stages = zip(
-        model.staged_decision_function(X),
-        model.staged_predict(X),
-        model.staged_predict_proba(X),
-        model.staged_score(X, y),
-        strict=True,
-    )
-    for k, (values, labels, p, score) in enumerate(stages, start=1):
-        prefix = model[:k]
-        np.testing.assert_allclose(values, prefix.decision_function(X), rtol=1e-9, atol=1e-12)
-        np.testing.assert_array_equal(labels, prefix.predict(X))
-        np.testing.assert_allclose(p.sum(axis=1), 1)
-        assert score == prefix.score(X, y)
-    assert k == model.n_rounds_
-    with pytest.raises(IndexError, match="prefixes"):
-        model[2:4]
-
-
-@quiet
-@by_model
-@pytest.mark.parametrize("data", [noisy(90), three_clouds(90)], ids=["two", "three"])
-def test_warm_start_adds_rounds(model, data):
-    X, y = data
-    whole = clone(model).fit(X, y)
-    twice = clone(model).set_params(n_rounds=3, warm_start=True).fit(X, y).fit(X, y)
-    np.testing.assert_allclose(twice.decision_function(X), whole.decision_function(X), rtol=1e-8)
-    certificates = twice.certificate_
-    for c in certificates if isinstance(certificates, list) else [certificates]:
-        assert c.verify(X, y), c.discrepancies(X, y)
-
-
-@quiet
-@by_model
-def test_weights_are_repetitions(model):
-    X, y = noisy(60)
-    weights = np.arange(60) % 3
-    by_weight = clone(model).fit(X, y, sample_weight=weights)
-    repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    np.testing.assert_allclose(
-        by_weight.decision_function(X), repeated.decision_function(X), rtol=1e-7, atol=1e-9
-    )
-    assert by_weight.certificate_.upper == pytest.approx(repeated.certificate_.upper)
-    assert by_weight.certificate_.verify(X, y)
-
-
-@quiet
-@by_model
-def test_monotone_changes_of_a_feature_change_nothing(model):
-    X, y = noisy(80)
-    model = clone(model).fit(X, y)
-    stretched = clone(model).fit(np.exp(X), y)
-    np.testing.assert_allclose(model.decision_function(X), stretched.decision_function(np.exp(X)))
-
-
-@quiet
-@by_model
-def test_importances_find_the_feature_that_matters(model):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 4))
-    y = X[:, 2] + 0.3 * rng.normal(size=200) > 0
-    found = clone(model).fit(X, y).feature_importances_
-    assert found.sum() == pytest.approx(1)
-    assert found.argmax() == 2
-
-
-def test_early_stopping_keeps_the_best_round_and_certifies_what_it_trained_on():
-    X, y = noisy(400)
-    seen = []
-    model = AdaBoost(
-        n_rounds=500, early_stopping=True, n_rounds_no_change=5, random_state=0,
-        callbacks=seen.append,
-    ).fit(X, y)  # fmt: skip
-    losses = [report.validation_loss for report in seen]
-    assert model.n_rounds_ == int(np.argmin(losses)) + 1 == len(losses) - 5
-    assert "validation loss" in model.stop_reason_
-    assert np.count_nonzero(model.certificate_.witness.weights == 0) == 40
-    assert model.certificate_.verify(X, y)
-
-
-def test_callbacks_can_stop_and_interrupts_keep_the_model():
-    X, y = noisy()
-    model = AdaBoost(n_rounds=50, callbacks=lambda report: report.round == 4).fit(X, y)
-    assert model.n_rounds_ == 4
-    assert model.stop_reason_ == "a callback asked to stop"
-
-    def interrupt(report):
-        if report.round == 3:
-            raise KeyboardInterrupt
-
-    with pytest.warns(match="Interrupted"):
-        model = AdaBoost(n_rounds=50, callbacks=interrupt).fit(X, y)
-    assert model.n_rounds_ == 3
-    assert model.certificate_.verify(X, y)

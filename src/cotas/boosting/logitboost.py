@@ -104,7 +104,7 @@ class LogitBoost(Booster):
         learner, y, s, F, first = weak.learner, machine.y, machine.s, machine.F, machine.first
         if F.ndim == 2:
             return logitboost_classes(learner, y, s, F, steps, first)
-        return logitboost(learner, y, s, F, steps, first)
+        return logitboost(learner, y, s, F, steps, first, each)
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         if F.ndim == 1:

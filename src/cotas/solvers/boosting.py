@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.solvers.binning import Each
 from cotas.solvers.exponential_weights import ExponentialWeights
+from cotas.solvers.logistic_weights import P_MIN, LogisticWeights
 from cotas.solvers.weak_learners import WeakLearner
 
 ERR_CLIP = 2.0**-52  # an error below this counts as this in ½ ln((1−err)/err)
 CHANCE = 1e-12  # an error nearer to ½ than this is ½
-P_MIN = 1e-5  # LogitBoost keeps p between this and one minus this, hence |z| ≤ 1e5
 
 # A number for every round, numbers for each, or a function of the round (counted from one).
 Steps: TypeAlias = "float | Sequence[float] | Callable[[int], float]"
@@ -190,18 +190,17 @@ def logitboost(
     class has less than a fifth.) The factor ½ stays in F, so that p is as in (1.1); the
     document's last line drops it. Cost: a learner and O(n) a round.
     """
+    weights = LogisticWeights(y, s, F, each)
     m = first
     while True:
-        p = expit(2 * F)
-        f, wz, w = _newton(weak, y > 0, p, s)
-        edge = float(wz @ f.values)
-        if not edge > CHANCE * w.sum():
+        f = weak.least_squares(weights.wz, weights.w)
+        edge, mass = float(weights.wz @ f.values), float(weights.w.sum())
+        if not edge > CHANCE * mass:
             raise NothingLeft("the learner found nothing that would raise the likelihood")
+        error = float(weights.w[(y * f.values) < 0].sum() / mass)
         a = 0.5 * step_of(steps, m)
-        error = float(w[(y * f.values) < 0].sum() / w.sum())
-        F += a * f.values
-        loss = float(s @ np.logaddexp(0.0, -2 * y * F))
-        yield Round((f.learner,), a, error, edge, loss)
+        weights.advance(f.values, a)
+        yield Round((f.learner,), a, error, edge, weights.loss)
         m += 1
 
 
@@ -224,7 +223,7 @@ def logitboost_classes(
         p = softmax(F, axis=1)
         a, learners, edge = step_of(steps, m), [], 0.0
         for k in range(K):
-            f, wz, _ = _newton(weak, codes == k, p[:, k], s)
+            f, wz = _newton(weak, codes == k, p[:, k], s)
             edge += float(wz @ f.values)
             learners.append(f.learner)
             T[:, k] += a * f.values
@@ -241,7 +240,7 @@ def _newton(weak: WeakLearner, positive: Any, p: FloatArray, s: FloatArray) -> A
     """Least squares of z with the weights p(1−p)."""
     p = np.clip(p, P_MIN, 1 - P_MIN)
     w, wz = s * p * (1 - p), s * (positive - p)
-    return weak.least_squares(wz, w), wz, w
+    return weak.least_squares(wz, w), wz
 
 
 def _exp(x: float) -> float:

@@ -17,6 +17,12 @@ SMALL = 1e-60  # total weight below which they are too
 LONG = 30.0  # a step that no product of factors should take
 
 
+def parts_of(n: int) -> list[slice]:
+    """The rows in pieces for threads, if there are many."""
+    bounds = np.linspace(0, n, (4 if n > WORTH_A_THREAD else 1) + 1).astype(int)
+    return [slice(a, b) for a, b in pairwise(bounds)]
+
+
 @loop
 def advance_rows(
     F: FloatArray,
@@ -91,9 +97,7 @@ class ExponentialWeights:
         self.y, self.s, self.F = y, s, F
         self.w, self.signed = np.empty_like(F), np.empty_like(F)
         self.each = each
-        cuts = 2 if len(F) > WORTH_A_THREAD else 1
-        bounds = np.linspace(0, len(F), cuts + 1).astype(int)
-        self.parts = [slice(a, b) for a, b in pairwise(bounds)]
+        self.parts = parts_of(len(F))
         used = s > 0
         self.lowest = float((y[used] * F[used]).min())
         self.rounds_since = 0
