@@ -13,7 +13,7 @@ from cotas import (
     RealAdaBoost,
     Stump,
 )
-from problems import noisy_clouds, three_clouds
+from problems import LAYOUTS, noisy_clouds, three_clouds
 
 EVERY = [
     AdaBoost(n_rounds=6),
@@ -63,6 +63,32 @@ def test_warm_start_adds_rounds(model, data):
     certificates = twice.certificate_
     for c in certificates if isinstance(certificates, list) else [certificates]:
         assert c.verify(X, y), c.discrepancies(X, y)
+
+
+@quiet
+@by_model
+def test_warm_start_on_other_data_certifies_what_is_still_true(model):
+    X, y = noisy_clouds(90)
+    X2, y2 = noisy_clouds(70, seed=5)
+    twice = clone(model).set_params(warm_start=True).fit(X, y).fit(X2, y2)
+    assert twice.certificate_.holds, twice.certificate_.objection
+    assert twice.certificate_.verify(X2, y2)
+    weighted = twice.fit(X2, y2, sample_weight=np.linspace(0, 2, 70))
+    assert weighted.certificate_.holds, weighted.certificate_.objection
+
+
+@quiet
+@by_model
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_and_precisions_give_the_same_model(model, layout):
+    X, y = noisy_clouds(80)
+    X = np.where(np.abs(X) < 0.5, 0.0, np.round(8 * X) / 8)
+    reference = clone(model).fit(X, y)
+    other = clone(model).fit(LAYOUTS[layout](X), y)
+    F = reference.decision_function(X)
+    np.testing.assert_allclose(other.decision_function(LAYOUTS[layout](X)), F, rtol=1e-12)
+    assert other.certificate_.verify(X, y)
+    assert reference.certificate_.verify(LAYOUTS[layout](X), y)
 
 
 @quiet

@@ -108,20 +108,22 @@ class AnyBoost(Booster):
         callbacks: Any = None,
         progress: bool | None = None,
     ) -> None:
-        self.weak_learner = weak_learner
-        self.n_rounds = n_rounds
+        super().__init__(
+            weak_learner,
+            n_rounds,
+            step=step,
+            class_weight=class_weight,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_rounds_no_change=n_rounds_no_change,
+            warm_start=warm_start,
+            certify=certify,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            callbacks=callbacks,
+            progress=progress,
+        )
         self.cost = cost
-        self.step = step
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_rounds_no_change = n_rounds_no_change
-        self.warm_start = warm_start
-        self.certify = certify
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.progress = progress
 
     _named_steps: tuple[str, ...] = ("line-search", "closed-form")
 

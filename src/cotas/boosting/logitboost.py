@@ -51,37 +51,6 @@ class LogitBoost(Booster):
     True
     """
 
-    def __init__(
-        self,
-        weak_learner: Any = "stump",
-        n_rounds: int = 100,
-        *,
-        step: Any = 1.0,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_rounds_no_change: int = 10,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.weak_learner = weak_learner
-        self.n_rounds = n_rounds
-        self.step = step
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_rounds_no_change = n_rounds_no_change
-        self.warm_start = warm_start
-        self.certify = certify
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.progress = progress
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_steps(self.step, ())

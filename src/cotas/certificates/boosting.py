@@ -98,6 +98,10 @@ class CombinationWitness:
         """The witness of the model after k rounds."""
         return replace(self, combination=self.combination.prefix(k))
 
+    def of_mixed_data(self) -> Self:
+        """The same without what only holds if all rounds were made on these data."""
+        return self
+
     def normalised(self, n: int) -> FloatArray:
         """The weights sᵢ, which sum to one."""
         if self.weights is None:
@@ -132,6 +136,9 @@ class BoostingLedger(CombinationWitness):
         kept = None if self.log_losses is None else self.log_losses[: k + 1]
         errors = None if self.errors is None else self.errors[:k]
         return replace(super().prefix(k), log_losses=kept, errors=errors)
+
+    def of_mixed_data(self) -> Self:
+        return replace(self, closed_form=False)
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
         survey = _survey(self, X, y, each)

@@ -53,6 +53,10 @@ class LikelihoodLedger:
         """The witness of the model after k rounds."""
         return replace(self, combinations=tuple(c.prefix(k) for c in self.combinations))
 
+    def of_mixed_data(self) -> Self:
+        """All that is said here holds whatever the rounds were made on."""
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "combinations": [c.to_dict() for c in self.combinations],
