@@ -145,7 +145,7 @@ class BoostingLedger(CombinationWitness):
         edge = math.inf
         mass = float(np.abs(survey.final).sum())
         if self.stumps is not None and self.discrete and 0 < mass < math.inf:
-            edge = self.stumps.largest_edge(X, survey.final / mass)
+            edge = self.stumps.largest_edge(X, survey.final / mass, each)
         return _conclude(self, survey, edge)
 
 
@@ -167,7 +167,9 @@ def _survey(ledger: BoostingLedger, X: Matrix, y: AnyArray, each: Each) -> Surve
 
     def read(block: Block) -> Tally:
         rows, signs = as_dense(block.rows), block.signs[:, 0]
-        found = _rounds(ledger, rows, signs, s[block.span])
+        # Weights that overflow are found out by their sum.
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = _rounds(ledger, rows, signs, s[block.span])
         margins, final[block.span] = found.pop("margins"), found.pop("final")
         used = s[block.span] > 0
         below = margins[:, None] <= size * np.array(MARGINS)
@@ -220,17 +222,14 @@ class _Weights:
 
     def advance(self, m: int, missed: AnyArray, margins: FloatArray) -> None:
         mistakes = missed.astype(np.float64)
-        # Weights that overflow are found out by their sum.
-        with np.errstate(invalid="ignore"):
-            self.wrong[m] = self.w @ mistakes
-            self._weigh(m + 1, margins)
-            self.after[m] = self.w @ mistakes
+        self.wrong[m] = self.w @ mistakes
+        self._weigh(m + 1, margins)
+        self.after[m] = self.w @ mistakes
 
     def _weigh(self, m: int, margins: FloatArray) -> None:
         exponents = self.log_s - margins
         exponents -= self.log_losses[m]
-        with np.errstate(over="ignore"):
-            self.w = np.exp(exponents, out=exponents)
+        self.w = np.exp(exponents, out=exponents)
         self.totals[m] = self.w.sum()
 
     def tally(self) -> Tally:

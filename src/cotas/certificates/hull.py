@@ -62,7 +62,7 @@ class HullPoint(CombinationWitness):
             }
 
         tally = sweep.tally(read, each)
-        edge = self.stumps.largest_edge(X, gradient)
+        edge = self.stumps.largest_edge(X, gradient, each)
         return self._conclude(tally, edge, radius, size, float(np.abs(gradient).sum()), (n, d))
 
     def _conclude(

@@ -143,7 +143,7 @@ def make_bins(
     """Choose the bins from the rows `used` (None: all) and code all the rows.
 
     A feature with at most 256 distinct values (255 if some are missing) gets a bin for each. Else
-    the bins are quantiles of about 65,536 rows spread evenly over the data.
+    the bins are quantiles of at most 65,536 rows spread evenly over the data.
     Cost: O(d·s·log s) for the s rows of the sample and O(n·d·log 256) for the codes; one byte for
     each entry of X.
     """
@@ -166,7 +166,7 @@ def _choose_edges(
     """The ends of the bins of each feature, and its values where the sample shows few."""
     rows = used if used is not None else slice(None)
     n = X.shape[0] if used is None else len(used)
-    step = max(1, n // SAMPLE)
+    step = max(1, -(-n // SAMPLE))
     every = slice(None, None, step) if used is None else used[::step]
 
     def read(first: int) -> list[tuple[FloatArray, FloatArray | None]]:

@@ -96,8 +96,8 @@ class ExponentialWeights:
     def __init__(self, y: FloatArray, s: FloatArray, F: FloatArray, each: Each = map) -> None:
         self.y, self.s, self.F = y, s, F
         self.w, self.signed = np.empty_like(F), np.empty_like(F)
-        self.each = each
         self.parts = parts_of(len(F))
+        self.each = each if len(self.parts) > 1 else map
         used = s > 0
         self.lowest = float((y[used] * F[used]).min())
         self.rounds_since = 0

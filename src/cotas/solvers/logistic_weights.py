@@ -46,9 +46,10 @@ class LogisticWeights:
     """
 
     def __init__(self, y: FloatArray, s: FloatArray, F: FloatArray, each: Each = map) -> None:
-        self.y, self.s, self.F, self.each = y, s, F, each
+        self.y, self.s, self.F = y, s, F
         self.w, self.wz = np.empty_like(F), np.empty_like(F)
         self.parts = parts_of(len(F))
+        self.each = each if len(self.parts) > 1 else map
         self.advance(np.zeros_like(F), 0.0)
 
     def advance(self, f: FloatArray, a: float) -> None:
