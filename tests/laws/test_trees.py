@@ -99,6 +99,20 @@ def test_layouts_and_precisions_give_the_same_bins():
             np.testing.assert_array_equal(codes_of(found, j), codes_of(reference, j))
 
 
+def test_a_wide_sparse_matrix_is_never_made_dense(monkeypatch):
+    """Coded some columns at a time, to the same bins."""
+    X = sparse.random(300, 40, density=0.1, format="csr", random_state=0)
+    whole, scale = binned(X)
+    monkeypatch.setattr("cotas.solvers.binning.BLOCK_OF_COLUMNS", 300 * 7)
+    parts, scale_of_parts = binned(X)
+    assert 0 < len(parts.codes) < 40
+    for j in range(40):
+        np.testing.assert_array_equal(codes_of(parts, j), codes_of(whole, j))
+        np.testing.assert_array_equal(scale_of_parts.edges[j], scale.edges[j])
+    for a, b in zip(parts, whole, strict=True):
+        assert a.dtype == b.dtype
+
+
 def brute_force_edge(X, s, categorical=()):
     """The largest Σ sᵢ f(xᵢ) of a stump, by trying all."""
     best = abs(s.sum())

@@ -7,7 +7,7 @@ from typing import Any
 
 from cotas.boosting.adaboost import ExponentialBooster
 from cotas.boosting.training import Machine, check_steps
-from cotas.boosting.weak_learners import LinearLearner, Prepared, resolve
+from cotas.boosting.weak_learners import Prepared, Stump, Tree, resolve
 from cotas.solvers.binning import Each
 from cotas.solvers.boosting import Round, gentleboost
 
@@ -52,5 +52,5 @@ class GentleBoost(ExponentialBooster):
         )
 
     def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
-        # A mean of ±1 lies between them; a linear regression may leave them.
-        return {"bounded": not isinstance(resolve(self.weak_learner), LinearLearner)}
+        # A mean of ±1 lies between them; other regressions may leave them.
+        return {"bounded": isinstance(resolve(self.weak_learner), Stump | Tree)}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
@@ -25,7 +26,7 @@ from cotas.certificates.sweep import (
     Tally,
     _sketch_weights,
 )
-from cotas.certificates.weak_learners import Learners, StumpClass, as_dense
+from cotas.certificates.weak_learners import Learners, StumpClass
 from cotas.losses import Loss
 
 SCHAPIRE = "Theorem 1.1.5 and Corollary 1 of document 001 (Freund and Schapire 1997, Theorem 6)"
@@ -166,7 +167,7 @@ def _survey(ledger: BoostingLedger, X: Matrix, y: AnyArray, each: Each) -> Surve
     size = float(np.abs(ledger.combination.coefficients()).sum()) or 1.0
 
     def read(block: Block) -> Tally:
-        rows, signs = as_dense(block.rows), block.signs[:, 0]
+        rows, signs = block.rows, block.signs[:, 0]
         # Weights that overflow are found out by their sum.
         with np.errstate(over="ignore", invalid="ignore"):
             found = _rounds(ledger, rows, signs, s[block.span])
@@ -186,7 +187,7 @@ def _survey(ledger: BoostingLedger, X: Matrix, y: AnyArray, each: Each) -> Surve
     return Survey(tally, read_sketch(tally, n, d), final)
 
 
-def _rounds(ledger: BoostingLedger, rows: FloatArray, y: FloatArray, s: FloatArray) -> Tally:
+def _rounds(ledger: BoostingLedger, rows: Matrix, y: FloatArray, s: FloatArray) -> Tally:
     """The rounds again on some rows: the margins yF, and how large the functions are."""
     combination = ledger.combination
     margins, smallest, largest = np.zeros(len(y)), np.inf, 0.0
@@ -241,9 +242,13 @@ class _Weights:
         }
 
 
-def sketch_block(rows: FloatArray, signs: FloatArray, span: slice) -> Tally:
+def sketch_block(rows: Matrix, signs: FloatArray, span: slice) -> Tally:
     """What a block adds to the sketch of the data; a missing value counts as a fixed number."""
-    filled = np.where(np.isnan(rows), MISSING, rows)
+    if sparse.issparse(rows):
+        filled = rows.copy()
+        filled.data[np.isnan(filled.data)] = MISSING
+    else:
+        filled = np.where(np.isnan(rows), MISSING, rows)
     projected = filled @ _sketch_weights(0, rows.shape[1], GOLDEN_RATIO)
     row_weights = _sketch_weights(span.start, span.stop, SQUARE_ROOT_OF_TWO)
     return {

@@ -11,8 +11,8 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.boosting import CombinationWitness, read_sketch, sketch_block
 from cotas.certificates.certificate import Certificate, CertificateError
 from cotas.certificates.sweep import EPS, Block, Each, Sweep, Tally
-from cotas.certificates.weak_learners import StumpClass, as_dense
-from cotas.losses import Loss
+from cotas.certificates.weak_learners import StumpClass
+from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
 
 REFERENCE = "docs/theory/boosting.md, the Frank–Wolfe gap (Jaggi 2013; document 001, Algorithm 6)"
 OWN_WEIGHT = "The radius is the total weight Σ|w| of the model itself."
@@ -43,8 +43,8 @@ class HullPoint(CombinationWitness):
         coefficients = self.coef
 
         def read(block: Block) -> Tally:
-            rows, signs = as_dense(block.rows), block.signs[:, 0]
-            F, odd = np.zeros(len(rows)), 0.0
+            rows, signs = block.rows, block.signs[:, 0]
+            F, odd = np.zeros(len(signs)), 0.0
             for c, f in zip(coefficients, self.combination.learners.values(rows), strict=True):
                 odd = max(odd, float(np.abs(np.abs(f) - 1.0).max(initial=0.0)))
                 F += c * f
@@ -64,6 +64,14 @@ class HullPoint(CombinationWitness):
         tally = sweep.tally(read, each)
         edge = self.stumps.largest_edge(X, gradient, each)
         return self._conclude(tally, edge, radius, size, float(np.abs(gradient).sum()), (n, d))
+
+    def _remarks(self) -> tuple[str, ...]:
+        said = [] if self.radius is not None else [OWN_WEIGHT]
+        if self.stumps.thresholds is not None:
+            said.append("The stumps are those with a threshold between two bins of the fit.")
+        if not isinstance(self.cost, Exponential | Logistic | SquaredHinge):
+            said.append("It is true if the cost is convex, which is not checked.")
+        return tuple(said)
 
     def _conclude(
         self,
@@ -107,7 +115,7 @@ class HullPoint(CombinationWitness):
                 "largest −⟨∇H, f⟩ of a stump": edge,
                 "−⟨∇H, F⟩": along,
             },
-            remarks=() if self.radius is not None else (OWN_WEIGHT,),
+            remarks=self._remarks(),
             rounding=rounding,
             witness=self,
             sketch=read_sketch(tally, *shape),

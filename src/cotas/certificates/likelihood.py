@@ -21,7 +21,6 @@ from cotas.certificates.boosting import (
 )
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.sweep import Block, Each, Sweep, Tally
-from cotas.certificates.weak_learners import as_dense
 
 REFERENCE = "docs/theory/boosting.md: if the chosen class is wrong, p of the right one is at most ½"
 
@@ -73,7 +72,7 @@ class LikelihoodLedger:
         K = len(self.classes)
 
         def read(block: Block) -> Tally:
-            rows = as_dense(block.rows)
+            rows = block.rows
             T = np.stack([_sum(c, rows) for c in self.combinations], axis=1)
             F = (K - 1) / K * (T - T.mean(axis=1, keepdims=True))
             own = block.signs.argmax(axis=1)
@@ -111,8 +110,8 @@ class LikelihoodLedger:
         )
 
 
-def _sum(combination: Combination, rows: FloatArray) -> FloatArray:
-    total = np.zeros(len(rows))
+def _sum(combination: Combination, rows: Matrix) -> FloatArray:
+    total = np.zeros(rows.shape[0])
     values = combination.learners.values(rows)
     for c, f in zip(combination.coefficients(), values, strict=True):
         total += c * f

@@ -21,7 +21,6 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.boosting import NOT_ABOUT_NEW_DATA, read_sketch, sketch_block
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.sweep import Block, Each, Sweep, Tally
-from cotas.certificates.weak_learners import as_dense
 
 REFERENCE = "docs/theory/boosting.md, the vote of several classes"
 
@@ -57,11 +56,11 @@ class VoteLedger:
         sweep = Sweep(X, y, list(self.classes), np.zeros((d, 1)))
 
         def read(block: Block) -> Tally:
-            rows, own = as_dense(block.rows), block.signs.argmax(axis=1)
-            tallied, exponent = np.zeros((len(rows), len(self.classes))), np.zeros(len(rows))
+            rows, own = block.rows, block.signs.argmax(axis=1)
+            tallied, exponent = np.zeros((len(own), len(self.classes))), np.zeros(len(own))
             for vote, voter in zip(self.votes, self.voters, strict=True):
                 named = np.searchsorted(self.classes, voter(rows))
-                tallied[np.arange(len(rows)), named] += vote
+                tallied[np.arange(len(own)), named] += vote
                 exponent += np.where(named == own, -0.5, 0.5) * vote
             weights = s[block.span]
             with np.errstate(over="ignore"):

@@ -17,8 +17,8 @@ class Learners(Protocol):
 
     def __len__(self) -> int: ...
 
-    def values(self, rows: FloatArray) -> Iterator[FloatArray]:
-        """f₁, f₂, … on these rows, one after the other."""
+    def values(self, rows: Matrix) -> Iterator[FloatArray]:
+        """f₁, f₂, … on these rows, dense or CSR, one after the other."""
         ...
 
     def prefix(self, k: int) -> Learners:
@@ -30,11 +30,6 @@ class Learners(Protocol):
         ...
 
     def to_dict(self) -> dict[str, Any]: ...
-
-
-def as_dense(rows: Matrix) -> FloatArray:
-    """A block of rows as an array."""
-    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +52,11 @@ class PlainTrees:
     def __len__(self) -> int:
         return len(self.feature)
 
-    def values(self, rows: FloatArray) -> Iterator[FloatArray]:
-        columns = {int(j): rows[:, j].copy() for j in np.unique(self.feature) if j >= 0}
+    def values(self, rows: Matrix) -> Iterator[FloatArray]:
+        source = rows.tocsc() if sparse.issparse(rows) else rows
+        columns = {int(j): _column(source, j) for j in np.unique(self.feature) if j >= 0}
         for t in range(len(self)):
-            yield self._descend(columns, t, 0, len(rows))
+            yield self._descend(columns, t, 0, rows.shape[0])
 
     def _descend(self, columns: dict[int, FloatArray], t: int, v: int, n: int) -> Any:
         """The values below node v: one number, or one for each row."""
@@ -120,8 +116,8 @@ class PlainLinear:
     def __len__(self) -> int:
         return len(self.coef)
 
-    def values(self, rows: FloatArray) -> Iterator[FloatArray]:
-        for f in self.coef @ rows.T + self.intercept[:, None]:
+    def values(self, rows: Matrix) -> Iterator[FloatArray]:
+        for f in np.asarray(rows @ self.coef.T).T + self.intercept[:, None]:
             yield np.where(f > 0, 1.0, -1.0) if self.sign else f
 
     def prefix(self, k: int) -> PlainLinear:
@@ -147,7 +143,7 @@ class Predictors:
     def __len__(self) -> int:
         return len(self.functions)
 
-    def values(self, rows: FloatArray) -> Iterator[FloatArray]:
+    def values(self, rows: Matrix) -> Iterator[FloatArray]:
         for function in self.functions:
             yield np.asarray(function(rows), dtype=np.float64)
 
@@ -178,8 +174,9 @@ class StumpClass:
 
     def largest_edge(self, X: Matrix, g: FloatArray, each: Any = map) -> float:
         """max over the class of Σ gᵢ f(xᵢ), exactly; `each` may look at features in threads."""
+        source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
         features = range(X.shape[1])
-        edges = each(lambda j: self._edge_of_feature(_column(X, j), j, g), features)
+        edges = each(lambda j: self._edge_of_feature(_column(source, j), j, g), features)
         return float(max(abs(g.sum()), *edges))
 
     def _edge_of_feature(self, column: FloatArray, j: int, g: FloatArray) -> float:
@@ -200,5 +197,5 @@ class StumpClass:
 
 
 def _column(X: Matrix, j: int) -> FloatArray:
-    column = X[:, [j]].toarray()[:, 0] if sparse.issparse(X) else np.asarray(X)[:, j]
+    column = X[:, [j]].toarray()[:, 0] if sparse.issparse(X) else X[:, j]
     return np.ascontiguousarray(column, dtype=np.float64)

@@ -147,17 +147,53 @@ def make_bins(
     Cost: O(d·s·log s) for the s rows of the sample and O(n·d·log 256) for the codes; one byte for
     each entry of X.
     """
-    source = X.tocsc() if sparse.issparse(X) else X
-    edges, values = _choose_edges(source, used, categorical, each)
-    coding = _Coding(source, edges, values, categorical)
+    if not sparse.issparse(X):
+        return _dense_bins(X, used, categorical, each)
+    columns, d = X.tocsc(), X.shape[1]
+    width = max(1, min(d, BLOCK_OF_COLUMNS // X.shape[0]))
+    parts = []
+    for first in range(0, d, width):
+        chosen = slice(first, min(first + width, d))
+        block = columns[:, chosen].toarray()
+        parts.append(_dense_bins(block, used, categorical[chosen], each))
+    edges = [e for _, scale in parts for e in scale.edges]
+    return _join_bins([bins for bins, _ in parts]), Scale(edges, categorical)
+
+
+def _dense_bins(
+    X: AnyArray, used: IntArray | None, categorical: BoolArray, each: Each
+) -> tuple[Bins, Scale]:
+    edges, values = _choose_edges(X, used, categorical, each)
+    coding = _Coding(X, edges, values, categorical)
     coding.run(0, X.shape[1], each)
     for j in map(int, np.flatnonzero(coding.unseen | coding.too_many())):
-        column = _columns(source, used, j, j + 1)[0]
+        column = _columns(X, used, j, j + 1)[0]
         edges_j, distinct = column_edges(column, MOST_BINS - int(coding.missing[j]))
         if distinct is not None or coding.too_many()[j]:
             coding.replace(j, edges_j)
-    bins = _with_lists(coding, each)
-    return bins, Scale(coding.edges, categorical)
+    return _with_lists(coding, each), Scale(coding.edges, categorical)
+
+
+def _join_bins(parts: list[Bins]) -> Bins:
+    """The features of all the parts side by side."""
+    dense = np.cumsum([0, *(len(part.codes) for part in parts)])
+    lists = np.cumsum([0, *(len(part.starts) - 1 for part in parts)])
+    entries = np.cumsum([0, *(len(part.rows) for part in parts)])
+    place = [
+        np.where(part.place >= 0, part.place + dense[k], part.place - lists[k])
+        for k, part in enumerate(parts)
+    ]
+    starts = [part.starts[:-1] + entries[k] for k, part in enumerate(parts)]
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in Bins._fields
+        if name not in ("place", "starts")
+    }
+    return Bins(
+        place=np.concatenate(place).astype(np.int32),
+        starts=np.append(np.concatenate(starts), entries[-1]).astype(np.int64),
+        **joined,
+    )
 
 
 def _choose_edges(
@@ -187,7 +223,6 @@ def _choose_edges(
 def _columns(X: Matrix, rows: Any, first: int, last: int) -> AnyArray:
     """Some columns of X on some rows, each of them contiguous."""
     block = X[:, first:last]
-    block = block.toarray() if sparse.issparse(block) else block
     return np.ascontiguousarray((block if rows is None else block[rows]).T)
 
 
@@ -231,15 +266,7 @@ class _Coding:
 
     def run(self, first: int, last: int, each: Each) -> None:
         """Code the features first to last, the rows in threads."""
-        n = self.X.shape[0]
-        width = last - first
-        if sparse.issparse(self.X):
-            width = max(1, min(width, BLOCK_OF_COLUMNS // n))
-        for left in range(first, last, width):
-            block = self.X[:, left : min(left + width, last)]
-            self._run_block(block.toarray() if sparse.issparse(block) else block, left, each)
-
-    def _run_block(self, block: AnyArray, first: int, each: Each) -> None:
+        block = self.X[:, first:last]
         n = len(block)
         step = max(TILE, -(-n // 8))
 
