@@ -78,6 +78,10 @@ def test_other_data_are_noticed(model):
     moved[3, 1] += 0.01
     assert not certificate.verify(moved, y)
     assert not certificate.verify(X[:-1], y[:-1])
+    assert not certificate.verify(X[:, :1], y)
+    assert not certificate.verify(np.hstack([X, X]), y)
+    assert not certificate.verify(X[:, 0], y)
+    assert certificate.verify(X.tolist(), y.tolist())
 
 
 def test_a_ledger_cannot_claim_other_functions_or_errors():

@@ -160,7 +160,7 @@ class Survey:
 
 
 def _survey(ledger: BoostingLedger, X: Matrix, y: AnyArray, each: Each) -> Survey:
-    n, d = X.shape
+    n, d = np.shape(X)
     s = ledger.normalised(n)
     sweep = Sweep(X, y, [ledger.positive], np.zeros((d, 1)))
     final = np.empty(n)

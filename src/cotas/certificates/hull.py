@@ -34,7 +34,7 @@ class HullPoint(CombinationWitness):
         return replace(self, combination=super().about(coef, intercept).combination)
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
-        n, d = X.shape
+        n, d = np.shape(X)
         s = self.normalised(n)
         size = float(np.abs(self.coef).sum())
         radius = size if self.radius is None else self.radius

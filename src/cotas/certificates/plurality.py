@@ -49,7 +49,7 @@ class VoteLedger:
         return {"votes": self.votes.tolist(), "classes": self.classes.tolist()}
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
-        n, d = X.shape
+        n, d = np.shape(X)
         s = np.full(n, 1.0 / n) if self.weights is None else self.weights / self.weights.sum()
         if len(s) != n:
             raise ValueError(f"The certificate is about {len(s)} rows, not {n}.")

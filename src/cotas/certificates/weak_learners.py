@@ -53,6 +53,8 @@ class PlainTrees:
         return len(self.feature)
 
     def values(self, rows: Matrix) -> Iterator[FloatArray]:
+        if self.feature.max(initial=-1) >= rows.shape[1]:
+            raise ValueError(f"X has {rows.shape[1]} features, and the trees test more.")
         source = rows.tocsc() if sparse.issparse(rows) else rows
         columns = {int(j): _column(source, j) for j in np.unique(self.feature) if j >= 0}
         for t in range(len(self)):
@@ -175,7 +177,11 @@ class StumpClass:
     def largest_edge(self, X: Matrix, g: FloatArray, each: Any = map) -> float:
         """max over the class of Σ gᵢ f(xᵢ), exactly; `each` may look at features in threads."""
         source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
-        features = range(X.shape[1])
+        if source.shape[1] != len(self.categorical):
+            raise ValueError(
+                f"X has {source.shape[1]} features; the stumps are of {len(self.categorical)}."
+            )
+        features = range(source.shape[1])
         edges = each(lambda j: self._edge_of_feature(_column(source, j), j, g), features)
         return float(max(abs(g.sum()), *edges))
 
