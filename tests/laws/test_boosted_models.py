@@ -153,3 +153,20 @@ def test_callbacks_can_stop_and_interrupts_keep_the_model():
         model = AdaBoost(n_rounds=50, callbacks=interrupt).fit(X, y)
     assert model.n_rounds_ == 3
     assert model.certificate_.verify(X, y)
+
+
+@pytest.mark.parametrize("kind", [AdaBoost, AnyBoost, ConvexAnyBoost])
+@quiet
+def test_with_few_values_the_two_searches_make_the_same_classifier(kind):
+    X, y = noisy_clouds(150)
+    X = X.copy()
+    X[::7, 0] = np.nan
+    weights = np.random.default_rng(0).random(150)
+    histogram = kind(Stump(), n_rounds=25).fit(X, y, sample_weight=weights)
+    exact = kind(Stump(search="exact"), n_rounds=25).fit(X, y, sample_weight=weights)
+    for a, b in zip(
+        histogram.ensembles_[0].functions[:4], exact.ensembles_[0].functions[:4], strict=True
+    ):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_allclose(exact.decision_function(X), histogram.decision_function(X))
+    assert exact.certificate_.upper == pytest.approx(histogram.certificate_.upper)
