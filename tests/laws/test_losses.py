@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cotas.losses import Exponential, Hinge, Logistic, Squared, ZeroOne
+from cotas.losses import Exponential, Hinge, Logistic, Squared, SquaredHinge, ZeroOne
 
-CONVEX = [Hinge(), Squared(), Exponential(), Logistic()]
+CONVEX = [Hinge(), Squared(), Exponential(), Logistic(), SquaredHinge()]
 numbers = st.floats(-30, 30, allow_nan=False)
 
 
