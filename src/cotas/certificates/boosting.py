@@ -33,6 +33,7 @@ SCHAPIRE = "Theorem 1.1.5 and Corollary 1 of document 001 (Freund and Schapire 1
 SURROGATE = "document 001, section 1.1: the cost bounds the step function ⟦yF ≤ 0⟧ from above"
 NOT_ABOUT_NEW_DATA = "It is about the training data; it says nothing about new data."
 MARGINS = (0.0, 0.1, 0.25, 0.5)
+LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 14
 MISSING = 0.7548776662466927  # stands for a missing value in a sketch
 
 
@@ -150,6 +151,15 @@ class BoostingLedger(CombinationWitness):
         return _conclude(self, survey, edge)
 
 
+class LongSweep(Sweep):
+    """Longer blocks: each is read many times, once for every function of the combination."""
+
+    def _spans(self) -> list[slice]:
+        n, d = self.X.shape
+        rows = int(np.clip(LONG_BLOCK_BYTES // (8 * max(1, d)), 1, LONG_BLOCK_ROWS))
+        return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+
+
 @dataclass
 class Survey:
     """What one pass over the data finds."""
@@ -162,7 +172,7 @@ class Survey:
 def _survey(ledger: BoostingLedger, X: Matrix, y: AnyArray, each: Each) -> Survey:
     n, d = np.shape(X)
     s = ledger.normalised(n)
-    sweep = Sweep(X, y, [ledger.positive], np.zeros((d, 1)))
+    sweep = LongSweep(X, y, [ledger.positive], np.zeros((d, 1)))
     final = np.empty(n)
     size = float(np.abs(ledger.combination.coefficients()).sum()) or 1.0
 
@@ -191,17 +201,18 @@ def _rounds(ledger: BoostingLedger, rows: Matrix, y: FloatArray, s: FloatArray) 
     """The rounds again on some rows: the margins yF, and how large the functions are."""
     combination = ledger.combination
     margins, smallest, largest = np.zeros(len(y)), np.inf, 0.0
-    weights = None if ledger.log_losses is None else _Weights(ledger.log_losses, y, s)
+    weights = None
+    if ledger.log_losses is not None:
+        weights = _Weights(ledger.log_losses, ledger.discrete, y, s)
     for m, f in enumerate(combination.learners.values(rows)):
-        sizes = np.abs(f)
-        largest = max(largest, float(sizes.max(initial=0.0)))
-        smallest = min(smallest, float(sizes.min(initial=np.inf)))
+        least, most = combination.learners.sizes(m, f)
+        smallest, largest = min(smallest, least), max(largest, most)
         agreement = y * f
         if combination.shrinks[m] != 1.0:
             margins *= combination.shrinks[m]
         margins += combination.steps[m] * agreement
         if weights is not None:
-            weights.advance(m, agreement < 0, margins)
+            weights.advance(m, agreement, margins)
     found = {
         "max size": largest,
         "min size": smallest,
@@ -214,18 +225,25 @@ def _rounds(ledger: BoostingLedger, rows: Matrix, y: FloatArray, s: FloatArray) 
 class _Weights:
     """The weights of each round on some rows: what they are, and how much of them f gets wrong."""
 
-    def __init__(self, log_losses: FloatArray, y: FloatArray, s: FloatArray) -> None:
+    def __init__(
+        self, log_losses: FloatArray, discrete: bool, y: FloatArray, s: FloatArray
+    ) -> None:
         k = len(log_losses) - 1
-        self.log_losses, self.y = log_losses, y
+        self.log_losses, self.discrete, self.y = log_losses, discrete, y
         self.log_s = np.log(s, out=np.full(len(s), -np.inf), where=s > 0)
         self.totals, self.wrong, self.after = np.zeros(k + 1), np.zeros(k), np.zeros(k)
         self._weigh(0, np.zeros(len(y)))
 
-    def advance(self, m: int, missed: AnyArray, margins: FloatArray) -> None:
-        mistakes = missed.astype(np.float64)
-        self.wrong[m] = self.w @ mistakes
+    def advance(self, m: int, agreement: FloatArray, margins: FloatArray) -> None:
+        # For yf = ±1 the mistakes are ½(1 − yf).
+        mistakes = agreement if self.discrete else (agreement < 0).astype(np.float64)
+        self.wrong[m] = self._missed(mistakes, self.totals[m])
         self._weigh(m + 1, margins)
-        self.after[m] = self.w @ mistakes
+        self.after[m] = self._missed(mistakes, self.totals[m + 1])
+
+    def _missed(self, mistakes: FloatArray, total: float) -> float:
+        along = float(self.w @ mistakes)
+        return 0.5 * (total - along) if self.discrete else along
 
     def _weigh(self, m: int, margins: FloatArray) -> None:
         exponents = self.log_s - margins
@@ -242,14 +260,20 @@ class _Weights:
         }
 
 
+def _fill(rows: Matrix) -> Matrix:
+    if not sparse.issparse(rows):
+        return np.where(np.isnan(rows), MISSING, rows)
+    filled = rows.copy()
+    filled.data[np.isnan(filled.data)] = MISSING
+    return filled
+
+
 def sketch_block(rows: Matrix, signs: FloatArray, span: slice) -> Tally:
     """What a block adds to the sketch of the data; a missing value counts as a fixed number."""
-    if sparse.issparse(rows):
-        filled = rows.copy()
-        filled.data[np.isnan(filled.data)] = MISSING
-    else:
-        filled = np.where(np.isnan(rows), MISSING, rows)
-    projected = filled @ _sketch_weights(0, rows.shape[1], GOLDEN_RATIO)
+    weights = _sketch_weights(0, rows.shape[1], GOLDEN_RATIO)
+    projected = rows @ weights
+    if np.isnan(projected).any():
+        projected = _fill(rows) @ weights
     row_weights = _sketch_weights(span.start, span.stop, SQUARE_ROOT_OF_TWO)
     return {
         "sum entries": row_weights @ projected,
@@ -340,7 +364,7 @@ def _objection(ledger: BoostingLedger, survey: Survey, edge: float) -> str:
         return "A function of the combination exceeds 1."
     if ledger.closed_form and k:
         # A perfect learner has error 0 before and after; it can only be the last.
-        regular = _errors(survey) > 0
+        regular = _errors(survey) > 1e-12
         if not regular[:-1].all() or (np.abs(_after(survey) - 0.5)[regular] > 1e-6).any():
             return "Corollary 1 fails: the weighted error after a round is not ½."
     if ledger.errors is not None and not np.allclose(_errors(survey), ledger.errors, 0, 1e-6):

@@ -21,6 +21,10 @@ class Learners(Protocol):
         """f₁, f₂, … on these rows, dense or CSR, one after the other."""
         ...
 
+    def sizes(self, m: int, f: FloatArray) -> tuple[float, float]:
+        """Bounds of |fₘ| on all rows, or its extremes on the rows where it has the values f."""
+        ...
+
     def prefix(self, k: int) -> Learners:
         """The first k."""
         ...
@@ -59,6 +63,10 @@ class PlainTrees:
         columns = {int(j): _column(source, j) for j in np.unique(self.feature) if j >= 0}
         for t in range(len(self)):
             yield self._descend(columns, t, 0, rows.shape[0])
+
+    def sizes(self, m: int, f: FloatArray) -> tuple[float, float]:
+        leaves = np.abs(self.value[m])
+        return float(leaves.min()), float(leaves.max())
 
     def _descend(self, columns: dict[int, FloatArray], t: int, v: int, n: int) -> Any:
         """The values below node v: one number, or one for each row."""
@@ -107,8 +115,16 @@ class PlainTrees:
         }
 
 
+class MeasuredSizes:
+    """Functions whose size is known only where they were evaluated."""
+
+    def sizes(self, m: int, f: FloatArray) -> tuple[float, float]:
+        found = np.abs(f)
+        return float(found.min(initial=np.inf)), float(found.max(initial=0.0))
+
+
 @dataclass(frozen=True, eq=False)
-class PlainLinear:
+class PlainLinear(MeasuredSizes):
     """θ·x + θ₀ for each row of `coef`, or its sign, which is −1 at zero."""
 
     coef: FloatArray
@@ -137,7 +153,7 @@ class PlainLinear:
 
 
 @dataclass(frozen=True, eq=False)
-class Predictors:
+class Predictors(MeasuredSizes):
     """Fitted estimators of other libraries: the function *is* what they predict."""
 
     functions: Sequence[Any]
