@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,10 @@ if "NUMBA_CACHE_DIR" not in os.environ:
         b"".join(path.read_bytes() for path in sorted(SOURCE.rglob("*.py")))
     ).hexdigest()[:16]
     os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"cotas-loops-{digest}")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts the tests in the background makes them deaf to the Ctrl-C they send.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from hypothesis import HealthCheck, settings  # noqa: E402
 

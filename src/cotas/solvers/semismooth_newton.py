@@ -25,7 +25,7 @@ SAMPLE_GAP = 0.01
 FEW_FEATURES = 300
 # With more than this the systems are solved by conjugate gradients, to this residual.
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
-# Where so many of those steps do not halve the gap, coordinate ascent goes on.
+# Where so many steps do not halve the gap, another method goes on.
 PATIENCE = 25
 
 
@@ -94,7 +94,7 @@ def semismooth_newton(
     while X.shape[1] > FEW_FEATURES:
         for reached in _by_sweeps(rows, lam, bias, bias_scale, start):
             yield _after_sweeps(rows, problem, reached)
-        for iterate in _newton_steps(rows, problem, reached, SMOOTHING_FROM_SWEEPS, PATIENCE):
+        for iterate in _newton_steps(rows, problem, reached, SMOOTHING_FROM_SWEEPS):
             yield iterate
         start = Start(rows.alpha, iterate.theta0, iterate.theta)
     nu = SMOOTHING_FROM_START
@@ -104,17 +104,15 @@ def semismooth_newton(
         start = _from_a_sample(X, y, weights, lam, bias, bias_scale)
     if start is None:
         start, nu = Start(np.zeros(len(y)), 0.0, np.zeros(X.shape[1])), SMOOTHING
-    yield from _newton_steps(rows, problem, start, nu, np.inf)
+    yield from _newton_steps(rows, problem, start, nu)
 
 
-def _newton_steps(
-    rows: Rows, problem: _Problem, start: Start, nu: float, patience: float
-) -> Iterator[Iterate]:
-    """From the centres of the rows, until so many steps have not halved the gap."""
+def _newton_steps(rows: Rows, problem: _Problem, start: Start, nu: float) -> Iterator[Iterate]:
+    """From the centres of the rows, until the steps no longer get on."""
     theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
     rows.place(theta, theta0)
     best, idle = np.inf, 0
-    while idle < patience:
+    while idle < PATIENCE:
         answer = rows.respond(nu)
         iterate = problem.iterate(theta, theta0, answer, rows.alpha)
         yield iterate
