@@ -10,7 +10,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint
-from cotas.certificates.sweep import Each, gather_facts
+from cotas.certificates.sweep import Each, Facts
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
 from cotas.fitting.reporting import SolverReport
@@ -58,12 +58,12 @@ class Search:
         weights: FloatArray,
         label: Any,
         oversight: Oversight,
+        facts: Facts,
         each: Each = map,
     ) -> None:
         self.model, self.examples, self.weights, self.label = model, examples, weights, label
         self.oversight, self.callbacks = oversight, oversight.callbacks
-        self.each = each
-        self.facts = gather_facts(examples.X, examples.y, [label], each=each)
+        self.facts, self.each = facts, each
         self.began, self.iteration = time.perf_counter(), 0
         self.latest: Candidate | None = None
         self.best: Solution | None = None

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import DualPoint, HardMarginPoint, Region, optimum_region
+from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.predictions import shared_by_all
@@ -226,21 +227,23 @@ class LinearSVM(LinearClassifier):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(labels))
         bar = ProgressBar(None, type(self).__name__, self.progress, "iteration")
         oversight = Oversight(as_callbacks(self.callbacks), bar)
-        X = as_solved(examples.X, self.solver_)
+        examples = replace(examples, X=as_solved(examples.X, self.solver_))
 
         def solve(c: int) -> Solution:
             if self.margin == "hard":
                 return widest_margin(examples, weights, labels[c], float(self.fit_intercept))
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
-            problem = (X, signs, weights, float(self.lam), float(self.fit_intercept))
+            problem = (examples.X, signs, weights, float(self.lam), float(self.fit_intercept))
             task = Task(*problem, int(seeds[c]), starts[c], each)
-            search = Search(self, examples, weights, labels[c], oversight, each)
+            own = Facts(facts.longest, [facts.sketches[c]])
+            search = Search(self, examples, weights, labels[c], oversight, own, each)
             return self._follow(search, task)
 
         threads = thread_count(self.n_jobs, len(labels))
         rows_jobs = self.n_jobs if len(labels) == 1 and self.solver_ == "newton" else 1
         try:
             with one_thread_in_blas(), rows_in_threads(examples.X, rows_jobs) as each:
+                facts = gather_facts(examples.X, examples.y, list(labels), each=each)
                 solutions = oversight.for_each(solve, range(len(labels)), threads)
         finally:
             bar.close()
