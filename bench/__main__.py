@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import kernel, lasso, online, regression, startup, svm
+from bench import boosting, kernel, lasso, online, regression, startup, svm
 
 SECTIONS = {
     "startup": startup.main,
@@ -13,6 +13,7 @@ SECTIONS = {
     "kernel": kernel.main,
     "regression": regression.main,
     "lasso": lasso.main,
+    "boosting": boosting.main,
 }
 
 

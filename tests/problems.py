@@ -53,6 +53,13 @@ def clouds(n: int = 200, d: int = 6, noise: float = 1.0, seed: int = 0) -> Data:
     return Data(np.round(X, 3).astype(np.float32).astype(np.float64), y)
 
 
+def noisy_clouds(n: int = 200, seed: int = 0) -> Data:
+    """Two clouds with few distinct values, and a tenth of the labels wrong."""
+    X, y = clouds(n, 4, seed=seed)
+    rng = np.random.default_rng(seed)
+    return Data(np.round(X, 1), np.where(rng.random(n) < 0.1, -y, y))
+
+
 def three_clouds(n: int = 150, d: int = 4, seed: int = 0) -> Data:
     """Three overlapping Gaussian clouds."""
     rng = np.random.default_rng(seed)

@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cotas import datasets, kernels, schedules, stops
+    from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
+    from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
+    from cotas.boosting.gentleboost import GentleBoost
+    from cotas.boosting.logitboost import LogitBoost
+    from cotas.boosting.training import RoundReport
+    from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
     from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
@@ -33,12 +39,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "AdaBoost": "cotas.boosting.adaboost",
+    "AnyBoost": "cotas.boosting.anyboost",
     "AveragedPerceptron": "cotas.linear.perceptron",
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
+    "ConvexAnyBoost": "cotas.boosting.anyboost",
     "DivergedError": "cotas.regression.trail",
     "EpochReport": "cotas.fitting.reporting",
     "ForwardStagewise": "cotas.regression.stagewise",
+    "GentleBoost": "cotas.boosting.gentleboost",
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
     "KernelSVM": "cotas.kernel.svm",
@@ -46,15 +56,21 @@ _HOME = {
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
     "LeastSquares": "cotas.regression.least_squares",
+    "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
+    "LogitBoost": "cotas.boosting.logitboost",
     "NotSeparableError": "cotas.linear.hard_margin",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
+    "RealAdaBoost": "cotas.boosting.adaboost",
     "RegularizedForwardStagewise": "cotas.regression.stagewise",
     "Ridge": "cotas.regression.ridge",
+    "RoundReport": "cotas.boosting.training",
     "SVMPath": "cotas.linear.path",
     "Separability": "cotas.certificates",
+    "Stump": "cotas.boosting.weak_learners",
+    "Tree": "cotas.boosting.weak_learners",
     "certify": "cotas.foreign.certify",
     "lasso_path": "cotas.regression.lasso_path",
     "separability": "cotas.linear.separability",
@@ -63,12 +79,16 @@ _HOME = {
 _MODULES = ("datasets", "kernels", "schedules", "stops")
 
 __all__ = [
+    "AdaBoost",
+    "AnyBoost",
     "AveragedPerceptron",
     "Certificate",
     "CertificateError",
+    "ConvexAnyBoost",
     "DivergedError",
     "EpochReport",
     "ForwardStagewise",
+    "GentleBoost",
     "KernelPegasos",
     "KernelPerceptron",
     "KernelSVM",
@@ -76,15 +96,21 @@ __all__ = [
     "Lasso",
     "LassoPath",
     "LeastSquares",
+    "LinearLearner",
     "LinearSVM",
+    "LogitBoost",
     "NotSeparableError",
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "RealAdaBoost",
     "RegularizedForwardStagewise",
     "Ridge",
+    "RoundReport",
     "SVMPath",
     "Separability",
+    "Stump",
+    "Tree",
     "certify",
     "datasets",
     "kernels",

@@ -11,17 +11,24 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from cotas import (
+    AdaBoost,
+    AnyBoost,
     AveragedPerceptron,
+    ConvexAnyBoost,
     ForwardStagewise,
+    GentleBoost,
     Lasso,
     LeastSquares,
     LinearSVM,
+    LogitBoost,
     LSBoost,
     PassiveAggressive,
     Pegasos,
     Perceptron,
+    RealAdaBoost,
     RegularizedForwardStagewise,
     Ridge,
+    Stump,
 )
 from problems import clouds, model_name, online_models, three_clouds
 
@@ -45,6 +52,13 @@ GAP = (
     "gap that was asked for, and so equal up to its square root only."
 )
 UP_TO_THE_GAP = dict.fromkeys(EXPECTED, GAP)
+REWEIGHTS = {
+    "check_class_weight_classifiers": (
+        "The check wants more than 87 % of the test rows in the heavy class. Boosting multiplies "
+        "the weights of what it gets wrong until the light class is fitted too; scikit-learn's "
+        "AdaBoostClassifier has no class_weight to be checked."
+    )
+}
 CHECKED = [
     (Perceptron(), PERCEPTRON),
     (AveragedPerceptron(), PERCEPTRON),
@@ -65,6 +79,15 @@ CHECKED = [
     (Ridge(lam=0.1, solver="gradient", standardize=True), {}),
     (Ridge(solver="conjugate-gradients"), {}),
     (Ridge(lam=0.1, solver="stochastic", tol=1e-2, max_iterations=50), EXPECTED),
+    (AdaBoost(n_rounds=20), REWEIGHTS),
+    (AdaBoost("tree", n_rounds=5), REWEIGHTS),
+    (AdaBoost(Stump(search="exact"), n_rounds=5), REWEIGHTS),
+    (RealAdaBoost(n_rounds=10), REWEIGHTS),
+    (LogitBoost(n_rounds=10), REWEIGHTS),
+    (LogitBoost("linear", n_rounds=5), {}),
+    (GentleBoost(n_rounds=10), {}),
+    (AnyBoost(n_rounds=10), REWEIGHTS),
+    (ConvexAnyBoost(n_rounds=10), REWEIGHTS),
 ]
 
 

@@ -28,7 +28,8 @@ def test_slope_is_the_derivative(loss, z):
         return  # the corner has no derivative
     h = 1e-5
     measured = (loss.value(np.array(z + h)) - loss.value(np.array(z - h))) / (2 * h)
-    assert loss.slope(np.array(z)) == pytest.approx(float(measured), rel=1e-5, abs=1e-7)
+    # Where the second derivative jumps, the quotient is half a jump times h off.
+    assert loss.slope(np.array(z)) == pytest.approx(float(measured), rel=1e-5, abs=2 * h)
 
 
 @pytest.mark.parametrize("loss", CONVEX, ids=lambda loss: loss.name)

@@ -47,8 +47,8 @@ class Certificate:
     Attributes
     ----------
     kind : str
-        What sort of statement this is: "duality", "gradient", "stagewise", "mistakes",
-        "separation", "stationary" or "none".
+        What sort of statement this is: "duality", "gradient", "stagewise", "training error",
+        "mistakes", "separation", "stationary" or "none".
     lower, upper : float
         The two sides. For "duality" and "gradient": the best objective lies between them, and
         `upper` is the objective of the model. For "mistakes": what was measured, and what the

@@ -14,6 +14,7 @@ BOUNDS = {
     "gradient": ("best objective is at least", "objective of this model"),
     "mistakes": ("mistakes made", "mistakes the theorem allows"),
     "stationary": ("violation at a stationary point", "violation of the KKT conditions"),
+    "training error": ("training error of this model", "the bound allows"),
     "separation": ("margin found", "no separator has a margin above"),
 }
 

@@ -53,12 +53,13 @@ def read_examples(
     *,
     classes: AnyArray | None = None,
     reset: bool = True,
-    finite: bool = True,
+    finite: bool | str = True,
 ) -> Examples:
     """Validate as scikit-learn does, and refuse what no classifier can be trained on.
 
     With `finite=False` it is left open whether a dense X is finite, for callers that gather the
-    facts for the checker: that pass over X shows it too; see `refuse_infinite`.
+    facts for the checker: that pass over X shows it too; see `refuse_infinite`. "allow-nan" lets
+    missing values pass.
     """
     X, y = validate_data(
         estimator,

@@ -19,6 +19,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.certified import Certified
 from cotas.fitting.threads import one_thread_in_blas
+from cotas.foreign.boosting import adaboost_classifier
 from cotas.foreign.kernel import svc
 from cotas.foreign.lasso import elastic_net, lasso
 from cotas.foreign.least_squares import linear_regression, ridge, sgd_regressor
@@ -29,6 +30,7 @@ from cotas.foreign.support_vectors import linear_svc
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 # A reader takes the model, X, y, the weights of the examples and the seconds it may spend.
 READERS: dict[str, Callable[..., list[Certificate]]] = {
+    "sklearn.AdaBoostClassifier": adaboost_classifier,
     "sklearn.ElasticNet": elastic_net,
     "sklearn.Lasso": lasso,
     "sklearn.LinearRegression": linear_regression,
@@ -89,9 +91,9 @@ def certify(
     `SGDClassifier` with hinge, log, squared hinge or modified Huber loss; `SVC` with any kernel,
     one certificate for each pair of classes; `Perceptron` and `PassiveAggressiveClassifier` for
     whether they separate the data; `LinearRegression`, `Ridge`, `Lasso`, `ElasticNet` and
-    `SGDRegressor` with squared error. Pipelines and searches that end with one of them are
-    unwrapped, and so is `OneVsRestClassifier`. Anything else gets a certificate of kind "none"
-    that says why.
+    `SGDRegressor` with squared error; `AdaBoostClassifier` for the bound on its training error.
+    Pipelines and searches that end with one of them are unwrapped, and so is
+    `OneVsRestClassifier`. Anything else gets a certificate of kind "none" that says why.
 
     Parameters
     ----------

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state, check_scalar
 
 from cotas.arrays import FloatArray, IntArray, Matrix
@@ -18,6 +17,7 @@ from cotas.design import as_design
 from cotas.fitting.data import Examples, read_examples, refuse_infinite
 from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import cpu_count, one_thread_in_blas, thread_count
+from cotas.fitting.validation import hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.watch import Watch
@@ -227,22 +227,7 @@ class OnlineClassifier(LinearClassifier):
         """Set the validation fraction aside: weight zero in training, hence in the certificate."""
         if not self.early_stopping:
             return examples, None
-        used = examples.used()
-        rows = np.arange(examples.n_rows) if used is None else used
-        splitter = StratifiedShuffleSplit(
-            1, test_size=self.validation_fraction, random_state=self.random_state
-        )
-        try:
-            _, held_out = next(splitter.split(rows[:, None], examples.codes[rows]))
-        except ValueError as error:
-            raise ValueError(
-                f"early_stopping cannot set validation_fraction={self.validation_fraction} of "
-                f"{len(rows)} rows aside: {error}"
-            ) from error
-        weights = np.ones(examples.n_rows) if examples.weights is None else examples.weights.copy()
-        weights[rows[held_out]] = 0.0
-        kept = Examples(examples.X, examples.y, examples.classes, examples.codes, weights)
-        return kept, rows[held_out]
+        return hold_out(examples, self.validation_fraction, self.random_state)
 
     def _facts(self, examples: Examples) -> Facts:
         """What the checker needs to know of the data whatever the model."""

@@ -16,6 +16,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import DualPoint, HardMarginPoint, Region, optimum_region
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
+from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.reporting import ProgressBar, as_callbacks
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
@@ -186,12 +187,8 @@ class LinearSVM(LinearClassifier):
             return labels, np.zeros(len(labels), dtype=np.bool_)
         bounds = [region.scores(X) for region in regions]
         low, high = (np.stack(side, axis=1) for side in zip(*bounds, strict=True))
-        if low.shape[1] == 1:
-            return labels, np.asarray((low[:, 0] > 0) | (high[:, 0] <= 0))
         codes = np.searchsorted(self.classes_, labels)
-        own = np.take_along_axis(low, codes[:, None], axis=1)[:, 0]
-        np.put_along_axis(high, codes[:, None], -np.inf, axis=1)
-        return labels, np.asarray(own > high.max(axis=1))
+        return labels, shared_by_all(codes, low, high)
 
     def _check_parameters(self) -> None:
         check_positive(self.lam, "lam")

@@ -1,0 +1,132 @@
+"""One hundred rounds of stumps and of small trees, against scikit-learn, LightGBM and XGBoost."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import cotas
+from bench.data import load
+from bench.side_by_side import conditions, interleaved
+
+ROUNDS = 100
+DEPTHS = (1, 3)
+SLOW_PEER_ROWS = 100_000  # AdaBoostClassifier is timed on at most so many
+
+
+COLUMNS = (
+    "cotas AdaBoost",
+    "unproved",
+    "cotas GentleBoost",
+    "LightGBM",
+    "XGBoost",
+    "sklearn hist",
+)
+
+
+def data(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes: the second of covtype against the rest, the large digits against the small."""
+    X, y = load(name)
+    if name == "covtype":
+        y = y == 2
+    if name == "mnist":
+        y = y >= 5
+    return np.ascontiguousarray(X, dtype=np.float64), np.asarray(y).astype(np.int64)
+
+
+def ours(depth: int, boosted: str) -> Any:
+    learner = cotas.Stump() if depth == 1 else cotas.Tree(depth)
+    kind = {"AdaBoost": cotas.AdaBoost, "GentleBoost": cotas.GentleBoost}[boosted]
+    return kind(learner, n_rounds=ROUNDS)
+
+
+def peers(depth: int) -> dict[str, Any]:
+    """Those that are installed, with the same rounds and depth and no other limit on a tree."""
+    found: dict[str, Any] = {
+        "sklearn hist": HistGradientBoostingClassifier(
+            max_iter=ROUNDS,
+            max_depth=depth,
+            max_leaf_nodes=2**depth,
+            min_samples_leaf=1,
+            early_stopping=False,
+        )
+    }
+    try:
+        from lightgbm import LGBMClassifier
+
+        found["LightGBM"] = LGBMClassifier(
+            n_estimators=ROUNDS,
+            max_depth=depth,
+            num_leaves=2**depth,
+            min_child_samples=1,
+            n_jobs=cpu_count(),
+            verbose=-1,
+        )
+    except ImportError:
+        pass
+    try:
+        from xgboost import XGBClassifier
+
+        found["XGBoost"] = XGBClassifier(
+            n_estimators=ROUNDS, max_depth=depth, tree_method="hist", n_jobs=cpu_count()
+        )
+    except ImportError:
+        pass
+    return found
+
+
+def fits(models: dict[str, Any], X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], object]]:
+    return {name: (lambda model=model: model.fit(X, y)) for name, model in models.items()}
+
+
+def row(name: str, X: np.ndarray, y: np.ndarray, depth: int, repeats: int) -> None:
+    """Seconds of each, everything from X to the proved model included."""
+    models = {
+        "cotas AdaBoost": ours(depth, "AdaBoost"),
+        "unproved": ours(depth, "AdaBoost").set_params(certify=False),
+        "cotas GentleBoost": ours(depth, "GentleBoost"),
+        **peers(depth),
+    }
+    times = interleaved(fits(models, X, y), repeats)
+    cells = [f"{times[k]:.2f}" if k in times else "" for k in COLUMNS]
+    best = min(times[k] for k in ("sklearn hist", "LightGBM", "XGBoost") if k in times)
+    cells += [f"{best / times['cotas AdaBoost']:.2f}", slow_peer(X, y, depth)]
+    print(f"| {name} | {depth} | {' | '.join(cells)} |", flush=True)
+
+
+def slow_peer(X: np.ndarray, y: np.ndarray, depth: int) -> str:
+    """How many times as long scikit-learn's AdaBoostClassifier takes on the first rows."""
+    if not os.environ.get("COTAS_SLOW_PEERS"):
+        return ""
+    X, y = X[:SLOW_PEER_ROWS], y[:SLOW_PEER_ROWS]
+    theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=depth), n_estimators=ROUNDS)
+    mine = interleaved(fits({"cotas": ours(depth, "AdaBoost")}, X, y), 3)["cotas"]
+    began = time.perf_counter()
+    theirs.fit(X, y)  # once: it may take minutes
+    return f"{(time.perf_counter() - began) / mine:.0f}"
+
+
+def main(repeats: int = 3) -> None:
+    warnings.simplefilter("ignore")
+    names = os.environ.get("COTAS_BOOSTING", "higgs11k adult mnist covtype").split()
+    print(
+        f"{conditions('lightgbm', 'xgboost')}; {ROUNDS} rounds, medians of {repeats} interleaved "
+        "fits, in seconds, binning included; cotas proves its result, “unproved” is the same with "
+        "certify=False. Ratio: the fastest of the three peers over cotas AdaBoost. The last column "
+        "(with COTAS_SLOW_PEERS set): scikit-learn's AdaBoostClassifier over cotas on at most "
+        f"{SLOW_PEER_ROWS:,} rows.\n"
+    )
+    print(f"| data | depth | {' | '.join(COLUMNS)} | ratio | AdaBoostClassifier |")
+    print("|---" * (len(COLUMNS) + 4) + "|")
+    for name in names:
+        X, y = data(name)
+        for depth in DEPTHS:
+            row(f"{name} {X.shape[0]:,} × {X.shape[1]}", X, y, depth, repeats)

@@ -1,0 +1,1 @@
+"""Boosted classifiers: AdaBoost and its relatives, each with its certificate."""

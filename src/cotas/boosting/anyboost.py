@@ -1,0 +1,289 @@
+"""AnyBoost and its convex form: any differentiable cost of the margin."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from cotas.arrays import FloatArray
+from cotas.boosting.base import _spread
+from cotas.boosting.training import Booster, Machine, check_steps
+from cotas.boosting.weak_learners import Prepared
+from cotas.certificates.hull import HullPoint
+from cotas.fitting.data import Examples
+from cotas.fitting.parameters import check_positive
+from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
+from cotas.solvers.anyboost import anyboost, convex_anyboost
+from cotas.solvers.binning import Each
+from cotas.solvers.boosting import Round
+
+COSTS: dict[str, Loss] = {
+    "exponential": Exponential(),
+    "logistic": Logistic(),
+    "squared hinge": SquaredHinge(),
+}
+GREEDY = (
+    "The best function of the class is known for stumps chosen by their error only; this learner "
+    "is greedy, so nothing is proved of how far the model is from the best."
+)
+LARGEST_F = 300.0  # beyond it the probability is 0 or 1 in double precision anyway
+
+
+def find_cost(cost: Any) -> Loss:
+    """A cost by its name, or an object with value and slope."""
+    if isinstance(cost, str):
+        if cost not in COSTS:
+            raise ValueError(f"cost={cost!r} is not one of {', '.join(map(repr, COSTS))}.")
+        return COSTS[cost]
+    if not (hasattr(cost, "value") and hasattr(cost, "slope")):
+        raise ValueError(
+            f"cost={cost!r} must have the methods value(z) and slope(z) of the margin z = yF(x)."
+        )
+    if not hasattr(cost, "name"):
+        return _Named(cost)
+    return cost  # type: ignore[no-any-return]
+
+
+class _Named:
+    """A user's cost, which need not have a name."""
+
+    def __init__(self, cost: Any) -> None:
+        self.cost, self.name = cost, type(cost).__name__
+
+    def value(self, z: FloatArray) -> FloatArray:
+        return np.asarray(self.cost.value(z), dtype=np.float64)
+
+    def slope(self, z: FloatArray) -> FloatArray:
+        return np.asarray(self.cost.slope(z), dtype=np.float64)
+
+
+class AnyBoost(Booster):
+    """AnyBoost: gradient descent on the mean cost of the margins, one function of ±1 a round.
+
+    F ← F + w·f with f maximising −⟨∇H(F), f⟩, Algorithm 5 of document 001. Its certificate, for a
+    convex cost and stumps: how far the cost is from the smallest that any combination with the
+    same total weight Σ|w| has. The run ends when no stump descends, which proves that F is the
+    best of all combinations. Other learners are greedy and prove nothing.
+
+    Parameters
+    ----------
+    weak_learner : "stump", "tree", "linear", Stump, Tree, LinearLearner or an estimator
+    cost : "exponential", "logistic", "squared hinge" or an object, default="exponential"
+        A function of the margin z = yF(x); an object has the methods value(z) and slope(z), and
+        must be convex for its certificate to be true.
+    step : "line-search", "closed-form", float, sequence or function, default="line-search"
+        "closed-form" is ½ ln((1−err)/err) for the exponential cost, which makes it AdaBoost.
+
+    The other parameters and the attributes are those of `AdaBoost`.
+
+    Examples
+    --------
+    >>> from cotas import AnyBoost
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AnyBoost(cost="logistic", n_rounds=20).fit(X, y)
+    >>> model.certificate_.lower <= model.certificate_.upper
+    True
+    """
+
+    def __init__(
+        self,
+        weak_learner: Any = "stump",
+        n_rounds: int = 100,
+        *,
+        cost: Any = "exponential",
+        step: Any = "line-search",
+        class_weight: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_rounds_no_change: int = 10,
+        warm_start: bool = False,
+        certify: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(
+            weak_learner,
+            n_rounds,
+            step=step,
+            class_weight=class_weight,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_rounds_no_change=n_rounds_no_change,
+            warm_start=warm_start,
+            certify=certify,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            callbacks=callbacks,
+            progress=progress,
+        )
+        self.cost = cost
+
+    _named_steps: tuple[str, ...] = ("line-search", "closed-form")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        cost = find_cost(self.cost)
+        if check_steps(self.step, self._named_steps) == "closed-form" and not isinstance(
+            cost, Exponential
+        ):
+            raise ValueError(
+                "step='closed-form' belongs to the exponential cost; take 'line-search' for "
+                f"cost={self.cost!r}."
+            )
+
+    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+        return anyboost(
+            weak.learner,
+            find_cost(self.cost),
+            machine.y,
+            machine.s,
+            machine.F,
+            check_steps(self.step, self._named_steps),
+            machine.first,
+        )
+
+    def _losses(self, F: FloatArray, y: Any) -> FloatArray:
+        return find_cost(self.cost).value(np.maximum(y * F, -LARGEST_F))
+
+    def _radius(self) -> float | None:
+        """Of the hull that the certificate speaks of; None for the model's own Σ|w|."""
+        return None
+
+    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
+        if weak.stumps is None:
+            return GREEDY
+        return HullPoint(
+            combination=self.ensembles_[k].combination(),
+            positive=machine.label,
+            weights=examples.weights,
+            cost=find_cost(self.cost),
+            stumps=weak.stumps,
+            radius=self._radius(),
+        )
+
+    def _probabilities(self, values: FloatArray) -> FloatArray:
+        """p with p·C'(F) = (1−p)·C'(−F), where p·C(F) + (1−p)·C(−F) is smallest.
+
+        For the exponential cost it is (1.1) of document 001.
+        """
+        slope = find_cost(self.cost).slope
+        F = np.clip(values, -LARGEST_F, LARGEST_F)
+        up, down = np.abs(slope(-F)), np.abs(slope(F))
+        total = up + down
+        p = np.where(total > 0, up / np.where(total > 0, total, 1.0), 0.5)
+        return _spread(np.asarray(p))
+
+
+class ConvexAnyBoost(AnyBoost):
+    """AnyBoost over a convex hull: F stays a combination with Σ|w| ≤ radius.
+
+    F ← (1−a)F + a·radius·f, Algorithm 6 of document 001 (with step="closed-form" Algorithm 7):
+    the Frank–Wolfe method. Its certificate, for a convex cost and stumps: the gap to the best
+    combination in the hull, exact since the best stump is. Other learners prove nothing.
+
+    Parameters
+    ----------
+    weak_learner : "stump", "tree", "linear", Stump, Tree, LinearLearner or an estimator
+    n_rounds : int, default=100
+    cost : "exponential", "logistic", "squared hinge" or an object, default="exponential"
+    radius : float, default=1.0
+        The largest total weight Σ|w|.
+    tol : float, default=0.01
+        The relative gap that the fit must prove; it ends once it has, and warns if it has not.
+        Only for learners that prove a gap.
+    step : "line-search", "closed-form", "2/(m+2)", float, sequence or function
+        How far F moves towards radius·f: the best a in [0, 1]; w/Σ|w| with w = ½ ln((1−err)/err);
+        2/(m+2) in round m; or what is given.
+
+    The other parameters and the attributes are those of `AdaBoost`.
+
+    Examples
+    --------
+    >>> from cotas import ConvexAnyBoost
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ConvexAnyBoost(radius=2.0, n_rounds=200).fit(X, y)
+    >>> model.certificate_.relative_gap <= 0.01
+    True
+    """
+
+    _named_steps = ("line-search", "closed-form", "2/(m+2)")
+
+    def __init__(
+        self,
+        weak_learner: Any = "stump",
+        n_rounds: int = 100,
+        *,
+        cost: Any = "exponential",
+        radius: float = 1.0,
+        tol: float = 0.01,
+        step: Any = "line-search",
+        class_weight: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_rounds_no_change: int = 10,
+        warm_start: bool = False,
+        certify: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(
+            weak_learner,
+            n_rounds,
+            cost=cost,
+            step=step,
+            class_weight=class_weight,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_rounds_no_change=n_rounds_no_change,
+            warm_start=warm_start,
+            certify=certify,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            callbacks=callbacks,
+            progress=progress,
+        )
+        self.radius = radius
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self.radius, "radius")
+        check_positive(self.tol, "tol")
+
+    def _radius(self) -> float | None:
+        return float(self.radius)
+
+    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+        return convex_anyboost(
+            weak.learner,
+            find_cost(self.cost),
+            machine.y,
+            machine.s,
+            machine.F,
+            check_steps(self.step, self._named_steps),
+            float(self.radius),
+            # The gap before a round is exact where the learner is, so it may end the run.
+            0.0 if weak.stumps is None else float(self.tol),
+            machine.first,
+        )
+
+    def _finish(self, weak: Prepared, *rest: Any) -> None:
+        super()._finish(weak, *rest)
+        worst = max(self._certificates, key=lambda c: c.relative_gap)
+        if worst.kind != "none" and worst.relative_gap > self.tol:
+            warnings.warn(
+                f"The relative gap proved is {worst.relative_gap:.2g}, and tol={self.tol:g} was "
+                f"asked for ({self.stop_reason_}). Raise n_rounds or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

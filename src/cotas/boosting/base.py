@@ -1,0 +1,219 @@
+"""What every boosted classifier can do once it is fitted."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.boosting.ensemble import Ensemble
+from cotas.boosting.weak_learners import resolve, takes_missing_values
+from cotas.certificates import Certificate
+from cotas.certificates.boosting import CombinationWitness
+from cotas.fitting.certified import Certified
+
+A_PREFIX = (
+    "This model is a prefix of the one that was certified; `cotas.certify(model, X, y)` "
+    "proves it again."
+)
+CHANGED = "The model was changed after it was certified."
+
+
+class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
+    """F = Σ cₘ fₘ for each class, and the certificates of the fit."""
+
+    weak_learner: Any
+    classes_: AnyArray
+    ensembles_: list[Ensemble]
+    _certificates: list[Certificate]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = takes_missing_values(resolve(self.weak_learner))
+        return tags
+
+    # ---- what was learned --------------------------------------------------------------------
+
+    @property
+    def n_rounds_(self) -> int:
+        """How many rounds the model has; with several classes, the most that one has."""
+        check_is_fitted(self, "ensembles_")
+        return max(len(ensemble) for ensemble in self.ensembles_)
+
+    @property
+    def estimator_weights_(self) -> FloatArray | list[FloatArray]:
+        """cₘ of each round; a list with several classes."""
+        check_is_fitted(self, "ensembles_")
+        found = [ensemble.coefficients for ensemble in self.ensembles_]
+        return found[0] if len(found) == 1 else found
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """How much each feature took part in the gain of the trees; they sum to one."""
+        check_is_fitted(self, "ensembles_")
+        parts = [ensemble.importances(self.n_features_in_) for ensemble in self.ensembles_]
+        total = np.mean(parts, axis=0)
+        return np.asarray(total / total.sum() if total.sum() > 0 else total)
+
+    # ---- prediction --------------------------------------------------------------------------
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """F(x) for each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        X = self._read(X)
+        return self._shaped(np.stack([e.values(X) for e in self.ensembles_], axis=1))
+
+    def predict(self, X: Matrix) -> AnyArray:
+        """The class of each row; F(x) = 0 belongs to the first class (−1).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        return self._choose(self.decision_function(X))
+
+    def predict_proba(self, X: Matrix) -> FloatArray:
+        """The probability of each class by the logistic model (1.1) of document 001.
+
+        With two classes p = 1/(1 + exp(−2F)); with more, one against the rest, these are divided
+        by their sum.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        return self._probabilities(self.decision_function(X))
+
+    def staged_decision_function(self, X: Matrix) -> Iterator[FloatArray]:
+        """F(x) after each round.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        X = self._read(X)
+        stages = [ensemble.staged(X) for ensemble in self.ensembles_]
+        values = np.zeros((X.shape[0], len(stages)))
+        for _ in range(self.n_rounds_):
+            for c, stage in enumerate(stages):
+                # A class whose run ended earlier stays as it is.
+                values[:, c] = next(stage, values[:, c])
+            yield self._shaped(values.copy())
+
+    def staged_predict(self, X: Matrix) -> Iterator[AnyArray]:
+        """The class of each row after each round.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        for values in self.staged_decision_function(X):
+            yield self._choose(values)
+
+    def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
+        """The probability of each class after each round.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        for values in self.staged_decision_function(X):
+            yield self._probabilities(values)
+
+    def staged_score(self, X: Matrix, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """The accuracy after each round.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        for chosen in self.staged_predict(X):
+            yield float(accuracy_score(y, chosen, sample_weight=sample_weight))
+
+    def __getitem__(self, rounds: slice) -> Self:
+        """The model after its first rounds: `model[:10]`."""
+        check_is_fitted(self, "ensembles_")
+        whole = isinstance(rounds, slice) and rounds.start in (None, 0) and rounds.step in (None, 1)
+        if not whole:
+            raise IndexError("Only prefixes exist: model[:k] is the model after k rounds.")
+        k = len(range(*rounds.indices(self.n_rounds_)))
+        prefix = copy.copy(self)
+        prefix.ensembles_ = [ensemble.prefix(k) for ensemble in self.ensembles_]
+        if k < self.n_rounds_:
+            prefix._certificates = [
+                replace(
+                    c,
+                    holds=False,
+                    objection=A_PREFIX if c.kind != "none" else c.objection,
+                    witness=self._shortened(c.witness, k),
+                )
+                for c in self._certificates
+            ]
+        return prefix
+
+    # ---- what a subclass says ----------------------------------------------------------------
+
+    def _probabilities(self, values: FloatArray) -> FloatArray:
+        return _spread(expit(2 * values))
+
+    def _shaped(self, values: FloatArray) -> FloatArray:
+        """From one column for each ensemble to what the caller expects."""
+        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+
+    def _shortened(self, witness: Any, k: int) -> Any:
+        return None if witness is None else witness.prefix(k)
+
+    # ---- inside ------------------------------------------------------------------------------
+
+    def _read(self, X: Matrix) -> Matrix:
+        check_is_fitted(self, "ensembles_")
+        missing = takes_missing_values(resolve(self.weak_learner))
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            reset=False,
+            ensure_all_finite="allow-nan" if missing else True,
+        )
+
+    def _choose(self, values: FloatArray) -> AnyArray:
+        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def _current_certificates(self) -> list[Certificate]:
+        """About the ensembles as they are now."""
+        check_is_fitted(self, "ensembles_")
+        now = [ensemble.combination() for ensemble in self.ensembles_]
+        return [self._about(c, k, now) for k, c in enumerate(self._certificates)]
+
+    def _about(self, certificate: Certificate, k: int, now: list[Any]) -> Certificate:
+        witness = certificate.witness
+        if not isinstance(witness, CombinationWitness) or witness.combination.same_as(now[k]):
+            return certificate
+        changed = replace(witness, combination=now[k])
+        return replace(certificate, holds=False, objection=CHANGED, witness=changed)
+
+
+def _spread(p: FloatArray) -> FloatArray:
+    """The probabilities of all classes from those of each against the rest."""
+    if p.ndim == 1:
+        return np.stack([1 - p, p], axis=1)
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])

@@ -1,0 +1,137 @@
+"""What a boosted model is made of: functions and their coefficients, in the order of the rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import FloatArray, Matrix
+from cotas.certificates.boosting import Combination
+from cotas.certificates.weak_learners import Learners, PlainLinear, PlainTrees, Predictors
+from cotas.design.blocks import times
+from cotas.solvers.boosting import Round
+from cotas.solvers.trees import (
+    Categories,
+    Trees,
+    evaluate_trees,
+    importances,
+    join_trees,
+)
+from cotas.solvers.weak_learners import Linear
+
+
+@dataclass
+class Ensemble:
+    """F grew as F ← shrinkₘ·F + stepₘ·fₘ. `functions` are trees together, or a list of others."""
+
+    functions: Any
+    steps: FloatArray
+    shrinks: FloatArray
+    categories: Categories | None
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """What is left of each step at the end."""
+        later = np.append(np.cumprod(self.shrinks[::-1])[::-1][1:], 1.0)
+        return np.asarray(self.steps * later)
+
+    def values(self, X: Matrix) -> FloatArray:
+        """F on the rows of X."""
+        if isinstance(self.functions, Trees) and self.categories is not None:
+            return evaluate_trees(X, self.functions, self.coefficients, self.categories)
+        total = np.zeros(X.shape[0])
+        for c, function in zip(self.coefficients, self.functions, strict=True):
+            total += c * _evaluate(function, X)
+        return total
+
+    def staged(self, X: Matrix) -> Iterator[FloatArray]:
+        """F after each round; the array is the caller's."""
+        F = np.zeros(X.shape[0])
+        for m in range(len(self)):
+            F = self.shrinks[m] * F + self.steps[m] * self._value(m, X)
+            yield F.copy()
+
+    def _value(self, m: int, X: Matrix) -> FloatArray:
+        if isinstance(self.functions, Trees) and self.categories is not None:
+            one = Trees(
+                *(
+                    a if name == "groups" else a[m : m + 1]
+                    for name, a in self.functions._asdict().items()
+                )
+            )
+            return evaluate_trees(X, one, np.ones(1), self.categories)
+        return _evaluate(self.functions[m], X)
+
+    def prefix(self, k: int) -> Ensemble:
+        """The model after k rounds."""
+        functions = self.functions
+        functions = functions.prefix(k) if isinstance(functions, Trees) else functions[:k]
+        return Ensemble(functions, self.steps[:k], self.shrinks[:k], self.categories)
+
+    def importances(self, n_features: int) -> FloatArray:
+        """Each feature's share; by gain for trees, by |coefficient|·importance for others."""
+        if isinstance(self.functions, Trees):
+            return importances(self.functions, self.coefficients, n_features)
+        total = np.zeros(n_features)
+        for c, function in zip(self.coefficients, self.functions, strict=True):
+            total += abs(c) * _importance(function)
+        return total / total.sum() if total.sum() > 0 else total
+
+    def combination(self) -> Combination:
+        """The same for the checker, with arrays of its own."""
+        return Combination(self._plain(), self.steps.copy(), self.shrinks.copy())
+
+    def _plain(self) -> Learners:
+        f = self.functions
+        if isinstance(f, Trees) and self.categories is not None:
+            known = self.categories
+            named = {
+                int(j): known.values[k, : known.sizes[k]].copy()
+                for j, k in enumerate(known.place)
+                if k >= 0
+            }
+            arrays = {name: a.copy() for name, a in f._asdict().items() if name != "gain"}
+            return PlainTrees(categories=named, **arrays)
+        if f and isinstance(f[0], Linear):
+            coefs = np.array([linear.coef for linear in f])
+            return PlainLinear(coefs, np.array([linear.intercept for linear in f]), f[0].sign)
+        return Predictors(tuple(f))
+
+
+def collect(
+    rounds: Sequence[Round], c: int, before: Ensemble | None, categories: Categories | None
+) -> Ensemble:
+    """The ensemble of class c: what was there before, and the rounds."""
+    learners = [r.learners[c] for r in rounds]
+    steps = np.array([r.coefficient for r in rounds])
+    shrinks = np.array([r.shrink for r in rounds])
+    if before is not None:
+        steps = np.concatenate([before.steps, steps])
+        shrinks = np.concatenate([before.shrinks, shrinks])
+    if categories is None:
+        old = [] if before is None else list(before.functions)
+        return Ensemble(old + learners, steps, shrinks, None)
+    parts = ([] if before is None else [before.functions]) + learners
+    return Ensemble(join_trees(parts) if parts else [], steps, shrinks, categories)
+
+
+def _evaluate(function: Any, X: Matrix) -> FloatArray:
+    if isinstance(function, Linear):
+        f = times(X, function.coef) + function.intercept
+        return np.where(f > 0, 1.0, -1.0) if function.sign else f
+    return np.asarray(function(X))
+
+
+def _importance(function: Any) -> FloatArray:
+    if isinstance(function, Linear):
+        return np.abs(function.coef)
+    found = getattr(function.estimator, "feature_importances_", None)
+    if found is None:
+        raise AttributeError("The weak learners have no feature_importances_.")
+    return np.asarray(found)

@@ -1,0 +1,56 @@
+"""GentleBoost: Newton steps for the exponential cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cotas.boosting.adaboost import ExponentialBooster
+from cotas.boosting.training import Machine, check_steps
+from cotas.boosting.weak_learners import Prepared, Stump, Tree, resolve
+from cotas.solvers.binning import Each
+from cotas.solvers.boosting import Round, gentleboost
+
+
+class GentleBoost(ExponentialBooster):
+    """GentleBoost: each round adds the weighted mean of y, which is never above 1.
+
+    F ← F + E_w[y|x], Algorithm 4 of document 001. Its certificate: the training error is at most
+    the exponential loss of the model, and |f| ≤ 1 in every round of stumps or trees.
+
+    Parameters
+    ----------
+    weak_learner : "stump", "tree", "linear", Stump, Tree, LinearLearner or a regressor
+    step : float, sequence or function, default=1.0
+        Multiplies what each round adds.
+
+    The other parameters and the attributes are those of `AdaBoost`.
+
+    Examples
+    --------
+    >>> from cotas import GentleBoost
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GentleBoost(n_rounds=20).fit(X, y)
+    >>> model.certificate_.figures["largest |f|"] <= 1
+    True
+    """
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_steps(self.step, ())
+
+    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+        return gentleboost(
+            weak.learner,
+            machine.y,
+            machine.s,
+            machine.F,
+            check_steps(self.step, ()),  # type: ignore[arg-type]
+            machine.first,
+            each,
+        )
+
+    def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
+        # A mean of ±1 lies between them; other regressions may leave them.
+        return {"bounded": isinstance(resolve(self.weak_learner), Stump | Tree)}

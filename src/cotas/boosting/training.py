@@ -1,0 +1,373 @@
+"""How a boosted classifier is fitted: data, weak learner, rounds, and when they end."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_scalar
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.boosting.base import BoostedClassifier
+from cotas.boosting.ensemble import Ensemble, collect
+from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missing_values
+from cotas.certificates import Certificate, no_certificate
+from cotas.fitting.data import Examples, read_examples
+from cotas.fitting.reporting import ProgressBar, as_callbacks
+from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.fitting.validation import hold_out
+from cotas.solvers.binning import Each
+from cotas.solvers.boosting import NothingLeft, Round, Steps
+
+# What is kept of each round, and under which name.
+RECORDED = {
+    "error": "round_errors_",
+    "edge": "round_edges_",
+    "loss": "round_losses_",
+    "log_loss": "_log_losses",
+}
+
+
+@dataclass(frozen=True)
+class RoundReport:
+    """What a callback is told after each round. Returning True stops the fit of this class.
+
+    Attributes
+    ----------
+    round, n_rounds : int
+        This round, counted from one, and the most there can be.
+    label
+        The class that is trained against the rest, or None when all are trained together.
+    error : float
+        The weighted error of this round's learner before the round.
+    edge : float
+        The inner product −⟨∇H(F), f⟩ before the round.
+    loss : float
+        The mean cost after the round.
+    validation_loss : float or None
+        The mean cost on the validation fraction, with early stopping.
+    seconds : float
+        How long the round took.
+    """
+
+    round: int
+    n_rounds: int
+    label: Any
+    error: float
+    edge: float
+    loss: float
+    validation_loss: float | None
+    seconds: float
+
+
+@dataclass
+class Machine:
+    """One run of the algorithm: the labels as it sees them, the weights, and F on all rows."""
+
+    label: Any
+    y: AnyArray
+    s: FloatArray
+    F: FloatArray
+    before: list[Ensemble] | None
+
+    @property
+    def first(self) -> int:
+        """The number of the next round."""
+        return 1 if self.before is None else len(self.before[0]) + 1
+
+
+class Booster(BoostedClassifier):
+    """Base of the boosted classifiers; subclasses name the algorithm and its certificate."""
+
+    def __init__(
+        self,
+        weak_learner: Any = "stump",
+        n_rounds: int = 100,
+        *,
+        step: Any = 1.0,
+        class_weight: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_rounds_no_change: int = 10,
+        warm_start: bool = False,
+        certify: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.weak_learner = weak_learner
+        self.n_rounds = n_rounds
+        self.step = step
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_rounds_no_change = n_rounds_no_change
+        self.warm_start = warm_start
+        self.certify = certify
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.progress = progress
+
+    # ---- what a subclass says ----------------------------------------------------------------
+
+    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+        """The algorithm."""
+        raise NotImplementedError
+
+    def _losses(self, F: FloatArray, y: Any) -> FloatArray:
+        """The cost of each of these rows, for early stopping and the record."""
+        raise NotImplementedError
+
+    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
+        """The witness of the k-th ensemble, or a reason why there is none."""
+        raise NotImplementedError
+
+    # ---- scikit-learn ------------------------------------------------------------------------
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Train on X, y and certify the result.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Stumps and trees take missing values (NaN).
+        y : array of shape (n_samples,)
+            Two classes or more.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; an example of weight zero is left out.
+        """
+        self._check_parameters()
+        learner = resolve(self.weak_learner)
+        resumes = self.warm_start and hasattr(self, "ensembles_")
+        examples = read_examples(
+            self,
+            X,
+            y,
+            sample_weight,
+            self.class_weight,
+            classes=self.classes_ if resumes else None,
+            reset=not resumes,
+            finite="allow-nan" if takes_missing_values(learner) else True,
+        )
+        held_out = None
+        if self.early_stopping:
+            examples, held_out = hold_out(examples, self.validation_fraction, self.random_state)
+        _refuse_one_class(examples)
+        self.classes_ = examples.classes
+        before = self.ensembles_ if resumes else None
+        threads = self._threads()
+        with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
+            each: Each = pool.map if threads > 1 else map
+            weak = prepare(learner, examples.X, examples.used(), each, threads, self.random_state)
+            machines = self._machines(examples, before)
+            self._train(weak, machines, held_out, each)
+            self._finish(weak, machines, examples, each)
+        return self
+
+    # ---- how a fit goes ----------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_scalar(self.n_rounds, "n_rounds", Integral, min_val=1)
+        check_scalar(self.n_rounds_no_change, "n_rounds_no_change", Integral, min_val=1)
+        check_scalar(
+            self.validation_fraction,
+            "validation_fraction",
+            Real,
+            min_val=0,
+            max_val=1,
+            include_boundaries="neither",
+        )
+        if self.n_jobs is not None:
+            check_scalar(self.n_jobs, "n_jobs", Integral)
+
+    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[Machine]:
+        """One run for two classes, one against the rest for each of several."""
+        s = normalised(examples)
+        machines = []
+        for k, code in enumerate(examples.positives()):
+            y = np.where(examples.codes == code, 1.0, -1.0)
+            old = None if before is None else [before[k]]
+            F = np.zeros(len(y)) if old is None else old[0].values(examples.X)
+            machines.append(Machine(examples.classes[code], y, s, F, old))
+        return machines
+
+    def _train(
+        self, weak: Prepared, machines: list[Machine], held_out: IntArray | None, each: Each
+    ) -> None:
+        self.ensembles_, self.stop_reason_, records = [], "", []
+        total = self.n_rounds * len(machines)
+        bar = ProgressBar(total, type(self).__name__, self.progress, unit="round")
+        stopped = False
+        try:
+            for machine in machines:
+                run = _Run(self, machine, held_out, bar)
+                # After Ctrl-C the classes that had no turn yet keep what they had before.
+                rounds = [] if stopped else run.collect(self._rounds(weak, machine, each))
+                stopped = stopped or run.interrupted
+                self.stop_reason_ = run.reason or self.stop_reason_
+                for c in range(self._functions(machine)):
+                    old = None if machine.before is None else machine.before[c]
+                    self.ensembles_.append(collect(rounds, c, old, weak.categories))
+                records.append(rounds)
+        finally:
+            bar.close()
+        if stopped:
+            warnings.warn(
+                "Interrupted: this is the model so far, and its certificate is about it.",
+                stacklevel=3,
+            )
+        self._record(records, machines)
+
+    def _functions(self, machine: Machine) -> int:
+        """How many functions a round of this machine adds."""
+        return 1
+
+    def _record(self, records: list[list[Round]], machines: list[Machine]) -> None:
+        """Error, −⟨∇H, f⟩ and loss of each round; lists with several classes."""
+        for name, kept_as in RECORDED.items():
+            kept = getattr(self, kept_as, None)
+            found = [np.array([getattr(r, name) for r in rounds]) for rounds in records]
+            if kept is not None and machines[0].before is not None:
+                old = kept if isinstance(kept, list) else [kept]
+                found = [np.concatenate(pair) for pair in zip(old, found, strict=True)]
+            setattr(self, kept_as, found[0] if len(found) == 1 else found)
+
+    def _finish(
+        self, weak: Prepared, machines: list[Machine], examples: Examples, each: Each
+    ) -> None:
+        if not self.certify:
+            unproved = no_certificate("certify=False was given, so nothing was proved.")
+            self._certificates = [unproved] * len(machines)
+            return
+        self._certificates = [
+            self._certificate(weak, machine, k, examples, each)
+            for k, machine in enumerate(machines)
+        ]
+
+    def _certificate(
+        self, weak: Prepared, machine: Machine, k: int, examples: Examples, each: Each
+    ) -> Certificate:
+        witness = self._prove(weak, machine, k, examples)
+        if isinstance(witness, str):
+            return no_certificate(witness)
+        found: Certificate = witness.check(examples.X, examples.y, each)
+        if machine.before is None or found.holds or self._same_data(k, found, examples):
+            return found
+        # What rounds on other data satisfied need not hold on these.
+        return witness.of_mixed_data().check(examples.X, examples.y, each)  # type: ignore[no-any-return]
+
+    def _same_data(self, k: int, found: Certificate, examples: Examples) -> bool:
+        """Whether the rounds before were made with these data and weights."""
+        old = self._certificates[k]
+        if old.sketch is None or found.sketch is None or not old.sketch.matches(found.sketch):
+            return False
+        weights = getattr(old.witness, "weights", None)
+        if weights is None or examples.weights is None:
+            return weights is examples.weights
+        return bool(np.array_equal(weights, examples.weights))
+
+    def _threads(self) -> int:
+        wanted = cpu_count() if self.n_jobs is None else self.n_jobs
+        return int(max(1, wanted if wanted > 0 else cpu_count() + 1 + wanted))
+
+
+class _Run:
+    """Takes rounds from the algorithm until one of the reasons to stop."""
+
+    def __init__(
+        self, model: Booster, machine: Machine, held_out: IntArray | None, bar: ProgressBar
+    ) -> None:
+        self.model, self.machine, self.held_out, self.bar = model, machine, held_out, bar
+        self.callbacks = as_callbacks(model.callbacks)
+        self.reason, self.interrupted = "", False
+        self.best, self.best_round = np.inf, 0
+
+    def collect(self, source: Iterator[Round]) -> list[Round]:
+        """The rounds that the model keeps."""
+        rounds: list[Round] = []
+        self.reason = f"n_rounds={self.model.n_rounds} reached"
+        try:
+            while len(rounds) < self.model.n_rounds:
+                began = time.perf_counter()
+                rounds.append(next(source))
+                self.bar.step(mistakes=round(len(self.machine.y) * rounds[-1].error))
+                if self._ends(rounds, time.perf_counter() - began):
+                    break
+        except NothingLeft as why:
+            self.reason = str(why)
+        except KeyboardInterrupt:
+            self.reason, self.interrupted = "interrupted", True
+        return rounds[: self.best_round] if self.held_out is not None else rounds
+
+    def _ends(self, rounds: list[Round], seconds: float) -> bool:
+        validation = self._validation_loss()
+        if validation is not None and validation < self.best:
+            self.best, self.best_round = validation, len(rounds)
+        last, first = rounds[-1], self.machine.first
+        report = RoundReport(
+            round=first + len(rounds) - 1,
+            n_rounds=first + self.model.n_rounds - 1,
+            label=self.machine.label,
+            error=last.error,
+            edge=last.edge,
+            loss=last.loss,
+            validation_loss=validation,
+            seconds=seconds,
+        )
+        # All of them are told, also after one has asked to stop.
+        answers = [callback(report) for callback in self.callbacks]
+        patience = self.model.n_rounds_no_change
+        if any(answers):
+            self.reason = "a callback asked to stop"
+        elif validation is not None and len(rounds) - self.best_round >= patience:
+            self.reason = f"no better validation loss in {patience} rounds"
+        else:
+            return False
+        return True
+
+    def _validation_loss(self) -> float | None:
+        if self.held_out is None:
+            return None
+        machine, rows = self.machine, self.held_out
+        return float(self.model._losses(machine.F[rows], machine.y[rows]).mean())
+
+
+def normalised(examples: Examples) -> FloatArray:
+    """The weights sᵢ, which sum to one."""
+    if examples.weights is None:
+        return np.full(examples.n_rows, 1.0 / examples.n_rows)
+    return np.asarray(examples.weights / examples.weights.sum())
+
+
+def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:
+    """One of the names, a number above zero, numbers, or a function of the round."""
+    if isinstance(step, str):
+        if step not in names:
+            raise ValueError(
+                f"step={step!r} is not one of {', '.join(map(repr, names))}, a number, numbers "
+                "or a function of the round."
+            )
+        return step
+    if callable(step):
+        return step  # type: ignore[no-any-return]
+    if isinstance(step, Real):
+        numbers = [float(step)]
+    else:
+        numbers = [float(a) for a in np.asarray(step, dtype=np.float64).ravel()]
+    if not numbers or not all(np.isfinite(a) and a > 0 for a in numbers):
+        raise ValueError(f"step={step!r} must be above zero.")
+    return numbers[0] if isinstance(step, Real) else numbers
+
+
+def _refuse_one_class(examples: Examples) -> None:
+    used = examples.used()
+    if used is not None and len(np.unique(examples.codes[used])) < 2:
+        raise ValueError("The examples with a weight are of one class; two classes are needed.")

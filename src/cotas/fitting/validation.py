@@ -1,0 +1,31 @@
+"""Setting rows aside to judge a fit while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from cotas.arrays import IntArray
+from cotas.fitting.data import Examples
+
+
+def hold_out(
+    examples: Examples, validation_fraction: float, random_state: Any
+) -> tuple[Examples, IntArray]:
+    """Set the validation fraction aside: weight zero in training, hence in the certificate."""
+    used = examples.used()
+    rows = np.arange(examples.n_rows) if used is None else used
+    splitter = StratifiedShuffleSplit(1, test_size=validation_fraction, random_state=random_state)
+    try:
+        _, held_out = next(splitter.split(rows[:, None], examples.codes[rows]))
+    except ValueError as error:
+        raise ValueError(
+            f"early_stopping cannot set validation_fraction={validation_fraction} of "
+            f"{len(rows)} rows aside: {error}"
+        ) from error
+    weights = np.ones(examples.n_rows) if examples.weights is None else examples.weights.copy()
+    weights[rows[held_out]] = 0.0
+    return replace(examples, weights=weights), rows[held_out]

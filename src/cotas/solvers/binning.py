@@ -1,0 +1,355 @@
+"""Features as one byte for each value: the number of the bin that the value falls into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.loops import loop
+
+MOST_BINS = 256  # what a byte can tell apart, the bin of the missing values included
+SAMPLE = 1 << 16  # rows that the quantiles are taken from
+TILE = 64  # rows coded at a time, so that a row-major X is read from the cache
+DENSEST = 0.125  # a column with fewer values off its most frequent bin is stored as a list
+AT_A_TIME = 16  # columns of the sample
+BLOCK_OF_COLUMNS = 1 << 23  # entries of a sparse X that are made dense at a time
+
+# Runs a function on several arguments, perhaps in threads.
+Each: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
+class Bins(NamedTuple):
+    """The codes of X, column by column.
+
+    Feature j is row `place[j]` of `codes`. If that is negative, nearly all its values are in the
+    bin `usual[j]`, and list k = −place[j] − 1 names the others: entries starts[k] to starts[k+1]
+    of `rows` and `listed`. The values have the codes 0 to sizes[j] − 1, missing ones sizes[j].
+    """
+
+    codes: AnyArray
+    place: IntArray
+    usual: AnyArray
+    starts: IntArray
+    rows: IntArray
+    listed: AnyArray
+    sizes: IntArray
+    missing: BoolArray
+    categorical: BoolArray
+
+
+class Scale(NamedTuple):
+    """Where the bins of each feature end: value x has the code #{k: edges[j][k] < x}.
+
+    For a categorical feature `edges[j]` are the categories themselves, and the code of x is its
+    place among them.
+    """
+
+    edges: list[FloatArray]
+    categorical: BoolArray
+
+
+def midpoints(distinct: FloatArray) -> FloatArray:
+    """Numbers t with a ≤ t < b for each pair of neighbours a < b, halfway where that exists.
+
+    >>> midpoints(np.array([0.0, 1.0, 4.0]))
+    array([0.5, 2.5])
+    """
+    a, b = distinct[:-1], distinct[1:]
+    middle = a / 2 + b / 2
+    return np.where((middle >= a) & (middle < b), middle, a)
+
+
+def column_edges(values: AnyArray, most: int) -> tuple[FloatArray, FloatArray | None]:
+    """At most most − 1 ends of bins for these values, and the values if each has its own bin.
+
+    With too many distinct values the bins hold about as many of the values each.
+    """
+    ordered = np.sort(values[~np.isnan(values)]).astype(np.float64)
+    if len(ordered) == 0:
+        return np.empty(0), ordered
+    distinct = ordered[np.r_[True, ordered[1:] != ordered[:-1]]]
+    if len(distinct) <= most:
+        return midpoints(distinct), distinct
+    quantiles = ordered[np.arange(1, most) * len(ordered) // most]
+    upper = np.unique(np.searchsorted(distinct, quantiles))
+    return midpoints(distinct)[upper[upper > 0] - 1], None
+
+
+def categories(values: AnyArray, name: int) -> FloatArray:
+    """The categories of a column, which must leave a code for the unknown."""
+    found = np.unique(values[~np.isnan(values)]).astype(np.float64)
+    if len(found) >= MOST_BINS:
+        raise ValueError(
+            f"Feature {name} has {len(found)} categories; at most {MOST_BINS - 1} can be told "
+            "apart. Merge the rare ones, or treat the feature as numeric."
+        )
+    return found
+
+
+@loop
+def code_tile(
+    X: Any,
+    first: int,
+    start: int,
+    stop: int,
+    edges: FloatArray,
+    n_edges: IntArray,
+    values: FloatArray,
+    exact: BoolArray,
+    categorical: BoolArray,
+    codes: AnyArray,
+    unseen: AnyArray,
+    missing: AnyArray,
+) -> None:
+    """Code the rows start to stop; column c of X is feature first + c.
+
+    The search halves the edges, which are padded with infinities to a power of two. `unseen`
+    marks features with a value that their list of distinct values lacks, `missing` those with a
+    NaN.
+    """
+    for tile in range(start, stop, TILE):
+        end = min(tile + TILE, stop)
+        for c in range(X.shape[1]):
+            j = first + c
+            widest = 1
+            while widest <= n_edges[j]:
+                widest *= 2
+            for i in range(tile, end):
+                x = np.float64(X[i, c])
+                if np.isnan(x):
+                    missing[j] = 1
+                    codes[j, i] = np.uint8(n_edges[j] if categorical[j] else n_edges[j] + 1)
+                    continue
+                k, step = 0, widest // 2
+                while step > 0:
+                    # No branch, which would be predicted wrongly half of the time.
+                    k += step * int(edges[j, k + step - 1] < x)
+                    step //= 2
+                if categorical[j]:
+                    if edges[j, k] != x:
+                        k = n_edges[j]
+                elif exact[j] and values[j, k] != x:
+                    unseen[j] = 1
+                codes[j, i] = k
+
+
+def make_bins(
+    X: Matrix, used: IntArray | None, categorical: BoolArray, each: Each
+) -> tuple[Bins, Scale]:
+    """Choose the bins from the rows `used` (None: all) and code all the rows.
+
+    A feature with at most 256 distinct values (255 if some are missing) gets a bin for each. Else
+    the bins are quantiles of at most 65,536 rows spread evenly over the data.
+    Cost: O(d·s·log s) for the s rows of the sample and O(n·d·log 256) for the codes; one byte for
+    each entry of X.
+    """
+    if not sparse.issparse(X):
+        return _dense_bins(X, used, categorical, each)
+    columns, d = X.tocsc(), X.shape[1]
+    width = max(1, min(d, BLOCK_OF_COLUMNS // X.shape[0]))
+    parts = []
+    for first in range(0, d, width):
+        chosen = slice(first, min(first + width, d))
+        block = columns[:, chosen].toarray()
+        parts.append(_dense_bins(block, used, categorical[chosen], each))
+    edges = [e for _, scale in parts for e in scale.edges]
+    return _join_bins([bins for bins, _ in parts]), Scale(edges, categorical)
+
+
+def _dense_bins(
+    X: AnyArray, used: IntArray | None, categorical: BoolArray, each: Each
+) -> tuple[Bins, Scale]:
+    edges, values = _choose_edges(X, used, categorical, each)
+    coding = _Coding(X, edges, values, categorical)
+    coding.run(0, X.shape[1], each)
+    for j in map(int, np.flatnonzero(coding.unseen | coding.too_many())):
+        column = _columns(X, used, j, j + 1)[0]
+        edges_j, distinct = column_edges(column, MOST_BINS - int(coding.missing[j]))
+        if distinct is not None or coding.too_many()[j]:
+            coding.replace(j, edges_j)
+    return _with_lists(coding, each), Scale(coding.edges, categorical)
+
+
+def _join_bins(parts: list[Bins]) -> Bins:
+    """The features of all the parts side by side."""
+    dense = np.cumsum([0, *(len(part.codes) for part in parts)])
+    lists = np.cumsum([0, *(len(part.starts) - 1 for part in parts)])
+    entries = np.cumsum([0, *(len(part.rows) for part in parts)])
+    place = [
+        np.where(part.place >= 0, part.place + dense[k], part.place - lists[k])
+        for k, part in enumerate(parts)
+    ]
+    starts = [part.starts[:-1] + entries[k] for k, part in enumerate(parts)]
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in Bins._fields
+        if name not in ("place", "starts")
+    }
+    return Bins(
+        place=np.concatenate(place).astype(np.int32),
+        starts=np.append(np.concatenate(starts), entries[-1]).astype(np.int64),
+        **joined,
+    )
+
+
+def _choose_edges(
+    X: Matrix, used: IntArray | None, categorical: BoolArray, each: Each
+) -> tuple[list[FloatArray], list[FloatArray | None]]:
+    """The ends of the bins of each feature, and its values where the sample shows few."""
+    rows = used if used is not None else slice(None)
+    n = X.shape[0] if used is None else len(used)
+    step = max(1, -(-n // SAMPLE))
+    every = slice(None, None, step) if used is None else used[::step]
+
+    def read(first: int) -> list[tuple[FloatArray, FloatArray | None]]:
+        last = min(first + AT_A_TIME, X.shape[1])
+        found: list[tuple[FloatArray, FloatArray | None]] = []
+        for j, column in enumerate(_columns(X, every, first, last), start=first):
+            if categorical[j]:
+                found.append((categories(_columns(X, rows, j, j + 1)[0], j), None))
+            else:
+                gaps = bool(np.isnan(column).any())
+                found.append(column_edges(column, MOST_BINS - gaps))
+        return found
+
+    parts = [f for part in each(read, range(0, X.shape[1], AT_A_TIME)) for f in part]
+    return [f[0] for f in parts], [f[1] for f in parts]
+
+
+def _columns(X: Matrix, rows: Any, first: int, last: int) -> AnyArray:
+    """Some columns of X on some rows, each of them contiguous."""
+    block = X[:, first:last]
+    return np.ascontiguousarray((block if rows is None else block[rows]).T)
+
+
+class _Coding:
+    """The codes while they are being made."""
+
+    def __init__(
+        self,
+        X: Matrix,
+        edges: list[FloatArray],
+        values: Sequence[FloatArray | None],
+        categorical: BoolArray,
+    ) -> None:
+        n, d = X.shape
+        self.X, self.edges, self.categorical = X, edges, categorical
+        self.codes = np.empty((d, n), dtype=np.uint8)
+        self.unseen = np.zeros(d, dtype=np.bool_)
+        self.missing = np.zeros(d, dtype=np.bool_)
+        self.padded = np.full((d, MOST_BINS), np.inf)
+        self.n_edges = np.zeros(d, dtype=np.int32)
+        self.exact = np.array([v is not None for v in values], dtype=np.bool_)
+        self.values = np.full((d, MOST_BINS), np.nan)
+        for j, listed in enumerate(values):
+            self._pad(j)
+            if listed is not None:
+                self.values[j, : len(listed)] = listed
+
+    def _pad(self, j: int) -> None:
+        edges = self.edges[j]
+        self.padded[j] = np.inf
+        self.padded[j, : len(edges)] = edges
+        self.n_edges[j] = len(edges)
+
+    def sizes(self) -> IntArray:
+        """How many bins each feature has for its values."""
+        return np.asarray(self.n_edges + ~self.categorical, dtype=np.int32)
+
+    def too_many(self) -> BoolArray:
+        """The features with missing values and no code left for them."""
+        return np.asarray(self.missing & (self.sizes() == MOST_BINS))
+
+    def run(self, first: int, last: int, each: Each) -> None:
+        """Code the features first to last, the rows in threads."""
+        block = self.X[:, first:last]
+        n = len(block)
+        step = max(TILE, -(-n // 8))
+
+        def code(start: int) -> None:
+            code_tile(
+                block,
+                first,
+                start,
+                min(start + step, n),
+                self.padded,
+                self.n_edges,
+                self.values,
+                self.exact,
+                self.categorical,
+                self.codes,
+                self.unseen,
+                self.missing,
+            )
+
+        list(each(code, range(0, n, step)))
+
+    def replace(self, j: int, edges: FloatArray) -> None:
+        """Other edges for feature j."""
+        self.edges[j] = edges
+        self.exact[j] = False
+        self._pad(j)
+        self.run(j, j + 1, map)
+
+
+@loop
+def count_codes(codes: AnyArray) -> IntArray:
+    """How often each code occurs; four counters at a time, so that none waits for the last."""
+    counts = np.zeros((4, MOST_BINS), dtype=np.int64)
+    for i in range(len(codes)):
+        counts[i & 3, codes[i]] += 1
+    for b in range(MOST_BINS):
+        counts[0, b] += counts[1, b] + counts[2, b] + counts[3, b]
+    return counts[0]  # type: ignore[no-any-return]
+
+
+@loop
+def list_column(codes: AnyArray, usual: int, rows: IntArray, listed: AnyArray) -> None:
+    """The rows whose code is not the usual one."""
+    k = 0
+    for i in range(len(codes)):
+        if codes[i] != usual:
+            rows[k], listed[k] = i, codes[i]
+            k += 1
+
+
+def _with_lists(coding: _Coding, each: Each) -> Bins:
+    """Turn the columns that hardly ever leave one bin into lists: 5 bytes for each exception."""
+    codes = coding.codes
+    d, n = codes.shape
+    counts = list(each(count_codes, codes))
+    usual = np.array([c.argmax() for c in counts], dtype=np.uint8)
+    off = np.array([n - c.max() for c in counts])
+    lists = np.flatnonzero(off <= DENSEST * n)
+    starts = np.concatenate([[0], np.cumsum(off[lists])]).astype(np.int64)
+    rows = np.empty(starts[-1], dtype=np.int32)
+    listed = np.empty(starts[-1], dtype=np.uint8)
+
+    def fill(k: int) -> None:
+        part = slice(starts[k], starts[k + 1])
+        list_column(codes[lists[k]], usual[lists[k]], rows[part], listed[part])
+
+    list(each(fill, range(len(lists))))
+    place = np.empty(d, dtype=np.int32)
+    place[lists] = -1 - np.arange(len(lists))
+    dense = np.setdiff1d(np.arange(d), lists)
+    place[dense] = np.arange(len(dense))
+    for k, j in enumerate(dense):
+        if k != j:
+            codes[k] = codes[j]
+    codes.resize((len(dense), n), refcheck=False)  # gives the rest back without a copy
+    return Bins(
+        codes,
+        place,
+        usual,
+        starts,
+        rows,
+        listed,
+        coding.sizes(),
+        coding.missing | coding.categorical,
+        coding.categorical,
+    )

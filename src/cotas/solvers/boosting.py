@@ -1,0 +1,247 @@
+"""Algorithms 1 to 4 of document 001: AdaBoost discrete and real, LogitBoost, GentleBoost.
+
+y is ±1, s are weights that sum to one, F holds the model on all the rows and is updated in place.
+Each algorithm yields its rounds and ends when the theory says that no round can follow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.special import softmax
+
+from cotas.arrays import FloatArray, IntArray
+from cotas.solvers.binning import Each
+from cotas.solvers.exponential_weights import ExponentialWeights
+from cotas.solvers.logistic_weights import P_MIN, LogisticWeights
+from cotas.solvers.weak_learners import WeakLearner
+
+ERR_CLIP = 2.0**-52  # an error below this counts as this in ½ ln((1−err)/err)
+CHANCE = 1e-12  # an error nearer to ½ than this is ½
+
+# A number for every round, numbers for each, or a function of the round (counted from one).
+Steps: TypeAlias = "float | Sequence[float] | Callable[[int], float]"
+
+
+class Round(NamedTuple):
+    """What one round adds to the model, and what is known of it.
+
+    `learners` has one function, or one for each class. `error` is the weighted error of f, `edge`
+    the inner product −⟨∇H, f⟩ before the round, `loss` is H(F) after it. The coefficients so far
+    are multiplied by `shrink` before this one is added. `log_loss` is ln H(F) for the exponential
+    cost, which has a value where H(F) itself underflows.
+    """
+
+    learners: tuple[Any, ...]
+    coefficient: float
+    error: float
+    edge: float
+    loss: float
+    shrink: float = 1.0
+    log_loss: float = math.nan
+
+
+class NothingLeft(Exception):  # not an error: the theory ends the run
+    """No further round can improve the model; the message says why."""
+
+
+def step_of(steps: Steps, m: int) -> float:
+    """The step of round m."""
+    if callable(steps):
+        return float(steps(m))
+    if isinstance(steps, int | float):
+        return float(steps)
+    if m > len(steps):
+        raise NothingLeft(f"step has {len(steps)} numbers, and all were used")
+    return float(steps[m - 1])
+
+
+def best_step(error: float) -> float:
+    """½ ln((1−err)/err), the step that minimises J(F + cf) (Theorem 1.1.5).
+
+    >>> best_step(0.5)
+    0.0
+    """
+    error = min(max(error, ERR_CLIP), 1 - ERR_CLIP)
+    return 0.5 * math.log((1 - error) / error)
+
+
+def adaboost(
+    weak: WeakLearner,
+    y: FloatArray,
+    s: FloatArray,
+    F: FloatArray,
+    steps: Steps | None = None,
+    spent: float = 0.0,
+    first: int = 1,
+    each: Each = map,
+) -> Iterator[Round]:
+    """AdaBoost discrete, Algorithm 1 of 001.
+
+        w ← s·exp(−yF);  f ← learner(w);  err ← E_w[y ≠ f];  F ← F + ½ ln((1−err)/err) f
+
+    Departures: the document adds c = ln((1−err)/err) and takes the sign; with half of it F is the
+    minimiser of J (Theorem 1.1.5) and p = 1/(1+e^{−2F}). `steps` may replace the coefficient
+    (None: the closed form). A perfect learner (err = 0) gets a coefficient that outweighs all
+    others, whose sum is `spent`, and ends the run; err = ½ ends it too; err > ½ gives a negative
+    coefficient, which flips the learner.
+    Invariant: with the closed form the weighted error of f after the round is ½ (Corollary 1), and
+    Σ sᵢ exp(−yᵢF) = Π 2√(err(1−err)). Cost: a learner and O(n) a round.
+    """
+    weights = ExponentialWeights(y, s, F, each)
+    m = first
+    while True:
+        f = weak.edge(weights.signed)
+        error, loss = weights.error(f.values), _exp(weights.log_loss)
+        if abs(error - 0.5) <= CHANCE:
+            raise NothingLeft("the best learner found is no better than chance")
+        perfect = error in (0.0, 1.0)
+        if perfect:
+            a = math.copysign(spent + best_step(0.0), 0.5 - error)
+        elif steps is None:
+            a = best_step(error)
+        else:
+            a = math.copysign(step_of(steps, m), 0.5 - error)
+        weights.advance_signs(f.values, a)
+        spent += abs(a)
+        after = weights.log_loss
+        yield Round((f.learner,), a, error, (1 - 2 * error) * loss, _exp(after), log_loss=after)
+        if perfect:
+            raise NothingLeft("a learner makes no mistake")
+        m += 1
+
+
+def real_adaboost(
+    weak: WeakLearner,
+    y: FloatArray,
+    s: FloatArray,
+    F: FloatArray,
+    steps: Steps = 1.0,
+    first: int = 1,
+    each: Each = map,
+) -> Iterator[Round]:
+    """AdaBoost real, Algorithm 2 of 001: F ← F + ½ ln(p/(1−p)), p = P_w(y = 1 | x).
+
+    Departures: p is kept between 1e-6 and 1 − 1e-6; `steps` may multiply f. Invariant: in every
+    leaf of a tree the weights of the two classes are equal after the round, unless p was clipped.
+    Cost: a learner and O(n) a round.
+    """
+    weights = ExponentialWeights(y, s, F, each)
+    m = first
+    while True:
+        yield _exponential_round(weights, *weak.log_odds(weights.signed, weights.w), steps, m)
+        m += 1
+
+
+def gentleboost(
+    weak: WeakLearner,
+    y: FloatArray,
+    s: FloatArray,
+    F: FloatArray,
+    steps: Steps = 1.0,
+    first: int = 1,
+    each: Each = map,
+) -> Iterator[Round]:
+    """GentleBoost, Algorithm 4 of 001: F ← F + E_w[y | x], a Newton step for E[e^{−yF}].
+
+    Departures: Theorem 1.1.9 prints the step with the other sign; `steps` may multiply f.
+    Invariant: |f| ≤ 1 for trees, whose leaves hold weighted means of y. Cost: a learner and O(n).
+    """
+    weights = ExponentialWeights(y, s, F, each)
+    m = first
+    while True:
+        yield _exponential_round(weights, *weak.least_squares(weights.signed, weights.w), steps, m)
+        m += 1
+
+
+def _exponential_round(
+    weights: ExponentialWeights, learner: Any, f: FloatArray, steps: Steps, m: int
+) -> Round:
+    """F ← F + step·f for a real f, with what is known of it."""
+    largest = float(np.abs(f).max())
+    edge = float(weights.signed @ f) / weights.total
+    if not edge > CHANCE * largest:
+        raise NothingLeft("the learner found nothing that would lower the loss")
+    error = weights.error(np.sign(f))
+    before, a = _exp(weights.log_loss), step_of(steps, m)
+    weights.advance(f, a, largest)
+    after = weights.log_loss
+    return Round((learner,), a, error, edge * before, _exp(after), log_loss=after)
+
+
+def logitboost(
+    weak: WeakLearner,
+    y: FloatArray,
+    s: FloatArray,
+    F: FloatArray,
+    steps: Steps = 1.0,
+    first: int = 1,
+    each: Each = map,
+) -> Iterator[Round]:
+    """LogitBoost, Algorithm 3 of 001: Newton steps for the log-likelihood of p = 1/(1+e^{−2F}).
+
+        z ← (y* − p)/(p(1−p)),  w ← p(1−p),  f ← least squares of z,  F ← F + ½ f
+
+    Departures: p is kept between 1e-5 and 1 − 1e-5 in z and w, and the leaves of trees between −4
+    and 4. (Clipping z itself to ±4, as FHT00 advise, would push F to infinity wherever the rarer
+    class has less than a fifth.) The factor ½ stays in F, so that p is as in (1.1); the
+    document's last line drops it. Cost: a learner and O(n) a round.
+    """
+    weights = LogisticWeights(y, s, F, each)
+    m = first
+    while True:
+        f = weak.least_squares(weights.wz, weights.w)
+        edge, mass = float(weights.wz @ f.values), float(weights.w.sum())
+        if not edge > CHANCE * mass:
+            raise NothingLeft("the learner found nothing that would raise the likelihood")
+        error = float(weights.w[(y * f.values) < 0].sum() / mass)
+        a = 0.5 * step_of(steps, m)
+        weights.advance(f.values, a)
+        yield Round((f.learner,), a, error, edge, weights.loss)
+        m += 1
+
+
+def logitboost_classes(
+    weak: WeakLearner,
+    codes: IntArray,
+    s: FloatArray,
+    T: FloatArray,
+    steps: Steps = 1.0,
+    first: int = 1,
+) -> Iterator[Round]:
+    """LogitBoost with K classes, Algorithm 6 of Friedman, Hastie and Tibshirani 2000.
+
+    T has one column for each class, the sum of its functions; F = (K−1)/K (T − mean of T), and
+    p = softmax(F). Each round fits one function for each class. Departures as in `logitboost`.
+    """
+    K, m = T.shape[1], first
+    while True:
+        F = (K - 1) / K * (T - T.mean(axis=1, keepdims=True))
+        p = softmax(F, axis=1)
+        a, learners, edge = step_of(steps, m), [], 0.0
+        for k in range(K):
+            f, wz = _newton(weak, codes == k, p[:, k], s)
+            edge += float(wz @ f.values)
+            learners.append(f.learner)
+            T[:, k] += a * f.values
+        if not edge > CHANCE:
+            raise NothingLeft("the learners found nothing that would raise the likelihood")
+        F = (K - 1) / K * (T - T.mean(axis=1, keepdims=True))
+        error = float(s @ (F.argmax(axis=1) != codes))
+        loss = float(-s @ np.log(np.maximum(softmax(F, axis=1)[np.arange(len(T)), codes], 1e-300)))
+        yield Round(tuple(learners), a, error, edge, loss)
+        m += 1
+
+
+def _newton(weak: WeakLearner, positive: Any, p: FloatArray, s: FloatArray) -> Any:
+    """Least squares of z with the weights p(1−p)."""
+    p = np.clip(p, P_MIN, 1 - P_MIN)
+    w, wz = s * p * (1 - p), s * (positive - p)
+    return weak.least_squares(wz, w), wz
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf

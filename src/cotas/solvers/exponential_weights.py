@@ -1,0 +1,152 @@
+"""The weights wᵢ = sᵢ exp(−yᵢF(xᵢ)) of AdaBoost, kept so that nothing overflows."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.loops import loop
+from cotas.solvers.binning import Each
+
+WORTH_A_THREAD = 1 << 16  # rows
+REFRESHED = 64  # rounds after which the weights are computed anew
+SMALL = 1e-60  # total weight below which they are too
+LONG = 30.0  # a step that no product of factors should take
+
+
+def parts_of(n: int) -> list[slice]:
+    """The rows in pieces for threads, if there are many."""
+    bounds = np.linspace(0, n, (4 if n > WORTH_A_THREAD else 1) + 1).astype(int)
+    return [slice(a, b) for a, b in pairwise(bounds)]
+
+
+@loop
+def advance_rows(
+    F: FloatArray,
+    y: FloatArray,
+    s: FloatArray,
+    f: FloatArray,
+    a: float,
+    shift: float,
+    signed: FloatArray,
+    w: FloatArray,
+) -> tuple[float, float]:
+    """F ← F + a·f and w = s·exp(shift − yF); Σ w and the smallest yF of a row with a weight."""
+    total, lowest = 0.0, np.inf
+    for i in range(len(F)):
+        F[i] += a * f[i]
+        margin = y[i] * F[i]
+        if s[i] > 0:
+            lowest = min(lowest, margin)
+            w[i] = s[i] * np.exp(shift - margin)
+            total += w[i]
+        else:
+            w[i] = 0.0
+        signed[i] = y[i] * w[i]
+    return total, lowest
+
+
+@loop
+def advance_signs(
+    F: FloatArray, f: FloatArray, a: float, signed: FloatArray, right: float, wrong: float
+) -> float:
+    """F ← F + a·f for f = ±1, each weight times `right` or `wrong`; Σ w."""
+    total, more, whole = 0.0, 0.0, len(F) - len(F) % 2
+    for i in range(0, whole, 2):
+        F[i] += a * f[i]
+        F[i + 1] += a * f[i + 1]
+        signed[i] *= right if signed[i] * f[i] > 0 else wrong
+        signed[i + 1] *= right if signed[i + 1] * f[i + 1] > 0 else wrong
+        total += abs(signed[i])
+        more += abs(signed[i + 1])
+    for i in range(whole, len(F)):
+        F[i] += a * f[i]
+        signed[i] *= right if signed[i] * f[i] > 0 else wrong
+        total += abs(signed[i])
+    return total + more
+
+
+@loop
+def wrong_weight(signed: FloatArray, f: FloatArray) -> float:
+    """Σ wᵢ|f(xᵢ)| over the rows with yᵢ f(xᵢ) < 0; four sums, so that none waits for another."""
+    a, b, c, d, whole = 0.0, 0.0, 0.0, 0.0, len(f) - len(f) % 4
+    for i in range(0, whole, 4):
+        a -= min(signed[i] * f[i], 0.0)
+        b -= min(signed[i + 1] * f[i + 1], 0.0)
+        c -= min(signed[i + 2] * f[i + 2], 0.0)
+        d -= min(signed[i + 3] * f[i + 3], 0.0)
+    for i in range(whole, len(f)):
+        a -= min(signed[i] * f[i], 0.0)
+    return a + b + c + d
+
+
+class ExponentialWeights:
+    """F on all the rows and the weights that belong to it, up to a common factor.
+
+    The factor is exp(shift) with shift at most the smallest margin, so that no weight exceeds sᵢ;
+    weights that underflow belong to rows whose margin is 700 above the smallest. Functions of ±1
+    multiply the weights by two factors only, which needs no exponential; every 64 rounds, and
+    before anything gets small, the weights are computed from F again.
+    Invariant: w = s·exp(shift − yF) and total = Σ w.
+    """
+
+    def __init__(self, y: FloatArray, s: FloatArray, F: FloatArray, each: Each = map) -> None:
+        self.y, self.s, self.F = y, s, F
+        self.w, self.signed = np.empty_like(F), np.empty_like(F)
+        self.parts = parts_of(len(F))
+        self.each = each if len(self.parts) > 1 else map
+        used = s > 0
+        self.lowest = float((y[used] * F[used]).min())
+        self.rounds_since = 0
+        self.advance(np.zeros_like(F), 0.0, 0.0)
+
+    def advance(self, f: FloatArray, a: float, largest: float) -> None:
+        """F ← F + a·f, |f| being at most `largest`."""
+        self.shift = self.lowest - abs(a) * largest
+
+        def one(part: slice) -> tuple[float, float]:
+            return advance_rows(
+                self.F[part],
+                self.y[part],
+                self.s[part],
+                f[part],
+                a,
+                self.shift,
+                self.signed[part],
+                self.w[part],
+            )
+
+        found = list(self.each(one, self.parts))
+        self.total = sum(total for total, _ in found)
+        self.lowest = min(lowest for _, lowest in found)
+
+    def advance_signs(self, f: FloatArray, a: float) -> None:
+        """F ← F + a·f for f = ±1; `w` is left behind."""
+        self.rounds_since += 1
+        if self.rounds_since >= REFRESHED or self.total < SMALL or abs(a) > LONG:
+            self.lowest = float(np.where(self.s > 0, self.y * self.F, np.inf).min())
+            self.advance(f, a, 1.0)
+            self.rounds_since = 0
+            return
+        right, wrong = math.exp(-a), math.exp(a)
+
+        def one(part: slice) -> float:
+            return advance_signs(self.F[part], f[part], a, self.signed[part], right, wrong)
+
+        self.total = sum(self.each(one, self.parts))
+
+    @property
+    def log_loss(self) -> float:
+        """ln Σ sᵢ exp(−yᵢF(xᵢ))"""
+        return math.log(self.total) - self.shift if self.total > 0 else -math.inf
+
+    def error(self, f: FloatArray) -> float:
+        """Σ w|f| over the rows where f is wrong, over Σ w: the weighted error, if f = ±1."""
+
+        def one(part: slice) -> float:
+            return wrong_weight(self.signed[part], f[part])
+
+        return float(sum(self.each(one, self.parts)) / self.total)

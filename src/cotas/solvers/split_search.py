@@ -1,0 +1,171 @@
+"""The best way to cut a histogram in two.
+
+Two criteria, for sums S over the rows of a side:
+
+    Edge          |S_left| + |S_right|,               S = Σ sᵢ, signed weights
+    LeastSquares  S_left²/W_left + S_right²/W_right,  S = Σ wᵢzᵢ, W = Σ wᵢ
+
+The first is the largest Σ sᵢ f(xᵢ) that leaves of ±1 can reach. The second is what leaves that
+hold the weighted mean of z take off Σ wᵢzᵢ²; for z = ±1 it is the Gini criterion.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.loops import generic, loop
+from cotas.solvers.binning import Bins
+
+# Scores nearer to each other than this are equal, and the first of them is taken: sums that were
+# added in another order must not change the tree.
+TIE = 1e-12
+
+
+class Edge(NamedTuple):
+    """Leaves of ±1; the sums are real numbers. `least` is not used."""
+
+    least: float
+
+
+class LeastSquares(NamedTuple):
+    """Leaves of any real number; the sums are S + iW. A side must weigh more than `least`."""
+
+    least: float
+
+
+@generic
+def score(criterion: Any, left: Any, right: Any) -> float:  # type: ignore[empty-body]
+    """How good a cut with these two sums is; negative where it is not allowed."""
+
+
+@score.when(Edge)
+def edge_score(criterion: Edge, left: float, right: float) -> float:
+    return abs(left) + abs(right)
+
+
+@score.when(LeastSquares)
+def least_squares_score(criterion: LeastSquares, left: complex, right: complex) -> float:
+    if left.imag <= criterion.least or right.imag <= criterion.least:
+        return -1.0
+    return left.real * left.real / left.imag + right.real * right.real / right.imag
+
+
+@generic
+def rank(criterion: Any, sums: AnyArray) -> FloatArray:  # type: ignore[empty-body]
+    """Numbers to sort categories by, so that some best cut is one of that order."""
+
+
+@rank.when(Edge)
+def edge_rank(criterion: Edge, sums: AnyArray) -> FloatArray:
+    return sums.copy()
+
+
+@rank.when(LeastSquares)
+def least_squares_rank(criterion: LeastSquares, sums: AnyArray) -> FloatArray:
+    means = np.zeros(len(sums))
+    for b in range(len(sums)):
+        means[b] = sums[b].real / sums[b].imag if sums[b].imag > 0 else 0.0
+    return means
+
+
+class Cuts(NamedTuple):
+    """The best cut of each feature (first index) in each node (second index)."""
+
+    scores: FloatArray
+    last: IntArray  # the last bin on the left; for categories how many are on the left
+    missing_left: AnyArray
+    left: AnyArray  # the sum on the left, missing values included
+    order: AnyArray  # of the categories, where the feature has some
+
+
+@loop
+def cut_numbers(
+    bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
+) -> None:
+    """The best threshold, with the missing values on the better side.
+
+    Missing values against all others is a cut too: the one after the last bin.
+    """
+    n, missing = bins.sizes[j], sums[0] * 0
+    if bins.missing[j]:
+        missing = sums[n]
+    left, best = sums[0] * 0, -1.0
+    for b in range(n if bins.missing[j] else n - 1):
+        left = left + sums[b]
+        for side in range(2 if bins.missing[j] else 1):
+            with_missing = left + missing if side == 1 else left
+            found = score(criterion, with_missing, total - with_missing)
+            if found > best + TIE * abs(best):
+                best = found
+                cuts.last[j, v] = b
+                cuts.missing_left[j, v] = side
+                cuts.left[j, v] = with_missing
+    cuts.scores[j, v] = best
+
+
+@loop
+def sorted_order(values: FloatArray) -> IntArray:
+    """The places of the values from the smallest to the largest, by insertion: they are few.
+
+    NumPy's own sort would take seconds to compile.
+    """
+    order = np.zeros(len(values), dtype=np.int64)
+    for k in range(len(values)):
+        at = k
+        while at > 0 and values[order[at - 1]] > values[k]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = k
+    return order
+
+
+@loop
+def cut_categories(
+    bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
+) -> None:
+    """The best two groups of categories: some best cut is one of the order of their means."""
+    n = bins.sizes[j] + 1
+    order = sorted_order(rank(criterion, sums[:n]))
+    left, best = sums[0] * 0, -1.0
+    for k in range(n - 1):
+        left = left + sums[order[k]]
+        found = score(criterion, left, total - left)
+        if found > best + TIE * abs(best):
+            best = found
+            cuts.last[j, v] = k + 1
+            cuts.left[j, v] = left
+    cuts.scores[j, v] = best
+    for k in range(n):
+        cuts.order[j, v, k] = order[k]
+
+
+@loop
+def cut_node(
+    bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
+) -> None:
+    """The best cut of feature j in node v, whose histogram is `sums`."""
+    if bins.categorical[j]:
+        cut_categories(bins, criterion, j, v, sums, total, cuts)
+    else:
+        cut_numbers(bins, criterion, j, v, sums, total, cuts)
+
+
+def new_cuts(n_features: int, n_nodes: int, categorical: bool, kind: Any) -> Cuts:
+    """Room for the best cuts."""
+    shape = (n_features, n_nodes)
+    return Cuts(
+        scores=np.full(shape, -1.0),
+        last=np.zeros(shape, dtype=np.int32),
+        missing_left=np.zeros(shape, dtype=np.uint8),
+        left=np.zeros(shape, dtype=kind),
+        order=np.zeros((*shape, 256 if categorical else 1), dtype=np.uint8),
+    )
+
+
+def best_features(cuts: Cuts) -> IntArray:
+    """For each node the feature with the best cut; of equal ones the first."""
+    best = cuts.scores.max(axis=0)
+    return np.asarray(np.argmax(cuts.scores >= best - TIE * np.abs(best), axis=0))

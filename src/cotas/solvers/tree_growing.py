@@ -1,0 +1,213 @@
+"""Growing a small tree on binned features, level by level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, IntArray
+from cotas.loops import loop
+from cotas.solvers.binning import MOST_BINS, Bins, Each, Scale
+from cotas.solvers.histograms import (
+    LANES,
+    column_histogram,
+    gather_rows,
+    node_counts,
+    node_totals,
+    nodes_histogram,
+    send_rows,
+)
+from cotas.solvers.split_search import Cuts, best_features, cut_node, new_cuts
+from cotas.solvers.trees import Trees
+
+KEPT_BYTES = 1 << 26  # of histograms that the next level subtracts from
+WORTH_A_THREAD = 1 << 18  # entries of X
+
+
+@loop
+def search_root(
+    bins: Bins, features: IntArray, criterion: Any, g: AnyArray, total: AnyArray, kept: AnyArray,
+    cuts: Cuts,
+) -> None:  # fmt: skip
+    """The best cut of all the rows by each of these features; the histograms go to `kept`."""
+    lanes = np.zeros((LANES, MOST_BINS), dtype=g.dtype)
+    for j in features:
+        column_histogram(bins, j, g, total, lanes)
+        for v in range(1):  # as in `search_level`, so that one compiled function serves both
+            cut_node(bins, criterion, j, v, lanes[v], total[v], cuts)
+        if len(kept):
+            kept[j, 0] = lanes[0]
+
+
+@loop
+def search_level(
+    bins: Bins, features: IntArray, criterion: Any, g: AnyArray, total: AnyArray,
+    node: IntArray, slot: IntArray, rows: IntArray, slots: IntArray, gathered: AnyArray,
+    slot_node: IntArray, slot_total: AnyArray, parents: AnyArray, kept: AnyArray, cuts: Cuts,
+) -> None:  # fmt: skip
+    """The best cut of each node of a level by each of these features.
+
+    Slot s is node slot_node[s]. With the histograms of the `parents` the sibling of a node with a
+    slot has what the node leaves of its parent; without them every node has a slot.
+    """
+    sums = np.zeros((len(slot_node), MOST_BINS), dtype=g.dtype)
+    other = np.zeros(MOST_BINS, dtype=g.dtype)
+    for j in features:
+        nodes_histogram(bins, j, node, slot, rows, slots, gathered, g, slot_total, sums)
+        for s in range(len(slot_node)):
+            v = slot_node[s]
+            cut_node(bins, criterion, j, v, sums[s], total[v], cuts)
+            if len(kept):
+                kept[j, v] = sums[s]
+            if len(parents):
+                sibling = v ^ 1
+                for b in range(MOST_BINS):
+                    other[b] = parents[j, v // 2, b] - sums[s, b]
+                cut_node(bins, criterion, j, sibling, other, total[sibling], cuts)
+                if len(kept):
+                    kept[j, sibling] = other
+
+
+class Grower:
+    """Grows trees of one depth on one set of binned rows.
+
+    At each level every node that can be improved is cut by the feature and threshold with the best
+    score (see `split_search`). Departures from a tree grown on the sorted values: thresholds lie
+    between bins. Invariant: the sums of two siblings add up to the sum of their parent, so only
+    the smaller sibling is read. Cost: O(n·d) for the root and at most half of it for each further
+    level; 16·256·d bytes for each node of the last level but one, up to 64 MB.
+    """
+
+    def __init__(self, bins: Bins, scale: Scale, depth: int, each: Each, threads: int) -> None:
+        self.bins, self.scale, self.depth, self.each = bins, scale, depth, each
+        n, d = bins.codes.shape[1], len(bins.place)
+        self.n_rows, self.n_features = n, d
+        self.node = np.zeros(n, dtype=np.uint8)
+        threads = threads if n * d > WORTH_A_THREAD else 1
+        self.shares = [np.arange(k, d, threads, dtype=np.int32) for k in range(min(threads, d))]
+        self.rows = np.empty(n if depth > 1 else 0, dtype=np.int32)
+        self.slots = np.empty(len(self.rows), dtype=np.uint8)
+
+    def grow(self, criterion: Any, g: AnyArray) -> tuple[Trees, AnyArray, AnyArray]:
+        """A tree without values, the leaf of each row, and Σ gᵢ over each leaf.
+
+        The leaves are a view that the next tree overwrites.
+        """
+        n_nodes = 2**self.depth - 1
+        tree = Trees(
+            feature=np.full((1, n_nodes), -1, dtype=np.int32),
+            threshold=np.full((1, n_nodes), np.inf),
+            missing_left=np.ones((1, n_nodes), dtype=np.uint8),
+            group=np.full((1, n_nodes), -1, dtype=np.int32),
+            groups=np.zeros((0, MOST_BINS), dtype=np.uint8),
+            value=np.zeros((1, n_nodes + 1)),
+            gain=np.zeros((1, n_nodes)),
+        )
+        self.node[:] = 0
+        totals = np.array([g.sum()])
+        counts = np.array([self.n_rows])
+        kept = np.empty((0, 0, 0), dtype=g.dtype)
+        for level in range(self.depth):
+            cuts, kept = self._search(level, criterion, g, totals, counts, kept)
+            feature, route, tree = self._write(level, tree, cuts, criterion, totals)
+            send_rows(self.bins, feature, route, self.node)
+            if level + 1 < self.depth:
+                totals = _children(totals, cuts, feature)
+                counted = np.zeros((LANES, 2 ** (level + 1)), dtype=np.int64)
+                node_counts(self.node, counted)
+                counts = counted[0]
+        sums = np.zeros((LANES, n_nodes + 1), dtype=g.dtype)
+        node_totals(self.node, g, sums)
+        return tree, self.node, sums[0]
+
+    def _search(
+        self,
+        level: int,
+        criterion: Any,
+        g: AnyArray,
+        totals: AnyArray,
+        counts: IntArray,
+        parents: AnyArray,
+    ) -> tuple[Cuts, AnyArray]:
+        n_nodes, d = 2**level, self.n_features
+        cuts = new_cuts(d, n_nodes, bool(self.bins.categorical.any()), g.dtype)
+        kept = np.empty((0, 0, 0), dtype=g.dtype)
+        if level + 1 < self.depth and d * n_nodes * MOST_BINS * g.itemsize <= KEPT_BYTES:
+            kept = np.empty((d, n_nodes, MOST_BINS), dtype=g.dtype)
+        if level == 0:
+            self._share(lambda part: search_root(self.bins, part, criterion, g, totals, kept, cuts))
+            return cuts, kept
+        chosen = _smaller_siblings(counts) if len(parents) else np.flatnonzero(counts)
+        slot = np.full(n_nodes, -1, dtype=np.int16)
+        slot[chosen] = np.arange(len(chosen))
+        gathered = np.empty(int(counts[chosen].sum()), dtype=g.dtype)
+        k = gather_rows(self.node, slot, g, self.rows, self.slots, gathered)
+        rows, slots = self.rows[:k], self.slots[:k]
+        self._share(
+            lambda part: search_level(
+                self.bins, part, criterion, g, totals, self.node, slot, rows, slots, gathered,
+                chosen, totals[chosen], parents, kept, cuts,
+            )
+        )  # fmt: skip
+        return cuts, kept
+
+    def _share(self, search: Any) -> None:
+        """Each thread searches some of the features."""
+        list(self.each(search, self.shares) if len(self.shares) > 1 else map(search, self.shares))
+
+    def _write(
+        self, level: int, tree: Trees, cuts: Cuts, criterion: Any, totals: AnyArray
+    ) -> tuple[IntArray, AnyArray, Trees]:
+        """Put the best cuts of a level into the tree; which way each code goes at each node."""
+        n_nodes = 2**level
+        best = best_features(cuts)
+        feature = np.full(n_nodes, -1, dtype=np.int32)
+        route = np.zeros((n_nodes, MOST_BINS), dtype=np.uint8)
+        groups: list[AnyArray] = []
+        for v, j in enumerate(best):
+            before = _score_of(totals[v], criterion)
+            gain = cuts.scores[j, v] - before
+            if not gain > 1e-12 * abs(before):
+                continue
+            at = n_nodes - 1 + v
+            feature[v] = tree.feature[0, at] = j
+            tree.gain[0, at] = gain
+            last = cuts.last[j, v]
+            if self.bins.categorical[j]:
+                route[v] = 1
+                route[v, cuts.order[j, v, :last]] = 0
+                tree.group[0, at] = len(tree.groups) + len(groups)
+                groups.append(1 - route[v])
+            else:
+                route[v, last + 1 :] = 1
+                tree.missing_left[0, at] = 0
+                if self.bins.missing[j]:
+                    tree.missing_left[0, at] = cuts.missing_left[j, v]
+                    route[v, self.bins.sizes[j]] = 1 - cuts.missing_left[j, v]
+                edges = self.scale.edges[j]
+                tree.threshold[0, at] = edges[last] if last < len(edges) else np.inf
+        if groups:
+            tree = tree._replace(groups=np.vstack([tree.groups, *groups]))
+        return feature, route, tree
+
+
+def _children(totals: AnyArray, cuts: Cuts, feature: IntArray) -> AnyArray:
+    """The sums of the next level; a node that was not cut hands everything to its left child."""
+    nodes = np.arange(len(totals))
+    left = np.where(feature >= 0, cuts.left[np.maximum(feature, 0), nodes], totals)
+    return np.stack([left, totals - left], axis=1).ravel()
+
+
+def _score_of(total: Any, criterion: Any) -> float:
+    """The score of a node that is not cut."""
+    if isinstance(total, complex):
+        return total.real**2 / total.imag if total.imag > criterion.least else np.inf
+    return float(abs(total))
+
+
+def _smaller_siblings(counts: IntArray) -> IntArray:
+    """Of each pair of nodes with rows the one with fewer of them; of a pair with one node, that."""
+    pairs = counts.reshape(-1, 2)
+    filled = np.flatnonzero((pairs > 0).all(axis=1))
+    return np.asarray(2 * filled + np.argmin(pairs[filled], axis=1))

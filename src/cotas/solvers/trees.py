@@ -1,0 +1,133 @@
+"""Small decision trees as arrays, and their values on rows of numbers.
+
+Every tree of a forest has the same depth D. Its nodes are numbered level by level, the children of
+node v are 2v + 1 and 2v + 2, and the last level are the 2^D leaves. A row goes left if its value is
+at most the threshold. A node without a test (feature −1) sends every row left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.design.blocks import row_spans
+from cotas.loops import loop
+from cotas.solvers.binning import MOST_BINS, Scale
+
+ROWS_AT_A_TIME = 256  # stay in the cache while all the trees look at them
+
+
+class Trees(NamedTuple):
+    """Trees of one depth; the first index of all arrays but `groups` is the tree."""
+
+    feature: IntArray
+    threshold: FloatArray
+    missing_left: AnyArray
+    group: IntArray  # which row of `groups` a test of categories uses; −1 for a threshold
+    groups: AnyArray  # for each code of a category whether it goes left
+    value: FloatArray
+    gain: FloatArray  # how much the test of each node added to the score of the tree
+
+    def prefix(self, k: int) -> Trees:
+        """The first k trees."""
+        return Trees(*(a if name == "groups" else a[:k] for name, a in self._asdict().items()))
+
+
+class Categories(NamedTuple):
+    """The categories of each feature, sorted and padded; −1 of them for a numeric feature."""
+
+    values: FloatArray
+    sizes: IntArray
+    place: IntArray
+
+
+def join_trees(parts: Sequence[Trees]) -> Trees:
+    """All the trees of the parts, in order."""
+    shift, moved = 0, []
+    for part in parts:
+        moved.append(np.where(part.group >= 0, part.group + shift, -1).astype(np.int32))
+        shift += len(part.groups)
+    fields = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in Trees._fields
+        if name != "group"
+    }
+    return Trees(group=np.concatenate(moved), **fields)
+
+
+def list_categories(scale: Scale) -> Categories:
+    """What evaluation needs to know of the categorical features."""
+    chosen = np.flatnonzero(scale.categorical)
+    values = np.full((len(chosen), MOST_BINS), np.inf)
+    sizes = np.zeros(len(chosen), dtype=np.int32)
+    place = np.full(len(scale.edges), -1, dtype=np.int32)
+    for k, j in enumerate(chosen):
+        sizes[k], place[j] = len(scale.edges[j]), k
+        values[k, : sizes[k]] = scale.edges[j]
+    return Categories(values, sizes, place)
+
+
+@loop
+def goes_right(trees: Trees, t: int, v: int, x: float, categories: Categories, j: int) -> int:
+    """1 if a row with the value x goes to the right at node v of tree t, else 0."""
+    group = trees.group[t, v]
+    if group < 0:
+        if np.isnan(x):
+            return 0 if trees.missing_left[t, v] else 1
+        return 0 if x <= trees.threshold[t, v] else 1
+    k = categories.place[j]
+    n = categories.sizes[k]
+    code = n
+    if not np.isnan(x):
+        code = np.searchsorted(categories.values[k, :n], x)
+        if code < n and categories.values[k, code] != x:
+            code = n
+    return 0 if trees.groups[group, code] else 1
+
+
+@loop
+def add_trees(
+    X: Any, trees: Trees, coefficients: FloatArray, categories: Categories, out: FloatArray
+) -> None:
+    """outᵢ ← outᵢ + Σ coefficient · tree(xᵢ)"""
+    n_nodes = trees.feature.shape[1]
+    for start in range(0, len(X), ROWS_AT_A_TIME):
+        stop = min(start + ROWS_AT_A_TIME, len(X))
+        for t in range(len(trees.feature)):
+            for i in range(start, stop):
+                v = 0
+                while v < n_nodes:
+                    j = trees.feature[t, v]
+                    right = 0
+                    if j >= 0:
+                        right = goes_right(trees, t, v, np.float64(X[i, j]), categories, j)
+                    v = 2 * v + 1 + right
+                out[i] += coefficients[t] * trees.value[t, v - n_nodes]
+
+
+def evaluate_trees(
+    X: Matrix, trees: Trees, coefficients: FloatArray, categories: Categories
+) -> FloatArray:
+    """Σ coefficient · tree(x) for each row of X, dense or sparse."""
+    out = np.zeros(X.shape[0])
+    if not sparse.issparse(X):
+        add_trees(X, trees, coefficients, categories, out)
+        return out
+    for span in row_spans(X, X.shape[1]):
+        add_trees(X[span].toarray(), trees, coefficients, categories, out[span])
+    return out
+
+
+def importances(trees: Trees, coefficients: FloatArray, n_features: int) -> FloatArray:
+    """For each feature its share in the gain of the trees, each tree weighing |coefficient|."""
+    total = np.zeros(n_features)
+    for feature, gain, c in zip(trees.feature, trees.gain, coefficients, strict=True):
+        if gain.sum() > 0:
+            tested = feature >= 0
+            share = np.bincount(feature[tested], gain[tested], n_features)
+            total += abs(c) * share / gain.sum()
+    return total / total.sum() if total.sum() > 0 else total

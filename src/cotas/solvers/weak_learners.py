@@ -1,0 +1,176 @@
+"""Weak learners: what a boosting round asks for a function on the rows.
+
+A round asks for one of three things, s being signed weights, w weights and z targets:
+
+    edge(s)              f(x) in {−1, +1} with a large Σ sᵢ f(xᵢ)
+    least_squares(wz, w) real f with a small Σ wᵢ (zᵢ − f(xᵢ))²
+    log_odds(wy, w)      f = ½ ln(p/(1−p)) with p the weighted share of y = +1 around x
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.design.blocks import row_block, row_spans, times
+from cotas.loops import loop
+from cotas.solvers.binning import Bins, Each, Scale
+from cotas.solvers.split_search import Edge, LeastSquares
+from cotas.solvers.stump_search import ExactStumps
+from cotas.solvers.tree_growing import Grower
+from cotas.solvers.trees import Trees
+
+LEAST_SHARE = 1e-12  # of the whole weight, below which a side of a cut is rounding
+LARGEST_LEAF = 4.0  # a least-squares tree has no larger value: Newton steps stay short
+P_CLIP = 1e-6  # log_odds keeps p between this and one minus this
+
+
+class Fitted(NamedTuple):
+    """A function and its values on the training rows (a view that the next round overwrites)."""
+
+    learner: Any
+    values: FloatArray
+
+
+class WeakLearner(Protocol):
+    """What the boosting loops need."""
+
+    def edge(self, s: FloatArray) -> Fitted: ...
+
+    def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted: ...
+
+    def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted: ...
+
+
+def half_log_odds(mean: AnyArray) -> FloatArray:
+    """½ ln(p/(1−p)) for p = (1 + mean)/2, clipped.
+
+    >>> half_log_odds(np.array([0.0, 1.0])).round(3)
+    array([0.   , 6.908])
+    """
+    p = np.clip(0.5 * (1.0 + mean), P_CLIP, 1 - P_CLIP)
+    return np.asarray(0.5 * np.log(p / (1 - p)))
+
+
+@loop
+def look_up(leaf: IntArray, value: FloatArray, out: FloatArray) -> None:
+    """outᵢ = value of the leaf of row i."""
+    for i in range(len(leaf)):
+        out[i] = value[leaf[i]]
+
+
+class BinnedTrees:
+    """Trees on histograms; `gini` makes also a stump choose its cut by squared error."""
+
+    def __init__(
+        self, bins: Bins, scale: Scale, depth: int, each: Each, threads: int, gini: bool
+    ) -> None:
+        self.grower = Grower(bins, scale, depth, each, threads)
+        self.by_edge = depth == 1 and not gini
+        self.values = np.empty(bins.codes.shape[1])
+
+    def edge(self, s: FloatArray) -> Fitted:
+        """For a stump the best of its class; a deeper tree is grown greedily by squared error."""
+        if self.by_edge:
+            tree, leaf, sums = self.grower.grow(Edge(0.0), s)
+        else:
+            tree, leaf, sums = self._grow(s, np.abs(s))
+        return self._with(tree, leaf, np.where(sums.real > 0, 1.0, -1.0))
+
+    def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted:
+        tree, leaf, sums = self._grow(wz, w)
+        return self._with(tree, leaf, np.clip(_means(sums), -LARGEST_LEAF, LARGEST_LEAF))
+
+    def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
+        tree, leaf, sums = self._grow(wy, w)
+        return self._with(tree, leaf, half_log_odds(_means(sums)))
+
+    def _grow(self, wz: FloatArray, w: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
+        g = np.empty(len(w), dtype=np.complex128)
+        g.real, g.imag = wz, w
+        return self.grower.grow(LeastSquares(LEAST_SHARE * float(w.sum())), g)
+
+    def _with(self, tree: Trees, leaf: AnyArray, value: FloatArray) -> Fitted:
+        look_up(leaf, value, self.values)
+        return Fitted(tree._replace(value=value[None, :]), self.values)
+
+
+def _means(sums: AnyArray) -> FloatArray:
+    filled = sums.imag > 0
+    return np.where(filled, sums.real / np.where(filled, sums.imag, 1.0), 0.0)
+
+
+class ExactStumpLearner:
+    """The best stump over all thresholds; it classifies, and does nothing else."""
+
+    def __init__(self, X: Matrix, used: IntArray | None, each: Each) -> None:
+        self.stumps = ExactStumps(X, used, each)
+
+    def edge(self, s: FloatArray) -> Fitted:
+        return Fitted(*self.stumps.search(s))
+
+    def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted:
+        raise ValueError(EXACT_ONLY_CLASSIFIES)
+
+    def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
+        raise ValueError(EXACT_ONLY_CLASSIFIES)
+
+
+EXACT_ONLY_CLASSIFIES = (
+    "Stump(search='exact') finds the stump of ±1 with the smallest weighted error, so it serves "
+    "AdaBoost, AnyBoost and ConvexAnyBoost only. Take search='histogram' for this algorithm."
+)
+
+
+class Linear(NamedTuple):
+    """θ·x + θ₀, or its sign."""
+
+    coef: FloatArray
+    intercept: float
+    sign: bool
+
+
+class LinearRegression:
+    """Weighted least squares on the features; for `edge` the sign of the regression on sign(s)."""
+
+    def __init__(self, X: Matrix) -> None:
+        self.X = X
+
+    def edge(self, s: FloatArray) -> Fitted:
+        return self._fit(s, np.abs(s), sign=True)
+
+    def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted:
+        return self._fit(wz, w, sign=False)
+
+    def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
+        raise ValueError(
+            "A linear regression estimates no probability: RealAdaBoost needs a stump, a tree or "
+            "a classifier with predict_proba."
+        )
+
+    def _fit(self, wz: FloatArray, w: FloatArray, sign: bool) -> Fitted:
+        d = self.X.shape[1]
+        gram, right = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
+        for span in row_spans(self.X):
+            rows = row_block(self.X, span)
+            weighted = rows.multiply(w[span, None]).tocsr() if hasattr(rows, "multiply") else (
+                rows * w[span, None]
+            )  # fmt: skip
+            product = rows.T @ weighted
+            gram[:d, :d] += product.toarray() if hasattr(product, "toarray") else product
+            gram[:d, d] += rows.T @ w[span]
+            right[:d] += rows.T @ wz[span]
+        gram[d, :d], gram[d, d], right[d] = gram[:d, d], w.sum(), wz.sum()
+        theta = _solve(gram, right)
+        f = times(self.X, theta[:d]) + theta[d]
+        learner = Linear(theta[:d], float(theta[d]), sign)
+        return Fitted(learner, np.where(f > 0, 1.0, -1.0) if sign else f)
+
+
+def _solve(gram: FloatArray, right: FloatArray) -> FloatArray:
+    """The shortest solution of the normal equations, in units where the diagonal is one."""
+    unit = np.sqrt(np.where(gram.diagonal() > 0, gram.diagonal(), 1.0))
+    scaled = gram / unit[:, None] / unit[None, :]
+    return np.asarray(np.linalg.lstsq(scaled, right / unit, rcond=1e-12)[0] / unit)

@@ -1,0 +1,303 @@
+"""Algorithms 1 to 7 of document 001 step by step, and the laws of their certificates."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cotas
+from cotas import (
+    AdaBoost,
+    AnyBoost,
+    ConvexAnyBoost,
+    GentleBoost,
+    LinearLearner,
+    LogitBoost,
+    RealAdaBoost,
+    Tree,
+)
+from cotas.losses import Exponential, Logistic, SquaredHinge
+from cotas.solvers.anyboost import cost_of, descent
+from problems import clouds, labelled, noisy_clouds
+
+
+def learners(model, X):
+    """The values of each function of a fitted model with two classes, from the checker's copy."""
+    return list(model.ensembles_[0].combination().learners.values(X))
+
+
+# ---- the algorithms as printed, given the functions that each round chose ----------------------
+
+
+def test_algorithm_1_adaboost():
+    X, y = noisy_clouds()
+    model = AdaBoost(n_rounds=15).fit(X, y)
+    w, n = np.full(len(y), 1 / len(y)), len(y)
+    total = np.zeros(n)
+    for m, f in enumerate(learners(model, X)):
+        err = w[f != y].sum()
+        assert err == pytest.approx(model.round_errors_[m])
+        c = np.log((1 - err) / err)
+        assert 0.5 * c == pytest.approx(model.estimator_weights_[m])
+        w = w * np.exp(c * (f != y))
+        w /= w.sum()
+        assert w[f != y].sum() == pytest.approx(0.5)  # Corollary 1
+        total += c * f
+    np.testing.assert_allclose(2 * model.decision_function(X), total)
+    np.testing.assert_array_equal(model.predict(X), np.where(total > 0, 1, -1))
+
+
+def test_algorithm_2_real_adaboost():
+    X, y = noisy_clouds()
+    model = RealAdaBoost(n_rounds=10).fit(X, y)
+    w, total = np.full(len(y), 1 / len(y)), np.zeros(len(y))
+    for m, f in enumerate(learners(model, X)):
+        for value in np.unique(f):
+            leaf = f == value
+            p = np.clip(w[leaf & (y > 0)].sum() / w[leaf].sum(), 1e-6, 1 - 1e-6)
+            assert value == pytest.approx(0.5 * np.log(p / (1 - p)))
+        w = w * np.exp(-y * f)
+        w /= w.sum()
+        for value in np.unique(f)[np.abs(np.unique(f)) < 6.9]:  # Corollary 2 in each leaf
+            assert (w * y)[f == value].sum() == pytest.approx(0, abs=1e-12)
+        total += f
+        assert model.round_losses_[m] == pytest.approx(np.mean(np.exp(-y * total)))
+    np.testing.assert_allclose(model.decision_function(X), total)
+
+
+def test_algorithm_3_logitboost():
+    X, y = noisy_clouds()
+    model = LogitBoost(n_rounds=10).fit(X, y)
+    F, star = np.zeros(len(y)), (y + 1) / 2
+    for m, f in enumerate(learners(model, X)):
+        p = np.exp(F) / (np.exp(F) + np.exp(-F))
+        w = p * (1 - p)
+        z = (star - p) / w
+        for value in np.unique(f):
+            leaf = f == value
+            mean = np.average(z[leaf], weights=w[leaf])
+            assert value == pytest.approx(np.clip(mean, -4, 4))
+        F = F + 0.5 * f
+        assert model.round_losses_[m] == pytest.approx(np.mean(np.log1p(np.exp(-2 * y * F))))
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * F)))
+
+
+def test_algorithm_4_gentleboost():
+    X, y = noisy_clouds()
+    model = GentleBoost(Tree(2), n_rounds=10).fit(X, y)
+    w, F = np.full(len(y), 1 / len(y)), np.zeros(len(y))
+    for f in learners(model, X):
+        for value in np.unique(f):
+            assert value == pytest.approx(np.average(y[f == value], weights=w[f == value]))
+        assert np.abs(f).max() <= 1
+        F, w = F + f, w * np.exp(-y * f)
+        w /= w.sum()
+    np.testing.assert_allclose(model.decision_function(X), F)
+
+
+@pytest.mark.parametrize("cost", [Exponential(), Logistic(), SquaredHinge()])
+def test_algorithm_5_anyboost(cost):
+    X, y = noisy_clouds()
+    model = AnyBoost(cost=cost, n_rounds=8).fit(X, y)
+    F = np.zeros(len(y))
+    for m, f in enumerate(learners(model, X)):
+        along = np.mean(-y * cost.slope(y * F) * f)
+        assert along == pytest.approx(model.round_edges_[m])
+        assert along > 0
+        w = model.estimator_weights_[m]
+        F = F + w * f
+        # The line search leaves no slope along f.
+        assert np.mean(y * cost.slope(y * F) * f) == pytest.approx(0, abs=1e-9)
+        assert model.round_losses_[m] == pytest.approx(np.mean(cost.value(y * F)))
+    np.testing.assert_allclose(model.decision_function(X), F)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("step", ["line-search", "2/(m+2)", 0.2, [0.5, 0.3, 0.2]])
+def test_algorithm_6_stays_in_the_hull(step):
+    X, y = noisy_clouds()
+    model = ConvexAnyBoost(cost="logistic", radius=3.0, step=step, n_rounds=6, tol=1e-9)
+    model.fit(X, y)
+    cost, F = Logistic(), np.zeros(len(y))
+    for m, f in enumerate(learners(model, X)):
+        gap = np.mean(-y * cost.slope(y * F) * (3.0 * f - F))
+        assert gap == pytest.approx(model.round_edges_[m])
+        a = model.ensembles_[0].steps[m] / 3.0
+        assert 0 <= a <= 1
+        F = (1 - a) * F + a * 3.0 * f
+    np.testing.assert_allclose(model.decision_function(X), F)
+    assert np.abs(model.estimator_weights_).sum() <= 3.0 * (1 + 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_algorithm_7_the_example():
+    X, y = noisy_clouds()
+    model = ConvexAnyBoost(step="closed-form", n_rounds=6, tol=1e-9).fit(X, y)
+    F, spent = np.zeros(len(y)), 0.0
+    for f in learners(model, X):
+        w = np.exp(-y * F)
+        err = w[f != y].sum() / w.sum()
+        step = 0.5 * np.log((1 - err) / err)
+        spent += abs(step)
+        F = F + step / spent * (f - F)
+    np.testing.assert_allclose(model.decision_function(X), F)
+
+
+def test_anyboost_with_the_closed_form_is_adaboost():
+    X, y = noisy_clouds()
+    ada = AdaBoost(n_rounds=30).fit(X, y)
+    for step in ("closed-form", "line-search"):
+        other = AnyBoost(cost="exponential", step=step, n_rounds=30).fit(X, y)
+        np.testing.assert_allclose(other.estimator_weights_, ada.estimator_weights_, rtol=1e-7)
+        np.testing.assert_allclose(other.decision_function(X), ada.decision_function(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("cost", [Exponential(), Logistic(), SquaredHinge()])
+def test_lemma_1_2_1_by_finite_differences(cost):
+    rng = np.random.default_rng(0)
+    y, F, f = np.where(rng.random(50) < 0.5, 1.0, -1.0), rng.normal(size=50), rng.normal(size=50)
+    s = np.full(50, 1 / 50)
+    direction, scale = descent(cost, y, s, F)
+    e = 1e-6
+    measured = (cost_of(cost, y, s, F + e * f) - cost_of(cost, y, s, F - e * f)) / (2 * e)
+    assert measured == pytest.approx(-scale * (direction @ f), rel=1e-6)
+
+
+# ---- what the theory says of the ends of a run --------------------------------------------------
+
+
+def test_a_perfect_learner_ends_the_run_and_decides():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    model = AdaBoost(n_rounds=10).fit(X, y)
+    assert model.n_rounds_ == 1
+    assert "no mistake" in model.stop_reason_
+    assert model.certificate_.lower == 0
+    assert model.certificate_.upper < 1e-7
+    assert model.certificate_.verify(X, y)
+
+
+def test_a_learner_at_chance_ends_the_run():
+    X, y = np.zeros((4, 2)), np.array([0, 1, 0, 1])
+    model = AdaBoost(n_rounds=10).fit(X, y)
+    assert model.n_rounds_ == 0
+    assert "chance" in model.stop_reason_
+    assert model.certificate_.vacuous
+    np.testing.assert_array_equal(model.predict(X), 0)
+    np.testing.assert_allclose(model.predict_proba(X), 0.5)
+
+
+def test_a_learner_worse_than_chance_is_flipped():
+    from sklearn.base import BaseEstimator, ClassifierMixin
+
+    class Wrong(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y, sample_weight=None):
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict(self, X):
+            return np.where(np.asarray(X)[:, 0] > 0, -1.0, 1.0)
+
+    X, y = clouds(100, 2)
+    model = AdaBoost(Wrong(), n_rounds=1).fit(X, y)
+    assert model.round_errors_[0] > 0.5
+    assert model.estimator_weights_[0] < 0
+    assert model.score(X, y) == pytest.approx(model.round_errors_[0])
+    assert model.certificate_.holds
+
+
+def test_ten_thousand_rounds_do_not_overflow():
+    X, y = clouds(40, 2)
+    for model in (AdaBoost(), RealAdaBoost(), GentleBoost(), LogitBoost()):
+        model.set_params(n_rounds=10_000, n_jobs=1, certify=False)
+        with np.errstate(over="raise", invalid="raise"):
+            model.fit(X, y)
+        assert np.isfinite(model.decision_function(X)).all()
+        assert np.isfinite(model.predict_proba(X)).all()
+        assert model.score(X, y) == 1.0
+
+
+# ---- the bound ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(labelled(), st.sampled_from(["ada", "real", "gentle", "logit", "tree", "small"]))
+def test_the_training_error_never_exceeds_its_bound(data, kind):
+    model = {
+        "ada": AdaBoost(n_rounds=8),
+        "real": RealAdaBoost(n_rounds=8),
+        "gentle": GentleBoost(n_rounds=8),
+        "logit": LogitBoost(n_rounds=8),
+        "tree": AdaBoost(Tree(2), n_rounds=8),
+        "small": AdaBoost(step=0.1, n_rounds=8),
+    }[kind]
+    X, y = data
+    for k, rounds in enumerate(model.fit(X, y).staged_predict(X), start=1):
+        certificate = cotas.certify(model[:k], X, y)
+        assert certificate.holds, certificate.objection
+        assert np.mean(rounds != y) <= certificate.lower + 1e-12 <= certificate.upper + 1e-9
+
+
+def test_the_bound_is_the_product_of_2_sqrt_err():
+    X, y = noisy_clouds()
+    model = AdaBoost(n_rounds=20).fit(X, y)
+    errors = model.round_errors_
+    assert model.certificate_.upper == pytest.approx(np.prod(2 * np.sqrt(errors * (1 - errors))))
+    figures = model.certificate_.figures
+    assert figures["largest |err − ½| after a round"] < 1e-12
+    edge = figures["largest edge of a stump at the last weights"]
+    assert figures["smallest margin yF/Σ|c|"] <= edge
+
+
+def test_the_largest_margin_is_enclosed():
+    """The majority of three bits: ρ* = 1/3, by symmetry, and small steps come near it."""
+    X = np.array(list(np.ndindex(2, 2, 2)), dtype=float)
+    y = np.where(X.sum(axis=1) >= 2, 1, -1)
+    figures = AdaBoost(n_rounds=600, step=0.01).fit(X, y).certificate_.figures
+    margin = figures["smallest margin yF/Σ|c|"]
+    edge = figures["largest edge of a stump at the last weights"]
+    assert margin <= 1 / 3 + 1e-9 <= edge + 2e-9
+    assert edge - margin < 0.05
+
+
+def test_the_frank_wolfe_gap_encloses_the_optimum():
+    X, y = noisy_clouds(80)
+    loose = ConvexAnyBoost(cost="logistic", radius=2.0, n_rounds=500, tol=0.05).fit(X, y)
+    tight = ConvexAnyBoost(cost="logistic", radius=2.0, n_rounds=5000, tol=5e-4).fit(X, y)
+    assert tight.certificate_.relative_gap <= 5e-4
+    assert loose.certificate_.lower <= tight.certificate_.upper
+    assert tight.certificate_.lower <= loose.certificate_.upper
+    assert loose.n_rounds_ < tight.n_rounds_
+    with pytest.warns(match="relative gap proved"):
+        ConvexAnyBoost(radius=2.0, n_rounds=2, tol=1e-6).fit(X, y)
+
+
+def test_anyboost_proves_optimality_where_no_stump_descends():
+    """One binary feature: the best F is half the log-odds on each side, found in a few rounds."""
+    X = np.repeat([[0.0], [1.0]], [30, 50], axis=0)
+    y = np.r_[np.repeat([1, -1], [10, 20]), np.repeat([1, -1], [40, 10])]
+    model = AnyBoost(n_rounds=200).fit(X, y)
+    assert "no learner found lowers the cost" in model.stop_reason_
+    assert model.certificate_.gap <= 1e-9
+    np.testing.assert_allclose(
+        np.unique(model.decision_function(X)), 0.5 * np.log([10 / 20, 40 / 10]), atol=1e-6
+    )
+
+
+def test_greedy_learners_prove_no_gap():
+    X, y = noisy_clouds(60)
+    for model in (AnyBoost(Tree(2)), ConvexAnyBoost(Tree(2)), AnyBoost(LinearLearner())):
+        assert model.set_params(n_rounds=3).fit(X, y).certificate_.kind == "none"
+
+
+def test_on_two_gaussians_F_approaches_half_the_log_odds():
+    """Lemma 1.1.3 with the clouds of Figure 1.7; stumps suffice, the log-odds being additive."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(20_000) < 0.5, 1, -1)
+    X = np.where(y > 0, 3.0, 1.0)[:, None] + rng.normal(size=(20_000, 2)) * np.where(
+        y > 0, np.sqrt(2.0), 1.0
+    ).reshape(-1, 1)
+    odds = ((X - 1) ** 2).sum(axis=1) / 2 - ((X - 3) ** 2).sum(axis=1) / 4 - np.log(2)
+    inner = (np.abs(X - 2) < 2).all(axis=1)
+    for model in (LogitBoost(n_rounds=100), GentleBoost(n_rounds=100), AdaBoost(n_rounds=300)):
+        F = model.set_params(certify=False).fit(X, y).decision_function(X)
+        assert np.sqrt(np.mean((F - odds / 2)[inner] ** 2)) < 0.2, model

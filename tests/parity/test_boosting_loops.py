@@ -1,0 +1,44 @@
+"""The loops of boosting say the same as plain Python."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+SCRIPT = """
+import json, sys
+import numpy as np
+sys.path.insert(0, {tests!r})
+from cotas import AdaBoost, GentleBoost, LogitBoost, Stump, Tree
+from problems import noisy_clouds
+X, y = noisy_clouds(40)
+X[::7, 0] = np.nan
+X[:, 3] = np.where(np.arange(40) % 11 == 0, X[:, 3], 0.0)
+models = [
+    AdaBoost(Stump(categorical_features=[1]), n_rounds=4),
+    AdaBoost(Stump(search="exact"), n_rounds=4),
+    GentleBoost(Tree(3, categorical_features=[1]), n_rounds=3),
+    LogitBoost(n_rounds=3),
+]
+print(json.dumps([model.fit(X, y).decision_function(X).tolist() for model in models]))
+"""
+
+
+def test_compiled_and_plain_python_boost_alike():
+    script = SCRIPT.format(tests=str(Path(__file__).parents[1]))
+    answers = [
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-c", script],
+                env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+        for disabled in ("0", "1")
+    ]
+    np.testing.assert_allclose(answers[0], answers[1], rtol=1e-9, atol=1e-12)
