@@ -52,6 +52,14 @@ def breast_cancer() -> None:
         tell(model, X, y)
 
 
+def boosted_stumps() -> None:
+    """The same tumours without any scaling: a vote of thresholds, one feature at a time."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = cotas.AdaBoost("stump", n_rounds=100).fit(X, y)
+    print(f"AdaBoost, 100 stumps: training error {1 - model.score(X, y):.3%}")
+    tell(model, X, y)
+
+
 def two_moons() -> None:
     """No line parts two moons. A kernel is a formula, and formulas can be added."""
     X, y = make_moons(400, noise=0.2, random_state=0)
@@ -91,6 +99,7 @@ def two_clouds(path: Path) -> None:
 if __name__ == "__main__":
     OUT.mkdir(exist_ok=True)
     breast_cancer()
+    boosted_stumps()
     two_moons()
     house_prices()
     two_clouds(OUT / "decision_boundary.png")
