@@ -56,9 +56,11 @@ def test_it_reaches_the_optimum(bias, bias_scale, data, lam, weighted):
 
 
 @pytest.mark.parametrize(("bias", "bias_scale"), BIASES)
+@pytest.mark.parametrize("largest", [2, 100])
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix])
-def test_with_many_features_it_needs_no_system(monkeypatch, bias, bias_scale, layout):
-    monkeypatch.setattr(module, "LARGEST_SYSTEM", 2)
+def test_with_many_features_it_takes_turns(monkeypatch, largest, bias, bias_scale, layout):
+    monkeypatch.setattr(module, "FEW_FEATURES", 2)
+    monkeypatch.setattr(module, "LARGEST_SYSTEM", largest)
     data = clouds(n=300, d=8, seed=3)
     X, y, weights = problem(data, True)
     exact = until(1e-9, interior_point(X, y, weights, 1e-4, bias, bias_scale))

@@ -20,11 +20,11 @@ from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.reporting import ProgressBar, as_callbacks
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
-from cotas.linear.dispatch import SOLVERS, Ending, Task, candidates, first_candidate
+from cotas.linear.dispatch import SOLVERS, Ending, Task, as_solved, candidates, first_candidate
 from cotas.linear.hard_margin import widest_margin
 from cotas.linear.oversight import Oversight
 from cotas.linear.search import INTERRUPTED, PROVED, Search, Solution
-from cotas.solvers.semismooth_newton import LARGEST_SYSTEM
+from cotas.solvers.semismooth_newton import FEW_FEATURES, LARGEST_SYSTEM
 
 # Below this the interior point gets there sooner.
 FINEST_FOR_NEWTON = 1e-10
@@ -54,13 +54,14 @@ class LinearSVM(LinearClassifier):
     solver : {"auto", "newton", "interior-point", "dual-coordinate-ascent", "cutting-planes", \
             "qp", "pegasos"}
         "newton" solves a system of the size of θ at each of a few dozen steps, made of the rows
-        near the margin; with more than a thousand features it begins with coordinate ascent and
-        solves its systems by conjugate gradients. "interior-point" makes its systems of all the
-        rows, and reaches the smallest gaps. "dual-coordinate-ascent" sweeps over the examples.
-        "cutting-planes" (OCAS) needs few passes for a rough gap. "qp" is the printed quadratic
-        program, by Clarabel (extra `qp`), for small data. "pegasos" takes the documents'
-        subgradient steps, and reaches rough gaps only. "auto", the default, takes "newton", but
-        "interior-point" with up to a thousand features and a tol of 1e-10 or less.
+        near the margin; with more than 300 features it takes turns with coordinate ascent, and
+        with more than a thousand its systems are solved by conjugate gradients.
+        "interior-point" makes its systems of all the rows, and reaches the smallest gaps.
+        "dual-coordinate-ascent" sweeps over the examples. "cutting-planes" (OCAS) needs few
+        passes for a rough gap. "qp" is the printed quadratic program, by Clarabel (extra `qp`),
+        for small data. "pegasos" takes the documents' subgradient steps, and reaches rough gaps
+        only. "auto", the default, takes "newton", but "interior-point" with up to a thousand
+        features and a tol of 1e-10 or less.
     tol : float, default=1e-4
         The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
     max_iterations : int, default=1000
@@ -208,11 +209,12 @@ class LinearSVM(LinearClassifier):
             return "hard-margin", "Solved as the nearest points of the two convex hulls."
         if self.solver != "auto":
             return self.solver, f"Solved by {self.solver}, as asked."
-        if X.shape[1] > LARGEST_SYSTEM:
-            return "newton", "Solved by coordinate ascent and newton, there being many features."
-        if self.tol > FINEST_FOR_NEWTON:
+        few, many = X.shape[1] <= FEW_FEATURES, X.shape[1] > LARGEST_SYSTEM
+        if self.tol <= FINEST_FOR_NEWTON and not many:
+            return "interior-point", "Solved by interior-point, tol being so small."
+        if few:
             return "newton", "Solved by newton, since there are few features."
-        return "interior-point", "Solved by interior-point, tol being so small."
+        return "newton", "Solved by coordinate ascent and newton, there being many features."
 
     def _solutions(self, examples: Examples, starts: list[Ending | None]) -> list[Solution]:
         """The best model of each class, and a warning if Ctrl-C kept it from being better."""
@@ -224,12 +226,13 @@ class LinearSVM(LinearClassifier):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(labels))
         bar = ProgressBar(None, type(self).__name__, self.progress, "iteration")
         oversight = Oversight(as_callbacks(self.callbacks), bar)
+        X = as_solved(examples.X, self.solver_)
 
         def solve(c: int) -> Solution:
             if self.margin == "hard":
                 return widest_margin(examples, weights, labels[c], float(self.fit_intercept))
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
-            problem = (examples.X, signs, weights, float(self.lam), float(self.fit_intercept))
+            problem = (X, signs, weights, float(self.lam), float(self.fit_intercept))
             task = Task(*problem, int(seeds[c]), starts[c], each)
             search = Search(self, examples, weights, labels[c], oversight, each)
             return self._follow(search, task)

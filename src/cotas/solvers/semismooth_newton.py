@@ -21,8 +21,12 @@ SMOOTHING_FROM_START, SMOOTHING_FROM_SWEEPS = 0.2, 0.1
 # A part of the rows this small is solved first, if it has so many rows and rows for each feature.
 SAMPLE, FEWEST, FEWEST_BY_FEATURE = 0.1, 1000, 5
 SAMPLE_GAP = 0.01
-# With more features than this the systems are solved by conjugate gradients, to this residual.
+# With more features than this coordinate ascent comes first: a Gram matrix is dearer than sweeps.
+FEW_FEATURES = 300
+# With more than this the systems are solved by conjugate gradients, to this residual.
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
+# Where so many of those steps do not halve the gap, coordinate ascent goes on.
+PATIENCE = 25
 
 
 @dataclass(frozen=True)
@@ -78,35 +82,46 @@ def semismooth_newton(
     whose second derivative sees only the rows with 0 < αᵢ < sᵢ: a Newton step costs a Gram matrix
     over those few and a pass over X. The line search is exact. This is the method of Li, Sun and
     Toh 2018 (SSNAL), for the SVM. Departures: ν shrinks from round to round; the start comes from
-    a tenth of the rows, solved roughly, and with many features from coordinate ascent, as long as
-    its rounds take few sweeps; the systems are then solved by conjugate gradients. With
-    `bias_scale` = c the bias is penalised by (λ/2)(θ₀/c)².
+    a tenth of the rows, solved roughly. With many features Newton's method takes turns with
+    coordinate ascent, each as long as it gets on; with very many the systems are solved by
+    conjugate gradients. With `bias_scale` = c the bias is penalised by (λ/2)(θ₀/c)².
     Invariant: 0 ≤ α ≤ s; `primal` is P, and `dual` the dual value of α, or with a free bias about
     what it will be when Σ αᵢyᵢ = 0. Cost: O(nnz) and O(md²) a step, m being the rows with
     0 < αᵢ < sᵢ.
     """
     problem = _Problem(lam, 1.0 if bias_scale else bias, lam / bias_scale**2 if bias_scale else 0.0)
     rows = Rows(as_design(X), y, weights, each)
-    theta, theta0, nu = np.zeros(X.shape[1]), 0.0, SMOOTHING
-    if start is None and X.shape[1] > LARGEST_SYSTEM:
-        for start in _by_sweeps(rows, lam, bias, bias_scale):
-            yield _after_sweeps(rows, problem, start)
-        nu = SMOOTHING_FROM_SWEEPS
-    elif start is None:
-        start = _from_a_sample(X, y, weights, lam, bias, bias_scale)
-        nu = SMOOTHING if start is None else SMOOTHING_FROM_START
-    else:
-        np.divide(start.alpha, weights, out=rows.state.centre)
-        nu = SMOOTHING_FROM_START
+    while X.shape[1] > FEW_FEATURES:
+        for reached in _by_sweeps(rows, lam, bias, bias_scale, start):
+            yield _after_sweeps(rows, problem, reached)
+        for iterate in _newton_steps(rows, problem, reached, SMOOTHING_FROM_SWEEPS, PATIENCE):
+            yield iterate
+        start = Start(rows.alpha, iterate.theta0, iterate.theta)
+    nu = SMOOTHING_FROM_START
     if start is not None:
-        theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
+        np.divide(start.alpha, weights, out=rows.state.centre)
+    else:
+        start = _from_a_sample(X, y, weights, lam, bias, bias_scale)
+    if start is None:
+        start, nu = Start(np.zeros(len(y)), 0.0, np.zeros(X.shape[1])), SMOOTHING
+    yield from _newton_steps(rows, problem, start, nu, np.inf)
+
+
+def _newton_steps(
+    rows: Rows, problem: _Problem, start: Start, nu: float, patience: float
+) -> Iterator[Iterate]:
+    """From the centres of the rows, until so many steps have not halved the gap."""
+    theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
     rows.place(theta, theta0)
-    while True:
+    best, idle = np.inf, 0
+    while idle < patience:
         answer = rows.respond(nu)
         iterate = problem.iterate(theta, theta0, answer, rows.alpha)
         yield iterate
+        gap = iterate.primal - iterate.dual
+        best, idle = (gap, 0) if gap <= 0.5 * best else (best, idle + 1)
         gradient = problem.gradient(theta, theta0, answer)
-        if problem.is_solved(gradient, theta0, iterate.primal - iterate.dual):
+        if problem.is_solved(gradient, theta0, gap):
             rows.recentre()
             nu = max(SHARPER * nu, SHARPEST)
             continue
@@ -137,11 +152,13 @@ def _from_a_sample(
     return Start(iterate.alpha, iterate.theta0, iterate.theta)
 
 
-def _by_sweeps(rows: Rows, lam: float, bias: float, bias_scale: float) -> Iterator[Start]:
-    """Coordinate ascent as long as it is quick; its α are the centres of the first round."""
-    y, weights = rows.state.y, rows.state.weights
-    random = np.random.RandomState(0)
-    for found in dual_coordinate_ascent(rows.rows, y, weights, lam, bias, random, bias_scale):
+def _by_sweeps(
+    rows: Rows, lam: float, bias: float, bias_scale: float, start: Start | None
+) -> Iterator[Start]:
+    """Coordinate ascent as long as its rounds take few sweeps; its α become the centres."""
+    y, weights, random = rows.state.y, rows.state.weights, np.random.RandomState(0)
+    given = (rows.rows, y, weights, lam, bias, random, bias_scale, start)
+    for found in dual_coordinate_ascent(*given):
         np.divide(found.alpha, weights, out=rows.state.centre)
         yield Start(found.alpha, found.theta0, found.theta)
         if not found.settled:
