@@ -14,7 +14,7 @@ export NO_MKDOCS_2_WARNING := 1
 .PHONY: help setup demo test lint unit docs bench clean
 
 help:
-	@echo "make demo   train the four online classifiers, print their certificates, draw a picture"
+	@echo "make demo   train classifiers and regressions, print their certificates, draw a picture"
 	@echo "make test   lint, types, import contracts, docs, doctests and all tests"
 	@echo "make lint   ruff, mypy and import-linter"
 	@echo "make docs   build the documentation into site/"

@@ -37,7 +37,7 @@ DIGITS /= 16
 
 
 def pegasos(lam: float = 1e-2, max_epochs: int = 200, **more: Any) -> cotas.Pegasos:
-    """The model of the README, unless told otherwise."""
+    """The model of the page on certificates, unless told otherwise."""
     return cotas.Pegasos(lam=lam, max_epochs=max_epochs, random_state=0, **more)
 
 
