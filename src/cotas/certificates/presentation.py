@@ -44,7 +44,8 @@ def _gap(certificate: Certificate) -> str:
     if certificate.lower <= 0:
         return f"{certificate.gap:.6g}"
     above = certificate.gap / certificate.lower
-    return f"{certificate.gap:.6g} (at most {above:.2%} above the best)"
+    percent = f"{100 * above:.2f}" if above >= 1e-4 else f"{100 * above:.2g}"
+    return f"{certificate.gap:.6g} (at most {percent}% above the best)"
 
 
 def as_text(certificate: Certificate) -> str:
