@@ -45,7 +45,7 @@ unit: $(READY)
 test: lint docs unit
 
 bench: $(READY)
-	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	-grep -v '^#' bench/requirements.txt | xargs -n 1 $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	$(BIN)/python -m bench $(SECTION)
 
 clean:
