@@ -1,7 +1,8 @@
-"""The array types that appear in signatures."""
+"""The types that appear in signatures everywhere."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,3 +15,6 @@ AnyArray: TypeAlias = NDArray[Any]
 
 # Dense arrays and SciPy sparse matrices alike; SciPy carries no types.
 Matrix: TypeAlias = Any
+
+# Calls a function on each of several parts, possibly in threads; the results keep their order.
+Each: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]

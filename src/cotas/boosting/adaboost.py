@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import Each, FloatArray
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
 from cotas.certificates.boosting import BoostingLedger
 from cotas.fitting.data import Examples
 from cotas.losses import Exponential
-from cotas.solvers.binning import Each
 from cotas.solvers.boosting import Round, Steps, adaboost, real_adaboost
 
 MARGINS_UP_TO = 1 << 23  # entries of X

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas.arrays import FloatArray
+from cotas.arrays import Each, FloatArray
 from cotas.boosting.base import _spread
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
@@ -18,7 +18,6 @@ from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
 from cotas.solvers.anyboost import anyboost, convex_anyboost
-from cotas.solvers.binning import Each
 from cotas.solvers.boosting import Round
 
 COSTS: dict[str, Loss] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from cotas.arrays import Each
 from cotas.boosting.adaboost import ExponentialBooster
 from cotas.boosting.training import Machine, check_steps
 from cotas.boosting.weak_learners import Prepared, Stump, Tree, resolve
-from cotas.solvers.binning import Each
 from cotas.solvers.boosting import Round, gentleboost
 
 

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from cotas.arrays import FloatArray
+from cotas.arrays import Each, FloatArray
 from cotas.boosting.ensemble import Ensemble
-from cotas.boosting.training import Booster, Machine, check_steps, normalised
+from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
 from cotas.certificates import Certificate
 from cotas.certificates.boosting import BoostingLedger
 from cotas.certificates.likelihood import LikelihoodLedger
 from cotas.fitting.data import Examples
 from cotas.losses import Logistic
-from cotas.solvers.binning import Each
 from cotas.solvers.boosting import Round, Steps, logitboost, logitboost_classes
 
 
@@ -63,7 +62,7 @@ class LogitBoost(Booster):
         T = np.zeros((examples.n_rows, K))
         for k, ensemble in enumerate(before or []):
             T[:, k] = ensemble.values(examples.X)
-        return [Machine(None, examples.codes, normalised(examples), T, before)]
+        return [Machine(None, examples.codes, examples.shares(), T, before)]
 
     def _functions(self, machine: Machine) -> int:
         return machine.F.shape[1] if machine.F.ndim == 2 else 1

@@ -13,16 +13,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_scalar
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import Ensemble, collect
 from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missing_values
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.reporting import ProgressBar, as_callbacks
+from cotas.fitting.parameters import check_fraction, check_jobs
+from cotas.fitting.reporting import ProgressBar, as_callbacks, tell_all
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.fitting.validation import hold_out
-from cotas.solvers.binning import Each
 from cotas.solvers.boosting import NothingLeft, Round, Steps
 
 # What is kept of each round, and under which name.
@@ -177,20 +177,12 @@ class Booster(BoostedClassifier):
     def _check_parameters(self) -> None:
         check_scalar(self.n_rounds, "n_rounds", Integral, min_val=1)
         check_scalar(self.n_rounds_no_change, "n_rounds_no_change", Integral, min_val=1)
-        check_scalar(
-            self.validation_fraction,
-            "validation_fraction",
-            Real,
-            min_val=0,
-            max_val=1,
-            include_boundaries="neither",
-        )
-        if self.n_jobs is not None:
-            check_scalar(self.n_jobs, "n_jobs", Integral)
+        check_fraction(self.validation_fraction, "validation_fraction")
+        check_jobs(self.n_jobs)
 
     def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[Machine]:
         """One run for two classes, one against the rest for each of several."""
-        s = normalised(examples)
+        s = examples.shares()
         machines = []
         for k, code in enumerate(examples.positives()):
             y = np.where(examples.codes == code, 1.0, -1.0)
@@ -322,10 +314,9 @@ class _Run:
             validation_loss=validation,
             seconds=seconds,
         )
-        # All of them are told, also after one has asked to stop.
-        answers = [callback(report) for callback in self.callbacks]
+        asked = tell_all(self.callbacks, report)
         patience = self.model.n_rounds_no_change
-        if any(answers):
+        if asked:
             self.reason = "a callback asked to stop"
         elif validation is not None and len(rounds) - self.best_round >= patience:
             self.reason = f"no better validation loss in {patience} rounds"
@@ -338,13 +329,6 @@ class _Run:
             return None
         machine, rows = self.machine, self.held_out
         return float(self.model._losses(machine.F[rows], machine.y[rows]).mean())
-
-
-def normalised(examples: Examples) -> FloatArray:
-    """The weights sᵢ, which sum to one."""
-    if examples.weights is None:
-        return np.full(examples.n_rows, 1.0 / examples.n_rows)
-    return np.asarray(examples.weights / examples.weights.sum())
 
 
 def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import has_fit_parameter
 
-from cotas.arrays import BoolArray, FloatArray, IntArray, Matrix
+from cotas.arrays import BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.weak_learners import StumpClass
-from cotas.solvers.binning import Each, Scale, make_bins
+from cotas.solvers.binning import Scale, make_bins
 from cotas.solvers.trees import Categories, list_categories
 from cotas.solvers.weak_learners import (
     BinnedTrees,

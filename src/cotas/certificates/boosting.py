@@ -13,14 +13,13 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.sweep import (
     EPS,
     GOLDEN_RATIO,
     SQUARE_ROOT_OF_TWO,
     Block,
-    Each,
     Sketch,
     Sweep,
     Tally,

@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, CertificateError
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.sweep import EPS, Block, Each, Facts, Sketch, Sweep, Tally, gather_facts
+from cotas.certificates.sweep import EPS, Block, Facts, Sketch, Sweep, Tally, gather_facts
 from cotas.problem import RegularisedRisk
 
 SECTION = "weak duality, section 3.7 of document 000"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.boosting import CombinationWitness, read_sketch, sketch_block
 from cotas.certificates.certificate import Certificate, CertificateError
-from cotas.certificates.sweep import EPS, Block, Each, Sweep, Tally
+from cotas.certificates.sweep import EPS, Block, Sweep, Tally
 from cotas.certificates.weak_learners import StumpClass
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
 

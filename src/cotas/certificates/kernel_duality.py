@@ -23,13 +23,13 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, CertificateError
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.prediction import quantile
 from cotas.certificates.stationarity import stationary_certificate
-from cotas.certificates.sweep import EPS, Each, Facts, Sweep, gather_facts
+from cotas.certificates.sweep import EPS, Facts, Sweep, gather_facts
 from cotas.problem import RegularisedRisk
 
 BLOCK = 512

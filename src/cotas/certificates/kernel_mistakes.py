@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.kernel_duality import KernelFunction, examine, kernel_times
 from cotas.certificates.ledger import Ledger, Survey
@@ -22,7 +22,7 @@ from cotas.certificates.mistakes import (
     PerceptronSurvey,
     best_margin,
 )
-from cotas.certificates.sweep import Each, Facts, Sweep, gather_facts
+from cotas.certificates.sweep import Facts, Sweep, gather_facts
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, CertificateError
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.moments import Moments, column_lengths, gather_moments
-from cotas.certificates.sweep import EPS, Block, Each, Sweep, Tally
+from cotas.certificates.sweep import EPS, Block, Sweep, Tally
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.projection import explained
 from cotas.certificates.scatter import Decrease, Scatter, decrease
-from cotas.certificates.sweep import EPS, Block, Each, Sketch, Tally
+from cotas.certificates.sweep import EPS, Block, Sketch, Tally
 from cotas.certificates.targets import TargetSweep, moved
 
 # A bound this small in comparison with the objective is not worth another pass over the data.

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.sweep import EPS, Block, Each, Facts, Sweep, Tally, gather_facts
+from cotas.certificates.sweep import EPS, Block, Facts, Sweep, Tally, gather_facts
 
 
 @dataclass(frozen=True)

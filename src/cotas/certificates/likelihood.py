@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import log_softmax
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.boosting import (
     NOT_ABOUT_NEW_DATA,
     Combination,
@@ -20,7 +20,7 @@ from cotas.certificates.boosting import (
     sketch_block,
 )
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.sweep import Block, Each, Sweep, Tally
+from cotas.certificates.sweep import Block, Sweep, Tally
 
 REFERENCE = "docs/theory/boosting.md: if the chosen class is wrong, p of the right one is at most ½"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.sweep import EPS, Block, Each, Sketch, Sweep, Tally
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.certificates.sweep import EPS, Block, Sketch, Sweep, Tally
 from cotas.certificates.targets import TargetSweep
 
 

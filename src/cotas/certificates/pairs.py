@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.kernel_duality import KernelDualPoint, KernelFunction
-from cotas.certificates.sweep import Each, Facts, gather_facts
+from cotas.certificates.sweep import Facts, gather_facts
 from cotas.problem import RegularisedRisk
 
 

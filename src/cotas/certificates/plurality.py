@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.boosting import NOT_ABOUT_NEW_DATA, read_sketch, sketch_block
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.sweep import Block, Each, Sweep, Tally
+from cotas.certificates.sweep import Block, Sweep, Tally
 
 REFERENCE = "docs/theory/boosting.md, the vote of several classes"
 

@@ -15,8 +15,8 @@ from scipy import sparse
 from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpocon, dpotrf
 
-from cotas.arrays import FloatArray, Matrix
-from cotas.certificates.sweep import EPS, Block, Each, Sweep, Tally
+from cotas.arrays import Each, FloatArray, Matrix
+from cotas.certificates.sweep import EPS, Block, Sweep, Tally
 from cotas.certificates.targets import moved
 
 # Beyond this many features the matrix is not formed.

@@ -7,14 +7,14 @@ in which blocks are read does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 
 # A block in double precision already is a view; others have to be converted.
 VIEWED_BYTES, CONVERTED_BYTES = 1 << 21, 1 << 20
@@ -24,7 +24,6 @@ GOLDEN_RATIO, SQUARE_ROOT_OF_TWO = 0.6180339887498949, 0.41421356237309515
 
 # What a block contributes: each name begins with how to merge it, "sum", "max" or "min".
 Tally: TypeAlias = dict[str, Any]
-Each: TypeAlias = Callable[[Callable[[slice], Tally], Iterable[slice]], Iterable[Tally]]
 MERGE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 

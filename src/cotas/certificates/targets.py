@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.sweep import (
     GOLDEN_RATIO,
     SQUARE_ROOT_OF_TWO,
     Block,
-    Each,
     Sketch,
     Sweep,
     Tally,

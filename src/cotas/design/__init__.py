@@ -1,7 +1,7 @@
 """How the rows and columns of X are laid out: the only place that knows what `indptr` is."""
 
 from cotas.design.dense import Dense, StandardisedDense
-from cotas.design.layout import as_design, standardised
+from cotas.design.layout import as_design, canonical, standardised
 from cotas.design.operations import add, add_outer, add_squares, dot, n_features, n_vectors, norm2
 from cotas.design.sparse import Csc, Csr, StandardisedCsr
 
@@ -15,6 +15,7 @@ __all__ = [
     "add_outer",
     "add_squares",
     "as_design",
+    "canonical",
     "dot",
     "n_features",
     "n_vectors",

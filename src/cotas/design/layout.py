@@ -14,6 +14,18 @@ from cotas.design.sparse import Csc, Csr, StandardisedCsr
 Design: TypeAlias = Dense | Csr | Csc | StandardisedDense | StandardisedCsr
 
 
+def canonical(X: Matrix) -> Matrix:
+    """A sparse matrix with no entry stored twice, which would make ‖x‖² wrong.
+
+    The user's matrix is left as it is.
+    """
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
 def as_design(X: Matrix, by: Literal["rows", "columns"] = "rows") -> Design:
     """The rows (or columns) of a dense, CSR or CSC matrix as a design.
 
@@ -24,11 +36,7 @@ def as_design(X: Matrix, by: Literal["rows", "columns"] = "rows") -> Design:
     if not sparse.issparse(X):
         X = np.asarray(X)
         return Dense(np.ascontiguousarray(X if by == "rows" else X.T))
-    compressed = X.tocsr() if by == "rows" else X.tocsc()
-    if not compressed.has_canonical_format:
-        # Entries stored twice would make ‖x‖² wrong; the user's matrix is left as it is.
-        compressed = compressed.copy()
-        compressed.sum_duplicates()
+    compressed = canonical(X.tocsr() if by == "rows" else X.tocsc())
     layout = Csr if by == "rows" else Csc
     width = compressed.shape[1] if by == "rows" else compressed.shape[0]
     return layout(compressed.data, compressed.indices, compressed.indptr, width)

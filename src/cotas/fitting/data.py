@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.sweep import Sketch
+from cotas.design import canonical
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,12 @@ class Examples:
         if self.weights is None or (self.weights > 0).all():
             return None
         return np.flatnonzero(self.weights > 0)
+
+    def shares(self) -> FloatArray:
+        """The weights sᵢ of the objective, which sum to one."""
+        if self.weights is None:
+            return np.full(self.n_rows, 1.0 / self.n_rows)
+        return np.asarray(self.weights / self.weights.sum())
 
     def positives(self) -> IntArray:
         """The codes of the classes that are trained against the rest."""
@@ -72,10 +79,7 @@ def read_examples(
         ensure_all_finite=finite or sparse.issparse(X),
     )
     if sparse.issparse(X):
-        X = X.tocsr()  # rows are what all the algorithms here walk along
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = canonical(X.tocsr())  # rows are what all the algorithms here walk along
     if y.dtype.kind not in "biuU":  # whole numbers and strings are labels, whatever they are
         check_classification_targets(y)
     found = distinct(y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from sklearn.utils import check_scalar
@@ -14,3 +14,14 @@ def check_positive(value: Any, name: str) -> None:
     check_scalar(value, name, Real)
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be a finite number above zero, not {value!r}.")
+
+
+def check_fraction(value: Any, name: str) -> None:
+    """A number between zero and one, neither included."""
+    check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="neither")
+
+
+def check_jobs(value: Any) -> None:
+    """A number of threads as scikit-learn counts them, or None."""
+    if value is not None:
+        check_scalar(value, "n_jobs", Integral)

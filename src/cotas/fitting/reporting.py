@@ -61,6 +61,12 @@ def as_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[Callba
     return [callbacks] if callable(callbacks) else list(callbacks)
 
 
+def tell_all(callbacks: Iterable[Callback], report: Any) -> bool:
+    """Whether one of them asks to stop; all are told, also after one has asked."""
+    answers = [callback(report) for callback in callbacks]
+    return any(answers)
+
+
 class ProgressBar:
     """A bar on the terminal or in a notebook for work longer than a second.
 

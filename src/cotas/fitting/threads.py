@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeAlias
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
-from cotas.arrays import Matrix
+from cotas.arrays import Each, Matrix
 
 # Fewer entries than this are read before a second thread has begun.
 WORTH_A_THREAD = 1 << 20
-
-# Calls a function on each of several parts, possibly in threads; the results keep their order.
-Each: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 @cache

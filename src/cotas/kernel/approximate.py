@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +20,7 @@ from cotas.kernel.search import Machine
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias
-from cotas.solvers.interior_point import interior_point
-from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, semismooth_newton
+from cotas.solvers.semismooth_newton import to_the_last_digit
 
 if TYPE_CHECKING:
     from cotas.kernel.svm import KernelSVM
@@ -129,8 +127,6 @@ def _iterates(
     model: KernelSVM, Z: FloatArray, signs: FloatArray, weights: FloatArray, lam: float
 ) -> Iterator[tuple[FloatArray, FloatArray, float]]:
     """θ, α and the relative gap that a solver of the linear machine believes to have."""
-    problem = (Z, signs, weights, lam, float(model.fit_intercept))
-    more = interior_point(*problem) if Z.shape[1] <= LARGEST_SYSTEM else iter(())
-    for found in chain(semismooth_newton(*problem), more):
+    for found in to_the_last_digit(Z, signs, weights, lam, float(model.fit_intercept)):
         yield found.theta, found.alpha, (found.primal - found.dual) / max(1.0, found.primal)
     yield found.theta, found.alpha, 0.0  # the best there is

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.kernel.blocks import blocks_of
 from cotas.kernel.interface import Kernel
 
 BLOCK = 512  # rows and support vectors compared at a time: 2 MB in double precision
 LARGEST_COPY = 1 << 26  # bytes for a dense copy of the support vectors
-
-Each = Callable[[Callable[[slice], None], Iterable[slice]], Iterable[None]]
 
 
 class Group(NamedTuple):

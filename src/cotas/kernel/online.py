@@ -10,12 +10,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state, check_scalar
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
-from cotas.certificates.sweep import Each
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
-from cotas.fitting.reporting import EpochReport, ProgressBar, as_callbacks
+from cotas.fitting.reporting import EpochReport, ProgressBar, as_callbacks, tell_all
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, refuse_indefinite
@@ -153,9 +152,7 @@ class OnlineKernelClassifier(KernelClassifier):
                 run.bias.copy(),
                 None,
             )
-            # All of them are told, also after one has asked to stop.
-            answers = [callback(report) for callback in callbacks]
-            if any(answers):
+            if tell_all(callbacks, report):
                 return "a callback asked to stop"
         return None
 

@@ -8,9 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint
-from cotas.certificates.sweep import Each
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive
 from cotas.kernel.online import OnlineKernelClassifier

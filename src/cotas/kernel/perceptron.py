@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, KernelPerceptronLedger
-from cotas.certificates.sweep import Each
 from cotas.fitting.data import Examples
 from cotas.kernel.online import OnlineKernelClassifier
 from cotas.solvers.kernel_online import KernelRun

@@ -13,7 +13,7 @@ from cotas.arrays import AnyArray, FloatArray
 from cotas.certificates import Certificate, KernelDualPoint, PairPoint
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
-from cotas.fitting.reporting import ProgressBar, SolverReport, as_callbacks
+from cotas.fitting.reporting import ProgressBar, SolverReport, as_callbacks, tell_all
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
 from cotas.kernel.problems import BinaryProblem
@@ -71,10 +71,10 @@ class KernelSearch:
         if believed <= model.tol or self.callbacks:
             certificate = self._check(candidate)
             report = SolverReport(self.problem.label, self.iteration, seconds, certificate)
-            answers = [callback(report) for callback in self.callbacks]
+            asked = tell_all(self.callbacks, report)
             if certificate.relative_gap <= model.tol:
                 return "the gap asked for is proved"
-            if any(answers):
+            if asked:
                 return "a callback asked to stop"
         if self.setting.stop.is_set():
             return "interrupted"

@@ -5,17 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.design import as_design
 from cotas.design.blocks import times_transposed
-from cotas.fitting.threads import Each
 from cotas.linear.search import Candidate
 from cotas.solvers.cutting_planes import cutting_planes
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
@@ -24,7 +22,7 @@ from cotas.solvers.online import Training
 from cotas.solvers.pegasos import PegasosRule
 from cotas.solvers.quadratic_program import quadratic_program
 from cotas.solvers.run import new_run
-from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, semismooth_newton
+from cotas.solvers.semismooth_newton import to_the_last_digit
 
 SOLVERS = (
     "auto",
@@ -141,11 +139,9 @@ def _dual_coordinate_ascent(task: Task) -> Iterator[Candidate]:
 
 
 def _newton(task: Task) -> Iterator[Candidate]:
-    """Where rounding puts an end to Newton's method, the interior point goes on if it can."""
     used = _Used(task)
-    iterates = semismooth_newton(*used.problem, start=used.start(task), each=task.each)
-    more = _interior_point(task) if task.X.shape[1] <= LARGEST_SYSTEM else iter(())
-    return chain(map(used.candidate, iterates), more)
+    iterates = to_the_last_digit(*used.problem, start=used.start(task), each=task.each)
+    return map(used.candidate, iterates)
 
 
 def _interior_point(task: Task) -> Iterator[Candidate]:

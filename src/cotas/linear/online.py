@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
 from cotas.fitting.data import Examples, read_examples, refuse_infinite
+from cotas.fitting.parameters import check_fraction, check_jobs
 from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import cpu_count, one_thread_in_blas, thread_count
 from cotas.fitting.validation import hold_out
@@ -177,16 +178,8 @@ class OnlineClassifier(LinearClassifier):
     def _check_parameters(self) -> None:
         check_scalar(self.max_epochs, "max_epochs", Integral, min_val=1)
         check_scalar(self.n_epochs_no_change, "n_epochs_no_change", Integral, min_val=1)
-        check_scalar(
-            self.validation_fraction,
-            "validation_fraction",
-            Real,
-            min_val=0,
-            max_val=1,
-            include_boundaries="neither",
-        )
-        if self.n_jobs is not None:
-            check_scalar(self.n_jobs, "n_jobs", Integral)
+        check_fraction(self.validation_fraction, "validation_fraction")
+        check_jobs(self.n_jobs)
 
     def _begin(self, examples: Examples) -> History:
         """A run from zero."""

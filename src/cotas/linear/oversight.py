@@ -7,8 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event, Lock
 from typing import Any, TypeVar
 
-from cotas.fitting.reporting import Callback, ProgressBar
-from cotas.fitting.threads import one_thread_in_blas
+from cotas.fitting.reporting import Callback, ProgressBar, tell_all
 
 T = TypeVar("T")
 
@@ -32,9 +31,7 @@ class Oversight:
     def tell(self, report: Any) -> bool:
         """Tell all the callbacks; whether one of them asks to stop."""
         with self._lock:
-            # All of them are told, also after one has asked to stop.
-            answers = [callback(report) for callback in self.callbacks]
-        return any(answers)
+            return tell_all(self.callbacks, report)
 
     def show(self, gap: float | None) -> None:
         """One iteration further, with the relative gap if it is known."""
@@ -44,16 +41,13 @@ class Oversight:
     def for_each(self, solve: Callable[[T], Any], classes: Sequence[T], threads: int) -> list[Any]:
         """What `solve` makes of each class, in threads; after Ctrl-C the best that each has.
 
-        BLAS keeps to one thread for several classes, also where they are solved one after the
-        other: the last digits of a product can depend on its threads, and nothing else does.
+        The caller holds BLAS at one thread: the last digits of a product can depend on its
+        threads, and nothing else does.
         """
-        if len(classes) == 1:
-            return [solve(classes[0])]
-        with one_thread_in_blas():
-            if threads == 1:
-                return [solve(one) for one in classes]
-            with ThreadPoolExecutor(threads) as pool:
-                return self._in_threads(pool, solve, classes)
+        if threads == 1:
+            return [solve(one) for one in classes]
+        with ThreadPoolExecutor(threads) as pool:
+            return self._in_threads(pool, solve, classes)
 
     def _in_threads(
         self, pool: ThreadPoolExecutor, solve: Callable[[T], Any], classes: Sequence[T]

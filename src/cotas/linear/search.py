@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint
-from cotas.certificates.sweep import Each, Facts
+from cotas.certificates.sweep import Facts
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
 from cotas.fitting.reporting import SolverReport

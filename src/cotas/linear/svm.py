@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
 from cotas.certificates import DualPoint, HardMarginPoint, Region, optimum_region
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.parameters import check_positive
+from cotas.fitting.parameters import check_jobs, check_positive
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.reporting import ProgressBar, as_callbacks
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
@@ -198,8 +197,7 @@ class LinearSVM(LinearClassifier):
         check_positive(self.max_iterations, "max_iterations")
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")
-        if self.n_jobs is not None:
-            check_scalar(self.n_jobs, "n_jobs", Integral)
+        check_jobs(self.n_jobs)
         if self.margin not in ("soft", "hard"):
             raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
         if self.solver not in SOLVERS:
@@ -219,7 +217,7 @@ class LinearSVM(LinearClassifier):
 
     def _solutions(self, examples: Examples, starts: list[Ending | None]) -> list[Solution]:
         """The best model of each class, and a warning if Ctrl-C kept it from being better."""
-        weights = _normalised(examples)
+        weights = examples.shares()
         if len(np.unique(examples.codes[weights > 0])) < 2:
             raise ValueError("The weights leave examples of one class only; it takes two.")
         labels = self.classes_[examples.positives()]
@@ -338,10 +336,3 @@ def _support(solution: Solution) -> IntArray:
         return np.flatnonzero(point.alpha > 0)
     least = max(SUPPORT, min(0.01, SUPPORT_BY_GAP * solution.certificate.gap))
     return np.flatnonzero(point.multipliers > least)
-
-
-def _normalised(examples: Examples) -> FloatArray:
-    """The weights sᵢ of the objective, which sum to one."""
-    if examples.weights is None:
-        return np.full(examples.n_rows, 1.0 / examples.n_rows)
-    return np.asarray(examples.weights / examples.weights.sum())

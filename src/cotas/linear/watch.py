@@ -11,7 +11,7 @@ from cotas.arrays import IntArray
 from cotas.certificates.sweep import Facts
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
-from cotas.fitting.reporting import EpochReport, as_callbacks
+from cotas.fitting.reporting import EpochReport, as_callbacks, tell_all
 from cotas.linear.history import History
 from cotas.solvers.online import Epoch
 
@@ -59,9 +59,7 @@ class Watch:
                 theta0,
                 score,
             )
-            # All of them are told, also after one has asked to stop.
-            answers = [callback(report) for callback in self.callbacks]
-            if any(answers):
+            if tell_all(self.callbacks, report):
                 return "a callback asked to stop"
         return None
 

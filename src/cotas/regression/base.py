@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
+from cotas.design import canonical
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 
@@ -79,10 +80,7 @@ def read_observations(
         ensure_all_finite=finite or sparse.issparse(X),
     )
     if sparse.issparse(X):
-        X = X.asformat(layout)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = canonical(X.asformat(layout))
     y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
     weights = None
     if sample_weight is not None:

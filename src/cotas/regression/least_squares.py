@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate, SquaredLossPoint, no_certificate
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
@@ -22,7 +22,7 @@ from cotas.regression.iterations import LARGEST_GRAM
 from cotas.regression.solving import SOLVERS, choose, solve
 from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
-from cotas.solvers.moments import Each, Moments
+from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
 from cotas.stops import Rule
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.fitting.reporting import ProgressBar, as_callbacks
+from cotas.fitting.reporting import ProgressBar, as_callbacks, tell_all
 from cotas.solvers.quadratic import Iterate
 from cotas.stops import Progress, Rule
 
@@ -125,9 +125,7 @@ class Trail:
             iterate.number, iterate.objective, before, iterate.move, seconds, self._relative_gap
         )
         reason = self.rule.reason(progress)
-        # All of them are told, also after one has asked to stop.
-        answers = [callback(progress) for callback in self.callbacks]
-        if any(answers):
+        if tell_all(self.callbacks, progress):
             reason = reason or "a callback asked to stop"
         if reason is None and iterate.number >= self.most:
             reason = f"max_iterations={self.most} reached"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.loops import loop
 
 MOST_BINS = 256  # what a byte can tell apart, the bin of the missing values included
@@ -19,7 +19,6 @@ AT_A_TIME = 16  # columns of the sample
 BLOCK_OF_COLUMNS = 1 << 23  # entries of a sparse X that are made dense at a time
 
 # Runs a function on several arguments, perhaps in threads.
-Each: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 class Bins(NamedTuple):

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import softmax
 
-from cotas.arrays import FloatArray, IntArray
-from cotas.solvers.binning import Each
+from cotas.arrays import Each, FloatArray, IntArray
 from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.logistic_weights import P_MIN, LogisticWeights
 from cotas.solvers.weak_learners import WeakLearner

@@ -7,9 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import Each, FloatArray
 from cotas.loops import loop
-from cotas.solvers.binning import Each
 
 WORTH_A_THREAD = 1 << 16  # rows
 REFRESHED = 64  # rounds after which the weights are computed anew

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import Each, FloatArray
 from cotas.loops import loop
-from cotas.solvers.binning import Each
 from cotas.solvers.exponential_weights import parts_of
 
 P_MIN = 1e-5  # LogitBoost keeps p between this and one minus this, hence |z| ≤ 1e5

@@ -5,19 +5,17 @@ x̄ = Σ sᵢxᵢ,   ȳ = Σ sᵢyᵢ,   C = Σ sᵢ(xᵢ − x̄)(xᵢ − x̄)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
-from cotas.arrays import BoolArray, FloatArray, Matrix
+from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.design.blocks import moved, row_block
 
-Each: TypeAlias = Callable[[Callable[[slice], Any], Iterable[slice]], Iterable[Any]]
 # Rows in double precision that stay in the cache of a core while they are added up.
 BLOCK_BYTES = 1 << 20
 EPS = float(np.finfo(np.float64).eps)

@@ -8,20 +8,19 @@ of x₀ = 1, or the means and deviations of the columns where the data are to be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design.blocks import row_block, row_spans
 from cotas.solvers.moments import Moments
 
 Steps: TypeAlias = Callable[[int], float]
-Each: TypeAlias = Callable[[Callable[[slice], Any], Iterable[slice]], Iterable[Any]]
 
 
 class Iterate(NamedTuple):

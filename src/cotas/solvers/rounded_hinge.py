@@ -10,14 +10,13 @@ the *curved* rows, and zero in all the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import FloatArray, IntArray
+from cotas.arrays import Each, FloatArray, IntArray
 from cotas.design import Dense, add, add_outer, add_squares, dot, n_features, n_vectors
 from cotas.loops import loop
 
@@ -27,9 +26,6 @@ SPANS, SPANS_OF_LONG_ROWS, LONG = 8, 2, 1000
 # Rows with fewer entries than this part of the features are summed up entry by entry.
 FEW_ENTRIES = 0.25
 BLOCK_BYTES = 1 << 20
-
-# Calls a function on each of several parts, possibly in threads; the results keep their order.
-Each: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 class RowState(NamedTuple):

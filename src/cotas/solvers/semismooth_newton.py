@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design import as_design
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
-from cotas.solvers.interior_point import Iterate, Start, factorised
-from cotas.solvers.rounded_hinge import Answer, Each, Rows
+from cotas.solvers.interior_point import Iterate, Start, factorised, interior_point
+from cotas.solvers.rounded_hinge import Answer, Rows
 
 # The smoothing of the first round, what the next rounds make of it, and when that ends.
 SMOOTHING, SHARPER, SHARPEST = 2.0, 0.3, 3e-4
@@ -105,6 +105,22 @@ def semismooth_newton(
     if start is None:
         start, nu = Start(np.zeros(len(y)), 0.0, np.zeros(X.shape[1])), SMOOTHING
     yield from _newton_steps(rows, problem, start, nu)
+
+
+def to_the_last_digit(
+    X: Matrix,
+    y: FloatArray,
+    weights: FloatArray,
+    lam: float,
+    bias: float,
+    start: Start | None = None,
+    each: Each = map,
+) -> Iterator[Iterate]:
+    """Newton's iterates, and where they end those of the interior point, if its system fits."""
+    problem = (X, y, weights, lam, bias)
+    yield from semismooth_newton(*problem, start=start, each=each)
+    if X.shape[1] <= LARGEST_SYSTEM:
+        yield from interior_point(*problem)
 
 
 def _newton_steps(rows: Rows, problem: _Problem, start: Start, nu: float) -> Iterator[Iterate]:

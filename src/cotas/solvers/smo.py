@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.kernel_dual import Gram, KernelCandidate, SignedDual
 from cotas.solvers.row_cache import RowCache
@@ -26,8 +26,6 @@ WHOLE = 1e-3
 PATIENCE = 200
 # A block of kernel values of this size stays in the cache of a core while it is used.
 BLOCK_ENTRIES = 1 << 18
-
-Each: TypeAlias = Callable[[Callable[[slice], None], Iterable[slice]], Iterable[None]]
 
 
 @loop

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.loops import loop
-from cotas.solvers.binning import MOST_BINS, Each, midpoints
+from cotas.solvers.binning import MOST_BINS, midpoints
 from cotas.solvers.split_search import TIE
 from cotas.solvers.trees import Trees
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, IntArray
+from cotas.arrays import AnyArray, Each, IntArray
 from cotas.loops import loop
-from cotas.solvers.binning import MOST_BINS, Bins, Each, Scale
+from cotas.solvers.binning import MOST_BINS, Bins, Scale
 from cotas.solvers.histograms import (
     LANES,
     column_histogram,

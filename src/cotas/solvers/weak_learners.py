@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.design.blocks import row_block, row_spans, times
 from cotas.loops import loop
-from cotas.solvers.binning import Bins, Each, Scale
+from cotas.solvers.binning import Bins, Scale
 from cotas.solvers.split_search import Edge, LeastSquares
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
