@@ -36,7 +36,10 @@ def times(X: Matrix, theta: FloatArray) -> FloatArray:
     """X·θ for a vector, or for each column of a matrix."""
     if X.dtype == np.float64:
         return np.asarray(X @ theta)
-    return np.concatenate([row_block(X, span) @ theta for span in row_spans(X)])
+    out = np.empty((X.shape[0], *theta.shape[1:]))
+    for span in row_spans(X):
+        out[span] = row_block(X, span) @ theta
+    return out
 
 
 def times_transposed(X: Matrix, factors: FloatArray) -> FloatArray:
