@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from cotas.boosting.training import RoundReport
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
     from cotas.certificates import Certificate, CertificateError, Separability
+    from cotas.files.libsvm import read_libsvm
+    from cotas.files.problems import DataFileError
+    from cotas.files.tables import Table, read_table
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
@@ -45,6 +48,7 @@ _HOME = {
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
     "ConvexAnyBoost": "cotas.boosting.anyboost",
+    "DataFileError": "cotas.files.problems",
     "DivergedError": "cotas.regression.trail",
     "EpochReport": "cotas.fitting.reporting",
     "ForwardStagewise": "cotas.regression.stagewise",
@@ -70,9 +74,12 @@ _HOME = {
     "SVMPath": "cotas.linear.path",
     "Separability": "cotas.certificates",
     "Stump": "cotas.boosting.weak_learners",
+    "Table": "cotas.files.tables",
     "Tree": "cotas.boosting.weak_learners",
     "certify": "cotas.foreign.certify",
     "lasso_path": "cotas.regression.lasso_path",
+    "read_libsvm": "cotas.files.libsvm",
+    "read_table": "cotas.files.tables",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
@@ -85,6 +92,7 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "ConvexAnyBoost",
+    "DataFileError",
     "DivergedError",
     "EpochReport",
     "ForwardStagewise",
@@ -110,11 +118,14 @@ __all__ = [
     "SVMPath",
     "Separability",
     "Stump",
+    "Table",
     "Tree",
     "certify",
     "datasets",
     "kernels",
     "lasso_path",
+    "read_libsvm",
+    "read_table",
     "schedules",
     "separability",
     "stops",
