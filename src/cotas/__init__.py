@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from cotas.files.libsvm import read_libsvm
     from cotas.files.problems import DataFileError
     from cotas.files.tables import Table, read_table
+    from cotas.files.errors import ModelFileError
+    from cotas.files.models import load
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
@@ -63,6 +65,7 @@ _HOME = {
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
     "LogitBoost": "cotas.boosting.logitboost",
+    "ModelFileError": "cotas.files.errors",
     "NotSeparableError": "cotas.linear.hard_margin",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
@@ -80,6 +83,7 @@ _HOME = {
     "lasso_path": "cotas.regression.lasso_path",
     "read_libsvm": "cotas.files.libsvm",
     "read_table": "cotas.files.tables",
+    "load": "cotas.files.models",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
@@ -107,6 +111,7 @@ __all__ = [
     "LinearLearner",
     "LinearSVM",
     "LogitBoost",
+    "ModelFileError",
     "NotSeparableError",
     "PassiveAggressive",
     "Pegasos",
@@ -126,6 +131,7 @@ __all__ = [
     "lasso_path",
     "read_libsvm",
     "read_table",
+    "load",
     "schedules",
     "separability",
     "stops",
