@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from cotas.boosting.training import RoundReport
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
     from cotas.certificates import Certificate, CertificateError, Separability
+    from cotas.files.errors import ModelFileError
     from cotas.files.libsvm import read_libsvm
+    from cotas.files.models import load
     from cotas.files.problems import DataFileError
     from cotas.files.tables import Table, read_table
-    from cotas.files.errors import ModelFileError
-    from cotas.files.models import load
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM
+    from cotas.preparation.inspection import inspect_table
+    from cotas.preparation.preparation import Preparation
+    from cotas.preparation.prepared_model import PreparedModel
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
@@ -70,6 +73,8 @@ _HOME = {
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
+    "Preparation": "cotas.preparation.preparation",
+    "PreparedModel": "cotas.preparation.prepared_model",
     "RealAdaBoost": "cotas.boosting.adaboost",
     "RegularizedForwardStagewise": "cotas.regression.stagewise",
     "Ridge": "cotas.regression.ridge",
@@ -80,10 +85,11 @@ _HOME = {
     "Table": "cotas.files.tables",
     "Tree": "cotas.boosting.weak_learners",
     "certify": "cotas.foreign.certify",
+    "inspect_table": "cotas.preparation.inspection",
     "lasso_path": "cotas.regression.lasso_path",
+    "load": "cotas.files.models",
     "read_libsvm": "cotas.files.libsvm",
     "read_table": "cotas.files.tables",
-    "load": "cotas.files.models",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
@@ -116,6 +122,8 @@ __all__ = [
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "Preparation",
+    "PreparedModel",
     "RealAdaBoost",
     "RegularizedForwardStagewise",
     "Ridge",
@@ -127,11 +135,12 @@ __all__ = [
     "Tree",
     "certify",
     "datasets",
+    "inspect_table",
     "kernels",
     "lasso_path",
+    "load",
     "read_libsvm",
     "read_table",
-    "load",
     "schedules",
     "separability",
     "stops",

@@ -142,7 +142,7 @@ class Preparation(TransformerMixin, BaseEstimator):
                 self._learn_category(words_of(frame[name], name), name)
 
     def _fit_matrix(self, X: Matrix) -> None:
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
         X = self._read_matrix(X, reset=True)
         self.layout_ = "sparse" if sparse.issparse(X) else "dense"
         names = [f"x{j}" for j in range(X.shape[1])]
@@ -159,9 +159,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         deviations = np.where(missing, 0.0, values - means)
         scales = np.sqrt((deviations**2).sum(axis=0) / present)
         # A deviation that rounding alone can explain is none.
-        constant: BoolArray = np.atleast_1d(scales <= 1e-13 * np.abs(means) * len(values) ** 0.5)
-        indicated = missing.any(axis=0)
-        gone = (constant & ~indicated) | missing.all(axis=0)
+        noise = 1e-13 * np.abs(means) * len(values) ** 0.5
+        constant = np.asarray(scales <= noise)
+        indicated: BoolArray = np.asarray(missing.any(axis=0))
+        gone: BoolArray = np.asarray((constant & ~indicated) | missing.all(axis=0))
         for j in np.flatnonzero(gone):
             reason = "empty" if missing[:, j].all() else "constant"
             self.dropped_.append((names[j], reason))
