@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from cotas.boosting.logitboost import LogitBoost
     from cotas.boosting.training import RoundReport
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
-    from cotas.certificates import Certificate, CertificateError, Separability
+    from cotas.certificates import (
+        Certificate,
+        CertificateError,
+        Separability,
+        hold_out_bound,
+    )
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
@@ -35,6 +40,10 @@ if TYPE_CHECKING:
     from cotas.regression.ridge import Ridge
     from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
     from cotas.regression.trail import DivergedError
+    from cotas.selection.choice import Choice
+    from cotas.selection.choosing import choose
+    from cotas.selection.decomposition import BiasVariance, bias_variance
+    from cotas.selection.learning import LearningCurves, learning_curves
 
 __version__ = "0.1.0"
 
@@ -42,8 +51,10 @@ _HOME = {
     "AdaBoost": "cotas.boosting.adaboost",
     "AnyBoost": "cotas.boosting.anyboost",
     "AveragedPerceptron": "cotas.linear.perceptron",
+    "BiasVariance": "cotas.selection.decomposition",
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
+    "Choice": "cotas.selection.choice",
     "ConvexAnyBoost": "cotas.boosting.anyboost",
     "DivergedError": "cotas.regression.trail",
     "EpochReport": "cotas.fitting.reporting",
@@ -55,6 +66,7 @@ _HOME = {
     "LSBoost": "cotas.regression.stagewise",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
+    "LearningCurves": "cotas.selection.learning",
     "LeastSquares": "cotas.regression.least_squares",
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
@@ -71,8 +83,12 @@ _HOME = {
     "Separability": "cotas.certificates",
     "Stump": "cotas.boosting.weak_learners",
     "Tree": "cotas.boosting.weak_learners",
+    "bias_variance": "cotas.selection.decomposition",
     "certify": "cotas.foreign.certify",
+    "choose": "cotas.selection.choosing",
+    "hold_out_bound": "cotas.certificates",
     "lasso_path": "cotas.regression.lasso_path",
+    "learning_curves": "cotas.selection.learning",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
@@ -82,8 +98,10 @@ __all__ = [
     "AdaBoost",
     "AnyBoost",
     "AveragedPerceptron",
+    "BiasVariance",
     "Certificate",
     "CertificateError",
+    "Choice",
     "ConvexAnyBoost",
     "DivergedError",
     "EpochReport",
@@ -95,6 +113,7 @@ __all__ = [
     "LSBoost",
     "Lasso",
     "LassoPath",
+    "LearningCurves",
     "LeastSquares",
     "LinearLearner",
     "LinearSVM",
@@ -111,10 +130,14 @@ __all__ = [
     "Separability",
     "Stump",
     "Tree",
+    "bias_variance",
     "certify",
+    "choose",
     "datasets",
+    "hold_out_bound",
     "kernels",
     "lasso_path",
+    "learning_curves",
     "schedules",
     "separability",
     "stops",
