@@ -278,20 +278,41 @@ def by_label(ax, label):
 def test_loss_against_c_marks_the_smallest_validation_loss():
     folds = np.stack([(np.log(C) - 1) ** 2, (np.log(C) - 1) ** 2 + 1], axis=1)
     shuffled = np.random.default_rng(0).permutation(len(C))
-    choice = SimpleNamespace(c=C[shuffled], training=1 / C[shuffled], validation=folds[shuffled])
-    ax = plots.loss_against_c(choice)
+    ax = plots.loss_against_c(c=C[shuffled], training=1 / C[shuffled], validation=folds[shuffled])
     best = C[np.argmin(folds.mean(axis=1))]
     assert by_gid(ax, "best").get_xdata()[0] == best
     assert np.allclose(by_label(ax, "validation"), np.stack([C, folds.mean(axis=1)], axis=1))
     assert {"underfitting", "overfitting"} <= {text.get_text() for text in ax.texts}
-    choice.best_c = C[2]
-    assert by_gid(plots.loss_against_c(choice), "best").get_xdata()[0] == C[2]
+    told = plots.loss_against_c(c=C, training=C, validation=C, best=0.3)
+    assert by_gid(told, "best").get_xdata()[0] == 0.3
     with pytest.raises(ValueError, match="training is missing"):
         plots.loss_against_c(c=C, validation=C)
     with pytest.raises(ValueError, match="validation must have one row"):
         plots.loss_against_c(c=C, training=C, validation=C[:3])
     with pytest.raises(ValueError, match="c must be positive"):
         plots.loss_against_c(c=-C, training=C, validation=C)
+
+
+def test_answers_of_selection_need_no_arrays():
+    losses = SimpleNamespace(
+        training_loss=1 / C, validation_loss=C + 1 / C, training_error=C, validation_error=2 * C
+    )
+    choice = SimpleNamespace(c=C, best_c=C[3], over="lam", **vars(losses))
+    ax = plots.loss_against_c(choice)
+    assert np.allclose(by_label(ax, "validation")[:, 1], choice.validation_loss)
+    assert by_gid(ax, "best").get_xdata()[0] == C[3]
+    errors = plots.loss_against_c(choice, measure="error")
+    assert np.allclose(by_label(errors, "validation")[:, 1], choice.validation_error)
+    with pytest.raises(ValueError, match="over gamma"):
+        plots.loss_against_c(SimpleNamespace(c=None, over="gamma"))
+    curves = SimpleNamespace(sizes=np.arange(1, 10), **vars(losses))
+    drawn = by_label(plots.learning_curve(curves), "training")
+    assert np.allclose(drawn, np.stack([curves.sizes, curves.training_error], axis=1))
+    parts = SimpleNamespace(over="degree", values=(1, 2), noise=np.nan)
+    parts.bias_squared, parts.variance = np.array([1.0, 0.5]), np.array([0.1, 0.2])
+    ax = plots.bias_variance(parts)
+    assert np.allclose(by_label(ax, "total error")[:, 1], [1.1, 0.7])
+    assert ax.get_xlabel() == "degree"
 
 
 def test_the_total_is_the_sum_and_its_least_is_marked():

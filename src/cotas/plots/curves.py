@@ -29,8 +29,8 @@ def loss_against_c(
 
     Parameters
     ----------
-    choice : the answer of `cotas.selection.choose`, optional
-        Anything with `c`, `training` and `validation`; in its place the three arrays below.
+    choice : the answer of `cotas.selection.choose` over λ, optional
+        In its place the three arrays below will do.
     c : array of shape (n_values,), positive
     training, validation : arrays of shape (n_values,) or (n_values, n_folds)
         With folds the mean is drawn, and a band of one standard deviation.
@@ -38,7 +38,7 @@ def loss_against_c(
         ĉ; that of `choice`, or else the c with the smallest mean on validation, of several the
         smallest.
     measure : "loss" or "error"
-        What the two arrays hold, for the label of the axis.
+        Which of the two of `choice`, or what the arrays hold.
     ax, title, lang : as in `decision_boundary`
 
     Returns
@@ -52,9 +52,12 @@ def loss_against_c(
     >>> ax.get_xscale()
     'log'
     """
+    _check_measure(measure)
     if choice is not None:
-        c, training, validation = choice.c, choice.training, choice.validation
-        best = getattr(choice, "best_c", None) if best is None else best
+        if choice.c is None:
+            raise ValueError(f"This choice is over {choice.over}; only one over λ has a c.")
+        c, best = choice.c, choice.best_c if best is None else best
+        training, validation = _of_result(choice, measure)
     c = _numbers(c, "c")
     order = np.argsort(c, kind="stable")
     curves = [
@@ -64,8 +67,6 @@ def loss_against_c(
     c = c[order]
     if not (c > 0).all():
         raise ValueError("c must be positive: it is 1/(λn), and drawn on a logarithmic axis.")
-    if measure not in ("loss", "error"):
-        raise ValueError(f"measure must be 'loss' or 'error', not {measure!r}.")
     best = float(c[int(np.argmin(curves[1].mean(axis=1)))]) if best is None else float(best)
     with drawing(ax, lang) as (ax, say):
         ax.set_xscale("log")
@@ -83,8 +84,8 @@ def loss_against_c(
 
 def learning_curve(
     sizes: Any,
-    training: Any,
-    validation: Any,
+    training: Any = None,
+    validation: Any = None,
     *,
     measure: str = "error",
     ax: Any = None,
@@ -95,22 +96,26 @@ def learning_curve(
 
     Parameters
     ----------
-    sizes : array of shape (n_sizes,)
+    sizes : array of shape (n_sizes,), or the answer of `cotas.selection.learning_curves`
+        With the latter nothing else is needed.
     training, validation : arrays of shape (n_sizes,) or (n_sizes, n_folds)
         With folds the mean is drawn, and a band of one standard deviation. scikit-learn's
         `learning_curve` gives scores: hand over 1 − score.
     measure : "error" or "loss"
+        Which of the two of the answer, or what the arrays hold.
     ax, title, lang : as in `decision_boundary`
 
     Returns
     -------
     matplotlib Axes
     """
+    _check_measure(measure)
+    if hasattr(sizes, "sizes"):
+        training, validation = _of_result(sizes, measure)
+        sizes = sizes.sizes
     sizes = _numbers(sizes, "sizes")
     named = (("training", training), ("validation", validation))
     curves = [(name, _rows(values, len(sizes), name)) for name, values in named]
-    if measure not in ("loss", "error"):
-        raise ValueError(f"measure must be 'error' or 'loss', not {measure!r}.")
     with drawing(ax, lang) as (ax, say):
         for k, (name, values) in enumerate(curves):
             _band(ax, sizes, values, k, say(name))
@@ -123,8 +128,8 @@ def learning_curve(
 
 def bias_variance(
     complexity: Any,
-    bias: Any,
-    variance: Any,
+    bias: Any = None,
+    variance: Any = None,
     noise: Any = 0.0,
     *,
     log: bool = False,
@@ -136,8 +141,8 @@ def bias_variance(
 
     Parameters
     ----------
-    complexity : array of shape (n_values,)
-        A degree, a depth, c, …
+    complexity : array of shape (n_values,), or the answer of `cotas.selection.bias_variance`
+        A degree, a depth, c, …; with the latter the arrays below are not needed.
     bias, variance : arrays of shape (n_values,)
         The *squared* bias, and the variance.
     noise : float or array of shape (n_values,), default=0
@@ -150,23 +155,30 @@ def bias_variance(
     -------
     matplotlib Axes
     """
+    name = None
+    if hasattr(complexity, "bias_squared"):
+        found = complexity
+        bias, variance, noise = found.bias_squared, found.variance, np.nan_to_num(found.noise)
+        complexity, name = found.values, found.over
     x = _numbers(complexity, "complexity")
     parts = {"bias": _numbers(bias, "bias"), "variance": _numbers(variance, "variance")}
     floor = np.broadcast_to(np.asarray(noise, dtype=np.float64), x.shape)
-    for name, values in parts.items():
+    for part, values in parts.items():
         if len(values) != len(x):
-            raise ValueError(f"{name} has {len(values)} values and complexity has {len(x)}.")
+            raise ValueError(f"{part} has {len(values)} values and complexity has {len(x)}.")
     if floor.any():
         parts["noise"] = np.asarray(floor)
     total = sum(parts.values(), np.zeros(len(x)))
     least = int(np.argmin(total))
     with drawing(ax, lang) as (ax, say):
-        for k, (name, values) in enumerate(parts.items()):
-            ax.plot(x, values, label=say(name), markevery=_every(x), **look(k, points=True))
+        for k, (part, values) in enumerate(parts.items()):
+            ax.plot(x, values, label=say(part), markevery=_every(x), **look(k, points=True))
         ax.plot(x, total, color=INK, linewidth=2.4, label=say("total"))
         label = say("least", value=x[least])
         ax.plot(x[least], total[least], "*", color=INK, markersize=13, label=label, gid="least")
-        ax.set(xlabel=say("complexity"), ylabel=say("error"), xscale="log" if log else "linear")
+        ax.set(
+            xlabel=name or say("complexity"), ylabel=say("error"), xscale="log" if log else "linear"
+        )
         ax.set_title(say("bias variance") if title is None else title)
         legend(ax)
     return ax
@@ -192,6 +204,19 @@ def _fitting_regions(ax: Any, low: float, best: float, high: float, names: tuple
             style="italic",
             fontsize=9,
         )
+
+
+def _check_measure(measure: str) -> None:
+    if measure not in ("loss", "error"):
+        raise ValueError(f"measure must be 'loss' or 'error', not {measure!r}.")
+
+
+def _of_result(result: Any, measure: str) -> tuple[Any, Any]:
+    """The two curves of an answer of `cotas.selection`; of all folds where it keeps them."""
+    folds = getattr(result, "fold_losses", None) if measure == "loss" else None
+    several = folds is not None and np.ndim(folds) == 2 and np.shape(folds)[1] > 1
+    validation = folds if several else getattr(result, f"validation_{measure}")
+    return getattr(result, f"training_{measure}"), validation
 
 
 def _band(ax: Any, x: FloatArray, values: FloatArray, number: int, label: str) -> None:

@@ -55,7 +55,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "norm": ("‖β‖₁", "‖β‖₁"),
     "optimum": ("optimum", "óptimo"),
     "coefficient path": ("Coefficients of {name}", "Coeficientes de {name}"),
-    "feature": ("feature {number}", "variable {number}"),
+    "feature": ("feature {number}", "característica {number}"),
     # ---- boosting
     "round": ("round", "ronda"),
     "training error": ("training error", "error de entrenamiento"),
@@ -74,7 +74,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "share": ("share of the examples", "proporción de los ejemplos"),
     "margin distribution": ("Distribution of the margins", "Distribución de los márgenes"),
     "importance": ("importance", "importancia"),
-    "feature importances": ("Importance of the features", "Importancia de las variables"),
+    "feature importances": ("Importance of the features", "Importancia de las características"),
     # ---- proofs
     "seconds": ("seconds", "segundos"),
     "gap": ("relative gap proved", "brecha relativa demostrada"),
