@@ -79,7 +79,9 @@ def decision_boundary(
             margins = _has_margins(model)
         scores = _scores(model, grid) if len(classes) == 2 else None
         if scores is None:
-            _draw_regions(ax, x1, x2, _codes(model, grid, classes).reshape(shape), len(classes))
+            codes = _codes(model, grid, classes)
+            leads = [lead.reshape(shape) for lead in _leads(model, grid, codes, len(classes))]
+            _draw_regions(ax, x1, x2, codes.reshape(shape), leads)
         else:
             _draw_two_sides(ax, x1, x2, scores.reshape(shape), margins, say)
         _draw_examples(ax, X, y, classes)
@@ -226,16 +228,29 @@ def _draw_two_sides(
         ax.plot([], [], color=INK, linestyle=line, linewidth=how["linewidths"], label=say(key))
 
 
-def _draw_regions(ax: Any, x1: FloatArray, x2: FloatArray, codes: IntArray, count: int) -> None:
+def _leads(model: Any, grid: FloatArray, codes: IntArray, count: int) -> list[FloatArray]:
+    """For each class a number that is positive where it is chosen, and negative elsewhere."""
+    own = codes[None, :] == np.arange(count)[:, None]
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(grid), dtype=np.float64)
+        if scores.shape == (len(grid), count) and np.array_equal(scores.argmax(axis=1), codes):
+            ranked = np.sort(scores, axis=1)
+            rival = np.where(own, ranked[:, -2], ranked[:, -1])
+            return list(scores.T - rival)
+    return list(own - 0.5)
+
+
+def _draw_regions(
+    ax: Any, x1: FloatArray, x2: FloatArray, codes: IntArray, leads: list[FloatArray]
+) -> None:
     from matplotlib.colors import ListedColormap
 
+    count = len(leads)
     colours = ListedColormap([tint(COLOURS[k % len(COLOURS)], 0.22) for k in range(count)])
     ax.pcolormesh(x1, x2, codes, cmap=colours, vmin=-0.5, vmax=count - 0.5, rasterized=True)
-    for k in range(count):
-        own = codes == k
-        if own.any() and not own.all():
-            # Halfway between inside and outside, so that neighbours share one line.
-            ax.contour(x1, x2, own, levels=[0.5], colors=INK, linewidths=1.0)
+    for lead in leads:
+        if lead.min() < 0 < lead.max():
+            ax.contour(x1, x2, lead, levels=[0], colors=INK, linewidths=1.0)
 
 
 def _draw_examples(ax: Any, X: FloatArray, y: AnyArray, classes: AnyArray) -> None:

@@ -78,6 +78,7 @@ WORDS: dict[str, tuple[str, str]] = {
     # ---- proofs
     "seconds": ("seconds", "segundos"),
     "gap": ("relative gap proved", "brecha relativa demostrada"),
+    "best so far": ("best so far", "mejor hasta ahora"),
     "gap trace": ("The gap while it runs", "La brecha durante el ajuste"),
     "measured": ("measured", "medido"),
     "allowed": ("allowed by the theorem", "permitido por el teorema"),
