@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cotas import datasets, kernels, schedules, stops
+    from cotas import datasets, experiments, kernels, schedules, stops
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
     from cotas.boosting.gentleboost import GentleBoost
@@ -76,7 +76,7 @@ _HOME = {
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
-_MODULES = ("datasets", "kernels", "schedules", "stops")
+_MODULES = ("datasets", "experiments", "kernels", "schedules", "stops")
 
 __all__ = [
     "AdaBoost",
@@ -113,6 +113,7 @@ __all__ = [
     "Tree",
     "certify",
     "datasets",
+    "experiments",
     "kernels",
     "lasso_path",
     "schedules",
