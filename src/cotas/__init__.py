@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cotas import datasets, kernels, plots, schedules, stops
+    from cotas import datasets, experiments, kernels, schedules, stops
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
     from cotas.boosting.gentleboost import GentleBoost
@@ -112,6 +113,7 @@ _HOME = {
     "svm_path": "cotas.linear.path",
 }
 _MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
+_MODULES = ("datasets", "experiments", "kernels", "schedules", "stops")
 
 __all__ = [
     "AdaBoost",
@@ -159,6 +161,7 @@ __all__ = [
     "choose",
     "datasets",
     "inspect_table",
+    "experiments",
     "kernels",
     "lasso_path",
     "load",
