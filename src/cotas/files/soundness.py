@@ -136,19 +136,22 @@ def _check_run(model: Any, d: int) -> None:
 
 
 def _try(model: Any, d: int) -> None:
-    """One prediction and the certificates: whatever else does not fit shows here."""
+    """One prediction, and the certificates in words: whatever else does not fit shows here."""
     # The row has no names, and scikit-learn would warn of that.
     names = vars(model).pop("feature_names_in_", None)
     try:
         prediction = model.predict(_row(model, d))
         current = model.certificate_
+        certificates = current if isinstance(current, list) else [current]
+        require(all(isinstance(c, Certificate) for c in certificates), "a certificate is none")
+        require(all(str(certificate) for certificate in certificates), "a certificate is empty")
+    except ModelFileError:
+        raise
     except Exception as error:
         raise ModelFileError(f"The model of the file does not work: {error}") from error
     if names is not None:
         model.feature_names_in_ = names
     require(len(prediction) == 1, "the model does not predict")
-    certificates = current if isinstance(current, list) else [current]
-    require(all(isinstance(c, Certificate) for c in certificates), "a certificate is none")
 
 
 def _row(model: Any, d: int) -> Any:
