@@ -9,26 +9,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cotas import datasets, kernels, plots, schedules, stops
-    from cotas import datasets, experiments, kernels, schedules, stops
+    from cotas import datasets, experiments, kernels, plots, schedules, stops
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
     from cotas.boosting.gentleboost import GentleBoost
     from cotas.boosting.logitboost import LogitBoost
     from cotas.boosting.training import RoundReport
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
-    from cotas.certificates import Certificate, CertificateError, Separability
-    from cotas.files.errors import ModelFileError
-    from cotas.files.libsvm import read_libsvm
-    from cotas.files.models import load
-    from cotas.files.problems import DataFileError
-    from cotas.files.tables import Table, read_table
     from cotas.certificates import (
         Certificate,
         CertificateError,
         Separability,
         hold_out_bound,
     )
+    from cotas.files.errors import ModelFileError
+    from cotas.files.libsvm import read_libsvm
+    from cotas.files.models import load
+    from cotas.files.problems import DataFileError
+    from cotas.files.tables import Table, read_table
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
@@ -160,18 +158,16 @@ __all__ = [
     "certify",
     "choose",
     "datasets",
-    "inspect_table",
     "experiments",
-    "kernels",
-    "lasso_path",
-    "load",
-    "read_libsvm",
-    "read_table",
     "hold_out_bound",
+    "inspect_table",
     "kernels",
     "lasso_path",
     "learning_curves",
+    "load",
     "plots",
+    "read_libsvm",
+    "read_table",
     "schedules",
     "separability",
     "stops",
