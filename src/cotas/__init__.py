@@ -98,20 +98,18 @@ _HOME = {
     "Tree": "cotas.boosting.weak_learners",
     "bias_variance": "cotas.selection.decomposition",
     "certify": "cotas.foreign.certify",
+    "choose": "cotas.selection.choosing",
+    "hold_out_bound": "cotas.certificates",
     "inspect_table": "cotas.preparation.inspection",
     "lasso_path": "cotas.regression.lasso_path",
+    "learning_curves": "cotas.selection.learning",
     "load": "cotas.files.models",
     "read_libsvm": "cotas.files.libsvm",
     "read_table": "cotas.files.tables",
-    "choose": "cotas.selection.choosing",
-    "hold_out_bound": "cotas.certificates",
-    "lasso_path": "cotas.regression.lasso_path",
-    "learning_curves": "cotas.selection.learning",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
-_MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
-_MODULES = ("datasets", "experiments", "kernels", "schedules", "stops")
+_MODULES = ("datasets", "experiments", "kernels", "plots", "schedules", "stops")
 
 __all__ = [
     "AdaBoost",
