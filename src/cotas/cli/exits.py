@@ -68,6 +68,7 @@ def guarded(session: Session) -> Iterator[None]:
     """No traceback reaches the user, except with --debug."""
     try:
         yield
+        session.close()
     except (typer.Exit, click.exceptions.Exit, click.ClickException, click.Abort):
         raise
     except (Exception, KeyboardInterrupt) as error:
@@ -78,6 +79,7 @@ def guarded(session: Session) -> Iterator[None]:
             sys.stderr.close()
         else:
             session.failed(_in_words(error, code), code)
+            session.close()
         raise typer.Exit(code) from None
 
 

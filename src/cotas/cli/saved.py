@@ -62,13 +62,24 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
     """Read a model file of cotas, of skops, or with permission a pickle."""
     try:
         with path.open("rb") as file:
-            head = file.read(8)
+            head = file.read(9)
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read ({error.strerror}).") from None
+    if _is_ours(head, path.stat().st_size):
+        return _our_own(path)
     if head.startswith(ZIP):
         return Saved(str(path), _checked(_from_skops(path), path), None, ours=False)
     if head.startswith((PICKLE, *_COMPRESSED)) or path.suffix in (".pkl", ".pickle", ".joblib"):
         return Saved(str(path), _checked(_from_pickle(path, trust_pickle), path), None, ours=False)
+    return _our_own(path)
+
+
+def _is_ours(head: bytes, size: int) -> bool:
+    """Safetensors begin with the length of their header, which may look like anything."""
+    return head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= size
+
+
+def _our_own(path: Path) -> Saved:
     found = read_model_file(path)
     if found.preparation is None:
         return Saved(str(path), found.model, None, ours=True)

@@ -28,6 +28,7 @@ class Session:
     debug: bool = False
     out: Console = field(default_factory=lambda: _console())
     err: Console = field(default_factory=lambda: _console(stderr=True))
+    _content: dict[str, Any] = field(default_factory=dict)
 
     def say(self, *lines: str) -> None:
         """Lines of the result."""
@@ -60,16 +61,19 @@ class Session:
         wide.print(table)
 
     def document(self, content: dict[str, Any]) -> None:
-        """The JSON document, if one was asked for."""
-        if self.json:
-            document = {"command": self.command, **content}
-            self.out.file.write(json.dumps(plain(document), ensure_ascii=False, indent=1) + "\n")
+        """What the JSON document is to hold; it is printed when the command ends."""
+        self._content |= content
 
     def failed(self, message: str, code: int) -> None:
         """One line on what went wrong."""
         self.err.print(f"cotas {self.command}: {message}", markup=False)
+        self.document({"error": message, "exit_code": code})
+
+    def close(self) -> None:
+        """Print the JSON document, if one was asked for."""
         if self.json:
-            self.document({"error": message, "exit_code": code})
+            content = plain({"command": self.command, **self._content})
+            self.out.file.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
     @property
     def shows_progress(self) -> bool:

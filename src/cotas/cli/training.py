@@ -137,7 +137,9 @@ def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Tr
             model = PreparedModel(estimator).fit(X, y)
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
-    early = watcher.out_of_time or _was_interrupted(model.estimator_, words)
+    if watcher.out_of_time:
+        words = (*words, f"The {settings.max_time:g} s were up; this is the best so far.")
+    early = not watcher.out_of_time and _was_interrupted(model.estimator_, words)
     if hasattr(model.estimator_, "callbacks"):
         model.estimator_.callbacks = None
     return Trained(name, model, seconds, words, tuple(watcher.trace), early, choice)
