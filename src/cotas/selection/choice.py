@@ -47,7 +47,8 @@ class Choice:
     regimes : tuple of str
         "under" before the chosen value and "over" after it; empty where the values have no order.
     tightened : array of int
-        How often each value was fitted again, with a smaller gap to prove.
+        The level that each value was fitted at in the end: 0 for the tol it was given, and a
+        hundredth of it for each level more.
     certificates : tuple with a list for each value
         Those of all folds and classes.
     best_index : int
@@ -173,8 +174,7 @@ class Choice:
             row += [f"{self.training_loss[k]:.4f}", f"{self.validation_loss[k]:.4f}"]
             row += [f"{self.training_error[k]:.4f}", f"{self.validation_error[k]:.4f}"]
             row += [gap_in_words(self.gaps[k])]
-            again = int(self.tightened[k])
-            row += [self.status[k] + (f", tightened {again}×" if again else "")]
+            row += [self.status[k] + (", tightened" if self.tightened[k] else "")]
             rows.append(row + ([self.regimes[k]] if self.regimes else []))
         return names, rows
 

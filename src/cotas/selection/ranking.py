@@ -21,6 +21,9 @@ from cotas.arrays import FloatArray
 from cotas.selection.fits import Fit
 from cotas.selection.yardstick import Yardstick, pooled
 
+# A gap is made smaller by this factor at least, if at all.
+LEAST_PART = 1e-2
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -85,6 +88,26 @@ def rivals(intervals: Sequence[tuple[float, float]], best: int) -> list[int]:
     return [v for v, (low, _) in enumerate(intervals) if v != best and not top <= low]
 
 
+def parts_to_settle(
+    scores: Sequence[float], intervals: Sequence[tuple[float, float]], best: int, by: str
+) -> dict[int, float]:
+    """For the winner and its rivals, to which part their gaps should shrink to tell them apart.
+
+    An interval for a loss is about as wide as the root of the gap. The number of rows that are
+    certainly right or wrong follows no such rule, nor does what has no interval.
+    """
+    found: dict[int, float] = {}
+    top = intervals[best][1]
+    for v in rivals(intervals, best):
+        apart, low = scores[v] - scores[best], intervals[v][0]
+        width = (top - scores[best]) + (scores[v] - low)
+        known = by == "loss" and width > 0  # NaN is not
+        found[v] = min(LEAST_PART, (0.7 * apart / width) ** 2) if known else LEAST_PART
+    if found:
+        found[best] = min(found.values())
+    return found
+
+
 def in_words(
     values: Sequence[str],
     intervals: Sequence[tuple[float, float]],
@@ -107,7 +130,7 @@ def in_words(
         return False, (
             f"Not proved: given the gaps, the exact optimum of {_listed(values, against)} may have "
             f"a smaller validation {by} than that of {values[best]}. The models as fitted rank as "
-            "shown; a smaller tol may decide it."
+            "shown. A smaller tol may decide it, unless an optimum is not unique."
         )
     if all(math.isnan(gaps[v]) for v in unknown):
         return None, (
