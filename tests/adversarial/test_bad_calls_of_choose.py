@@ -190,6 +190,8 @@ def test_negative_weights():
         ({"complexity": "up"}, "complexity must be"),
         ({"tighten": -1}, "tighten must be"),
         ({"tighten": 1.5}, "tighten must be"),
+        ({"enough": -0.1}, "enough must lie"),
+        ({"enough": float("nan")}, "enough must lie"),
     ],
 )
 def test_options_that_make_no_sense(options, message):

@@ -168,7 +168,9 @@ def test_a_safe_choice_is_that_of_the_exact_optima():
         safe += bool(rough.safe)
         if rough.safe:
             assert rough.best_value == exact.best_value
-            assert "Proved" in rough.ranking
+            assert rough.regret == 0
+        behind = exact.validation_loss[rough.best_index] - exact.validation_loss.min()
+        assert behind <= rough.regret + 1e-6
         assert (rough.gaps[rough.tightened > 0] < 0.1).all()
     assert safe >= 2
 
@@ -182,6 +184,7 @@ def test_a_missed_gap_is_marked_and_told():
     assert set(found.status) == {"MISSED tol"}
     assert found.safe is False
     assert "Not proved" in str(found)
+    assert found.regret > 0
     assert "MISSED tol" in str(found)
 
 

@@ -54,8 +54,11 @@ class Choice:
     best_index : int
     safe : bool or None
         Whether no other exact optimum can have a smaller validation loss; None if not known.
+    regret : float
+        By how much the validation loss of another exact optimum can be smaller at most, proved
+        from the gaps; NaN if not known.
     ranking : str
-        The same in words.
+        The two in words.
     hold_out : Certificate
         Of kind "hold-out": a bound for the error on future rows of the chosen model as it was
         fitted on the training rows, corrected for the choice. Of kind "none" with the reason why,
@@ -93,6 +96,7 @@ class Choice:
     best_index: int
     safe: bool | None
     ranking: str
+    regret: float
     hold_out: Certificate
     loss: str
     by: str
@@ -132,6 +136,7 @@ class Choice:
             "best_c": self.best_c,
             "safe": self.safe,
             "ranking": self.ranking,
+            "regret": None if math.isnan(self.regret) else self.regret,
             "status": list(self.status),
             "regimes": list(self.regimes),
             "hold_out": self.hold_out.to_dict(),

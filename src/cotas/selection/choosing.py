@@ -24,6 +24,7 @@ from cotas.selection.parameter import (
     find_parameter,
     in_order,
     inside,
+    is_number,
     is_whole,
     read_values,
 )
@@ -51,6 +52,7 @@ def choose(
     groups: Any = None,
     sample_weight: Any = None,
     tighten: int = 4,
+    enough: float = 1e-3,
     confidence: float = 0.95,
     largest_loss: float | None = None,
     refit: bool = True,
@@ -105,6 +107,9 @@ def choose(
         Fits that leave the choice open are repeated with a hundredth of their tol, or a hundredth
         of that, down to so many hundredths, and with four times the iterations and time for each.
         0 for never.
+    enough : float, default=1e-3
+        A choice that is proved to be within this part of the best is not tightened further; with
+        0 until none is better at all.
     confidence : float, default=0.95
         Of the bound for the error on future rows.
     largest_loss : float, optional
@@ -142,7 +147,7 @@ def choose(
     >>> choice.best_model_.predict(X[:3])
     array([0, 0, 0])
     """
-    _check(model, tighten, confidence, n_jobs, by)
+    _check(model, tighten, enough, confidence, n_jobs, by)
     classifies = is_classifier(model)
     rows = read_rows(X, y, sample_weight, classifies, groups)
     parameter = find_parameter(model, over)
@@ -155,7 +160,7 @@ def choose(
     threads = thread_count(n_jobs, len(parts) * len(wanted))
     fitter = Fitter(model, parameter, measure, alone=threads == 1)
     watch = Watch()
-    standings = _fitted(plan, fitter, parts, threads, tighten, watch, progress)
+    standings = _fitted(plan, fitter, parts, threads, tighten, enough, watch, progress)
     result = concluded(plan, standings, parts, watch.stopped())
     best = standings[result.best_index]
     single = parts[0] if folds is None else None
@@ -172,10 +177,12 @@ def choose(
     return result
 
 
-def _check(model: Any, tighten: Any, confidence: Any, n_jobs: Any, by: Any) -> None:
+def _check(model: Any, tighten: Any, enough: Any, confidence: Any, n_jobs: Any, by: Any) -> None:
     check_estimator(model)
     if not is_whole(tighten) or tighten < 0:
         raise ValueError(f"tighten must be a whole number from 0 on, not {tighten!r}.")
+    if not is_number(enough) or not 0 <= enough < 1:
+        raise ValueError(f"enough must lie between 0 and 1, such as 0.001, not {enough!r}.")
     check_fraction(confidence, "confidence")
     check_jobs(n_jobs)
     if by not in ("loss", "error"):
@@ -188,6 +195,7 @@ def _fitted(
     parts: list[Part],
     threads: int,
     tighten: int,
+    enough: float,
     watch: Watch,
     progress: bool | None,
 ) -> list[Standing]:
@@ -198,7 +206,7 @@ def _fitted(
             found = fit_all(fitter, plan.values, parts, threads, bar, watch)
             standings = standings_of(plan.values, found, len(parts))
             for _ in range(tighten):
-                again = doubtful(fitter, standings, found, plan, tighten)
+                again = doubtful(fitter, standings, found, plan, tighten, enough)
                 if not again or watch.stopped():
                     break
                 tighten_all(fitter, found, again, parts, threads, watch)

@@ -13,7 +13,7 @@ from cotas.linear.passive_aggressive import PassiveAggressive
 from cotas.selection.choice import Choice, regimes_of
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.parameter import Parameter, final_step
-from cotas.selection.ranking import Standing, in_words, parts_to_settle, winner
+from cotas.selection.ranking import Standing, in_words, parts_to_settle, regret, winner
 from cotas.selection.splits import Part, Rows
 from cotas.selection.table import number
 from cotas.selection.walking import Key
@@ -55,12 +55,13 @@ def doubtful(
     found: dict[Key, Fit],
     plan: Plan,
     deepest: int,
+    enough: float,
 ) -> dict[Key, int]:
     """The fits whose gap could change the winner, each with the level it should be repeated at."""
     scores = _scores(standings, plan)
     best = winner(scores)
     intervals = [standing.interval(plan.by, plan.measure) for standing in standings]
-    parts = parts_to_settle(scores, intervals, best, plan.by)
+    parts = parts_to_settle(scores, intervals, best, plan.by, enough * abs(scores[best]))
     again = {}
     for v, part in parts.items():
         for fit in standings[v].fits:
@@ -113,6 +114,7 @@ def concluded(
         best_index=best,
         safe=safe,
         ranking=ranking,
+        regret=regret(decisive, best),
         hold_out=no_certificate("not yet"),
         loss=measure.loss,
         by=plan.by,
