@@ -47,14 +47,18 @@ class Choice:
     regimes : tuple of str
         "under" before the chosen value and "over" after it; empty where the values have no order.
     tightened : array of int
-        How often each value was fitted again, with a smaller gap to prove.
+        The level that each value was fitted at in the end: 0 for the tol it was given, and a
+        hundredth of it for each level more.
     certificates : tuple with a list for each value
         Those of all folds and classes.
     best_index : int
     safe : bool or None
         Whether no other exact optimum can have a smaller validation loss; None if not known.
+    regret : float
+        By how much the validation loss of another exact optimum can be smaller at most, proved
+        from the gaps; NaN if not known.
     ranking : str
-        The same in words.
+        The two in words.
     hold_out : Certificate
         Of kind "hold-out": a bound for the error on future rows of the chosen model as it was
         fitted on the training rows, corrected for the choice. Of kind "none" with the reason why,
@@ -92,6 +96,7 @@ class Choice:
     best_index: int
     safe: bool | None
     ranking: str
+    regret: float
     hold_out: Certificate
     loss: str
     by: str
@@ -131,6 +136,7 @@ class Choice:
             "best_c": self.best_c,
             "safe": self.safe,
             "ranking": self.ranking,
+            "regret": None if math.isnan(self.regret) else self.regret,
             "status": list(self.status),
             "regimes": list(self.regimes),
             "hold_out": self.hold_out.to_dict(),
@@ -173,8 +179,7 @@ class Choice:
             row += [f"{self.training_loss[k]:.4f}", f"{self.validation_loss[k]:.4f}"]
             row += [f"{self.training_error[k]:.4f}", f"{self.validation_error[k]:.4f}"]
             row += [gap_in_words(self.gaps[k])]
-            again = int(self.tightened[k])
-            row += [self.status[k] + (f", tightened {again}×" if again else "")]
+            row += [self.status[k] + (", tightened" if self.tightened[k] else "")]
             rows.append(row + ([self.regimes[k]] if self.regimes else []))
         return names, rows
 

@@ -146,6 +146,14 @@ def complexity_sign(parameter: Parameter, values: list[Any], complexity: str | N
     return (parameter.name in RISING) - (parameter.name in FALLING)
 
 
+def in_order(
+    parameter: Parameter, values: list[Any], complexity: str | None
+) -> tuple[bool, list[Any]]:
+    """Whether it is known which models are complex, and the values from the simplest one on."""
+    sign = complexity_sign(parameter, values, complexity)
+    return sign != 0, sorted(values, reverse=sign < 0) if sign else values
+
+
 def read_values(values: Any, parameter: Parameter) -> list[Any]:
     """The values, each once, in the order given."""
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):

@@ -92,19 +92,19 @@ def fit_all(
 def tighten_all(
     fitter: Fitter,
     found: dict[Key, Fit],
-    which: Sequence[Key],
+    levels: dict[Key, int],
     parts: Sequence[Part],
     threads: int,
     watch: Watch,
 ) -> None:
-    """Fit these again, with a smaller gap to prove."""
+    """Fit these again, each with a gap to prove that belongs to its level."""
 
     def work(key: Key) -> None:
-        fit = fitter.tighter(found[key], parts[key[0]])
+        fit = fitter.tighter(found[key], parts[key[0]], levels[key])
         if not watch.stopped():
             found[key] = fit
 
-    in_threads(work, which, threads, watch)
+    in_threads(work, list(levels), threads, watch)
 
 
 def in_threads(
