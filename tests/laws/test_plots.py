@@ -2,6 +2,7 @@
 
 import re
 import sys
+import warnings
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -227,6 +228,32 @@ def test_models_without_margins_draw_none(made):
     logistic = LogisticRegression().fit(X, Y)
     drawn = plots.decision_boundary(logistic, X, Y, margins=True)
     assert np.abs(np.abs(logistic.decision_function(contour(drawn, "margins"))) - 1).max() < 1e-9
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_the_columns_of_a_data_frame_name_the_axes(kind):
+    frames = pytest.importorskip(kind)
+    frame = frames.DataFrame({"width": X[:, 0], "height": X[:, 1]})
+    model = make_pipeline(StandardScaler(), cotas.Perceptron(max_epochs=5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn warns if the names are lost on the way
+        ax = plots.decision_boundary(model.fit(frame, Y), frame, Y)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("width", "height")
+    scaled = model[:-1].transform(frame)
+    assert len(ringed(ax)) == np.sum(Y * model[-1].decision_function(scaled) < 1)
+    boosted = cotas.AdaBoost(n_rounds=3).fit(frame, Y)
+    shown = {text.get_text() for text in plots.feature_importances(boosted).get_yticklabels()}
+    assert shown == {"width", "height"}
+
+
+def test_what_is_no_classifier_of_the_plane_is_refused(made):
+    with pytest.raises(ValueError, match="is no classifier"):
+        plots.decision_boundary(cotas.Ridge().fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="two features"):
+        plots.decision_boundary(cotas.LinearSVM().fit(XR, YR > 5), X, Y)
+    with pytest.raises(ValueError, match=r"fewer rows.*rings=False"):
+        plots.decision_boundary(made.svm, X[:5], Y[:5])
+    assert len(ringed(plots.decision_boundary(made.svm, X[:5], Y[:5], rings=False))) == 0
 
 
 @pytest.mark.parametrize("model", [cotas.LinearSVM(lam=0.1), cotas.KernelSVM(lam=0.1)])

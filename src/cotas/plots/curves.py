@@ -29,7 +29,7 @@ def loss_against_c(
 
     Parameters
     ----------
-    choice : the answer of `cotas.selection.choose` over λ, optional
+    choice : the answer of `cotas.choose` over λ, optional
         In its place the three arrays below will do.
     c : array of shape (n_values,), positive
     training, validation : arrays of shape (n_values,) or (n_values, n_folds)
@@ -96,7 +96,7 @@ def learning_curve(
 
     Parameters
     ----------
-    sizes : array of shape (n_sizes,), or the answer of `cotas.selection.learning_curves`
+    sizes : array of shape (n_sizes,), or the answer of `cotas.learning_curves`
         With the latter nothing else is needed.
     training, validation : arrays of shape (n_sizes,) or (n_sizes, n_folds)
         With folds the mean is drawn, and a band of one standard deviation. scikit-learn's
@@ -141,7 +141,7 @@ def bias_variance(
 
     Parameters
     ----------
-    complexity : array of shape (n_values,), or the answer of `cotas.selection.bias_variance`
+    complexity : array of shape (n_values,), or the answer of `cotas.bias_variance`
         A degree, a depth, c, …; with the latter the arrays below are not needed.
     bias, variance : arrays of shape (n_values,)
         The *squared* bias, and the variance.
