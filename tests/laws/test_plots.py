@@ -325,7 +325,10 @@ def test_answers_of_selection_need_no_arrays():
         training_loss=1 / C, validation_loss=C + 1 / C, training_error=C, validation_error=2 * C
     )
     choice = SimpleNamespace(c=C, best_c=C[3], over="lam", **vars(losses))
+    choice.fold_losses = np.stack([C, C + 2], axis=1)
     ax = plots.loss_against_c(choice)
+    top = by_gid(ax, "band").get_paths()[0].vertices[:, 1].max()
+    assert top == pytest.approx((choice.validation_loss + 1).max())
     assert np.allclose(by_label(ax, "validation")[:, 1], choice.validation_loss)
     assert by_gid(ax, "best").get_xdata()[0] == C[3]
     errors = plots.loss_against_c(choice, measure="error")
