@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cotas import datasets, kernels, schedules, stops
+    from cotas import datasets, kernels, plots, schedules, stops
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
     from cotas.boosting.gentleboost import GentleBoost
@@ -76,7 +76,7 @@ _HOME = {
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
-_MODULES = ("datasets", "kernels", "schedules", "stops")
+_MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
 
 __all__ = [
     "AdaBoost",
@@ -115,6 +115,7 @@ __all__ = [
     "datasets",
     "kernels",
     "lasso_path",
+    "plots",
     "schedules",
     "separability",
     "stops",
