@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from cotas.boosting.training import RoundReport
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
     from cotas.certificates import Certificate, CertificateError, Separability
+    from cotas.files.errors import ModelFileError
+    from cotas.files.models import load
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
@@ -59,6 +61,7 @@ _HOME = {
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
     "LogitBoost": "cotas.boosting.logitboost",
+    "ModelFileError": "cotas.files.errors",
     "NotSeparableError": "cotas.linear.hard_margin",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
@@ -73,6 +76,7 @@ _HOME = {
     "Tree": "cotas.boosting.weak_learners",
     "certify": "cotas.foreign.certify",
     "lasso_path": "cotas.regression.lasso_path",
+    "load": "cotas.files.models",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
@@ -99,6 +103,7 @@ __all__ = [
     "LinearLearner",
     "LinearSVM",
     "LogitBoost",
+    "ModelFileError",
     "NotSeparableError",
     "PassiveAggressive",
     "Pegasos",
@@ -116,6 +121,7 @@ __all__ = [
     "kernels",
     "lasso_path",
     "plots",
+    "load",
     "schedules",
     "separability",
     "stops",
