@@ -442,6 +442,16 @@ def test_the_margins_are_a_distribution_and_its_start_is_certified(made):
         assert np.abs(curve[:, 0]).max() <= 1 + 1e-9
 
 
+def test_several_classes_have_voting_margins_and_no_borrowed_bound():
+    model = cotas.AdaBoost(n_rounds=6, multiclass="samme").fit(X3, Y3)
+    curve = plots.margin_distribution(model, X3, Y3).lines[0].get_xydata()
+    smallest = model.certificate_.figures["smallest margin, as a share of all votes"]
+    assert curve[0, 0] == pytest.approx(smallest)
+    # Its bound is no multiple of its loss, so that of other rounds is not known.
+    stages = plots.boosting_stages(model, X3, Y3)
+    assert [line.get_label() for line in stages.lines] == ["training error"]
+
+
 def test_the_margins_of_a_hard_margin_start_at_half_its_width():
     far = X + 3 * Y[:, None]
     model = cotas.LinearSVM(margin="hard").fit(far, Y)
