@@ -517,6 +517,29 @@ def test_the_gram_matrix_is_ordered_by_class():
     assert [text.get_text() for text in ax.get_xticklabels()] == ["y = -1", "y = 1"]
 
 
+def test_a_gram_matrix_without_classes_keeps_the_order_of_the_rows():
+    ax = plots.gram_matrix("linear", X)
+    assert np.allclose(ax.images[0].get_array(), X @ X.T)
+    with pytest.raises(ValueError, match="at most 2000"):
+        plots.gram_matrix("linear", np.zeros((2001, 1)))
+    with pytest.raises(ValueError, match="they must agree"):
+        plots.gram_matrix("linear", X, Y[:3])
+
+
+def test_nothing_to_draw_is_said():
+    with pytest.raises(ValueError, match="no model to draw"):
+        plots.convergence([])
+    with pytest.raises(ValueError, match="no model to draw"):
+        plots.margin_distribution([], X, Y)
+
+
+def test_missing_values_do_not_spoil_the_axes():
+    holes = X.copy()
+    holes[3, 0] = np.nan
+    ax = plots.decision_boundary(cotas.AdaBoost(n_rounds=3).fit(holes, Y), holes, Y)
+    assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all()
+
+
 def test_unfitted_models_are_told_to_fit():
     for draw in (
         lambda: plots.decision_boundary(cotas.LinearSVM(), X, Y),
