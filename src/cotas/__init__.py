@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cotas.boosting.training import RoundReport
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
     from cotas.certificates import Certificate, CertificateError, Separability
+    from cotas.export.onnx import to_onnx
     from cotas.files.errors import ModelFileError
     from cotas.files.models import load
     from cotas.fitting.reporting import EpochReport
@@ -79,6 +80,7 @@ _HOME = {
     "load": "cotas.files.models",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
+    "to_onnx": "cotas.export.onnx",
 }
 _MODULES = ("datasets", "kernels", "schedules", "stops")
 
@@ -125,6 +127,7 @@ __all__ = [
     "separability",
     "stops",
     "svm_path",
+    "to_onnx",
 ]
 
 

@@ -129,6 +129,16 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
     contents = unpack(path)
     _check_version(contents.metadata)
     _check_sum(contents)
+    try:
+        return _decoded(contents)
+    except ModelFileError:
+        raise
+    except Exception as error:
+        # The net under the checks: whatever a file makes fail is the fault of the file.
+        raise ModelFileError(f"The file is not sound: {error}") from error
+
+
+def _decoded(contents: Contents) -> ModelFile:
     decoder = Decoder(contents.tensors)
     parts = {
         name: decoder.decode(parse(contents.metadata[name], f"The part {name!r}"))
