@@ -196,6 +196,28 @@ def test_a_long_header_is_refused_before_it_is_read():
     assert peak < 1 << 20
 
 
+def test_a_long_file_with_a_short_description_is_not_read(tmp_path):
+    path = tmp_path / "model.cotas"
+    path.write_bytes(stored("linear"))
+    os.truncate(path, 1 << 34)  # a hole: it takes no room on the disk
+    tracemalloc.start()
+    with pytest.raises(ModelFileError, match="bytes"):
+        cotas.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 22
+
+
+def test_names_of_arrays_are_no_paths():
+    def put(model, tensors):
+        tensors["../../../escape"] = np.zeros(3)
+        tensors["/etc/passwd"] = tensors.pop(model["attributes"]["coef_"]["array"])
+        model["attributes"]["coef_"]["array"] = "/etc/passwd"
+
+    again = read(with_model(stored("regression"), put))  # looks at the folder as well
+    np.testing.assert_array_equal(again.coef_, trained("regression").coef_)
+
+
 def test_a_flipped_bit_is_damage():
     raw = bytearray(stored("regression"))
     raw[-3] ^= 1

@@ -22,7 +22,7 @@ from cotas.files import atomic
 from cotas.files.container import unpack
 from cotas.files.encoding import Encoder
 from cotas.files.fingerprint import Fingerprint
-from cotas.files.models import read_model_file, save
+from cotas.files.models import read_model_file, save, witness_hash
 from cotas.files.registry import LOCATIONS, class_named, name_in_files, name_of, register
 from problems import clouds, regression, three_clouds
 
@@ -207,6 +207,22 @@ def test_the_training_data_are_recognised(tmp_path):
     assert {"python", "numpy", "scikit-learn"} < set(found.versions)
 
 
+@pytest.mark.parametrize("name", ["AveragedPerceptron", "LinearSVM three", "KernelSVM", "AdaBoost"])
+def test_without_the_witness_its_hash_stays(name, tmp_path):
+    model, X, y = fitted(name)
+    model.save(tmp_path / "whole.cotas")
+    model.save(tmp_path / "light.cotas", witness=False)
+    light = cotas.load(tmp_path / "light.cotas")
+    assert (tmp_path / "light.cotas").stat().st_size < (tmp_path / "whole.cotas").stat().st_size
+    np.testing.assert_array_equal(light.decision_function(X), model.decision_function(X))
+    whole = certificates(cotas.load(tmp_path / "whole.cotas"))
+    for mine, theirs in zip(whole, certificates(light), strict=True):
+        assert (theirs.lower, theirs.upper) == (mine.lower, mine.upper)
+        assert not theirs.holds
+        assert not theirs.verify(X, y)
+        assert witness_hash(mine) in theirs.objection
+
+
 def test_preparation_and_model_in_one_file(tmp_path):
     model, X, _ = fitted("LinearSVM")
     preparation = kernels.feature_map(kernels.Linear(), X)
@@ -258,6 +274,12 @@ def test_a_function_as_parameter_is_refused_and_callbacks_are_left_out(tmp_path)
 def test_an_unfitted_model_is_refused(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         cotas.LinearSVM().save(tmp_path / "model.cotas")
+
+
+def test_text_that_is_not_unicode_is_refused(tmp_path):
+    model = cotas.LinearSVM(lam=0.1).fit(TWO[0], np.where(TWO[1] == "no", "a", "b\ud800"))
+    with pytest.raises(cotas.ModelFileError, match="Unicode"):
+        model.save(tmp_path / "model.cotas")
 
 
 def test_nesting_has_an_end_when_writing_too():
@@ -426,15 +448,22 @@ def test_permissions_are_kept(old_file):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
-def test_a_link_stays_a_link(old_file, tmp_path):
-    folder = tmp_path / "links"
-    folder.mkdir()
-    link = folder / "link.cotas"
-    link.symlink_to(old_file)
-    fitted("KernelSVM")[0].save(link)
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_is_not_followed(exists, tmp_path):
+    elsewhere, link = tmp_path / "precious", tmp_path / "link.cotas"
+    if exists:
+        elsewhere.write_text("as it was")
+    link.symlink_to(elsewhere)
+    with pytest.raises(cotas.ModelFileError, match="symbolic link"):
+        fitted("LinearSVM")[0].save(link)
     assert link.is_symlink()
-    assert type(cotas.load(old_file)) is cotas.KernelSVM
-    assert [entry.name for entry in folder.iterdir()] == ["link.cotas"]
+    assert elsewhere.exists() == exists
+    assert not exists or elsewhere.read_text() == "as it was"
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        fitted("LinearSVM")[0].save(tmp_path / "none" / "model.cotas")
 
 
 def test_a_folder_is_no_target(tmp_path):
