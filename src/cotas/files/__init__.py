@@ -1,0 +1,1 @@
+"""Reading tables, and saving and loading models without pickle."""
