@@ -35,11 +35,11 @@ def shrink(picture: Path, target: Path) -> None:
     with Image.open(picture) as image:
         flat = image.convert("RGB")
     width = min(WIDEST, flat.width)
-    for colours in (64, 32, 16):
+    for colours in (256, 128, 64, 32):
         small = flat.resize(
             (width, round(flat.height * width / flat.width)), Image.Resampling.LANCZOS
         )
-        small.quantize(colours, method=Image.Quantize.MEDIANCUT).save(target, optimize=True)
+        small.quantize(colours, method=Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
         if target.stat().st_size < LARGEST:
             return
     raise RuntimeError(f"{target.name} has {target.stat().st_size} bytes; draw fewer things.")

@@ -10,7 +10,7 @@ from cotas.kernels import RBF, Linear
 from cotas.plots import gram_matrix
 
 X, y = load_digits(return_X_y=True)
-chosen = (y < 4).nonzero()[0][:160]
+chosen = (y < 4).nonzero()[0][:80]
 X, y = X[chosen] / 16, y[chosen]
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
@@ -21,4 +21,4 @@ for ax, kernel in zip(axes, (Linear(), RBF(1.5)), strict=True):
     gram_matrix(kernel, X, y, ax=ax)
 
 Path("out").mkdir(exist_ok=True)
-figure.savefig("out/gram_matrix.png", dpi=100)
+figure.savefig("out/gram_matrix.png", dpi=80)

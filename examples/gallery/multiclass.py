@@ -18,7 +18,8 @@ for pair, certificate in zip(model.pairs_, model.certificate_, strict=True):
     print(" against ".join(pair))
     print(certificate, "\n")
 
-ax = decision_boundary(model, X, y, title="Iris by its petals: three machines vote")
+title = "Iris by its petals: three machines vote"
+ax = decision_boundary(model, X, y, title=title, resolution=500)
 ax.set(xlabel="length of the petals (standardised)", ylabel="width of the petals (standardised)")
 Path("out").mkdir(exist_ok=True)
 ax.figure.savefig("out/multiclass.png", dpi=110)

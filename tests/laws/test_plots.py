@@ -2,6 +2,7 @@
 
 import re
 import sys
+import warnings
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -229,6 +230,32 @@ def test_models_without_margins_draw_none(made):
     assert np.abs(np.abs(logistic.decision_function(contour(drawn, "margins"))) - 1).max() < 1e-9
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_the_columns_of_a_data_frame_name_the_axes(kind):
+    frames = pytest.importorskip(kind)
+    frame = frames.DataFrame({"width": X[:, 0], "height": X[:, 1]})
+    model = make_pipeline(StandardScaler(), cotas.Perceptron(max_epochs=5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn warns if the names are lost on the way
+        ax = plots.decision_boundary(model.fit(frame, Y), frame, Y)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("width", "height")
+    scaled = model[:-1].transform(frame)
+    assert len(ringed(ax)) == np.sum(Y * model[-1].decision_function(scaled) < 1)
+    boosted = cotas.AdaBoost(n_rounds=3).fit(frame, Y)
+    shown = {text.get_text() for text in plots.feature_importances(boosted).get_yticklabels()}
+    assert shown == {"width", "height"}
+
+
+def test_what_is_no_classifier_of_the_plane_is_refused(made):
+    with pytest.raises(ValueError, match="is no classifier"):
+        plots.decision_boundary(cotas.Ridge().fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="two features"):
+        plots.decision_boundary(cotas.LinearSVM().fit(XR, YR > 5), X, Y)
+    with pytest.raises(ValueError, match=r"fewer rows.*rings=False"):
+        plots.decision_boundary(made.svm, X[:5], Y[:5])
+    assert len(ringed(plots.decision_boundary(made.svm, X[:5], Y[:5], rings=False))) == 0
+
+
 @pytest.mark.parametrize("model", [cotas.LinearSVM(lam=0.1), cotas.KernelSVM(lam=0.1)])
 def test_regions_of_several_classes_are_the_predictions(model):
     names = np.array(["low", "mid", "top"])[Y3]
@@ -298,7 +325,10 @@ def test_answers_of_selection_need_no_arrays():
         training_loss=1 / C, validation_loss=C + 1 / C, training_error=C, validation_error=2 * C
     )
     choice = SimpleNamespace(c=C, best_c=C[3], over="lam", **vars(losses))
+    choice.fold_losses = np.stack([C, C + 2], axis=1)
     ax = plots.loss_against_c(choice)
+    top = by_gid(ax, "band").get_paths()[0].vertices[:, 1].max()
+    assert top == pytest.approx((choice.validation_loss + 1).max())
     assert np.allclose(by_label(ax, "validation")[:, 1], choice.validation_loss)
     assert by_gid(ax, "best").get_xdata()[0] == C[3]
     errors = plots.loss_against_c(choice, measure="error")

@@ -155,8 +155,9 @@ def feature_importances(
     """
     require_fitted(model, "feature_importances")
     values = _importances(model)
-    if names is None:
-        names = getattr(model, "feature_names_in_", None)
+    known = getattr(model, "feature_names_in_", None)
+    if names is None and known is not None and len(known) == len(values):
+        names = list(known)
     features = names_of(names, len(values))
     shown = np.argsort(-values, kind="stable")[: max(1, int(top))][::-1]
     with drawing(ax, lang, (6.0, 0.9 + 0.26 * len(shown))) as (ax, say):
@@ -198,7 +199,7 @@ def _margins(model: Any, X: Any, y: Any) -> tuple[FloatArray, str]:
     if hasattr(inner, "ensembles_"):
         sizes = [float(np.abs(ensemble.coefficients).sum()) for ensemble in inner.ensembles_]
         return agreement(model, X, y) / max(*sizes, 1e-300, 0.0), "voting margin"
-    if hasattr(inner, "estimators_") and hasattr(inner, "estimator_weights_"):
+    if inner is model and hasattr(inner, "estimators_") and hasattr(inner, "estimator_weights_"):
         return _votes(inner, X, y), "voting margin"
     if not hasattr(model, "decision_function"):
         raise ValueError(f"margin_distribution needs scores; {type(inner).__name__} has none.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,19 @@ def _own_name(model: Any, detail: str) -> str:
     name = type(last_step(model)).__name__
     more = getattr(model, detail, None) if detail else None
     return name if more is None else f"{name} ({more})"
+
+
+def names_in(X: Any) -> list[str] | None:
+    """The names of the columns of a data frame; None for anything else."""
+    return [str(name) for name in X.columns] if hasattr(X, "columns") else None
+
+
+def like(X: Any) -> Callable[[FloatArray], Any]:
+    """What makes rows of numbers the kind of table that X is, so that a model knows its columns."""
+    if not hasattr(X, "columns"):
+        return lambda rows: rows
+    kind, columns = type(X), list(X.columns)
+    return lambda rows: kind(dict(zip(columns, np.asarray(rows).T, strict=True)))
 
 
 def table(X: Any) -> Any:

@@ -60,7 +60,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "round": ("round", "ronda"),
     "training error": ("training error", "error de entrenamiento"),
     "validation error": ("validation error", "error de validación"),
-    "bound": ("bound", "cota"),
     "proved bound": ("proved bound", "cota demostrada"),
     "boosting stages": ("{name}, round by round", "{name}, ronda a ronda"),
     "margin": ("margin", "margen"),
