@@ -50,11 +50,26 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Effects:
+    """What each column does to the prediction.
+
+    `sizes` are comparable from column to column, and are what the bars show; `per_unit` are the
+    coefficients in the units of the columns, where the model has any.
+    """
+
+    label: str
+    names: Sequence[str]
+    sizes: Sequence[float]
+    per_unit: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
 class Content:
     """Everything one report says, in the order in which it says it."""
 
     source: str
     rows: int
+    width: int  # how many columns; `columns` describes those that have names
     columns: Sequence[Column]
     target: str
     task: str
@@ -65,10 +80,10 @@ class Content:
     preparation: Sequence[str]
     certificates: Sequence[tuple[str, Certificate]]
     held_out: HeldOut | None
-    coefficients: Sequence[tuple[str, float]]
-    coefficients_name: str = "coefficients"
+    effects: Sequence[Effects]
     compared: Sequence[Sequence[str]] = ()  # the first row holds the headings
     pictures: Sequence[Picture] = field(default_factory=tuple)
     command: str = ""
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
+    interrupted: bool = False

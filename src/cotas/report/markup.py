@@ -45,28 +45,25 @@ def details(title: str, body: str) -> str:
     return f"<details><summary>{text(title)}</summary>{body}</details>"
 
 
-def bars(values: Sequence[tuple[str, float]], headings: tuple[str, str]) -> str:
-    """A number for each name, with a bar to the left or right of zero."""
-    largest = max((abs(value) for _, value in values), default=0.0) or 1.0
-    rows = "".join(_bar(name, value, 50 * abs(value) / largest) for name, value in values)
-    head = (
-        f'<th scope="col">{text(headings[0])}</th><th scope="col">{text(headings[1])}</th>'
-        '<td aria-hidden="true"></td>'
-    )
+def bars(headings: Sequence[str], rows: Sequence[tuple[str, float, float]]) -> str:
+    """A name, a number and a bar to the left or right of zero in each row."""
+    largest = max((abs(size) for _, _, size in rows), default=0.0) or 1.0
+    head = "".join(f'<th scope="col">{text(heading)}</th>' for heading in headings)
+    body = "".join(_bar(name, shown, size, 50 * abs(size) / largest) for name, shown, size in rows)
     return _scrolling(
-        f'<table class="bars"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+        f'<table class="bars"><thead><tr>{head}<td></td></tr></thead><tbody>{body}</tbody></table>'
+    )
+
+
+def _bar(name: str, shown: float, size: float, width: float) -> str:
+    side, start = ("right", 50.0) if size >= 0 else ("left", 50.0 - width)
+    return (
+        f'<tr><th scope="row">{text(name)}</th><td class="number">{number(shown)}</td>'
+        f'<td class="bar" aria-hidden="true"><i class="{side}" '
+        f'style="margin-left:{start:.2f}%;width:{width:.2f}%"></i></td></tr>'
     )
 
 
 def _scrolling(wide: str) -> str:
     """It scrolls by the keyboard too, so it can be focused."""
     return f'<div class="scroll" tabindex="0">{wide}</div>'
-
-
-def _bar(name: str, value: float, width: float) -> str:
-    side, start = ("right", 50.0) if value >= 0 else ("left", 50.0 - width)
-    return (
-        f'<tr><th scope="row">{text(name)}</th><td class="number">{number(value)}</td>'
-        f'<td class="bar" aria-hidden="true"><i class="{side}" '
-        f'style="margin-left:{start:.2f}%;width:{width:.2f}%"></i></td></tr>'
-    )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from cotas.report.certificates import card, standing
-from cotas.report.content import Content, HeldOut, Picture
+from cotas.report.content import Content, Effects, HeldOut, Picture
 from cotas.report.markup import bars, details, items, number, pairs, paragraph, section, table, text
 from cotas.report.style import STYLE
 from cotas.report.words import words_of
@@ -29,7 +29,7 @@ def render(content: Content, lang: str = "en") -> str:
         _warnings(content, words),
         _compared(content, words),
         _pictures(content, words),
-        _coefficients(content, words),
+        _effects(content, words),
         _model(content, words),
         _data(content, words),
         _reproduce(content, words),
@@ -64,7 +64,7 @@ def _summary(content: Content, words: Mapping[str, str]) -> str:
 def _data(content: Content, words: Mapping[str, str]) -> str:
     facts = {
         words["rows"]: f"{content.rows:,}".replace(",", " "),
-        words["columns"]: len(content.columns),
+        words["columns"]: content.width,
         words["target"]: content.target,
         words["task"]: words[content.task],
     }
@@ -78,8 +78,10 @@ def _data(content: Content, words: Mapping[str, str]) -> str:
         ]
         body += table((words["class"], words["rows"], words["share"]), shares)
     headings = (words["column"], words["kind"], words["missing"], words["values"])
-    columns = table(headings, rows) + _and_more(len(content.columns) - len(shown), words)
-    few = len(content.columns) <= FEW_COLUMNS
+    if not rows:
+        return section(words["data"], body)
+    columns = table(headings, rows) + _and_more(content.width - len(shown), words)
+    few = content.width <= FEW_COLUMNS
     body += columns if few else details(words["every_column"], columns)
     return section(words["data"], body)
 
@@ -95,6 +97,8 @@ def _model(content: Content, words: Mapping[str, str]) -> str:
         f"<p><b>{text(content.model)}</b></p>",
         table((words["parameter"], words["value"]), content.parameters.items()),
     ]
+    if content.interrupted:
+        parts.append(paragraph(words["interrupted"]))
     if content.preparation:
         parts += [f"<h3>{text(words['preparation'])}</h3>", items(content.preparation)]
     return section(words["model"], *parts)
@@ -132,14 +136,23 @@ def _compared(content: Content, words: Mapping[str, str]) -> str:
     return section(words["compared"], table(content.compared[0], content.compared[1:]))
 
 
-def _coefficients(content: Content, words: Mapping[str, str]) -> str:
-    if not content.coefficients:
+def _effects(content: Content, words: Mapping[str, str]) -> str:
+    if not content.effects:
         return ""
-    ordered = sorted(content.coefficients, key=lambda pair: -abs(pair[1]))
-    shown = ordered[:MOST_COEFFICIENTS]
-    chart = bars(shown, (words["column"], words["value"]))
-    rest = _and_more(len(ordered) - len(shown), words)
-    return section(words[content.coefficients_name], chart, rest)
+    linear = content.effects[0].per_unit is not None
+    title = words["coefficients" if linear else "importances"]
+    return section(title, *(_chart(effects, words) for effects in content.effects))
+
+
+def _chart(effects: Effects, words: Mapping[str, str]) -> str:
+    """The largest effects first; the number is the coefficient, the bar its effect."""
+    shown = effects.sizes if effects.per_unit is None else effects.per_unit
+    rows = sorted(zip(effects.names, shown, effects.sizes, strict=True), key=lambda r: -abs(r[2]))
+    some = [row for row in rows[:MOST_COEFFICIENTS] if row[2] != 0]
+    heading = f"<h3>{text(effects.label)}</h3>" if effects.label else ""
+    value = words["value" if effects.per_unit is None else "per_unit"]
+    chart = bars((words["column"], value), some)
+    return heading + chart + _and_more(len(rows) - len(some), words)
 
 
 def _and_more(count: int, words: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Drawings of matplotlib as SVG that belongs to the page: its ink follows light and dark."""
+"""Drawings of matplotlib as SVG inside the page."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
-# Black is the ink and white the paper of a page that may be dark: both follow the page.
-INK, PAPER = "#000000", "#ffffff"
 IDENTIFIED = re.compile(r'(\bid="|url\(#|href="#)')
 
 
@@ -33,5 +31,4 @@ def _of_the_page(svg: str, name: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = IDENTIFIED.sub(rf"\g<1>{name}-", svg)
     svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)
-    svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r'<svg \1role="img"', svg, count=1)
-    return svg.replace(INK, "currentColor").replace(PAPER, "var(--paper)")
+    return re.sub(r'<svg ([^>]*?)height="[^"]*"', r'<svg \1role="img"', svg, count=1)

@@ -37,13 +37,15 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 .holds .standing::before { content: "✓ "; }
 ul.warnings li::marker { content: "⚠ "; color: var(--bad); } ul.warnings { padding-left: 1.6rem; }
 figure { margin: 1rem 0; max-width: 40rem; } figcaption { color: var(--soft); font-size: .9rem; }
-svg { width: 100%; height: auto; display: block; } svg text { fill: currentColor; }
+svg { width: 100%; height: auto; display: block; }
+/* Drawings are made for white paper: in the dark light and dark change places, hues stay. */
+@media (prefers-color-scheme: dark) { svg { filter: invert(.9) hue-rotate(180deg); } }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 6px;
   padding: .7rem .9rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .9rem; }
 summary { cursor: pointer; color: var(--soft); } footer { color: var(--soft); font-size: .85rem; }
 @media (max-width: 30rem) { dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; }
   h1 { font-size: 1.3rem; } .bar { min-width: 6rem; } }
-@media print { :root { --paper: #ffffff; --ink: #000000; --soft: #444444; --line: #bbbbbb;
+@media print { svg { filter: none; } :root { --paper: #ffffff; --ink: #000000; --soft: #444444; --line: #bbbbbb;
   --card: #ffffff; } main { max-width: none; padding: 0; } article, figure, tr {
   break-inside: avoid; } details::details-content { content-visibility: visible;
   block-size: auto; } .scroll { overflow: visible; } }
