@@ -45,8 +45,9 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: 6px
 summary { cursor: pointer; color: var(--soft); } footer { color: var(--soft); font-size: .85rem; }
 @media (max-width: 30rem) { dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; }
   h1 { font-size: 1.3rem; } .bar { min-width: 6rem; } }
-@media print { svg { filter: none; } :root { --paper: #ffffff; --ink: #000000; --soft: #444444; --line: #bbbbbb;
-  --card: #ffffff; } main { max-width: none; padding: 0; } article, figure, tr {
-  break-inside: avoid; } details::details-content { content-visibility: visible;
-  block-size: auto; } .scroll { overflow: visible; } }
+@media print { svg { filter: none; }
+  :root { --paper: #ffffff; --ink: #000000; --soft: #444444; --line: #bbbbbb; --card: #ffffff; }
+  main { max-width: none; padding: 0; } article, figure, tr { break-inside: avoid; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+  .scroll { overflow: visible; } }
 """
