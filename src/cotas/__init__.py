@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         Separability,
         hold_out_bound,
     )
-    from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.export.onnx import to_onnx
     from cotas.files.errors import ModelFileError
     from cotas.files.libsvm import read_libsvm

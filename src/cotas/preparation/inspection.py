@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,14 @@ class Remark:
     column : str or None
     message : str
         In words, with what to do.
+    figures : dict
+        The numbers and names in the message, by name, for saying it in another language.
     """
 
     kind: str
     column: str | None
     message: str
+    figures: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.message
@@ -93,7 +96,8 @@ def _columns(table: Table) -> Iterator[Remark]:
             yield Remark("constant", name, f"Column {name!r} never changes; it is left out.")
         elif missing > MOSTLY_MISSING * len(column):
             share = f"{100 * missing / len(column):.0f}%"
-            yield Remark("missing", name, f"Column {name!r} is missing in {share} of the rows.")
+            message = f"Column {name!r} is missing in {share} of the rows."
+            yield Remark("missing", name, message, {"share": share})
         elif distinct == len(column) > ENOUGH_ROWS and _counts_rows(column):
             yield Remark(
                 "identifier",
@@ -177,6 +181,11 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
             f"Class {str(classes[rarest])!r} has {counts[rarest]} of {len(y)} rows. The error is "
             "small even for a model that never finds it: look at each class by itself, or "
             "set class_weight='balanced'.",
+            {
+                "label": str(classes[rarest]),
+                "count": str(counts[rarest]),
+                "rows": str(len(y)),
+            },
         )
 
 
@@ -189,6 +198,7 @@ def _duplicates(table: Table, train: IntArray, test: IntArray) -> Iterator[Remar
             None,
             f"{shared} of the {len(test)} rows held out are also among the rows trained on; the "
             "error on them says less about new rows.",
+            {"shared": str(shared), "rows": str(len(test))},
         )
 
 
