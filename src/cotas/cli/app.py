@@ -10,12 +10,17 @@ from typing import Annotated
 import typer
 
 import cotas
+from cotas.cli.along import curve, path
 from cotas.cli.certify import certify
 from cotas.cli.command import add
+from cotas.cli.compare import compare
 from cotas.cli.exits import MEANINGS
 from cotas.cli.explain import explain
+from cotas.cli.export import export
 from cotas.cli.fit import fit
+from cotas.cli.house import bench, info, reproduce, warmup
 from cotas.cli.predict import predict
+from cotas.cli.separable import separable
 
 app = typer.Typer(
     name="cotas",
@@ -47,6 +52,15 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "predict": predict,
     "certify": certify,
     "explain": explain,
+    "compare": compare,
+    "path": path,
+    "curve": curve,
+    "separable": separable,
+    "export": export,
+    "reproduce": reproduce,
+    "bench": bench,
+    "warmup": warmup,
+    "info": info,
 }
 
 for _name, _function in _COMMANDS.items():

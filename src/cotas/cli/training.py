@@ -88,7 +88,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
             raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
         best, tried = train_one(session, name, rows, settings), []
     record = _record(rows, best, settings, remarks)
-    rivals = sorted((_rival(rows, one, sample) for one, sample in tried), key=lambda r: r.error)
+    rivals = sorted((rival_of(rows, one, sample) for one, sample in tried), key=lambda r: r.error)
     record = replace(record, rivals=tuple(rivals))
     return measured(record, rows, len(rivals) or 1, settings.confidence)
 
@@ -218,7 +218,8 @@ def measured(record: FitRecord, rows: Rows, tried: int, confidence: float) -> Fi
     return replace(record, hold_out=sample, bound=bound)
 
 
-def _rival(rows: Rows, one: Trained, sample: Sample) -> Rival:
+def rival_of(rows: Rows, one: Trained, sample: Sample) -> Rival:
+    """How one of several models did."""
     certificates = one.model.certificates_
     gap = max((c.relative_gap for c in certificates if _has_gap(c)), default=None)
     holds = all(c.holds for c in certificates)
