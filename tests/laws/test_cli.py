@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
 import cotas as library
-from cotas.cli.exits import MEANINGS
+from cotas.cli.codes import MEANINGS
 from cotas.preparation.prepared_model import PreparedModel
 from terminal import cotas, customers
 
@@ -254,11 +254,12 @@ def _houses(folder):
 
 
 def test_every_command_has_help_with_an_example():
-    from cotas.cli.app import _COMMANDS
+    from cotas.cli.app import COMMANDS
 
     listed = cotas("--help").out
-    for name in _COMMANDS:
+    for name, (_, words) in COMMANDS.items():
         said = cotas(name, "--help")
+        assert words in " ".join(said.out.split())
         assert said.code == 0
         assert "Example: cotas" in " ".join(said.out.split())
         assert "--json" in said.out
@@ -286,6 +287,15 @@ def test_an_interrupt_and_an_unforeseen_error_have_codes_of_their_own(monkeypatc
     assert "Traceback" not in said.err
     assert said.document["exit_code"] == 70
     assert "Traceback" in cotas("fit", "any.csv", "--debug").err
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from cotas.cli.app import app; app(['--help'], standalone_mode=False);"
+        "print(sorted({'numpy', 'sklearn', 'numba', 'polars'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
 def test_as_a_process_of_its_own(tmp_path):

@@ -18,8 +18,8 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show where an error happen
 _SHARED = {"json_": Json, "quiet": Quiet, "debug": Debug}
 
 
-def add(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
-    """Make a command of a function of a Session and its options."""
+def as_command(name: str, function: Callable[..., None]) -> Any:
+    """A command of typer from a function of a Session and its options."""
     hints = get_type_hints(function, include_extras=True)
     own = list(inspect.signature(function).parameters.values())[1:]
     parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
@@ -40,4 +40,6 @@ def add(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
-    app.command(name)(run)
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    alone.command(name)(run)
+    return typer.main.get_command(alone)

@@ -16,8 +16,9 @@ import typer
 from scipy import sparse
 
 import cotas
+from cotas.cli.codes import MEANINGS
 from cotas.cli.data import BUILTIN
-from cotas.cli.exits import MEANINGS, UsageError
+from cotas.cli.exits import UsageError
 from cotas.cli.models import CLASSIFIERS, NAMES, REGRESSORS, build
 from cotas.cli.options import Lang, Seed
 from cotas.cli.session import Session
