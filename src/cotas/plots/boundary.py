@@ -1,73 +1,280 @@
-"""The decision boundary of a linear classifier of two features, with its margins."""
+"""What a classifier of two features does to the plane."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.plots.fitted import last_step, require_fitted
+from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, pyplot, tint
+from cotas.plots.words import Say, speak
 
-# Blue and orange are told apart by every kind of colour vision, and so are circle and square.
-COLOURS = ("#0072B2", "#E69F00")
-MARKERS = ("o", "s")
+LINE = {"colors": INK, "linewidths": 1.8}
+DASHES = {"colors": INK, "linewidths": 1.0, "linestyles": "dashed"}
 
 
-def decision_boundary(model: Any, X: Any, y: Any, ax: Any = None, title: str | None = None) -> Any:
-    """Draw θ·x + θ₀ = 0, the margin boundaries at ±1 and the examples.
+def decision_boundary(
+    model: Any,
+    X: Any,
+    y: Any,
+    ax: Any = None,
+    title: str | None = None,
+    *,
+    lang: str | None = None,
+    margins: bool | None = None,
+    rings: bool = True,
+    resolution: int = 200,
+) -> Any:
+    """Draw where a classifier decides for which class, and the examples.
 
-    Examples that violate their margin, y(θ·x + θ₀) < 1, are ringed, as in Figure 3.4 of document
-    000. The margin boundaries lie at a distance 1/‖θ‖ from the decision boundary.
+    With two classes: the decision boundary f(x) = 0, and for linear models and support vector
+    machines the margins f(x) = ±1, which lie at a distance 1/‖θ‖ from the boundary of a linear
+    one. With more: the region of each class. Support vectors are ringed; for a linear model
+    without them, the examples that violate their margin, y·f(x) < 1, as in Figure 3.4 of
+    document 000.
 
     Parameters
     ----------
-    model : a fitted linear classifier of two classes and two features
+    model : a fitted classifier of two features, ours or one of scikit-learn
     X : array of shape (n_samples, 2)
+        The data of the fit, if support vectors are to be ringed.
     y : array of shape (n_samples,)
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
     title : str, optional
+        The name of the model if not given.
+    lang : "en" or "es", optional
+        The language; if not given, that of `plots.language`, or else English.
+    margins : bool, optional
+        Whether to draw f(x) = ±1; if not given, where they mean something.
+    rings : bool, default=True
+        Whether to ring support vectors.
+    resolution : int, default=200
+        Points of the grid on each side.
 
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from cotas.plots import decision_boundary
+    >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.5]], [1, 1, -1, -1]
+    >>> ax = decision_boundary(cotas.LinearSVM(lam=0.1).fit(X, y), X, y)
+    >>> ax.get_title()
+    'LinearSVM'
     """
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
-    if X.ndim != 2 or X.shape[1] != 2 or model.coef_.shape != (1, 2):
-        raise ValueError("decision_boundary draws models of two features and two classes.")
-    if ax is None:
-        ax = _new_axes()
-    theta, theta0 = model.coef_[0], float(model.intercept_[0])
-    negative, positive = model.classes_
-    agreement = np.where(y == positive, 1.0, -1.0) * (X @ theta + theta0)
-    for label, colour, marker in zip((negative, positive), COLOURS, MARKERS, strict=True):
-        rows = X[y == label]
-        ax.scatter(*rows.T, s=22, c=colour, marker=marker, alpha=0.8, label=f"y = {label}")
-    inside = X[agreement < 1]
-    ax.scatter(*inside.T, s=70, facecolors="none", edgecolors="#555555", linewidths=0.8)
-    _draw_lines(ax, X, theta, theta0)
-    ax.set_title(title or type(model).__name__)
-    ax.set_xlabel("$x_1$")
-    ax.set_ylabel("$x_2$")
-    ax.legend(loc="best", fontsize="small", framealpha=0.9)
+    require_fitted(model, "decision_boundary")
+    X, y = _two_features(model, X, y)
+    classes = np.asarray(model.classes_)
+    with drawing(ax, lang, (6.0, 5.0)) as (ax, say):
+        x1, x2 = _axis(X[:, 0], resolution), _axis(X[:, 1], resolution)
+        grid = np.stack([part.ravel() for part in np.meshgrid(x1, x2)], axis=1)
+        shape = (len(x2), len(x1))
+        if margins is None:
+            margins = _has_margins(model)
+        scores = _scores(model, grid) if len(classes) == 2 else None
+        if scores is None:
+            _draw_regions(ax, x1, x2, _codes(model, grid, classes).reshape(shape), len(classes))
+        else:
+            _draw_two_sides(ax, x1, x2, scores.reshape(shape), margins, say)
+        _draw_examples(ax, X, y, classes)
+        ringed = _ringed(model, X, y, classes, margins) if rings else None
+        if ringed is not None and len(ringed[0]):
+            rows, key = ringed
+            look = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
+            ax.scatter(*X[rows].T, s=85, label=say(key), gid="rings", zorder=3, **look)
+        ax.set(xlim=(x1[0], x1[-1]), ylim=(x2[0], x2[-1]), xlabel="$x_1$", ylabel="$x_2$")
+        ax.set_title(type(last_step(model)).__name__ if title is None else title)
+        ax.grid(False)
+        legend(ax)
     return ax
 
 
-def _new_axes() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("Pictures need matplotlib: pip install 'cotas[plots]'.") from error
-    return plt.subplots(figsize=(6, 5), layout="constrained")[1]
+def lambda_sweep(
+    X: Any,
+    y: Any,
+    lams: Sequence[float],
+    model: Any = None,
+    *,
+    ax: Any = None,
+    title: str | None = None,
+    lang: str | None = None,
+    columns: int = 3,
+) -> AnyArray:
+    """The same data and one classifier for each λ, side by side (Figure 3.5 of document 000).
+
+    Parameters
+    ----------
+    X, y : examples of two features
+    lams : sequence of positive numbers
+    model : an estimator with a parameter `lam`, optional
+        `LinearSVM` if not given. It is cloned and fitted for each λ.
+    ax : sequence of matplotlib Axes, optional
+        One for each λ; a new figure if not given.
+    title, lang : as in `decision_boundary`
+    columns : int, default=3
+        Pictures side by side in a new figure.
+
+    Returns
+    -------
+    array of matplotlib Axes, one for each λ
+    """
+    from sklearn.base import clone
+
+    from cotas.linear.svm import LinearSVM
+
+    lams = [float(lam) for lam in lams]
+    if not lams:
+        raise ValueError("lams must hold at least one value of λ.")
+    model, say = LinearSVM() if model is None else model, speak(lang)
+    if "lam" not in model.get_params():
+        raise ValueError(f"{type(model).__name__} has no parameter lam to sweep over.")
+    axes = _panels(len(lams), columns) if ax is None else np.ravel(ax)
+    if len(axes) < len(lams):
+        raise ValueError(f"ax must hold {len(lams)} Axes, one for each λ; it has {len(axes)}.")
+    axes = axes[: len(lams)]
+    for panel, lam in zip(axes, lams, strict=True):
+        fitted = clone(model).set_params(lam=lam).fit(X, y)
+        decision_boundary(fitted, X, y, panel, _margin_in_words(fitted, lam, say), lang=lang)
+        panel.get_legend().remove()
+    fullest = max(axes, key=lambda panel: len(panel.get_legend_handles_labels()[0]))
+    with drawing(axes[0], lang):
+        if ax is not None:
+            axes[0].legend(*fullest.get_legend_handles_labels(), fontsize=7)
+            return np.asarray(axes)
+        figure, handles = axes[0].figure, fullest.get_legend_handles_labels()
+        figure.suptitle(say("sweep title") if title is None else title, fontsize=12)
+        figure.legend(*handles, loc="outside lower center", ncols=len(handles[0]))
+    return np.asarray(axes)
 
 
-def _draw_lines(ax: Any, X: FloatArray, theta: FloatArray, theta0: float) -> None:
-    """The three parallel lines, by contour so that a vertical line is no special case."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    room = 0.08 * np.where(high > low, high - low, 1.0)
-    x1, x2 = np.linspace(low - room, high + room, 200).T
-    values = theta[0] * x1[None, :] + theta[1] * x2[:, None] + theta0
-    ax.contour(x1, x2, values, levels=[0], colors="black", linewidths=1.6)
-    ax.contour(x1, x2, values, levels=[-1, 1], colors="black", linewidths=0.9, linestyles="dashed")
-    ax.set_xlim(x1[0], x1[-1])
-    ax.set_ylim(x2[0], x2[-1])
+def _margin_in_words(model: Any, lam: float, say: Say) -> str:
+    coef = getattr(model, "coef_", None)
+    length = 0.0 if coef is None else float(np.linalg.norm(coef))
+    if length == 0 or len(model.classes_) > 2:
+        return f"λ = {lam:.3g}"
+    return say("sweep", lam=lam, width=2 / length)
+
+
+def _panels(count: int, columns: int) -> Any:
+    columns = max(1, min(columns, count))
+    rows = -(-count // columns)
+    size = (3.6 * columns, 3.3 * rows + 0.3)
+    grid = pyplot().subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)[1]
+    for spare in grid.flat[count:]:
+        spare.set_visible(False)
+    return grid.ravel()
+
+
+def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    y = np.asarray(y).ravel()
+    if X.ndim != 2 or X.shape[1] != 2 or getattr(model, "n_features_in_", 2) != 2:
+        raise ValueError(
+            "decision_boundary draws in the plane, so it needs data and a model of two features; "
+            f"X has the shape {X.shape} and the model "
+            f"{getattr(model, 'n_features_in_', 'an unknown number of')} features."
+        )
+    if len(X) != len(y):
+        raise ValueError(f"X has {len(X)} rows and y has {len(y)}; they must agree.")
+    if not hasattr(model, "classes_"):
+        raise ValueError(f"{type(model).__name__} is no classifier: it has no classes_.")
+    return X, y
+
+
+def _axis(values: FloatArray, resolution: int) -> FloatArray:
+    low, high = float(values.min()), float(values.max())
+    room = 0.08 * (high - low if high > low else 1.0)
+    return np.linspace(low - room, high + room, resolution)
+
+
+def _scores(model: Any, grid: FloatArray) -> FloatArray | None:
+    """f(x) of a classifier of two classes, zero on the boundary; None if it tells no score."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(grid), dtype=np.float64).ravel()
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(grid)[:, 1] - 0.5)
+    return None
+
+
+def _codes(model: Any, grid: FloatArray, classes: AnyArray) -> IntArray:
+    return np.asarray(np.searchsorted(classes, model.predict(grid)))
+
+
+def _has_margins(model: Any) -> bool:
+    """Whether f(x) = ±1 means something: for hyperplanes, in the data or of a feature space."""
+    return any(hasattr(last_step(model), name) for name in ("dual_coef_", "coef_"))
+
+
+def _draw_two_sides(
+    ax: Any, x1: FloatArray, x2: FloatArray, scores: FloatArray, margins: bool, say: Say
+) -> None:
+    """The sides in pale colours, and the lines by contour: a vertical one is no special case."""
+    sides = [tint(colour) for colour in COLOURS[:2]]
+    ax.contourf(x1, x2, scores, levels=[-np.inf, 0, np.inf], colors=sides, zorder=0)
+    for levels, how, key in (([0], LINE, "boundary"), ([-1, 1], DASHES, "margins")):
+        inside = any(scores.min() < level < scores.max() for level in levels)
+        if not inside or (key == "margins" and not margins):
+            continue
+        ax.contour(x1, x2, scores, levels=levels, **how).set_gid(key)
+        line = "-" if key == "boundary" else "--"
+        ax.plot([], [], color=INK, linestyle=line, linewidth=how["linewidths"], label=say(key))
+
+
+def _draw_regions(ax: Any, x1: FloatArray, x2: FloatArray, codes: IntArray, count: int) -> None:
+    from matplotlib.colors import ListedColormap
+
+    colours = ListedColormap([tint(COLOURS[k % len(COLOURS)], 0.22) for k in range(count)])
+    ax.pcolormesh(x1, x2, codes, cmap=colours, vmin=-0.5, vmax=count - 0.5, rasterized=True)
+    for k in range(count):
+        own = codes == k
+        if own.any() and not own.all():
+            # Halfway between inside and outside, so that neighbours share one line.
+            ax.contour(x1, x2, own, levels=[0.5], colors=INK, linewidths=1.0)
+
+
+def _draw_examples(ax: Any, X: FloatArray, y: AnyArray, classes: AnyArray) -> None:
+    for k, label in enumerate(classes):
+        look = {"c": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+        rows = X[y == label]
+        ax.scatter(
+            *rows.T,
+            s=24,
+            edgecolors="white",
+            linewidths=0.4,
+            label=f"y = {label}",
+            zorder=2,
+            **look,
+        )
+
+
+def _ringed(
+    model: Any, X: FloatArray, y: AnyArray, classes: AnyArray, margins: bool
+) -> tuple[IntArray, str] | None:
+    """The rows to ring, and what they are called."""
+    if hasattr(last_step(model), "support_") and hasattr(last_step(model), "dual_coef_"):
+        rows = _flat(last_step(model).support_)
+        if len(rows) and rows[-1] >= len(X):
+            raise ValueError(
+                "The support vectors are rows of the data of the fit, and X has fewer rows. Give "
+                "the data of the fit, or rings=False."
+            )
+        return rows, "support vectors"
+    if len(classes) > 2 or not margins:
+        return None
+    scores = _scores(model, X)
+    if scores is None:
+        return None
+    signs = np.where(y == classes[1], 1.0, -1.0)
+    return np.flatnonzero(signs * scores < 1), "violations"
+
+
+def _flat(support: Any) -> IntArray:
+    """The row numbers of one machine or of several, each once."""
+    parts = support if isinstance(support, list) else [support]
+    return np.unique(np.concatenate([np.asarray(part) for part in parts]))

@@ -1,0 +1,231 @@
+"""Coefficients, and errors, along a path of models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.linear.path import SVMPath
+from cotas.plots.fitted import require_fitted
+from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
+from cotas.plots.words import Say
+from cotas.regression.lasso_path import LassoPath
+from cotas.regression.stagewise import LSBoost
+
+# Of a longer run so many iterations are drawn, evenly spread.
+MOST_POINTS = 500
+# With more coefficients than this a legend would hide the picture.
+LONGEST_LEGEND = 12
+
+
+class _Curves(NamedTuple):
+    """Coefficients in the rows, points of the path in the columns, and where each point lies."""
+
+    coefs: FloatArray
+    norms: FloatArray
+    steps: FloatArray
+    units: FloatArray  # a coefficient in the units of X, times this, is as it is drawn
+    name: str
+
+
+def coefficient_path(
+    model: Any,
+    *,
+    against: str = "norm",
+    optimum: Any = None,
+    names: Sequence[str] | None = None,
+    ax: Any = None,
+    title: str | None = None,
+    lang: str | None = None,
+) -> Any:
+    """Each coefficient against ‖β‖₁ or the iteration.
+
+    Parameters
+    ----------
+    model : a fitted `LSBoost`, `ForwardStagewise` or `RegularizedForwardStagewise`, or a LassoPath
+        The coefficients of the first three are for columns centred and of unit length, as
+        document 001 has them; those of a `LassoPath` are in the units of X.
+    against : "norm", "iteration" or "lam"
+        The horizontal axis: ‖β‖₁; the iteration of a stagewise model; λ of a `LassoPath`.
+    optimum : a fitted model, optional
+        Its coefficients are marked, at its ‖β‖₁, or with "iteration" at the right: those of
+        `LeastSquares`, where the paths end, or of a `Lasso` with some δ. For a `LassoPath` also a
+        number: the λ to mark.
+    names : sequence of str, optional
+        A name for each feature.
+    ax, title, lang : as in `decision_boundary`
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from cotas.plots import coefficient_path
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> ax = coefficient_path(cotas.lasso_path(X, y, method="homotopy"), optimum=0.5)
+    >>> len(ax.lines) > 10
+    True
+    """
+    choices = ("norm", "lam") if isinstance(model, LassoPath) else ("norm", "iteration")
+    if against not in choices:
+        raise ValueError(f"against must be one of {choices} for this path, not {against!r}.")
+    curves = _curves(model)
+    features = names_of(names, len(curves.coefs))
+    x = curves.norms if against == "norm" else curves.steps
+    with drawing(ax, lang) as (ax, say):
+        _draw_coefficients(ax, x, curves.coefs, features, say)
+        if optimum is not None:
+            _mark(ax, model, curves, optimum, against, say)
+        unit = "coefficient" if isinstance(model, LassoPath) else "unit coefficient"
+        ax.set(xlabel=say(against), ylabel=say(unit))
+        if against == "lam":
+            ax.set_xscale("log")
+            ax.invert_xaxis()
+        ax.set_title(say("coefficient path", name=curves.name) if title is None else title)
+        ax.axhline(0.0, color=INK, linewidth=0.6, zorder=0)
+        _legend_beside(ax, len(curves.coefs))
+    return ax
+
+
+def path(
+    path: SVMPath,
+    *,
+    show: str | None = None,
+    names: Sequence[str] | None = None,
+    ax: Any = None,
+    title: str | None = None,
+    lang: str | None = None,
+) -> Any:
+    """The support vector machines of an `SVMPath` along λ.
+
+    Parameters
+    ----------
+    path : SVMPath
+    show : "errors" or "coefficients", optional
+        The validation error at each λ, with the best λ, and the bound that is proved between
+        them; or the coefficients. The errors if the path has them.
+    names : sequence of str, optional
+        A name for each feature, for the coefficients.
+    ax, title, lang : as in `decision_boundary`
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if not isinstance(path, SVMPath):
+        raise ValueError(f"path draws an SVMPath, the answer of svm_path, not {type(path)!r}.")
+    if show is None:
+        show = "coefficients" if path.validation_errors is None else "errors"
+    if show not in ("errors", "coefficients"):
+        raise ValueError(f"show must be 'errors' or 'coefficients', not {show!r}.")
+    if show == "errors" and path.validation_errors is None:
+        raise ValueError("Errors need svm_path(..., validation=(X_val, y_val)).")
+    if show == "coefficients" and len(path.coefs[0]) > 1:
+        raise ValueError("With more than two classes there are too many coefficients to draw.")
+    with drawing(ax, lang) as (ax, say):
+        ax.set_xscale("log")
+        if show == "errors":
+            _draw_errors(ax, path, say)
+        else:
+            features = names_of(names, path.coefs.shape[2])
+            _draw_coefficients(ax, path.lams, path.coefs[:, 0].T, features, say)
+            ax.axhline(0.0, color=INK, linewidth=0.6, zorder=0)
+        ax.set(xlabel=say("lam"), ylabel=say("error" if show == "errors" else "coefficient"))
+        ax.set_title(say(f"path {show}") if title is None else title)
+        if show == "errors":
+            legend(ax)
+        else:
+            _legend_beside(ax, path.coefs.shape[2])
+    return ax
+
+
+def _draw_errors(ax: Any, path: SVMPath, say: Say) -> None:
+    assert path.validation_errors is not None
+    ax.plot(path.lams, path.validation_errors, label=say("validation"), **look(0, points=True))
+    bound = path.validation_bound
+    if bound is not None:
+        # One level for each interval between two λ.
+        edges, levels = path.lams[::-1], bound.lower[::-1]
+        how = {"color": COLOURS[3], "linewidth": 1.6, "linestyle": "--"}
+        ax.stairs(levels, edges, baseline=None, label=say("lower bound"), **how)
+    best, error = path.best_lam, float(np.min(path.validation_errors))
+    label = say("best lam", value=best)
+    ax.plot(best, error, "*", color=INK, markersize=13, label=label, gid="best")
+    ax.set_ylim(bottom=0.0)
+
+
+def _curves(model: Any) -> _Curves:
+    if isinstance(model, LassoPath):
+        ones = np.ones(len(model.coef))
+        return _Curves(model.coef, model.delta, model.lam, ones, "Lasso")
+    if not isinstance(model, LSBoost):
+        raise ValueError(
+            "coefficient_path draws LSBoost, ForwardStagewise, RegularizedForwardStagewise or a "
+            f"LassoPath, not {type(model).__name__}."
+        )
+    require_fitted(model, "coefficient_path")
+    run = model.path_
+    ks = np.unique(np.linspace(0, len(run) - 1, MOST_POINTS).round().astype(np.int64))
+    coefs = np.stack([run.unit_coef(int(k)) for k in ks], axis=1)
+    return _Curves(coefs, run.lengths[ks], ks.astype(float), run.scale, type(model).__name__)
+
+
+def _draw_coefficients(
+    ax: Any, x: FloatArray, coefs: FloatArray, features: list[str] | None, say: Say
+) -> None:
+    for j, values in enumerate(coefs):
+        label = say("feature", number=j) if features is None else features[j]
+        ax.plot(x, values, linewidth=1.5, label=label, gid="coefficient", **look(j))
+
+
+def _mark(ax: Any, model: Any, curves: _Curves, optimum: Any, against: str, say: Say) -> None:
+    """The coefficients of the optimum, each in the colour of its curve."""
+    if isinstance(optimum, int | float):
+        if not isinstance(model, LassoPath):
+            raise ValueError("A number marks the λ of a LassoPath; here give a fitted model.")
+        coef, norm, lam = _at(model, float(optimum))
+    else:
+        require_fitted(optimum, "coefficient_path")
+        coef = np.ravel(optimum.coef_) * curves.units
+        norm = float(np.abs(coef).sum())
+        if isinstance(model, LassoPath):
+            norm = float(getattr(optimum, "delta_", norm))
+        lam = float(getattr(optimum, "lam_", np.nan))
+    if len(coef) != len(curves.coefs):
+        raise ValueError(f"optimum has {len(coef)} features and the path {len(curves.coefs)}.")
+    last = float(curves.steps[-1])
+    at = {"norm": norm, "lam": lam, "iteration": last}[against]
+    colours = [COLOURS[j % len(COLOURS)] for j in range(len(coef))]
+    ax.scatter(
+        np.full(len(coef), at),
+        coef,
+        s=55,
+        c=colours,
+        marker="*",
+        edgecolors=INK,
+        linewidths=0.6,
+        zorder=4,
+        clip_on=False,
+        gid="optimum",
+    )
+    ax.axvline(at, color=INK, linestyle=":", linewidth=1.0, label=say("optimum"))
+
+
+def _at(path: LassoPath, lam: float) -> tuple[FloatArray, float, float]:
+    """β and ‖β‖₁ at λ: exactly there where the breakpoints are known, or of the nearest λ."""
+    if path.exact:
+        return path.coef_at(lam), path.delta_at(lam), lam
+    nearest = int(np.argmin(np.abs(np.log(path.lam / lam))))
+    return path.coef[:, nearest], float(path.delta[nearest]), float(path.lam[nearest])
+
+
+def _legend_beside(ax: Any, count: int) -> None:
+    """To the right of the curves, which cross everywhere; none where there are too many."""
+    if count <= LONGEST_LEGEND:
+        legend(ax, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)
