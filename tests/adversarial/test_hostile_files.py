@@ -43,6 +43,7 @@ KINDS = {
     ),
     "trees": (cotas.LogitBoost(TREE, n_rounds=2), (ROWS, Y)),
     "stumps": (cotas.AdaBoost(n_rounds=2), clouds(20, 3)),
+    "samme": (cotas.AdaBoost(n_rounds=2, multiclass="samme"), (ROWS, Y)),
     "boosted lines": (cotas.AdaBoost("linear", n_rounds=2), (X, Y)),
     "stagewise": (cotas.LSBoost(iterations=5), REAL),
     "regression": (cotas.Ridge(lam=0.1), REAL),

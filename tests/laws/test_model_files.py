@@ -105,6 +105,7 @@ CASES = {
     "AdaBoost": (cotas.AdaBoost(n_rounds=5), TWO),
     "AdaBoost exact": (cotas.AdaBoost(cotas.Stump(search="exact"), n_rounds=5), TWO),
     "AdaBoost linear": (cotas.AdaBoost("linear", n_rounds=5), THREE),
+    "AdaBoost samme": (cotas.AdaBoost(CATEGORIES, n_rounds=4, multiclass="samme"), with_gaps()),
     "RealAdaBoost": (cotas.RealAdaBoost(CATEGORIES, n_rounds=4), with_gaps()),
     "LogitBoost": (cotas.LogitBoost(CATEGORIES, n_rounds=4), with_gaps()),
     "GentleBoost": (cotas.GentleBoost("tree", n_rounds=4), TWO),

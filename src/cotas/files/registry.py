@@ -122,6 +122,7 @@ LOCATIONS = (
     "cotas.certificates.hull.HullPoint",
     "cotas.certificates.likelihood.LikelihoodLedger",
     "cotas.certificates.plurality.VoteLedger",
+    "cotas.certificates.samme.SammeLedger",
     "cotas.certificates.weak_learners.PlainTrees",
     "cotas.certificates.weak_learners.PlainLinear",
     "cotas.certificates.weak_learners.StumpClass",

@@ -43,7 +43,7 @@ def _check_classes(model: Any) -> int:
         rising = False
     k = len(classes)
     require(rising and k >= 1 and not _is_nan(classes), "the classes are not sorted")
-    votes = getattr(model, "_votes", False)
+    votes = vars(model).get("_votes", False)
     require(type(votes) is bool, "whether the classes are voted for")
     if votes:
         return k * (k - 1) // 2
