@@ -46,6 +46,8 @@ LOCATIONS = (
     "cotas.solvers.perceptron.PerceptronRule",
     "cotas.solvers.passive_aggressive.PassiveAggressiveRule",
     "cotas.solvers.pegasos.PegasosRule",
+    "cotas.solvers.moments.Moments",
+    "cotas.solvers.stochastic_gradient.RunState",
     "cotas.regression.stagewise_path.StagewisePath",
     "cotas.kernel.approximate.FourierFeatures",
     "cotas.kernel.approximate.NystroemFeatures",
