@@ -105,6 +105,7 @@ CASES = {
     "AdaBoost": (cotas.AdaBoost(n_rounds=5), TWO),
     "AdaBoost exact": (cotas.AdaBoost(cotas.Stump(search="exact"), n_rounds=5), TWO),
     "AdaBoost linear": (cotas.AdaBoost("linear", n_rounds=5), THREE),
+    "AdaBoost samme": (cotas.AdaBoost(CATEGORIES, n_rounds=4, multiclass="samme"), with_gaps()),
     "RealAdaBoost": (cotas.RealAdaBoost(CATEGORIES, n_rounds=4), with_gaps()),
     "LogitBoost": (cotas.LogitBoost(CATEGORIES, n_rounds=4), with_gaps()),
     "GentleBoost": (cotas.GentleBoost("tree", n_rounds=4), TWO),
@@ -171,6 +172,29 @@ def test_training_goes_on_where_it_stopped(name, tmp_path):
     model.save(tmp_path / "model.cotas")
     again = cotas.load(tmp_path / "model.cotas")
     np.testing.assert_array_equal(again.fit(X, y).coef_, model.fit(X, y).coef_)
+
+
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [
+        (cotas.Pegasos(lam=0.1, random_state=0), THREE),
+        (cotas.PassiveAggressive(average=True), THREE),
+        (cotas.Ridge(lam=0.1), REAL),
+        (cotas.LeastSquares(), MANY_TARGETS),
+        (cotas.LeastSquares(solver="stochastic", step=0.01, random_state=0, tol=100.0), REAL),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_batches_go_on_where_they_stopped(model, data, tmp_path):
+    X, y = data
+    classes = (
+        {} if model.__sklearn_tags__().estimator_type == "regressor" else {"classes": [0, 1, 2]}
+    )
+    model.partial_fit(X[:20], y[:20], **classes)
+    for _ in range(2):
+        model.save(tmp_path / "model.cotas")
+        again = cotas.load(tmp_path / "model.cotas").partial_fit(X[20:], y[20:])
+        np.testing.assert_array_equal(again.coef_, model.partial_fit(X[20:], y[20:]).coef_)
 
 
 def test_attributes_come_back_with_their_types(tmp_path):

@@ -70,6 +70,8 @@ CASES = {
     "AdaBoost": (cotas.AdaBoost(n_rounds=6), NAMED),
     "AdaBoost missing": (cotas.AdaBoost(n_rounds=6), with_gaps(THREE)),
     "AdaBoost linear": (cotas.AdaBoost("linear", n_rounds=4), THREE),
+    "AdaBoost samme": (cotas.AdaBoost(TREE, n_rounds=4, multiclass="samme"), with_gaps(THREE)),
+    "AdaBoost samme of two": (cotas.AdaBoost(n_rounds=4, multiclass="samme"), TWO),
     "RealAdaBoost": (cotas.RealAdaBoost(TREE, n_rounds=4), with_gaps(TWO)),
     "LogitBoost": (cotas.LogitBoost(cotas.Tree(3), n_rounds=4), TWO),
     "LogitBoost three": (cotas.LogitBoost(TREE, n_rounds=4), with_gaps(THREE)),

@@ -220,7 +220,8 @@ def _centred(graph: Graph, values: str, k: int) -> str:
 
 def _probabilities(model: BoostedClassifier, graph: Graph, scores: str, k: int) -> str | None:
     """What `predict_proba` returns; None for a cost that is no formula of cotas."""
-    if isinstance(model, LogitBoost) and k > 2:
+    in_one_machine = isinstance(model, LogitBoost) or getattr(model, "multiclass", "") == "samme"
+    if in_one_machine and k > 2:
         return graph.op("Softmax", scores, axis=1)
     p = _against_the_rest(model, graph, scores)
     if p is None:
