@@ -199,6 +199,12 @@ def test_options_that_make_no_sense(options, message):
         choose(**options)
 
 
+@pytest.mark.parametrize("options", [{"folds": 3}, {"over": "tol", "values": [1e-3, 1e-4]}])
+def test_a_bound_between_what_is_no_path(options):
+    with pytest.raises(ValueError, match="between=True needs the λ of a LinearSVM"):
+        choose(between=True, **options)
+
+
 def test_losses_of_the_wrong_shape():
     with pytest.raises(ValueError, match="a number for each row"):
         choose(loss=lambda y, predictions: 0.5)

@@ -135,7 +135,7 @@ class Fitter:
         seconds = (time.perf_counter() - began) / len(values)
         if stopped():
             return []
-        found, rows = [], _seen_by_last(whole, part.X)
+        found, rows = [], seen_by_last(whole, part.X)
         for value in values:
             short = prefix(whole, int(value))
             proofs = certificates_of_prefix(final_step(short), final_step(whole), rows, part.y)
@@ -198,10 +198,10 @@ class Fitter:
     ) -> Fit:
         """How the fitted model does on both sides of the split, and what is proved of it."""
         last = final_step(model)
-        rows = _seen_by_last(model, part.X)
+        rows = seen_by_last(model, part.X)
         if proofs is None:
             proofs = proofs_of(last, rows, part)
-        judged = (_seen_by_last(model, part.X_val), part.y_val, part.weights_val)
+        judged = (seen_by_last(model, part.X_val), part.y_val, part.weights_val)
         tol = getattr(last, "tol", None) if isinstance(last, Certified) else None
         return Fit(
             value,
@@ -242,9 +242,9 @@ def weights_for(model: Any, weights: Any) -> dict[str, Any]:
     return {"sample_weight": weights}
 
 
-def _seen_by_last(model: Any, X: Matrix) -> Matrix:
+def seen_by_last(model: Any, X: Matrix) -> Matrix:
     """The rows as the last step sees them, in an array."""
     if isinstance(model, Pipeline):
         X = model[:-1].transform(X) if len(model) > 1 else X
-        return _seen_by_last(model[-1], X)
+        return seen_by_last(model[-1], X)
     return X if hasattr(X, "tocsr") else np.asarray(X)
