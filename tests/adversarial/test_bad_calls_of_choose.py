@@ -43,6 +43,12 @@ def test_nan_among_the_values():
         choose(values=[0.1, float("nan")])
 
 
+@pytest.mark.parametrize("rounds", [0, -1, 2.5])
+def test_rounds_that_there_are_not(rounds):
+    with pytest.raises((ValueError, TypeError), match="n_rounds"):
+        choose(cotas.AdaBoost(), over="n_rounds", values=[1, rounds])
+
+
 def test_a_value_that_the_model_refuses_is_named():
     with pytest.raises(ValueError, match="lam must be a finite number above zero") as caught:
         choose(values=[0.1, -1.0], n_jobs=1)

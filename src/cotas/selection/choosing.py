@@ -174,7 +174,7 @@ def choose(
     result = replace(
         result,
         hold_out=bound_for_future_rows(plan, fitter, standings, best.fits[0], single, goal),
-        validated_model_=best.fits[0].model if single else None,
+        validated_model_=fitter.as_given(best.fits[0].model) if single else None,
         between=bound_between(plan, standings, single) if between else None,
     )
     _warn(result)

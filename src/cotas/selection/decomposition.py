@@ -39,7 +39,7 @@ from cotas.selection.parameter import (
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, take
 from cotas.selection.table import as_html, as_text, gap_in_words, number
-from cotas.selection.walking import Watch, in_threads, step
+from cotas.selection.walking import gather
 from cotas.selection.yardstick import Yardstick
 
 Draw = Callable[[np.random.Generator], tuple[Matrix, Any]]
@@ -204,35 +204,22 @@ def bias_variance(
     sample, (X_test, y_test) = _source(draw, test, seed)
     threads = thread_count(n_jobs, repeats)
     fitter = Fitter(model, parameter, Yardstick("squared", False), alone=threads == 1)
-    bar = ProgressBar(repeats * len(wanted), "bias_variance", progress, "fit")
-    found: dict[int, tuple[FloatArray, list[Fit]]] = {}
-    watch = Watch()
+    bar = ProgressBar(repeats, "bias_variance", progress, "sample")
 
-    def work(r: int) -> None:
+    def work(r: int) -> tuple[FloatArray, list[Fit]]:
         X, y = sample(np.random.default_rng([seed, r + 1]))
         part = Part(X, np.asarray(y, dtype=np.float64), None, X_test, y_test, None)
         fits = _fit_each(fitter, wanted, part)
-        if not watch.stopped():
-            predictions = [np.asarray(fit.model.predict(X_test)).ravel() for fit in fits]
-            found[r] = np.array(predictions), fits
-            for fit in fits:
-                step(bar, fit)
+        return np.array([np.asarray(fit.model.predict(X_test)).ravel() for fit in fits]), fits
 
-    try:
-        with watch.listening():
-            in_threads(work, range(repeats), threads, watch)
-            interrupted = watch.stopped()
-    finally:
-        bar.close()
-    watch.pass_on()
+    found, interrupted = gather(work, range(repeats), threads, bar)
     if len(found) < 2:
         raise KeyboardInterrupt("Interrupted before two samples were finished.")
     if interrupted:
         warnings.warn(f"Interrupted: {len(found)} samples were finished.", stacklevel=2)
     target = None if truth is None else np.asarray(truth(X_test), dtype=np.float64).ravel()
-    runs = [found[r] for r in sorted(found)]
     names = ("model", (type(model).__name__,)) if over is None else (over, tuple(wanted))
-    return _decomposed(names, runs, y_test, target, interrupted)
+    return _decomposed(names, [found[r] for r in sorted(found)], y_test, target, interrupted)
 
 
 def _fit_each(fitter: Fitter, wanted: list[Any], part: Part) -> list[Fit]:
