@@ -28,10 +28,11 @@ from cotas.fitting.parameters import check_jobs
 from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import thread_count
 from cotas.selection.choice import plain_arrays
-from cotas.selection.fits import Fit, Fitter
+from cotas.selection.fits import Fit, Fitter, proofs_of, seen_by_last, tol_of
 from cotas.selection.parameter import (
     Parameter,
     check_estimator,
+    final_step,
     find_parameter,
     is_whole,
     read_values,
@@ -40,11 +41,12 @@ from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, take
 from cotas.selection.table import as_html, as_text, gap_in_words, number
 from cotas.selection.walking import gather
-from cotas.selection.yardstick import Yardstick
+from cotas.selection.yardstick import Tally, Yardstick
 
 Draw = Callable[[np.random.Generator], tuple[Matrix, Any]]
 HELD_OUT = 0.3
 NOTHING = Parameter("model", "")
+NOT_MEASURED = Tally(np.nan, np.nan, 0.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -209,7 +211,7 @@ def bias_variance(
     def work(r: int) -> tuple[FloatArray, list[Fit]]:
         X, y = sample(np.random.default_rng([seed, r + 1]))
         part = Part(X, np.asarray(y, dtype=np.float64), None, X_test, y_test, None)
-        fits = _fit_each(fitter, wanted, part)
+        fits = [_fit(fitter, value, part) for value in wanted]
         return np.array([np.asarray(fit.model.predict(X_test)).ravel() for fit in fits]), fits
 
     found, interrupted = gather(work, range(repeats), threads, bar)
@@ -222,15 +224,15 @@ def bias_variance(
     return _decomposed(names, [found[r] for r in sorted(found)], y_test, target, interrupted)
 
 
-def _fit_each(fitter: Fitter, wanted: list[Any], part: Part) -> list[Fit]:
-    fits = []
-    for value in wanted:
-        model = fitter.fresh()
-        if value is not None:
-            fitter.parameter.set(model, value)
-        fitter.train(model, value, part)
-        fits.append(fitter.measured(value, model, part, 0.0))
-    return fits
+def _fit(fitter: Fitter, value: Any, part: Part) -> Fit:
+    """One value on one sample, with its certificates; how well it does is measured later."""
+    model = fitter.fresh()
+    if value is not None:
+        fitter.parameter.set(model, value)
+    fitter.train(model, value, part)
+    last = final_step(model)
+    proofs = proofs_of(last, seen_by_last(model, part.X), part)
+    return Fit(value, model, NOT_MEASURED, NOT_MEASURED, proofs, None, tol_of(last), 0.0)
 
 
 def _decomposed(

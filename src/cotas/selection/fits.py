@@ -207,7 +207,6 @@ class Fitter:
         if proofs is None:
             proofs = proofs_of(last, rows, part)
         judged = (seen_by_last(model, part.X_val), part.y_val, part.weights_val)
-        tol = getattr(last, "tol", None) if isinstance(last, Certified) else None
         return Fit(
             value,
             model,
@@ -215,7 +214,7 @@ class Fitter:
             self.measure.tally(model, part.X_val, part.y_val, part.weights_val),
             proofs,
             enclose(self.measure, last, proofs, (rows, part.y), judged),
-            tol,
+            tol_of(last),
             seconds,
         )
 
@@ -227,6 +226,11 @@ def proofs_of(model: Any, X: Matrix, part: Part) -> list[Certificate]:
     else:
         found = certify(model, X, part.y, part.weights, max_time=FOR_FOREIGN_PROOFS)
     return found if isinstance(found, list) else [found]
+
+
+def tol_of(model: Any) -> float | None:
+    """The gap that the model has to prove; other libraries mean something else by `tol`."""
+    return getattr(model, "tol", None) if isinstance(model, Certified) else None
 
 
 def apart(model: Any) -> Any:
