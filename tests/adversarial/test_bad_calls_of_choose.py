@@ -43,6 +43,12 @@ def test_nan_among_the_values():
         choose(values=[0.1, float("nan")])
 
 
+@pytest.mark.parametrize("rounds", [0, -1, 2.5])
+def test_rounds_that_there_are_not(rounds):
+    with pytest.raises((ValueError, TypeError), match="n_rounds"):
+        choose(cotas.AdaBoost(), over="n_rounds", values=[1, rounds])
+
+
 def test_a_value_that_the_model_refuses_is_named():
     with pytest.raises(ValueError, match="lam must be a finite number above zero") as caught:
         choose(values=[0.1, -1.0], n_jobs=1)
@@ -197,6 +203,12 @@ def test_negative_weights():
 def test_options_that_make_no_sense(options, message):
     with pytest.raises(ValueError, match=message):
         choose(**options)
+
+
+@pytest.mark.parametrize("options", [{"folds": 3}, {"over": "tol", "values": [1e-3, 1e-4]}])
+def test_a_bound_between_what_is_no_path(options):
+    with pytest.raises(ValueError, match="between=True needs the λ of a LinearSVM"):
+        choose(between=True, **options)
 
 
 def test_losses_of_the_wrong_shape():

@@ -207,6 +207,7 @@ def test_the_model_on_all_the_data_is_as_tight_as_the_one_that_was_chosen():
     found = cotas.choose(cotas.LinearSVM(tol=0.3), X, y, values=[0.1, 0.01], random_state=0)
     assert found.tightened[found.best_index] > 0
     assert found.best_model_.tol == found.validated_model_.tol < 0.3
+    assert found.validated_model_.warm_start is found.best_model_.warm_start is False
     assert len(found.best_model_._ends[0].share) == 200  # fitted on all the rows
 
 
@@ -250,6 +251,31 @@ def test_certificates_are_those_of_the_training_rows():
     assert not any(c.verify(X, -y) for group in found.certificates for c in group)
 
 
+def test_nothing_is_claimed_of_a_model_that_chooses_itself():
+    X, y = noisy_clouds(90)
+    search = GridSearchCV(cotas.LinearSVM(), {"lam": [1.0, 0.1]}, cv=2)
+    found = cotas.choose(search, X, y, "estimator__fit_intercept", [True, False], random_state=0)
+    assert found.safe is None
+
+
+def test_the_bound_between_the_values_is_that_of_the_path():
+    (X, y), held_out = halves(noisy_clouds(150), 100)
+    lams = [1.0, 0.95, 0.9]
+    model = cotas.LinearSVM(tol=1e-8)
+    found = cotas.choose(model, X, y, "lam", lams, validation=held_out, between=True, tighten=0)
+    path = cotas.svm_path(X, y, lams, validation=held_out, tol=1e-8)
+    np.testing.assert_allclose(found.between.lower, path.validation_bound.lower, atol=0.021)
+    assert found.between.error > 0
+    for lam in (0.97, 0.92):
+        exact = cotas.LinearSVM(lam=lam, tol=1e-9).fit(X, y)
+        assert found.between.error <= 1 - exact.score(*held_out)
+    assert "no optimum at any λ" in str(found)
+    piped = cotas.choose(
+        make_pipeline(StandardScaler(), model), X, y, "lam", lams, validation=held_out, between=True
+    )
+    assert piped.between.n_rows == 50
+
+
 # ---- one fit for many values ---------------------------------------------------------------------
 
 
@@ -284,6 +310,9 @@ def test_prefixes_are_the_fits_with_fewer_rounds(model, over, data):
             square = mean_squared_error(held_out[1], alone.predict(held_out[0]))
             assert found.validation_error[k] == pytest.approx(np.sqrt(square))
         assert all(c.holds for c in found.certificates[k])
+    kept = found.validated_model_
+    current = (kept[-1] if isinstance(kept, Pipeline) else kept).certificate_
+    assert all(c.holds for c in np.ravel(current))
     assert len(found.values) == 3
 
 
@@ -389,11 +418,51 @@ def test_tables_of_pandas_and_sparse_rows_are_taken():
     pandas = pytest.importorskip("pandas")
     X, y = noisy_clouds(100)
     plain = cotas.choose(cotas.LinearSVM(), X, y, values=LAMS, random_state=0)
+    polars = pytest.importorskip("polars")
     frame = pandas.DataFrame(X, columns=list("abcd"))
-    for table in (frame, sparse.csr_matrix(X)):
+    for table in (frame, polars.DataFrame(X, schema=list("abcd")), sparse.csr_matrix(X)):
         found = cotas.choose(cotas.LinearSVM(), table, y, values=LAMS, random_state=0)
         np.testing.assert_allclose(found.validation_loss, plain.validation_loss, rtol=1e-3)
     assert list(found.best_model_.classes_) == [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("model", "over", "values"),
+    [
+        (cotas.Perceptron(), "max_epochs", [1, 5]),
+        (cotas.AveragedPerceptron(), "max_epochs", [1, 5]),
+        (cotas.KernelPerceptron(), "max_epochs", [1, 5]),
+        (cotas.KernelPegasos(random_state=0), "lam", [1.0, 0.1]),
+        (
+            cotas.KernelSVM(approximate="nystroem", n_components=9, random_state=0),
+            "lam",
+            [1.0, 0.1],
+        ),
+        (cotas.RealAdaBoost(n_rounds=4), "n_rounds", None),
+        (cotas.GentleBoost(n_rounds=4), "n_rounds", None),
+        (cotas.ConvexAnyBoost(n_rounds=4, tol=0.9), "n_rounds", None),
+        (cotas.AdaBoost(n_rounds=4), "weak_learner", ["stump", cotas.Stump()]),
+    ],
+    ids=lambda value: getattr(type(value), "__name__", None),
+)
+def test_every_classifier_can_be_chosen(model, over, values):
+    X, y = noisy_clouds(60)
+    labels = np.where(y > 0, "yes", "no")
+    found = cotas.choose(model, X.tolist(), labels, over, values, random_state=0)
+    alone = clone(model).set_params(**{over: found.best_value}).fit(X, labels)
+    np.testing.assert_array_equal(found.best_model_.predict(X), alone.predict(X))
+    assert found.validation_loss[found.best_index] == found.validation_loss.min()
+    assert found.hold_out.kind == "hold-out"
+    assert found.gaps.shape == found.seconds.shape == (len(found.values),)
+
+
+def test_several_targets_are_judged_together():
+    (X, y), held_out = halves(regression(), 40)
+    both, both_held_out = np.c_[y, 2 * y], np.c_[held_out[1], 2 * held_out[1]]
+    one = cotas.choose(cotas.Ridge(), X, y, values=LAMS, validation=held_out)
+    two = cotas.choose(cotas.Ridge(), X, both, values=LAMS, validation=(held_out[0], both_held_out))
+    assert two.validation_loss == pytest.approx(2.5 * one.validation_loss)
+    assert two.safe
 
 
 def test_a_precomputed_kernel_is_split_on_both_sides():

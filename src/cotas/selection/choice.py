@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray
-from cotas.certificates import Certificate
+from cotas.certificates import Certificate, ValidationBound
 from cotas.selection.table import as_html, as_text, gap_in_words, number
 
 UNDER, BEST, OVER = "under", "best", "over"
@@ -68,6 +68,8 @@ class Choice:
     validated_model_ : estimator or None
         The chosen model as it was fitted on the training rows: what `hold_out` is about. None
         with folds.
+    between : ValidationBound or None
+        What no λ between the values can beat, if it was asked for.
     loss, by : str
         The name of the loss, and whether "loss" or "error" decided.
     n_training, n_validation : int
@@ -106,6 +108,7 @@ class Choice:
     interrupted: bool = False
     best_model_: Any = field(default=None)
     validated_model_: Any = field(default=None)
+    between: ValidationBound | None = field(default=None)
 
     @property
     def best_value(self) -> Any:
@@ -188,6 +191,12 @@ class Choice:
         if self.missed.any():
             late = ", ".join(number(v) for v, m in zip(self.values, self.missed, strict=True) if m)
             lines.insert(1, f"The gap asked for was not proved at {self.over} = {late}.")
+        if self.between is not None:
+            span = f"[{self.between.lams[-1]:.4g}, {self.between.lams[0]:.4g}]"
+            lines.append(
+                f"Proved: no optimum at any λ in {span} has a validation error below "
+                f"{self.between.error:.4f}."
+            )
         if self.at_the_end and len(self.values) > 1:
             lines.append(
                 "The chosen value is the last one on its side: a better one may lie beyond it."

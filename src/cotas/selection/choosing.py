@@ -14,6 +14,7 @@ from cotas.arrays import Matrix
 from cotas.fitting.parameters import check_fraction, check_jobs
 from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import thread_count
+from cotas.selection.between import bound_between
 from cotas.selection.choice import Choice
 from cotas.selection.deciding import Plan, concluded, doubtful, standings_of
 from cotas.selection.fits import Fitter, weights_for
@@ -53,6 +54,7 @@ def choose(
     sample_weight: Any = None,
     tighten: int = 4,
     enough: float = 1e-3,
+    between: bool = False,
     confidence: float = 0.95,
     largest_loss: float | None = None,
     refit: bool = True,
@@ -110,6 +112,9 @@ def choose(
     enough : float, default=1e-3
         A choice that is proved to be within this part of the best is not tightened further; with
         0 until none is better at all.
+    between : bool, default=False
+        For the λ of a `LinearSVM`: also prove a lower bound on the validation error at every λ
+        between the values, as `svm_path` does. It tells whether a finer grid could pay.
     confidence : float, default=0.95
         Of the bound for the error on future rows.
     largest_loss : float, optional
@@ -169,7 +174,8 @@ def choose(
     result = replace(
         result,
         hold_out=bound_for_future_rows(plan, fitter, standings, best.fits[0], single, goal),
-        validated_model_=best.fits[0].model if single else None,
+        validated_model_=fitter.as_given(best.fits[0].model) if single else None,
+        between=bound_between(plan, standings, single) if between else None,
     )
     _warn(result)
     if refit and not result.interrupted:

@@ -73,6 +73,8 @@ def optimal_scores(
     """The scores of the exact optimum on new rows, as far as the certificates know them."""
     if not certificates or not all(c.holds for c in certificates):
         return None
+    if hasattr(model, "best_estimator_"):  # it has chosen too, and its choice could change
+        return None
     witnesses = [c.witness for c in certificates]
     if all(isinstance(w, DualPoint) for w in witnesses):
         return _linear_machine(certificates, train, X)
