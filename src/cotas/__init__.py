@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cotas import datasets, experiments, kernels, schedules, stops
+    from cotas import datasets, kernels, plots, schedules, stops
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
     from cotas.boosting.gentleboost import GentleBoost
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from cotas.boosting.training import RoundReport
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
     from cotas.certificates import Certificate, CertificateError, Separability
+    from cotas.files.errors import ModelFileError
+    from cotas.files.libsvm import read_libsvm
+    from cotas.files.models import load
+    from cotas.files.problems import DataFileError
+    from cotas.files.tables import Table, read_table
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
@@ -45,6 +51,7 @@ _HOME = {
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
     "ConvexAnyBoost": "cotas.boosting.anyboost",
+    "DataFileError": "cotas.files.problems",
     "DivergedError": "cotas.regression.trail",
     "EpochReport": "cotas.fitting.reporting",
     "ForwardStagewise": "cotas.regression.stagewise",
@@ -59,6 +66,7 @@ _HOME = {
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
     "LogitBoost": "cotas.boosting.logitboost",
+    "ModelFileError": "cotas.files.errors",
     "NotSeparableError": "cotas.linear.hard_margin",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
@@ -70,13 +78,18 @@ _HOME = {
     "SVMPath": "cotas.linear.path",
     "Separability": "cotas.certificates",
     "Stump": "cotas.boosting.weak_learners",
+    "Table": "cotas.files.tables",
     "Tree": "cotas.boosting.weak_learners",
     "certify": "cotas.foreign.certify",
     "lasso_path": "cotas.regression.lasso_path",
+    "load": "cotas.files.models",
+    "read_libsvm": "cotas.files.libsvm",
+    "read_table": "cotas.files.tables",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
 _MODULES = ("datasets", "experiments", "kernels", "schedules", "stops")
+_MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
 
 __all__ = [
     "AdaBoost",
@@ -85,6 +98,7 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "ConvexAnyBoost",
+    "DataFileError",
     "DivergedError",
     "EpochReport",
     "ForwardStagewise",
@@ -99,6 +113,7 @@ __all__ = [
     "LinearLearner",
     "LinearSVM",
     "LogitBoost",
+    "ModelFileError",
     "NotSeparableError",
     "PassiveAggressive",
     "Pegasos",
@@ -110,12 +125,17 @@ __all__ = [
     "SVMPath",
     "Separability",
     "Stump",
+    "Table",
     "Tree",
     "certify",
     "datasets",
     "experiments",
     "kernels",
     "lasso_path",
+    "load",
+    "plots",
+    "read_libsvm",
+    "read_table",
     "schedules",
     "separability",
     "stops",

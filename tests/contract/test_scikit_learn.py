@@ -82,6 +82,7 @@ CHECKED = [
     (AdaBoost(n_rounds=20), REWEIGHTS),
     (AdaBoost("tree", n_rounds=5), REWEIGHTS),
     (AdaBoost(Stump(search="exact"), n_rounds=5), REWEIGHTS),
+    (AdaBoost(n_rounds=20, multiclass="samme"), REWEIGHTS),
     (RealAdaBoost(n_rounds=10), REWEIGHTS),
     (LogitBoost(n_rounds=10), REWEIGHTS),
     (LogitBoost("linear", n_rounds=5), {}),

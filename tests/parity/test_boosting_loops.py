@@ -23,7 +23,11 @@ models = [
     GentleBoost(Tree(3, categorical_features=[1]), n_rounds=3),
     LogitBoost(n_rounds=3),
 ]
-print(json.dumps([model.fit(X, y).decision_function(X).tolist() for model in models]))
+classes = np.arange(40) % 3
+for weak in (Stump(categorical_features=[1]), Tree(2, categorical_features=[1])):
+    models.append(AdaBoost(weak, n_rounds=3, multiclass="samme"))
+print(json.dumps([model.fit(X, classes if "samme" in repr(model) else y).predict_proba(X).tolist()
+                   for model in models]))
 """
 
 
@@ -41,4 +45,5 @@ def test_compiled_and_plain_python_boost_alike():
         )
         for disabled in ("0", "1")
     ]
-    np.testing.assert_allclose(answers[0], answers[1], rtol=1e-9, atol=1e-12)
+    for compiled, plain in zip(*answers, strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=1e-9, atol=1e-12)

@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
-from cotas.arrays import Each, FloatArray
+from cotas.arrays import Each, FloatArray, Matrix
+from cotas.boosting.ensemble import Ensemble, votes_of
 from cotas.boosting.training import Booster, Machine, check_steps
-from cotas.boosting.weak_learners import Prepared
+from cotas.boosting.weak_learners import Prepared, check_choice
 from cotas.certificates.boosting import BoostingLedger
+from cotas.certificates.samme import SammeLedger
 from cotas.fitting.data import Examples
 from cotas.losses import Exponential
 from cotas.solvers.boosting import Round, Steps, adaboost, real_adaboost
+from cotas.solvers.samme import samme
 
 MARGINS_UP_TO = 1 << 23  # entries of X
 
@@ -48,8 +52,12 @@ class AdaBoost(ExponentialBooster):
     F ← F + ½ ln((1−err)/err)·f, Algorithm 1 of document 001. Its certificate: the training error
     is at most Π 2√(err(1−err)), which is the exponential loss of the model; after each round the
     weighted error of its learner is ½ (Corollary 1); and with stumps, if X has at most 2²³
-    entries, how far the smallest margin is from the largest that any combination reaches. More
-    than two classes: one against the rest.
+    entries, how far the smallest margin is from the largest that any combination reaches.
+
+    More than two classes: one against the rest, with a certificate for each, or SAMME, where each
+    round's learner names one of the classes. Its certificate: the training error is at most the
+    mean of exp(−θ·margin), the margin being the votes for the right class less those for the best
+    other, and after each round the weighted error is 1 − 1/K.
 
     Parameters
     ----------
@@ -60,6 +68,10 @@ class AdaBoost(ExponentialBooster):
     step : "closed-form", "line-search", float, sequence or function, default="closed-form"
         The coefficient of each round: ½ ln((1−err)/err), which is also what a line search finds, a
         number, numbers, or a function of the round, counted from one.
+    multiclass : {"one-vs-rest", "samme"}, default="one-vs-rest"
+        What to do with K > 2 classes: K machines of ±1, or one whose learners name a class, which
+        trains K times fewer of them. SAMME is for histogram stumps, trees and classifiers, and its
+        coefficient is ½ ln((1−err)/err) + ½ ln(K−1), half of scikit-learn's.
     class_weight : dict or "balanced", optional
         Multiplies the weights of the examples.
     early_stopping : bool, default=False
@@ -83,7 +95,7 @@ class AdaBoost(ExponentialBooster):
     Attributes
     ----------
     certificate_ : Certificate
-        One for each class with more than two.
+        One for each class with more than two that are trained one against the rest.
     n_rounds_ : int
     estimator_weights_ : array
         The coefficient of each round.
@@ -104,6 +116,14 @@ class AdaBoost(ExponentialBooster):
     True
     >>> model[:5].score(X, y) > 0.9
     True
+
+    Three classes in one machine:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AdaBoost("tree", n_rounds=20, multiclass="samme").fit(X, y)
+    >>> model.score(X, y), model.certificate_.holds
+    (1.0, True)
     """
 
     def __init__(
@@ -112,6 +132,7 @@ class AdaBoost(ExponentialBooster):
         n_rounds: int = 100,
         *,
         step: Any = "closed-form",
+        multiclass: str = "one-vs-rest",
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -138,6 +159,17 @@ class AdaBoost(ExponentialBooster):
             callbacks=callbacks,
             progress=progress,
         )
+        self.multiclass = multiclass
+
+    @property
+    def estimator_weights_(self) -> FloatArray | list[FloatArray]:
+        """cₘ of each round; a list with several classes that are trained one against the rest."""
+        found = super().estimator_weights_
+        return found[0] if self._votes() and isinstance(found, list) else found
+
+    def _votes(self) -> bool:
+        """Whether each round names one of more than two classes."""
+        return self.multiclass == "samme" and len(self.classes_) > 2
 
     def _steps(self) -> Steps | None:
         chosen = check_steps(self.step, ("closed-form", "line-search"))
@@ -146,10 +178,29 @@ class AdaBoost(ExponentialBooster):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._steps()
+        check_choice(self.multiclass, "multiclass", ("one-vs-rest", "samme"))
+
+    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[Machine]:
+        if before is not None and self._votes() != getattr(self, "_voted", self._votes()):
+            raise ValueError(
+                "warm_start=True goes on with the machines there are, and multiclass was changed "
+                "since. Fit with warm_start=False, or set multiclass back."
+            )
+        self._voted = self._votes()
+        if not self._voted:
+            return super()._machines(examples, before)
+        votes = np.zeros((examples.n_rows, len(examples.classes)))
+        if before is not None:
+            votes[:] = votes_of(before, examples.X)
+        return [Machine(None, examples.codes, examples.shares(), votes, before)]
+
+    def _functions(self, machine: Machine) -> int:
+        return machine.F.shape[1] if self._votes() else 1
 
     def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
         spent = 0.0 if machine.before is None else float(np.abs(machine.before[0].steps).sum())
-        return adaboost(
+        run = samme if self._votes() else adaboost
+        return run(
             weak.learner,
             machine.y,
             machine.s,
@@ -158,6 +209,32 @@ class AdaBoost(ExponentialBooster):
             spent,
             machine.first,
             each,
+        )
+
+    def _losses(self, F: FloatArray, y: Any) -> FloatArray:
+        if F.ndim == 1:
+            return super()._losses(F, y)
+        exponents = F.mean(axis=1) - F[np.arange(len(F)), y]
+        return np.asarray(np.exp(np.minimum(exponents, 700.0)))
+
+    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
+        if not self._votes():
+            return super()._prove(weak, machine, k, examples)
+        return SammeLedger(
+            combinations=tuple(e.combination() for e in self.ensembles_),
+            classes=examples.classes,
+            weights=examples.weights,
+            log_losses=np.concatenate([[0.0], self._log_losses]),
+            closed_form=self._steps() is None,
+        )
+
+    def _totals(self, X: Matrix) -> FloatArray:
+        return votes_of(self.ensembles_, X) if self._votes() else super()._totals(X)
+
+    def _probabilities(self, values: FloatArray) -> FloatArray:
+        # The loss over all functions is smallest where F_k is ln P(k|x) up to a constant.
+        return (
+            np.asarray(softmax(values, axis=1)) if self._votes() else super()._probabilities(values)
         )
 
     def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.weak_learners import resolve, takes_missing_values
 from cotas.certificates import Certificate
 from cotas.certificates.boosting import CombinationWitness
+from cotas.certificates.likelihood import LikelihoodLedger
+from cotas.certificates.samme import SammeLedger
 from cotas.fitting.certified import Certified
 
 A_PREFIX = (
@@ -74,8 +76,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        X = self._read(X)
-        return self._shaped(np.stack([e.values(X) for e in self.ensembles_], axis=1))
+        return self._shaped(self._totals(self._read(X)))
 
     def predict(self, X: Matrix) -> AnyArray:
         """The class of each row; F(x) = 0 belongs to the first class (−1).
@@ -172,6 +173,10 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
     def _probabilities(self, values: FloatArray) -> FloatArray:
         return _spread(expit(2 * values))
 
+    def _totals(self, X: Matrix) -> FloatArray:
+        """F of each ensemble, one column each."""
+        return np.stack([e.values(X) for e in self.ensembles_], axis=1)
+
     def _shaped(self, values: FloatArray) -> FloatArray:
         """From one column for each ensemble to what the caller expects."""
         return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
@@ -205,9 +210,16 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
 
     def _about(self, certificate: Certificate, k: int, now: list[Any]) -> Certificate:
         witness = certificate.witness
-        if not isinstance(witness, CombinationWitness) or witness.combination.same_as(now[k]):
+        if isinstance(witness, LikelihoodLedger | SammeLedger):  # about all the classes at once
+            same = all(a.same_as(b) for a, b in zip(witness.combinations, now, strict=True))
+            changed: Any = replace(witness, combinations=tuple(now))
+        elif isinstance(witness, CombinationWitness):
+            same = witness.combination.same_as(now[k])
+            changed = replace(witness, combination=now[k])
+        else:
             return certificate
-        changed = replace(witness, combination=now[k])
+        if same:
+            return certificate
         return replace(certificate, holds=False, objection=CHANGED, witness=changed)
 
 

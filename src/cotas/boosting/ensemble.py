@@ -16,6 +16,7 @@ from cotas.solvers.boosting import Round
 from cotas.solvers.trees import (
     Categories,
     Trees,
+    count_votes,
     evaluate_trees,
     importances,
     join_trees,
@@ -119,6 +120,23 @@ def collect(
         return Ensemble(old + learners, steps, shrinks, None)
     parts = ([] if before is None else [before.functions]) + learners
     return Ensemble(join_trees(parts) if parts else [], steps, shrinks, categories)
+
+
+def votes_of(ensembles: Sequence[Ensemble], X: Matrix) -> FloatArray:
+    """F_k of each class, where each round names one class: 2·(what it is given) − Σ c.
+
+    The same as `values` of each ensemble, with every function evaluated once for all of them.
+    """
+    first = ensembles[0]
+    c, K = first.steps, len(ensembles)
+    if isinstance(first.functions, Trees) and first.categories is not None:
+        named = np.argmax([e.functions.value for e in ensembles], axis=0)
+        trees = first.functions._replace(value=named.astype(np.float64))
+        return np.asarray(count_votes(X, trees, 2 * c, first.categories, K) - c.sum())
+    F, rows = np.full((X.shape[0], K), -c.sum()), np.arange(X.shape[0])
+    for m, function in enumerate(first.functions):
+        F[rows, function.estimator.predict(X)] += 2 * c[m]
+    return F
 
 
 def _evaluate(function: Any, X: Matrix) -> FloatArray:

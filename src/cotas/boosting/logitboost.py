@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from cotas.arrays import Each, FloatArray
 from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
-from cotas.certificates import Certificate
 from cotas.certificates.boosting import BoostingLedger
 from cotas.certificates.likelihood import LikelihoodLedger
 from cotas.fitting.data import Examples
@@ -102,20 +100,6 @@ class LogitBoost(Booster):
         if values.ndim == 1:
             return super()._probabilities(values)
         return np.asarray(softmax(values, axis=1))
-
-    def _about(self, certificate: Certificate, k: int, now: list[Any]) -> Certificate:
-        witness = certificate.witness
-        if not isinstance(witness, LikelihoodLedger):
-            return super()._about(certificate, k, now)
-        if all(a.same_as(b) for a, b in zip(witness.combinations, now, strict=True)):
-            return certificate
-        changed = replace(witness, combinations=tuple(now))
-        return replace(
-            certificate,
-            holds=False,
-            objection="The model was changed after it was certified.",
-            witness=changed,
-        )
 
 
 def _centred(T: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import has_fit_parameter
 
-from cotas.arrays import BoolArray, Each, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.weak_learners import StumpClass
 from cotas.solvers.binning import Scale, make_bins
 from cotas.solvers.trees import Categories, list_categories
@@ -20,6 +20,7 @@ from cotas.solvers.weak_learners import (
     ExactStumpLearner,
     Fitted,
     LinearRegression,
+    Named,
     WeakLearner,
     half_log_odds,
 )
@@ -149,8 +150,8 @@ def prepare(
     if not isinstance(learner, Stump | Tree):
         return Prepared(EstimatorLearner(learner, X, used, random_state))
     check_scalar(learner.depth, "depth", Integral, min_val=1, max_val=8)
-    _check_choice(learner.search, "search", ("histogram", "exact"))
-    _check_choice(learner.criterion, "criterion", ("error", "gini"))
+    check_choice(learner.search, "search", ("histogram", "exact"))
+    check_choice(learner.criterion, "criterion", ("error", "gini"))
     categorical = _mask(learner.categorical_features, X.shape[1])
     if learner.search == "exact":
         if categorical.any() or learner.criterion != "error":
@@ -163,7 +164,8 @@ def prepare(
     return Prepared(trees, list_categories(scale), stumps)
 
 
-def _check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is none of the choices."""
     if value not in choices:
         raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}.")
 
@@ -187,10 +189,12 @@ def _mask(given: Any, n_features: int) -> BoolArray:
 
 @dataclass(frozen=True)
 class Function:
-    """A fitted estimator as a function of rows: its sign, its value, or half its log-odds."""
+    """A fitted estimator as a function of rows: its sign, its value, half its log-odds, or ±1 as
+    it names the class with a certain code or not."""
 
     estimator: Any
     asks: str
+    code: int = 0
 
     def __call__(self, rows: Matrix) -> FloatArray:
         if self.asks == "log odds":
@@ -198,6 +202,8 @@ class Function:
             positive = np.flatnonzero(self.estimator.classes_ > 0)
             shares = p[:, positive[0]] if len(positive) else np.zeros(len(p))
             return half_log_odds(2 * shares - 1)
+        if self.asks == "class":
+            return np.where(self.estimator.predict(rows) == self.code, 1.0, -1.0)
         f = np.asarray(self.estimator.predict(rows), dtype=np.float64)
         return np.where(f > 0, 1.0, -1.0) if self.asks == "sign" else f
 
@@ -227,12 +233,23 @@ class EstimatorLearner:
             )
         return self._fit(np.where(wy > 0, 1.0, -1.0), w, "log odds")
 
+    def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
+        if not is_classifier(self.template):
+            raise ValueError(
+                f"multiclass='samme' needs a classifier, and {self.template!r} is none."
+            )
+        estimator = self._train(classes.astype(np.int64), w)
+        functions = tuple(Function(estimator, "class", code) for code in range(n_classes))
+        return Named(functions, np.asarray(estimator.predict(self.X)))
+
     def _fit(self, target: FloatArray, w: FloatArray, asks: str) -> Fitted:
+        function = Function(self._train(target, w), asks)
+        return Fitted(function, function(self.X))
+
+    def _train(self, target: AnyArray, w: FloatArray) -> Any:
         estimator = clone(self.template)
         if "random_state" in estimator.get_params(deep=False):
             estimator.set_params(random_state=self.random.randint(2**31 - 1))
         rows = self.used if (w[self.used] > 0).all() else np.flatnonzero(w > 0)
         X = self.X if len(rows) == self.X.shape[0] else self.X[rows]
-        estimator.fit(X, target[rows], sample_weight=w[rows] / w[rows].sum())
-        function = Function(estimator, asks)
-        return Fitted(function, function(self.X))
+        return estimator.fit(X, target[rows], sample_weight=w[rows] / w[rows].sum())

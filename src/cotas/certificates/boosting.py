@@ -202,7 +202,7 @@ def _rounds(ledger: BoostingLedger, rows: Matrix, y: FloatArray, s: FloatArray) 
     margins, smallest, largest = np.zeros(len(y)), np.inf, 0.0
     weights = None
     if ledger.log_losses is not None:
-        weights = _Weights(ledger.log_losses, ledger.discrete, y, s)
+        weights = RoundWeights(ledger.log_losses, ledger.discrete, y, s)
     for m, f in enumerate(combination.learners.values(rows)):
         least, most = combination.learners.sizes(m, f)
         smallest, largest = min(smallest, least), max(largest, most)
@@ -221,7 +221,7 @@ def _rounds(ledger: BoostingLedger, rows: Matrix, y: FloatArray, s: FloatArray) 
     return found if weights is None else found | weights.tally()
 
 
-class _Weights:
+class RoundWeights:
     """The weights of each round on some rows: what they are, and how much of them f gets wrong."""
 
     def __init__(

@@ -98,9 +98,17 @@ class PlainTrees:
         return replace(self, **{name: getattr(self, name)[:k] for name in names})
 
     def same_as(self, other: Any) -> bool:
-        names = ("feature", "threshold", "missing_left", "group", "groups", "value")
-        return isinstance(other, PlainTrees) and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
+        return self.same_tests(other) and np.array_equal(self.value, other.value)
+
+    def same_tests(self, other: Any) -> bool:
+        """Whether the other trees send each row to the same leaves."""
+        names = ("feature", "threshold", "missing_left", "group", "groups")
+        return (
+            isinstance(other, PlainTrees)
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+            and all(
+                np.array_equal(self.categories[j], other.categories[j]) for j in self.categories
+            )
         )
 
     def to_dict(self) -> dict[str, Any]:

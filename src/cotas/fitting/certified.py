@@ -1,10 +1,14 @@
-"""What makes a fitted estimator one of ours: its certificates."""
+"""What makes a fitted estimator one of ours: its certificates, and the file it is kept in."""
 
 from __future__ import annotations
+
+import os
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.certificates import Certificate
+from cotas.files.models import save
 
 
 class Certified:
@@ -23,3 +27,25 @@ class Certified:
         check_is_fitted(self)
         current = self._current_certificates()
         return current[0] if len(current) == 1 else current
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        data: tuple[Any, Any] | None = None,
+        preparation: Any = None,
+    ) -> None:
+        """Store the fitted model and its certificate in a file; `cotas.load(path)` reads it.
+
+        There is no pickle and no code in the file, and it is written whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            By custom with the ending `.cotas`.
+        data : (X, y), optional
+            The training data, of which a fingerprint is stored.
+        preparation : optional
+            What turns raw data into the rows that the model expects, an object of cotas.
+        """
+        save(self, path, data=data, preparation=preparation)

@@ -10,7 +10,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates.least_squares import SquaredLossPoint
-from cotas.plots.fitted import require_fitted
+from cotas.plots.fitted import named, require_fitted
 from cotas.plots.style import COLOURS, drawing, legend, look
 
 # What the checker calls ρ²ᵏ(P₀ − P*).
@@ -58,7 +58,7 @@ def convergence(
     >>> ax.get_yscale()
     'log'
     """
-    runs = _named(models, labels)
+    runs = {"J": models} if _is_history(models) else named(models, labels, "solver_")
     excess = excess and all(_lowest(run) is not None for run in runs.values())
     with drawing(ax, lang) as (ax, say):
         for k, (label, run) in enumerate(runs.items()):
@@ -78,25 +78,11 @@ def convergence(
     return ax
 
 
-def _named(models: Any, labels: Any) -> dict[str, Any]:
-    """Each run by its name."""
-    if isinstance(models, Mapping) and "J" not in models:
-        return {str(name): run for name, run in models.items()}
-    several = isinstance(models, list | tuple) and not np.isscalar(models[0])
-    runs = list(models) if several else [models]
-    if labels is None:
-        labels = [_own_name(run) for run in runs]
-        repeated = len(set(labels)) < len(labels)
-        labels = [f"{name} {k + 1}" if repeated else name for k, name in enumerate(labels)]
-    if len(labels) != len(runs):
-        raise ValueError(f"labels must hold {len(runs)} names, one for each model.")
-    return dict(zip(map(str, labels), runs, strict=True))
-
-
-def _own_name(run: Any) -> str:
-    if not hasattr(run, "get_params"):
-        return "J"
-    return f"{type(run).__name__} ({getattr(run, 'solver_', run.get_params().get('solver'))})"
+def _is_history(models: Any) -> bool:
+    """Whether it is one history or one list of values, rather than a model or several."""
+    if isinstance(models, Mapping):
+        return "J" in models
+    return isinstance(models, list | tuple | np.ndarray) and np.isscalar(models[0])
 
 
 def _history(run: Any) -> tuple[FloatArray, FloatArray]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray
 
 
 def last_step(model: Any) -> Any:
@@ -30,3 +35,52 @@ def require_fitted(model: Any, picture: str) -> None:
             f"{picture} draws what a model has learnt, and this {name} has learnt nothing yet: "
             "call its fit first."
         ) from error
+
+
+def named(models: Any, labels: Sequence[str] | None, detail: str = "") -> dict[str, Any]:
+    """Each of one or several models by the name that the legend gives it.
+
+    `detail` is the attribute that tells two models of one class apart.
+    """
+    if isinstance(models, Mapping):
+        return {str(name): model for name, model in models.items()}
+    several = list(models) if isinstance(models, list | tuple) else [models]
+    if labels is None:
+        labels = [_own_name(model, detail) for model in several]
+        if len(set(labels)) < len(labels):
+            labels = [f"{name} {k + 1}" for k, name in enumerate(labels)]
+    if len(labels) != len(several):
+        raise ValueError(f"labels must hold {len(several)} names, one for each model.")
+    return dict(zip(map(str, labels), several, strict=True))
+
+
+def _own_name(model: Any, detail: str) -> str:
+    name = type(last_step(model)).__name__
+    more = getattr(model, detail, None) if detail else None
+    return name if more is None else f"{name} ({more})"
+
+
+def table(X: Any) -> Any:
+    """X as the model gets it: lists become arrays, everything else stays as it is."""
+    return np.asarray(X, dtype=np.float64) if isinstance(X, list | tuple) else X
+
+
+def agreement(model: Any, X: Any, y: Any) -> FloatArray:
+    """y·f(x) of each row; with several classes, its own score less the best of the others."""
+    labels, scores = labels_of(model, y), np.asarray(model.decision_function(table(X)), np.float64)
+    if scores.ndim == 1:
+        return np.where(labels == model.classes_[1], scores, -scores)
+    own = np.searchsorted(model.classes_, labels)
+    rows = np.arange(len(own))
+    rivals = scores.copy()
+    rivals[rows, own] = -np.inf
+    return np.asarray(scores[rows, own] - rivals.max(axis=1))
+
+
+def labels_of(model: Any, y: Any) -> AnyArray:
+    """y as a vector, if the model knows all its labels."""
+    labels = np.asarray(y).ravel()
+    unknown = np.setdiff1d(labels, model.classes_)
+    if len(unknown):
+        raise ValueError(f"y holds labels that the model does not know: {unknown.tolist()}.")
+    return labels

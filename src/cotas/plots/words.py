@@ -82,12 +82,16 @@ WORDS: dict[str, tuple[str, str]] = {
     "measured": ("measured", "medido"),
     "allowed": ("allowed by the theorem", "permitido por el teorema"),
     "theorem": ("Theorem and run: {item}", "Teorema y corrida: {item}"),
-    "coefficients": ("distance of the coefficients", "distancia de los coeficientes"),
-    "predictions": ("distance of the predictions", "distancia de las predicciones"),
-    "gradient": ("gradient", "gradiente"),
-    "correlation": ("correlation with the residual", "correlación con el residuo"),
-    "length of the coefficients": ("‖β‖₁", "‖β‖₁"),
-    "coefficients that are not zero": (
+    "item training error": (
+        "training error above the best",
+        "error de entrenamiento sobre el mejor",
+    ),
+    "item coefficients": ("distance of the coefficients", "distancia de los coeficientes"),
+    "item predictions": ("distance of the predictions", "distancia de las predicciones"),
+    "item gradient": ("gradient", "gradiente"),
+    "item correlation": ("correlation with the residual", "correlación con el residuo"),
+    "item length of the coefficients": ("‖β‖₁", "‖β‖₁"),
+    "item coefficients that are not zero": (
         "coefficients that are not zero",
         "coeficientes distintos de cero",
     ),

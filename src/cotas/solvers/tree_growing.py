@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, Each, IntArray
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.binning import MOST_BINS, Bins, Scale
 from cotas.solvers.histograms import (
@@ -19,7 +19,7 @@ from cotas.solvers.histograms import (
     send_rows,
 )
 from cotas.solvers.split_search import Cuts, best_features, cut_node, new_cuts
-from cotas.solvers.trees import Trees
+from cotas.solvers.trees import Trees, tree_without_tests
 
 KEPT_BYTES = 1 << 26  # of histograms that the next level subtracts from
 WORTH_A_THREAD = 1 << 18  # entries of X
@@ -94,30 +94,22 @@ class Grower:
 
         The leaves are a view that the next tree overwrites.
         """
-        n_nodes = 2**self.depth - 1
-        tree = Trees(
-            feature=np.full((1, n_nodes), -1, dtype=np.int32),
-            threshold=np.full((1, n_nodes), np.inf),
-            missing_left=np.ones((1, n_nodes), dtype=np.uint8),
-            group=np.full((1, n_nodes), -1, dtype=np.int32),
-            groups=np.zeros((0, MOST_BINS), dtype=np.uint8),
-            value=np.zeros((1, n_nodes + 1)),
-            gain=np.zeros((1, n_nodes)),
-        )
+        tree = tree_without_tests(self.depth)
         self.node[:] = 0
         totals = np.array([g.sum()])
         counts = np.array([self.n_rows])
         kept = np.empty((0, 0, 0), dtype=g.dtype)
         for level in range(self.depth):
             cuts, kept = self._search(level, criterion, g, totals, counts, kept)
-            feature, route, tree = self._write(level, tree, cuts, criterion, totals)
+            before = np.array([_score_of(total, criterion) for total in totals])
+            feature, route, tree = self.write(level, tree, cuts, before)
             send_rows(self.bins, feature, route, self.node)
             if level + 1 < self.depth:
                 totals = _children(totals, cuts, feature)
                 counted = np.zeros((LANES, 2 ** (level + 1)), dtype=np.int64)
                 node_counts(self.node, counted)
                 counts = counted[0]
-        sums = np.zeros((LANES, n_nodes + 1), dtype=g.dtype)
+        sums = np.zeros((LANES, 2**self.depth), dtype=g.dtype)
         node_totals(self.node, g, sums)
         return tree, self.node, sums[0]
 
@@ -136,7 +128,7 @@ class Grower:
         if level + 1 < self.depth and d * n_nodes * MOST_BINS * g.itemsize <= KEPT_BYTES:
             kept = np.empty((d, n_nodes, MOST_BINS), dtype=g.dtype)
         if level == 0:
-            self._share(lambda part: search_root(self.bins, part, criterion, g, totals, kept, cuts))
+            self.share(lambda part: search_root(self.bins, part, criterion, g, totals, kept, cuts))
             return cuts, kept
         chosen = _smaller_siblings(counts) if len(parents) else np.flatnonzero(counts)
         slot = np.full(n_nodes, -1, dtype=np.int16)
@@ -144,7 +136,7 @@ class Grower:
         gathered = np.empty(int(counts[chosen].sum()), dtype=g.dtype)
         k = gather_rows(self.node, slot, g, self.rows, self.slots, gathered)
         rows, slots = self.rows[:k], self.slots[:k]
-        self._share(
+        self.share(
             lambda part: search_level(
                 self.bins, part, criterion, g, totals, self.node, slot, rows, slots, gathered,
                 chosen, totals[chosen], parents, kept, cuts,
@@ -152,23 +144,25 @@ class Grower:
         )  # fmt: skip
         return cuts, kept
 
-    def _share(self, search: Any) -> None:
+    def share(self, search: Any) -> None:
         """Each thread searches some of the features."""
         list(self.each(search, self.shares) if len(self.shares) > 1 else map(search, self.shares))
 
-    def _write(
-        self, level: int, tree: Trees, cuts: Cuts, criterion: Any, totals: AnyArray
+    def write(
+        self, level: int, tree: Trees, cuts: Cuts, before: FloatArray
     ) -> tuple[IntArray, AnyArray, Trees]:
-        """Put the best cuts of a level into the tree; which way each code goes at each node."""
+        """Put the best cuts of a level into the tree; which way each code goes at each node.
+
+        `before` are the scores of the nodes as they are: a cut must have a better one.
+        """
         n_nodes = 2**level
         best = best_features(cuts)
         feature = np.full(n_nodes, -1, dtype=np.int32)
         route = np.zeros((n_nodes, MOST_BINS), dtype=np.uint8)
         groups: list[AnyArray] = []
         for v, j in enumerate(best):
-            before = _score_of(totals[v], criterion)
-            gain = cuts.scores[j, v] - before
-            if not gain > 1e-12 * abs(before):
+            gain = cuts.scores[j, v] - before[v]
+            if not gain > 1e-12 * abs(before[v]):
                 continue
             at = n_nodes - 1 + v
             feature[v] = tree.feature[0, at] = j

@@ -7,7 +7,7 @@ at most the threshold. A node without a test (feature −1) sends every row left
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,20 @@ class Trees(NamedTuple):
     def prefix(self, k: int) -> Trees:
         """The first k trees."""
         return Trees(*(a if name == "groups" else a[:k] for name, a in self._asdict().items()))
+
+
+def tree_without_tests(depth: int) -> Trees:
+    """One tree of this depth, which sends every row to its first leaf."""
+    n_nodes = 2**depth - 1
+    return Trees(
+        feature=np.full((1, n_nodes), -1, dtype=np.int32),
+        threshold=np.full((1, n_nodes), np.inf),
+        missing_left=np.ones((1, n_nodes), dtype=np.uint8),
+        group=np.full((1, n_nodes), -1, dtype=np.int32),
+        groups=np.zeros((0, MOST_BINS), dtype=np.uint8),
+        value=np.zeros((1, n_nodes + 1)),
+        gain=np.zeros((1, n_nodes)),
+    )
 
 
 class Categories(NamedTuple):
@@ -90,23 +104,41 @@ def goes_right(trees: Trees, t: int, v: int, x: float, categories: Categories, j
 
 
 @loop
+def leaf_of(X: Any, i: int, trees: Trees, t: int, categories: Categories) -> int:
+    """The leaf of tree t that row i comes to."""
+    n_nodes, v = trees.feature.shape[1], 0
+    while v < n_nodes:
+        j = trees.feature[t, v]
+        right = 0
+        if j >= 0:
+            right = goes_right(trees, t, v, np.float64(X[i, j]), categories, j)
+        v = 2 * v + 1 + right
+    return v - n_nodes  # type: ignore[no-any-return]
+
+
+@loop
 def add_trees(
     X: Any, trees: Trees, coefficients: FloatArray, categories: Categories, out: FloatArray
 ) -> None:
     """outᵢ ← outᵢ + Σ coefficient · tree(xᵢ)"""
-    n_nodes = trees.feature.shape[1]
     for start in range(0, len(X), ROWS_AT_A_TIME):
         stop = min(start + ROWS_AT_A_TIME, len(X))
         for t in range(len(trees.feature)):
             for i in range(start, stop):
-                v = 0
-                while v < n_nodes:
-                    j = trees.feature[t, v]
-                    right = 0
-                    if j >= 0:
-                        right = goes_right(trees, t, v, np.float64(X[i, j]), categories, j)
-                    v = 2 * v + 1 + right
-                out[i] += coefficients[t] * trees.value[t, v - n_nodes]
+                leaf = leaf_of(X, i, trees, t, categories)
+                out[i] += coefficients[t] * trees.value[t, leaf]
+
+
+@loop
+def add_votes(
+    X: Any, trees: Trees, votes: FloatArray, categories: Categories, out: FloatArray
+) -> None:
+    """out[i, k] ← out[i, k] + Σ votes of the trees whose value on xᵢ is k"""
+    for start in range(0, len(X), ROWS_AT_A_TIME):
+        stop = min(start + ROWS_AT_A_TIME, len(X))
+        for t in range(len(trees.feature)):
+            for i in range(start, stop):
+                out[i, int(trees.value[t, leaf_of(X, i, trees, t, categories)])] += votes[t]
 
 
 def evaluate_trees(
@@ -114,12 +146,28 @@ def evaluate_trees(
 ) -> FloatArray:
     """Σ coefficient · tree(x) for each row of X, dense or sparse."""
     out = np.zeros(X.shape[0])
-    if not sparse.issparse(X):
-        add_trees(X, trees, coefficients, categories, out)
-        return out
-    for span in row_spans(X, X.shape[1]):
-        add_trees(X[span].toarray(), trees, coefficients, categories, out[span])
+    for span, rows in dense_parts(X):
+        add_trees(rows, trees, coefficients, categories, out[span])
     return out
+
+
+def count_votes(
+    X: Matrix, trees: Trees, votes: FloatArray, categories: Categories, n_classes: int
+) -> FloatArray:
+    """For each row of X and each class the votes of the trees that name it."""
+    out = np.zeros((X.shape[0], n_classes))
+    for span, rows in dense_parts(X):
+        add_votes(rows, trees, votes, categories, out[span])
+    return out
+
+
+def dense_parts(X: Matrix) -> Iterator[tuple[slice, AnyArray]]:
+    """X itself, or some rows of a sparse X at a time made dense."""
+    if not sparse.issparse(X):
+        yield slice(None), X
+        return
+    for span in row_spans(X, X.shape[1]):
+        yield span, X[span].toarray()
 
 
 def importances(trees: Trees, coefficients: FloatArray, n_features: int) -> FloatArray:

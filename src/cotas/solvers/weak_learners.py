@@ -1,10 +1,11 @@
 """Weak learners: what a boosting round asks for a function on the rows.
 
-A round asks for one of three things, s being signed weights, w weights and z targets:
+A round asks for one of four things, s being signed weights, w weights and z targets:
 
     edge(s)              f(x) in {−1, +1} with a large Σ sᵢ f(xᵢ)
     least_squares(wz, w) real f with a small Σ wᵢ (zᵢ − f(xᵢ))²
     log_odds(wy, w)      f = ½ ln(p/(1−p)) with p the weighted share of y = +1 around x
+    name(classes, w, K)  a class of K for each x with a large Σ wᵢ⟦it is that of i⟧
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.design.blocks import row_block, row_spans, times
 from cotas.loops import loop
 from cotas.solvers.binning import Bins, Scale
+from cotas.solvers.class_trees import Gini, MostVotes, grow_class_tree
 from cotas.solvers.split_search import Edge, LeastSquares
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
@@ -34,6 +36,14 @@ class Fitted(NamedTuple):
     values: FloatArray
 
 
+class Named(NamedTuple):
+    """A classifier as K functions, +1 where it names the class and −1 elsewhere, and the code of
+    the class that it names on each training row."""
+
+    learners: tuple[Any, ...]
+    codes: AnyArray
+
+
 class WeakLearner(Protocol):
     """What the boosting loops need."""
 
@@ -42,6 +52,8 @@ class WeakLearner(Protocol):
     def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted: ...
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted: ...
+
+    def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named: ...
 
 
 def half_log_odds(mean: AnyArray) -> FloatArray:
@@ -87,6 +99,15 @@ class BinnedTrees:
         tree, leaf, sums = self._grow(wy, w)
         return self._with(tree, leaf, half_log_odds(_means(sums)))
 
+    def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
+        """For a stump the best of its class; a deeper tree is grown greedily by Gini."""
+        least = LEAST_SHARE * float(w.sum())
+        criterion = MostVotes(least) if self.by_edge else Gini(least)
+        tree, leaf, weights = grow_class_tree(self.grower, criterion, classes, w, n_classes)
+        chosen = weights.argmax(axis=1)
+        values = np.where(chosen == np.arange(n_classes)[:, None], 1.0, -1.0)
+        return Named(tuple(tree._replace(value=f[None, :]) for f in values), chosen[leaf])
+
     def _grow(self, wz: FloatArray, w: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
         g = np.empty(len(w), dtype=np.complex128)
         g.real, g.imag = wz, w
@@ -116,6 +137,12 @@ class ExactStumpLearner:
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
         raise ValueError(EXACT_ONLY_CLASSIFIES)
+
+    def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
+        raise ValueError(
+            "Stump(search='exact') is a search among stumps of ±1, and multiclass='samme' asks for "
+            "one that names classes. Take search='histogram', or multiclass='one-vs-rest'."
+        )
 
 
 EXACT_ONLY_CLASSIFIES = (
@@ -148,6 +175,13 @@ class LinearRegression:
         raise ValueError(
             "A linear regression estimates no probability: RealAdaBoost needs a stump, a tree or "
             "a classifier with predict_proba."
+        )
+
+    def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
+        raise ValueError(
+            "A linear regression of ±1 tells two classes apart, and multiclass='samme' asks for a "
+            "learner that names one of several. Take a stump, a tree or a classifier, or "
+            "multiclass='one-vs-rest'."
         )
 
     def _fit(self, wz: FloatArray, w: FloatArray, sign: bool) -> Fitted:

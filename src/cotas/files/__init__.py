@@ -1,0 +1,1 @@
+"""Reading tables and sparse files, and saving and loading models."""

@@ -1,0 +1,172 @@
+"""Bytes from a file or from standard input, decompressed on the way and never without bound.
+
+A few kilobytes of gzip or zstandard can stand for many gigabytes. What comes out is therefore
+counted while it is read, and reading ends with an error when it passes `max_bytes`, or when far
+more has come out than a table of honest data would give for what went in.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from cotas.files.problems import DataFileError
+
+# The most that a compressed file may decompress to, unless the caller allows more.
+MAX_BYTES = 16 << 30
+# Beyond the first of these, what comes out may be at most so many times what went in.
+UNSUSPICIOUS_BYTES, MAX_RATIO = 256 << 20, 200
+
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+STANDARD_INPUT = "standard input"
+
+
+class Counted(io.RawIOBase):
+    """A decompressed stream that ends with an error when too much comes out of it."""
+
+    def __init__(self, stream: IO[bytes], packed: _Tally, source: str, max_bytes: int) -> None:
+        self._stream, self._packed = stream, packed
+        self._source, self._max_bytes = source, max_bytes
+        self._came = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as `io.RawIOBase` asks, and count."""
+        view = memoryview(buffer)
+        try:
+            piece = self._stream.read(len(view))
+        except Exception as error:
+            if not isinstance(error, EOFError | OSError | zlib.error | _zstandard_error()):
+                raise
+            message = f"the compressed data are damaged ({error})."
+            raise DataFileError(message, self._source) from None
+        view[: len(piece)] = piece
+        self._came += len(piece)
+        self._refuse_too_much()
+        return len(piece)
+
+    def _refuse_too_much(self) -> None:
+        if self._came > self._max_bytes:
+            raise DataFileError(
+                f"it decompresses to more than {self._max_bytes:,} bytes. Pass a larger max_bytes "
+                "if you trust it, or decompress it first.",
+                self._source,
+            )
+        if self._came > UNSUSPICIOUS_BYTES and self._came > MAX_RATIO * self._packed.tell():
+            raise DataFileError(
+                f"it decompresses to more than {MAX_RATIO} times its size, as only files made to "
+                "exhaust a machine do. Decompress it first if you trust it.",
+                self._source,
+            )
+
+
+# A file by its name, "-" for standard input, bytes that were read already, or an open stream.
+Place: TypeAlias = str | Path | bytes | io.BufferedReader
+
+
+@contextmanager
+def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedReader]:
+    """The bytes of a file, or of standard input for "-", decompressed if they are compressed.
+
+    gzip and zstandard are recognised by their first bytes, whatever the file is called.
+    """
+    source = source_name(path)
+    with _raw(path, source) as raw:
+        head = raw.peek(4)[:4]
+        if head[:2] == GZIP:
+            unpacked: Any = gzip.GzipFile(fileobj=raw)
+        elif head == ZSTANDARD:
+            unpacked = _zstandard().ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        else:
+            yield raw
+            return
+        counted = Counted(unpacked, _Tally(raw), source, max_bytes)
+        yield io.BufferedReader(counted, 1 << 20)
+
+
+class _Tally:
+    """How many compressed bytes have been taken, also of a stream that cannot tell."""
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        self._raw = raw
+
+    def tell(self) -> int:
+        try:
+            return max(1, self._raw.tell())
+        except (OSError, io.UnsupportedOperation):
+            return sys.maxsize  # a pipe: only the absolute limit applies
+
+
+def is_compressed(path: Place) -> bool:
+    """Whether it begins as gzip or zstandard does."""
+    with _raw(path, source_name(path)) as raw:
+        head = raw.peek(4)[:4]
+        return head[:2] == GZIP or head == ZSTANDARD
+
+
+def source_name(path: Place) -> str:
+    """How a file is called in messages."""
+    named = isinstance(path, str | Path) and str(path) != "-"
+    return str(path) if named else STANDARD_INPUT
+
+
+def on_disk(path: Place) -> bool:
+    """Whether it is a file with a name."""
+    return isinstance(path, str | Path) and str(path) != "-"
+
+
+@contextmanager
+def _raw(path: Place, source: str) -> Iterator[io.BufferedReader]:
+    if isinstance(path, bytes):
+        yield io.BufferedReader(io.BytesIO(path))
+        return
+    if isinstance(path, io.BufferedReader):
+        yield path
+        return
+    if str(path) == "-":
+        yield _standard_input()
+        return
+    try:
+        file = Path(path).open("rb")  # noqa: SIM115  (closed below)
+    except FileNotFoundError:
+        raise DataFileError("there is no such file.", source) from None
+    except IsADirectoryError:
+        raise DataFileError("this is a folder, not a file.", source) from None
+    except OSError as error:
+        raise DataFileError(f"it cannot be read ({error.strerror}).", source) from None
+    with file:
+        yield file
+
+
+def _standard_input() -> io.BufferedReader:
+    stream = sys.stdin.buffer
+    if isinstance(stream, io.BufferedReader):
+        return stream
+    buffered: Any = stream
+    return io.BufferedReader(buffered)
+
+
+def _zstandard() -> Any:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise ImportError("Files in .zst need zstandard: pip install 'cotas[files]'.") from error
+    return zstandard
+
+
+def _zstandard_error() -> type[Exception]:
+    """The error of a library that may not be there."""
+    try:
+        from zstandard import ZstdError
+    except ImportError:
+        return EOFError
+    error: type[Exception] = ZstdError
+    return error

@@ -1,0 +1,158 @@
+"""The container: safetensors, read and written here so that every length is checked first.
+
+Eight bytes give the length of a header, the header is JSON, and the numbers of all tensors follow
+one after the other. Nothing in it is compressed, and nothing is run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cotas.arrays import AnyArray
+from cotas.files.errors import ModelFileError
+
+# A header of this size needs at most a few hundred megabytes when it is parsed.
+LONGEST_HEADER = 1 << 25
+# An array without entries may still have a long side, and a loop over it would not end.
+LONGEST_EMPTY_SIDE = 1 << 24
+TYPES = {
+    "BOOL": "|b1",
+    "U8": "|u1",
+    "I8": "|i1",
+    "U16": "<u2",
+    "I16": "<i2",
+    "U32": "<u4",
+    "I32": "<i4",
+    "U64": "<u8",
+    "I64": "<i8",
+    "F16": "<f2",
+    "F32": "<f4",
+    "F64": "<f8",
+}
+NAME_OF_TYPE = {np.dtype(code): name for name, code in TYPES.items()}
+
+
+class Contents(NamedTuple):
+    """What a container holds; the arrays are views of one read-only buffer."""
+
+    tensors: dict[str, AnyArray]
+    metadata: dict[str, str]
+
+
+def pack(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> list[Any]:
+    """The pieces of the file in order; arrays must be C-contiguous and of a known type."""
+    # Wide types first: then each tensor begins at a multiple of its width.
+    names = sorted(tensors, key=lambda name: -tensors[name].itemsize)
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
+    offset = 0
+    for name in names:
+        array = tensors[name]
+        end = offset + array.nbytes
+        header[name] = {
+            "dtype": NAME_OF_TYPE[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [offset, end],
+        }
+        offset = end
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > LONGEST_HEADER:
+        raise ModelFileError(
+            f"The description of the model takes {len(text)} bytes, and a file may have "
+            f"{LONGEST_HEADER}."
+        )
+    return [struct.pack("<Q", len(text)), text, *(_bytes(tensors[name]) for name in names)]
+
+
+def _bytes(array: AnyArray) -> Any:
+    return array.reshape(-1).view(np.uint8).data if array.size else b""
+
+
+def unpack(path: str | os.PathLike[str]) -> Contents:
+    """Read a container; whatever is wrong with it is a `ModelFileError`."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        start = file.read(8)
+        if len(start) < 8:
+            raise ModelFileError("The file is too short to be a model file.")
+        (length,) = struct.unpack("<Q", start)
+        if not 2 <= length <= min(size - 8, LONGEST_HEADER):
+            raise ModelFileError(
+                f"The file says that its header has {length} bytes, and it has {size} in all, of "
+                f"which a header may take {LONGEST_HEADER}: it is no model file, or cut off."
+            )
+        text = file.read(length)
+        body = file.read(size - 8 - length)
+    if len(text) != length or len(body) != size - 8 - length:
+        raise ModelFileError("The file became shorter while it was read.")
+    header = parse(text, "The header")
+    if not isinstance(header, dict):
+        raise ModelFileError("The header of the file is no JSON object.")
+    metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise ModelFileError("The metadata of the file are not strings by name.")
+    return Contents(dict(_tensors(header, body)), metadata)
+
+
+def parse(text: str | bytes, what: str) -> Any:
+    """JSON, strictly: no key twice, no NaN, no nesting that exhausts the stack."""
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except ModelFileError as error:
+        raise ModelFileError(f"{what}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{what} of the file is not sound JSON: {error}.") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ModelFileError("a name occurs twice.")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ModelFileError(f"{name} is no number of JSON.")
+
+
+def _tensors(header: dict[str, Any], body: bytes) -> Iterator[tuple[str, AnyArray]]:
+    """The arrays, which must fill the body without a gap and without an overlap."""
+    entries = [(name, *_entry(name, value)) for name, value in header.items()]
+    expected = 0
+    for name, dtype, shape, begin, end in sorted(entries, key=lambda entry: entry[3:]):
+        count = 1
+        for side in shape:
+            count *= side
+        if begin != expected or end - begin != count * dtype.itemsize or end > len(body):
+            raise ModelFileError(f"The place of the array {name!r} in the file is not possible.")
+        if max(shape, default=0) > max(LONGEST_EMPTY_SIDE, len(body)) or len(shape) > 8:
+            raise ModelFileError(f"The array {name!r} has a shape that cannot be, {shape}.")
+        expected = end
+        yield (
+            name,
+            np.frombuffer(body, dtype, count, begin).reshape(shape)
+            if count
+            else (np.empty(shape, dtype)),
+        )
+    if expected != len(body):
+        raise ModelFileError(
+            f"The arrays take {expected} bytes, and the file has {len(body)} for them."
+        )
+
+
+def _entry(name: str, value: Any) -> tuple[np.dtype[Any], list[int], int, int]:
+    if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
+        raise ModelFileError(f"The array {name!r} is not described as safetensors says.")
+    if not isinstance(value["dtype"], str) or value["dtype"] not in TYPES:
+        raise ModelFileError(f"The array {name!r} has the unknown type {value['dtype']!r}.")
+    shape, offsets = value["shape"], value["data_offsets"]
+    numbers = isinstance(shape, list) and isinstance(offsets, list) and len(offsets) == 2
+    if not numbers or not all(type(n) is int and 0 <= n < 1 << 62 for n in [*shape, *offsets]):
+        raise ModelFileError(f"The array {name!r} has no sound shape and place.")
+    return np.dtype(TYPES[value["dtype"]]), shape, offsets[0], offsets[1]

@@ -1,0 +1,43 @@
+"""What a file of data is, told from its first bytes."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+from cotas.files.compression import Place, on_disk
+from cotas.files.problems import DataFileError
+
+FORMATS = ("csv", "parquet", "arrow", "libsvm", "npz")
+_SIGNS = {b"PAR1": "parquet", b"ARRO": "arrow", b"PK\x03\x04": "npz"}
+_EXAMPLE = re.compile(rb"[+-]?[\d.]+\S*(\s+qid:\S+)?(\s+\d+:[^\s,;]+)+\s*(#.*)?")
+_ENDINGS = (".svm", ".libsvm", ".svmlight", ".light")
+
+
+def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str | None) -> str:
+    """One of FORMATS; `wanted` if it is given and the first bytes do not contradict it."""
+    if wanted is not None and wanted not in FORMATS:
+        raise ValueError(f"format must be one of {FORMATS}, not {wanted!r}.")
+    head = stream.peek(4096)[:4096]
+    if not head:
+        raise DataFileError("it is empty.", source)
+    signed = _SIGNS.get(head[:4])
+    if wanted in ("parquet", "arrow", "npz") and signed != wanted:
+        raise DataFileError(f"it is no {wanted} file.", source)
+    if signed or wanted:
+        return str(signed or wanted)
+    if head.startswith((b"\x80", b"\x89HDF")):
+        raise DataFileError(
+            "it is a pickle or an HDF5 file, which are not read here; save the table as Parquet, "
+            "CSV or .npz.",
+            source,
+        )
+    name = re.sub(r"\.(gz|zst)$", "", str(path)) if on_disk(path) else ""
+    return "libsvm" if Path(name).suffix in _ENDINGS or _looks_like_libsvm(head) else "csv"
+
+
+def _looks_like_libsvm(head: bytes) -> bool:
+    lines = [line.strip() for line in head.split(b"\n")[:20]]
+    whole = lines[:-1] if len(lines) > 1 else lines
+    return any(_EXAMPLE.fullmatch(line) for line in whole if not line.startswith(b"#"))

@@ -1,0 +1,287 @@
+"""LibSVM (svmlight) files: one line an example, `label index:value index:value … # comment`.
+
+The bytes are read by one compiled loop, in blocks of whole lines, which several threads share.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.files.compression import MAX_BYTES, Place, open_bytes, source_name
+from cotas.files.decimals import NO_NUMBER, POWERS, READ, decimal
+from cotas.files.lines import blocks_of_lines
+from cotas.files.problems import DataFileError
+from cotas.loops import loop
+
+LARGEST_INDEX = 2**31 - 2
+FAULTS = (
+    "",
+    "the label {word!r} is not a finite number.",
+    "several labels ({word!r}) for one row are not supported.",
+    "{word!r} should be index:value, but has no colon.",
+    "the index of {word!r} is not a whole number from {lowest} to 2147483646.",
+    "the index of {word!r} is not larger than the one before it; sort the features of each row.",
+    "the value of {word!r} is not a finite number.",
+    "{word!r} groups rows for ranking, which no model here uses; pass ignore_qid=True to skip it.",
+)
+LABEL, SEVERAL_LABELS, COLON, INDEX, ORDER, VALUE, QUERY = range(1, 8)
+
+
+class Rows(NamedTuple):
+    """The rows of one block, with the indices as they were written."""
+
+    labels: FloatArray
+    data: FloatArray
+    indices: IntArray
+    indptr: IntArray
+
+
+@loop
+def parse_lines(
+    text: IntArray,
+    lowest: int,
+    ignore_qid: bool,
+    powers: FloatArray,
+    labels: FloatArray,
+    data: FloatArray,
+    indices: IntArray,
+    indptr: IntArray,
+    undecided: IntArray,
+) -> tuple[int, int, int, int, int]:
+    """Fill the arrays from whole lines; rows, entries, undecided numbers, the fault and its place.
+
+    A number that is not settled here is noted in `undecided`: the entry (−1 − row for a label)
+    and where it begins.
+    """
+    p, end = 0, len(text)
+    row, entry, unsettled = 0, 0, 0
+    while p < end:
+        p = skip_blanks(text, p, end)
+        if p < end and text[p] != 10 and text[p] != 35:  # neither an empty line nor a comment
+            word = p
+            labels[row], p, status = decimal(text, p, end, powers)
+            if p < end and text[p] == 44:  # ,
+                return row, entry, unsettled, SEVERAL_LABELS, word
+            if status == NO_NUMBER or not at_a_gap(text, p, end):
+                return row, entry, unsettled, LABEL, word
+            if status != READ:
+                undecided[unsettled, 0], undecided[unsettled, 1] = -1 - row, word
+                unsettled += 1
+            previous = lowest - 1
+            p = skip_blanks(text, p, end)
+            while p < end and text[p] != 10 and text[p] != 35:
+                word = p
+                if text[p] == 113:  # qid:
+                    if not ignore_qid:
+                        return row, entry, unsettled, QUERY, word
+                    while not at_a_gap(text, p, end):
+                        p += 1
+                    p = skip_blanks(text, p, end)
+                    continue
+                index = 0
+                while p < end and 48 <= text[p] <= 57 and index <= LARGEST_INDEX:
+                    index = index * 10 + (text[p] - 48)
+                    p += 1
+                if p == end or text[p] != 58:  # :
+                    missing = at_a_gap(text, p, end)
+                    return row, entry, unsettled, COLON if missing else INDEX, word
+                if p == word or index < lowest or index > LARGEST_INDEX:
+                    return row, entry, unsettled, INDEX, word
+                if index <= previous:
+                    return row, entry, unsettled, ORDER, word
+                start = p + 1
+                value, p, status = decimal(text, start, end, powers)
+                if status == NO_NUMBER or not at_a_gap(text, p, end):
+                    return row, entry, unsettled, VALUE, word
+                if status != READ:
+                    undecided[unsettled, 0], undecided[unsettled, 1] = entry, start
+                    unsettled += 1
+                data[entry], indices[entry], previous = value, index, index
+                entry += 1
+                p = skip_blanks(text, p, end)
+            row += 1
+            indptr[row] = entry
+        while p < end and text[p] != 10:
+            p += 1
+        p += 1
+    return row, entry, unsettled, 0, 0
+
+
+@loop
+def skip_blanks(text: IntArray, p: int, end: int) -> int:
+    """Past spaces, tabs and carriage returns."""
+    while p < end and (text[p] == 32 or text[p] == 9 or text[p] == 13):
+        p += 1
+    return p
+
+
+@loop
+def at_a_gap(text: IntArray, p: int, end: int) -> bool:
+    """Whether a word has ended."""
+    return p >= end or text[p] <= 32 or text[p] == 35
+
+
+def read_libsvm(
+    path: Place,
+    *,
+    n_features: int | None = None,
+    zero_based: bool | str = "auto",
+    ignore_qid: bool = False,
+    max_bytes: int = MAX_BYTES,
+    n_jobs: int | None = None,
+) -> tuple[Matrix, FloatArray]:
+    """Read a LibSVM file, compressed or not, into a CSR matrix and its labels.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; "-" is standard input. gzip and zstandard are recognised by their first bytes.
+    n_features : int, optional
+        The number of features, if it is known; a larger index is an error. Otherwise it is the
+        largest index in the file.
+    zero_based : bool or "auto", default="auto"
+        Whether the indices begin at zero. "auto" takes them to begin at one if no index is zero.
+    ignore_qid : bool, default=False
+        Skip `qid:` groups instead of refusing them.
+    max_bytes : int
+        The most that a compressed file may decompress to.
+    n_jobs : int or None
+        Threads; None means all cores.
+
+    Returns
+    -------
+    X : csr_matrix of shape (n_rows, n_features)
+    y : array of shape (n_rows,)
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "two.svm"
+    >>> _ = file.write_text("+1 1:0.5 3:2\\n-1 2:1e-1 # the second\\n")
+    >>> X, y = read_libsvm(file)
+    >>> X.toarray().tolist(), y.tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 0.1, 0.0]], [1.0, -1.0])
+    """
+    X, y, _ = read_sparse(
+        path, source_name(path), n_features, zero_based, ignore_qid, max_bytes, n_jobs
+    )
+    return X, y
+
+
+def read_sparse(
+    path: Place,
+    source: str,
+    n_features: int | None,
+    zero_based: bool | str,
+    ignore_qid: bool,
+    max_bytes: int,
+    n_jobs: int | None,
+) -> tuple[Matrix, FloatArray, int]:
+    """The matrix, the labels, and whether the indices began at zero or at one."""
+    lowest = 1 if zero_based is False else 0
+    with open_bytes(path, max_bytes) as stream:
+        parts = list(_parsed(stream, source, lowest, ignore_qid, n_jobs))
+    parts = [part for part in parts if len(part.labels)]
+    if not parts:
+        raise DataFileError("it holds no rows.", source)
+    first = _first_index(parts, zero_based)
+    X = _joined(parts, first, n_features, source)
+    return X, np.concatenate([part.labels for part in parts]), first
+
+
+def libsvm_batches(
+    stream: io.BufferedReader, *, n_features: int, zero_based: bool, source: str
+) -> Iterator[tuple[Matrix, FloatArray]]:
+    """The same, some megabytes at a time, for files that do not fit into memory."""
+    first = 0 if zero_based else 1
+    for part in _parsed(stream, source, first, False, n_jobs=1):
+        if len(part.labels):
+            yield _joined([part], first, n_features, source), part.labels
+
+
+def _parsed(
+    stream: Any, source: str, lowest: int, ignore_qid: bool, n_jobs: int | None
+) -> Iterator[Rows]:
+    """The blocks of the file in order, each read by one thread while others read the next."""
+    threads = max(1, n_jobs or os.cpu_count() or 1)
+    waiting: list[Future[Rows]] = []
+    line = 1
+    with ThreadPoolExecutor(threads) as pool:
+        for block in blocks_of_lines(stream, source):
+            waiting.append(pool.submit(parse_block, block, source, line, lowest, ignore_qid))
+            line += block.count(b"\n")
+            if len(waiting) > threads:
+                yield waiting.pop(0).result()
+        for future in waiting:
+            yield future.result()
+
+
+def parse_block(block: bytes, source: str, line: int, lowest: int, ignore_qid: bool) -> Rows:
+    """The rows of a block of whole lines, the first of which has this number in the file."""
+    text = np.frombuffer(block, dtype=np.uint8)
+    most_rows, most_entries = block.count(b"\n") + 1, block.count(b":")
+    labels, indptr = np.empty(most_rows), np.zeros(most_rows + 1, dtype=np.int64)
+    data, indices = np.empty(most_entries), np.empty(most_entries, dtype=np.int32)
+    undecided = np.empty((most_rows + most_entries, 2), dtype=np.int64)
+    rows, entries, unsettled, fault, place = parse_lines(
+        text, lowest, ignore_qid, POWERS, labels, data, indices, indptr, undecided
+    )
+    if fault:
+        _refuse(block, place, fault, source, line, lowest)
+    for entry, start in undecided[:unsettled]:
+        value = float(_word(block, int(start)))
+        if not np.isfinite(value):
+            _refuse(block, int(start), VALUE if entry >= 0 else LABEL, source, line, lowest)
+        if entry >= 0:
+            data[entry] = value
+        else:
+            labels[-1 - entry] = value
+    return Rows(labels[:rows], data[:entries], indices[:entries], indptr[: rows + 1])
+
+
+def _refuse(block: bytes, place: int, fault: int, source: str, line: int, lowest: int) -> None:
+    word = _word(block, place)
+    message = FAULTS[fault].format(word=word, lowest=lowest)
+    raise DataFileError(message, source, line + block.count(b"\n", 0, place))
+
+
+def _word(block: bytes, start: int) -> str:
+    """From here to the next gap, shortened if it is long."""
+    head = block[start : start + 400].split(b"\n")[0].split(b"#")[0].split(None, 1)
+    return head[0].decode("utf-8", "replace") if head else ""
+
+
+def _first_index(parts: list[Rows], zero_based: bool | str) -> int:
+    if zero_based != "auto":
+        return 0 if zero_based else 1
+    lowest = min((int(part.indices.min()) for part in parts if len(part.indices)), default=1)
+    return min(lowest, 1)
+
+
+def _joined(parts: list[Rows], first: int, n_features: int | None, source: str) -> Matrix:
+    """One matrix of all the parts, the indices counted from zero."""
+    data = np.concatenate([part.data for part in parts])
+    indices = np.concatenate([part.indices for part in parts])
+    if first:
+        indices -= np.int32(first)
+    offsets = np.cumsum([0, *(len(part.data) for part in parts)])
+    ends = [part.indptr[1:] + start for part, start in zip(parts, offsets, strict=False)]
+    indptr = np.concatenate([np.zeros(1, dtype=np.int64), *ends])
+    width = int(indices.max()) + 1 if len(indices) else 0
+    if n_features is not None:
+        if width > n_features:
+            raise DataFileError(
+                f"it has features up to number {width}, and only {n_features} are expected.", source
+            )
+        width = n_features
+    X = sparse.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, width))
+    X.has_sorted_indices = X.has_canonical_format = True
+    return X

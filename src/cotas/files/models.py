@@ -1,0 +1,201 @@
+"""Model files: a fitted model with its certificate, as safetensors with JSON, without pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import warnings
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from cotas.arrays import AnyArray
+from cotas.files.atomic import write_atomically
+from cotas.files.checks import require
+from cotas.files.container import Contents, pack, parse, unpack
+from cotas.files.decoding import Decoder
+from cotas.files.encoding import Encoder
+from cotas.files.errors import ModelFileError
+from cotas.files.fingerprint import Fingerprint
+from cotas.files.soundness import check_model
+
+FORMAT_VERSION = 1
+PACKAGES = ("cotas", "numpy", "scipy", "scikit-learn")
+
+
+class ModelFile(NamedTuple):
+    """What a model file holds.
+
+    Attributes
+    ----------
+    model : the fitted model
+    preparation : what turns raw data into the rows the model expects; None if nothing does
+    data : the fingerprint of the training data, if it was stored
+    versions : by name, the versions of what wrote the file
+    """
+
+    model: Any
+    preparation: Any
+    data: Fingerprint | None
+    versions: dict[str, str]
+
+
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    data: tuple[Any, Any] | None = None,
+    preparation: Any = None,
+) -> None:
+    """Store a fitted model and its certificate in a file, without pickle.
+
+    The file is written whole or not at all: if anything fails, what was there before stays.
+
+    Parameters
+    ----------
+    model : a fitted model of cotas
+    path : str or path
+        By custom with the ending `.cotas`.
+    data : (X, y), optional
+        The training data, of which a fingerprint is stored.
+    preparation : optional
+        What turns raw data into the rows that the model expects, an object of cotas.
+
+    Examples
+    --------
+    >>> import tempfile, os, cotas
+    >>> model = cotas.LinearSVM().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.cotas")
+    ...     model.save(path)
+    ...     again = cotas.load(path)
+    >>> again.predict([[0.5], [2.5]])
+    array([0, 1])
+    >>> again.certificate_.verify([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    True
+    """
+    check_is_fitted(model)
+    encoder = Encoder()
+    parts = {"model": encoder.encode(model, type(model).__name__)}
+    if preparation is not None:
+        parts["preparation"] = encoder.encode(preparation, type(preparation).__name__)
+    if data is not None:
+        parts["data"] = encoder.encode(Fingerprint.of(*data), "data")
+    current = model.certificate_
+    summary = [c.to_dict() for c in (current if isinstance(current, list) else [current])]
+    metadata = {
+        "format": "cotas",
+        "format_version": str(FORMAT_VERSION),
+        "versions": _as_json(versions()),
+        "certificate": _as_json(Encoder().encode(summary, "certificate")),
+        **{name: _as_json(part) for name, part in parts.items()},
+    }
+    metadata["checksum"] = checksum(encoder.tensors, metadata)
+    write_atomically(path, pack(encoder.tensors, metadata))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The model of a file that `model.save(path)` wrote.
+
+    Nothing in the file is run, and a file that is not sound is refused. What the stored
+    certificate says is a claim of whoever wrote the file: `certificate_.verify(X, y)` checks it.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of a newer version, or no model file at all.
+    """
+    found = read_model_file(path)
+    if found.preparation is not None:
+        warnings.warn(
+            "The file also holds a preparation of the data, and the model expects prepared rows: "
+            "`cotas.files.models.read_model_file(path)` gives both.",
+            stacklevel=2,
+        )
+    return found.model
+
+
+def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
+    """Everything a model file holds; see `load`."""
+    contents = unpack(path)
+    _check_version(contents.metadata)
+    _check_sum(contents)
+    decoder = Decoder(contents.tensors)
+    parts = {
+        name: decoder.decode(parse(contents.metadata[name], f"The part {name!r}"))
+        for name in ("model", "preparation", "data")
+        if name in contents.metadata
+    }
+    model, data = parts.get("model"), parts.get("data")
+    require(hasattr(model, "predict"), "there is no model in it")
+    require(data is None or isinstance(data, Fingerprint), "the fingerprint of the data")
+    check_model(model)
+    return ModelFile(model, parts.get("preparation"), data, _versions_of(contents.metadata))
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that a model depends on."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def checksum(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> str:
+    """Over everything but itself. It finds damage; who wants to deceive can compute it too."""
+    found = hashlib.blake2b(digest_size=32)
+    for name in sorted(set(metadata) - {"checksum"}):
+        found.update(f"{name}\0{len(metadata[name])}\0{metadata[name]}".encode())
+    for name in sorted(tensors):
+        array = tensors[name]
+        found.update(f"{name}\0{array.dtype.str}\0{array.shape}".encode())
+        if array.size:
+            found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return found.hexdigest()
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (UnicodeError, ValueError) as error:
+        raise ModelFileError(f"The model cannot be written down: {error}.") from error
+
+
+def _check_version(metadata: Mapping[str, str]) -> None:
+    if metadata.get("format") != "cotas":
+        raise ModelFileError("This is no model file of cotas.")
+    stated = metadata.get("format_version", "")
+    if not (stated.isascii() and stated.isdigit() and len(stated) < 9 and int(stated) >= 1):
+        raise ModelFileError(f"{stated!r} is no version of the file format.")
+    if int(stated) > FORMAT_VERSION:
+        raise ModelFileError(
+            f"The file has version {stated} of the format, and this cotas reads up to version "
+            f"{FORMAT_VERSION}: update cotas."
+        )
+
+
+def _check_sum(contents: Contents) -> None:
+    try:
+        sound = contents.metadata.get("checksum") == checksum(*contents)
+    except UnicodeError:
+        sound = False
+    if not sound:
+        raise ModelFileError("The file is damaged: its checksum is not the one it states.")
+
+
+def _versions_of(metadata: Mapping[str, str]) -> dict[str, str]:
+    found = parse(metadata.get("versions", "{}"), "The part 'versions'")
+    require(isinstance(found, dict), "the versions")
+    return {str(name): str(stated) for name, stated in found.items()}

@@ -1,0 +1,234 @@
+"""Boosted classifiers round by round, their margins, and the features they use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.plots.fitted import agreement, labels_of, last_step, named, require_fitted, table
+from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
+
+
+def boosting_stages(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    validation: tuple[Any, Any] | None = None,
+    bound: bool = True,
+    log: bool = False,
+    ax: Any = None,
+    title: str | None = None,
+    lang: str | None = None,
+) -> Any:
+    """Training error, its proved bound, and validation error against the round.
+
+    Parameters
+    ----------
+    model : a fitted boosted classifier, ours or one of scikit-learn with `staged_predict`
+    X, y : the data of the fit
+    validation : (X_val, y_val), optional
+    bound : bool, default=True
+        Draw what bounds the training error after each round: the mean cost, in the scale in which
+        the certificate has it. Ours with one certificate only.
+    log : bool, default=False
+        A logarithmic axis of errors, on which the fall of the bound is a line.
+    ax, title, lang : as in `decision_boundary`
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from cotas.plots import boosting_stages
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    >>> ax = boosting_stages(cotas.AdaBoost(n_rounds=3).fit(X, y), X, y)
+    >>> ax.get_xlabel()
+    'round'
+    """
+    require_fitted(model, "boosting_stages")
+    if not hasattr(model, "staged_predict"):
+        name = type(model).__name__
+        raise ValueError(f"boosting_stages needs a model with staged_predict; {name} has none.")
+    curves = {"training error": _staged_errors(model, X, y)}
+    if validation is not None:
+        curves["validation error"] = _staged_errors(model, *validation)
+    with drawing(ax, lang) as (ax, say):
+        for k, (key, values) in enumerate(curves.items()):
+            rounds = np.arange(1, len(values) + 1)
+            shown = np.where(values > 0, values, np.nan) if log else values
+            ax.plot(rounds, shown, label=say(key), **look(k))
+        limits = _bounds(model) if bound else None
+        if limits is not None:
+            rounds = np.arange(1, len(limits) + 1)
+            how = {"color": COLOURS[3], "linestyle": ":"}
+            ax.plot(rounds, limits, label=say("proved bound"), **how)
+        ax.set(xlabel=say("round"), ylabel=say("error"))
+        if log:
+            ax.set_yscale("log")
+        else:
+            ax.set_ylim(0.0, min(1.05, ax.get_ylim()[1]))
+        name = type(model).__name__
+        ax.set_title(say("boosting stages", name=name) if title is None else title)
+        legend(ax)
+    return ax
+
+
+def margin_distribution(
+    models: Any,
+    X: Any,
+    y: Any,
+    *,
+    labels: Sequence[str] | None = None,
+    ax: Any = None,
+    title: str | None = None,
+    lang: str | None = None,
+) -> Any:
+    """Which share of the examples has a margin up to each value.
+
+    The margin is y·F(x)/Σ|c| for boosted classifiers, the distance y(θ·x + θ₀)/‖θ‖ to the
+    boundary for linear ones, y·f(x) for others, and with several classes the score of the own
+    class less the best of the others. Below zero are the examples that the model gets wrong.
+
+    Parameters
+    ----------
+    models : a fitted classifier, or a list or dictionary of them
+        For example `{5: model[:5], 50: model}`, a boosted one after 5 rounds and after 50.
+    X, y : the examples
+    labels : sequence of str, optional
+        Names for the legend; those of the dictionary or of the models if not given.
+    ax, title, lang : as in `decision_boundary`
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    runs = named(models, labels)
+    found = {}
+    for label, model in runs.items():
+        require_fitted(model, "margin_distribution")
+        found[label] = _margins(model, X, y)
+    kinds = {kind for _, kind in found.values()}
+    with drawing(ax, lang) as (ax, say):
+        for k, (label, (margins, _)) in enumerate(found.items()):
+            # A step up by 1/n at each margin, starting from nothing.
+            x = np.sort(margins)
+            share = np.arange(len(x) + 1) / len(x)
+            ax.plot(np.append(x[:1], x), share, drawstyle="steps-post", label=label, **look(k))
+        ax.axvline(0.0, color=INK, linewidth=0.8)
+        ax.set(xlabel=say(kinds.pop() if len(kinds) == 1 else "margin"), ylabel=say("share"))
+        ax.set_ylim(0.0, 1.02)
+        ax.set_title(say("margin distribution") if title is None else title)
+        legend(ax)
+    return ax
+
+
+def feature_importances(
+    model: Any,
+    *,
+    names: Sequence[str] | None = None,
+    top: int = 15,
+    ax: Any = None,
+    title: str | None = None,
+    lang: str | None = None,
+) -> Any:
+    """How much each feature took part, the largest on top.
+
+    Parameters
+    ----------
+    model : a fitted model with `feature_importances_`
+        A linear one will do too: then |θⱼ|, which compares features only if they are scaled.
+    names : sequence of str, optional
+        A name for each feature; those of the data frame of the fit if there was one.
+    top : int, default=15
+        The most features to show.
+    ax, title, lang : as in `decision_boundary`
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    require_fitted(model, "feature_importances")
+    values = _importances(model)
+    if names is None:
+        names = getattr(model, "feature_names_in_", None)
+    features = names_of(names, len(values))
+    shown = np.argsort(-values, kind="stable")[: max(1, int(top))][::-1]
+    with drawing(ax, lang, (6.0, 0.9 + 0.26 * len(shown))) as (ax, say):
+        called = [say("feature", number=j) if features is None else features[j] for j in shown]
+        # By number and then labelled: two features may have the same name.
+        ax.barh(np.arange(len(shown)), values[shown], color=COLOURS[0], height=0.7)
+        ax.set_yticks(np.arange(len(shown)), called)
+        ax.set(xlabel=say("importance"))
+        ax.grid(False, axis="y")
+        ax.set_title(say("feature importances") if title is None else title)
+    return ax
+
+
+def _staged_errors(model: Any, X: Any, y: Any) -> FloatArray:
+    y = labels_of(model, y)
+    return np.array([np.mean(chosen != y) for chosen in model.staged_predict(table(X))])
+
+
+def _bounds(model: Any) -> FloatArray | None:
+    """The proved bound after each round; None where there is not one for all classes.
+
+    The certificate bounds the training error by a multiple of the mean cost, which is the same
+    in every round.
+    """
+    certificates = np.ravel(getattr(model, "certificate_", []))
+    losses = getattr(model, "round_losses_", None)
+    if len(certificates) != 1 or not isinstance(losses, np.ndarray) or not len(losses):
+        return None
+    certificate, rounds = certificates[0], model.n_rounds_
+    proved = certificate.kind == "training error" and certificate.holds
+    if not proved or len(losses) < rounds or not losses[rounds - 1] > 0:
+        return None
+    return np.asarray(losses[:rounds] * (certificate.upper / losses[rounds - 1]))
+
+
+def _margins(model: Any, X: Any, y: Any) -> tuple[FloatArray, str]:
+    """The margins, and the key of what they are called."""
+    inner = last_step(model)
+    if hasattr(inner, "ensembles_"):
+        sizes = [float(np.abs(ensemble.coefficients).sum()) for ensemble in inner.ensembles_]
+        return agreement(model, X, y) / max(*sizes, 1e-300, 0.0), "voting margin"
+    if hasattr(inner, "estimators_") and hasattr(inner, "estimator_weights_"):
+        return _votes(inner, X, y), "voting margin"
+    if not hasattr(model, "decision_function"):
+        raise ValueError(f"margin_distribution needs scores; {type(inner).__name__} has none.")
+    margins = agreement(model, X, y)
+    if len(model.classes_) > 2:
+        return margins, "rival margin"
+    if hasattr(inner, "coef_") and inner is model and len(np.atleast_2d(inner.coef_)) == 1:
+        length = float(np.linalg.norm(inner.coef_))
+        if length > 0 and inner.coef_.size == inner.n_features_in_:
+            return margins / length, "distance"
+    return margins, "score margin"
+
+
+def _votes(model: Any, X: Any, y: Any) -> FloatArray:
+    """For scikit-learn's AdaBoost: the votes for the own class less those for the best other."""
+    labels, classes = labels_of(model, y), np.asarray(model.classes_)
+    weights = np.asarray(model.estimator_weights_)[: len(model.estimators_)]
+    votes = np.zeros((len(labels), len(classes)))
+    for weight, learner in zip(weights, model.estimators_, strict=True):
+        votes += weight * (learner.predict(table(X))[:, None] == classes)
+    own = classes[None, :] == labels[:, None]
+    best_other = np.where(own, -np.inf, votes).max(axis=1)
+    return np.asarray((votes[own] - best_other) / weights.sum())
+
+
+def _importances(model: Any) -> FloatArray:
+    inner = last_step(model)
+    if hasattr(inner, "feature_importances_"):
+        return np.asarray(inner.feature_importances_, dtype=np.float64)
+    if hasattr(inner, "coef_"):
+        coef = inner.coef_.toarray() if hasattr(inner.coef_, "toarray") else inner.coef_
+        return np.asarray(np.abs(np.atleast_2d(coef)).mean(axis=0))
+    raise ValueError(f"{type(inner).__name__} has neither feature_importances_ nor coef_.")

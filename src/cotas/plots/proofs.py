@@ -1,0 +1,125 @@
+"""What was proved, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.certificates.stagewise import StagewiseCertificate
+from cotas.plots.fitted import require_fitted
+from cotas.plots.style import COLOURS, drawing, legend, look
+from cotas.plots.words import Say
+
+# Of a longer run so many iterations are drawn, evenly in the logarithm.
+MOST_POINTS = 300
+
+
+def certificate_trace(
+    records: Any,
+    *,
+    against: str = "seconds",
+    item: str = "training error",
+    ax: Any = None,
+    title: str | None = None,
+    lang: str | None = None,
+) -> Any:
+    """The gap while a fit ran, or the bound of a theorem next to what was measured.
+
+    Parameters
+    ----------
+    records : list of reports, or a fitted stagewise model
+        The reports that a callback of `LinearSVM` or `KernelSVM` was given: keep them with
+        `callbacks=records.append`. Or an `LSBoost`, `ForwardStagewise` or
+        `RegularizedForwardStagewise`, or its certificate: then each iteration k is drawn as
+        `certificate_.at(k)` has it.
+    against : "seconds" or "iteration"
+        The horizontal axis of the gap.
+    item : str, default="training error"
+        Which item of the theorem, by its name in `certificate_.at(k)`.
+    ax, title, lang : as in `decision_boundary`
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from cotas.plots import certificate_trace
+    >>> records = []
+    >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.5]], [1, 1, -1, -1]
+    >>> model = cotas.LinearSVM(tol=1e-8, callbacks=records.append).fit(X, y)
+    >>> certificate_trace(records, against="iteration").get_yscale()
+    'log'
+    """
+    certificate = _stagewise(records)
+    with drawing(ax, lang) as (ax, say):
+        if certificate is not None:
+            given = _draw_theorem(ax, certificate, item, say)
+        else:
+            given = _draw_gaps(ax, list(records), against, say)
+        ax.set_yscale("log")
+        ax.set_title(given if title is None else title)
+        legend(ax)
+    return ax
+
+
+def _stagewise(records: Any) -> StagewiseCertificate | None:
+    if isinstance(records, StagewiseCertificate):
+        return records
+    if not hasattr(records, "get_params"):
+        return None
+    require_fitted(records, "certificate_trace")
+    certificate = getattr(records, "certificate_", None)
+    if isinstance(certificate, StagewiseCertificate):
+        return certificate
+    raise ValueError(
+        f"{type(records).__name__} keeps no trace of its certificate. Give the reports of a "
+        "callback: fit with callbacks=records.append, records being a list."
+    )
+
+
+def _draw_gaps(ax: Any, records: list[Any], against: str, say: Say) -> str:
+    """The gap of each class at each of its reports; each class has a clock of its own."""
+    if against not in ("seconds", "iteration"):
+        raise ValueError(f"against must be 'seconds' or 'iteration', not {against!r}.")
+    if not records or not all(hasattr(r, "certificate") and hasattr(r, against) for r in records):
+        raise ValueError(
+            "There is no gap in these records. Fit LinearSVM or KernelSVM with "
+            "callbacks=records.append, records being an empty list, and hand that over."
+        )
+    labels = list(dict.fromkeys(str(record.label) for record in records))
+    for k, label in enumerate(labels):
+        own = [record for record in records if str(record.label) == label]
+        x = np.array([getattr(record, against) for record in own], dtype=np.float64)
+        gaps = np.array([record.certificate.relative_gap for record in own])
+        usable = np.isfinite(gaps) & (gaps > 0)
+        name = say("class", label=label) if len(labels) > 1 else None
+        ax.plot(x[usable], gaps[usable], label=name, **look(k, points=True))
+    ax.set(xlabel=say(against), ylabel=say("gap"))
+    return say("gap trace")
+
+
+def _draw_theorem(ax: Any, certificate: StagewiseCertificate, item: str, say: Say) -> str:
+    names = [found.name for found in certificate.at(0)]
+    if item not in names:
+        raise ValueError(f"item must be one of {names}, not {item!r}.")
+    last = certificate.proof.last
+    ks = np.unique(np.geomspace(1, max(1, last), MOST_POINTS).round().astype(np.int64))
+    ks = ks[ks <= last]
+    found = [certificate.at(int(k))[names.index(item)] for k in ks]
+    measured = _visible([entry.measured for entry in found])
+    bound = _visible([entry.bound for entry in found])
+    ax.plot(ks, bound, color=COLOURS[3], linestyle="--", label=say("allowed"))
+    ax.plot(ks, measured, color=COLOURS[0], label=say("measured"))
+    in_words = say(f"item {item}")
+    ax.set(xlabel=say("iteration"), ylabel=in_words, xscale="log")
+    return say("theorem", item=in_words)
+
+
+def _visible(values: list[float]) -> FloatArray:
+    """What a logarithmic axis can show."""
+    found = np.array(values, dtype=np.float64)
+    return np.where(np.isfinite(found) & (found > 0), found, np.nan)

@@ -1,0 +1,444 @@
+"""Model files: what is loaded is what was saved, and a file is written whole or not at all."""
+
+import errno
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.tree import DecisionTreeClassifier
+
+import cotas
+from cotas import kernels, schedules, stops
+from cotas.files import atomic
+from cotas.files.container import unpack
+from cotas.files.encoding import Encoder
+from cotas.files.fingerprint import Fingerprint
+from cotas.files.models import read_model_file, save
+from cotas.files.registry import LOCATIONS, class_named, name_in_files, name_of, register
+from problems import clouds, regression, three_clouds
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def named_clouds():
+    X, y = clouds(60, 3)
+    return X, np.where(y > 0, "sí", "no")
+
+
+def with_gaps():
+    X, y = three_clouds(60, 3)
+    X = X.copy()
+    X[::7, 0] = np.nan
+    X[:, 2] = np.round(X[:, 2])
+    return X, y
+
+
+TWO, THREE, REAL = named_clouds(), three_clouds(60, 3), regression(40, 5)
+MANY_TARGETS = (REAL.X, np.column_stack([REAL.y, -2 * REAL.y + REAL.X[:, 0]]))
+SPARSE = (sparse.csr_matrix(np.round(TWO[0])), TWO[1])
+SINGLE = (TWO[0].astype(np.float32), TWO[1])
+CATEGORIES = cotas.Tree(2, categorical_features=[2])
+ALGEBRA = 2 * kernels.RBF(0.5).on([0, 1]) * kernels.Polynomial(2) + kernels.Linear() ** 2 + 0.5
+
+CASES = {
+    "Perceptron": (cotas.Perceptron(max_epochs=5), TWO),
+    "Perceptron sparse": (cotas.Perceptron(max_epochs=5), SPARSE),
+    "AveragedPerceptron": (cotas.AveragedPerceptron(max_epochs=5), THREE),
+    "PassiveAggressive": (cotas.PassiveAggressive(max_epochs=5, average=True), TWO),
+    "Pegasos": (cotas.Pegasos(lam=0.01, random_state=np.random.RandomState(3)), THREE),
+    "Pegasos single": (cotas.Pegasos(lam=0.01, random_state=3), SINGLE),
+    "Pegasos unproved": (cotas.Pegasos(lam=0.01, random_state=3, certify=False), TWO),
+    "LinearSVM": (cotas.LinearSVM(lam=0.01), TWO),
+    "LinearSVM three": (cotas.LinearSVM(lam=0.01, class_weight={0: 1.0, 1: 2.0, 2: 1.5}), THREE),
+    "LinearSVM hard": (
+        cotas.LinearSVM(margin="hard"),
+        (np.array([[0.0], [1], [3], [4]]), np.arange(4) > 1),
+    ),
+    "KernelSVM": (cotas.KernelSVM(lam=0.01), TWO),
+    "KernelSVM sparse": (cotas.KernelSVM(kernel="linear", lam=0.01), SPARSE),
+    "KernelSVM pairs": (cotas.KernelSVM(lam=0.01), THREE),
+    "KernelSVM rest": (cotas.KernelSVM(lam=0.01, multiclass="ovr"), THREE),
+    "KernelSVM fourier": (
+        cotas.KernelSVM(lam=0.01, approximate="fourier", n_components=20, random_state=0),
+        TWO,
+    ),
+    "KernelSVM nystroem": (
+        cotas.KernelSVM(lam=0.01, approximate="nystroem", n_components=20, random_state=0),
+        THREE,
+    ),
+    "KernelSVM precomputed": (
+        cotas.KernelSVM("precomputed", lam=0.01),
+        (TWO[0] @ TWO[0].T, TWO[1]),
+    ),
+    "KernelPegasos": (cotas.KernelPegasos(ALGEBRA, max_epochs=3, random_state=0), THREE),
+    "KernelPerceptron": (cotas.KernelPerceptron(kernels.Gaussian(np.eye(3)), max_epochs=3), TWO),
+    "LeastSquares": (cotas.LeastSquares(), MANY_TARGETS),
+    "LeastSquares descent": (
+        cotas.LeastSquares(
+            solver="stochastic",
+            step=schedules.PowerLaw(0.01),
+            stop=stops.ChangeOfJ(1e-9) | stops.MaxIterations(20),
+            standardize=True,
+            random_state=0,
+            tol=10.0,
+        ),
+        REAL,
+    ),
+    "Ridge": (cotas.Ridge(lam=0.1), REAL),
+    "Lasso": (cotas.Lasso(lam=0.1), REAL),
+    "Lasso ball": (cotas.Lasso(delta=2.0), MANY_TARGETS),
+    "LSBoost": (cotas.LSBoost(iterations=30), REAL),
+    "ForwardStagewise": (cotas.ForwardStagewise(eps=[0.5] * 10 + [0.25] * 20, iterations=30), REAL),
+    "RegularizedForwardStagewise": (
+        cotas.RegularizedForwardStagewise(delta=3.0, iterations=30),
+        REAL,
+    ),
+    "AdaBoost": (cotas.AdaBoost(n_rounds=5), TWO),
+    "AdaBoost exact": (cotas.AdaBoost(cotas.Stump(search="exact"), n_rounds=5), TWO),
+    "AdaBoost linear": (cotas.AdaBoost("linear", n_rounds=5), THREE),
+    "RealAdaBoost": (cotas.RealAdaBoost(CATEGORIES, n_rounds=4), with_gaps()),
+    "LogitBoost": (cotas.LogitBoost(CATEGORIES, n_rounds=4), with_gaps()),
+    "GentleBoost": (cotas.GentleBoost("tree", n_rounds=4), TWO),
+    "AnyBoost": (cotas.AnyBoost(n_rounds=4), TWO),
+    "ConvexAnyBoost": (cotas.ConvexAnyBoost(n_rounds=4), TWO),
+}
+
+
+def fitted(name):
+    model, (X, y) = CASES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y), X, y
+
+
+def certificates(model):
+    found = model.certificate_
+    return found if isinstance(found, list) else [found]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_loaded_is_what_was_saved(name, tmp_path):
+    model, X, y = fitted(name)
+    path = tmp_path / "model.cotas"
+    model.save(path)
+    again = cotas.load(path)
+    assert type(again) is type(model)
+    for method in ("predict", "decision_function", "predict_proba"):
+        if hasattr(model, method):
+            np.testing.assert_array_equal(getattr(again, method)(X), getattr(model, method)(X))
+    for mine, theirs in zip(certificates(model), certificates(again), strict=True):
+        assert repr(theirs.to_dict(witness=True)) == repr(mine.to_dict(witness=True))
+        assert theirs.verify(X, y) == mine.verify(X, y) == (mine.kind != "none")
+    again.save(tmp_path / "again.cotas")
+    assert (tmp_path / "again.cotas").read_bytes() == path.read_bytes()
+
+
+def test_every_estimator_of_the_package_is_tried():
+    public = [getattr(cotas, name) for name in cotas.__all__]
+    trained = {c for c in public if isinstance(c, type) and hasattr(c, "save")}
+    assert trained == {type(model) for model, _ in CASES.values()}
+
+
+def test_every_class_of_the_table_is_there():
+    for location in LOCATIONS:
+        cls = class_named(name_in_files(location))
+        assert name_of(cls) == name_in_files(location)
+
+
+def test_a_change_after_the_fit_stays_visible(tmp_path):
+    model, X, y = fitted("LinearSVM")
+    model = cotas.LinearSVM(lam=0.01).fit(X, y)
+    model.coef_ = model.coef_ * 1.5
+    model.save(tmp_path / "changed.cotas")
+    certificate = cotas.load(tmp_path / "changed.cotas").certificate_
+    assert not certificate.holds
+    assert not certificate.verify(X, y)
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "AveragedPerceptron", "LinearSVM"])
+def test_training_goes_on_where_it_stopped(name, tmp_path):
+    model, X, y = fitted(name)
+    model = type(model)(**{**model.get_params(), "warm_start": True}).fit(X, y)
+    model.save(tmp_path / "model.cotas")
+    again = cotas.load(tmp_path / "model.cotas")
+    np.testing.assert_array_equal(again.fit(X, y).coef_, model.fit(X, y).coef_)
+
+
+def test_attributes_come_back_with_their_types(tmp_path):
+    model, _, _ = fitted("KernelSVM sparse")
+    model.save(tmp_path / "model.cotas")
+    again = cotas.load(tmp_path / "model.cotas")
+    assert again.get_params() == model.get_params()
+    assert type(again.support_vectors_) is type(model.support_vectors_)
+    for name, value in vars(model).items():
+        assert type(getattr(again, name)) is type(value), name
+
+
+def test_names_of_features_come_back(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(TWO[0], columns=["α", "b", "c d"])
+    model = cotas.LinearSVM(lam=0.01).fit(X, TWO[1])
+    model.save(tmp_path / "model.cotas")
+    again = cotas.load(tmp_path / "model.cotas")
+    assert again.feature_names_in_.tolist() == ["α", "b", "c d"]
+    assert (again.predict(X) == model.predict(X)).all()
+
+
+def test_the_training_data_are_recognised(tmp_path):
+    model, X, y = fitted("LinearSVM")
+    model.save(tmp_path / "model.cotas", data=(X, y))
+    found = read_model_file(tmp_path / "model.cotas")
+    assert found.data == Fingerprint.of(X, y)
+    assert found.data.shape == X.shape
+    other = X.copy()
+    other[3, 1] = np.nextafter(other[3, 1], 9)
+    for data in [(other, y), (X, y[::-1]), (X.astype(np.float32), y), (sparse.csr_matrix(X), y)]:
+        assert found.data != Fingerprint.of(*data)
+    assert found.versions["cotas"] == cotas.__version__
+    assert {"python", "numpy", "scikit-learn"} < set(found.versions)
+
+
+def test_preparation_and_model_in_one_file(tmp_path):
+    model, X, _ = fitted("LinearSVM")
+    preparation = kernels.feature_map(kernels.Linear(), X)
+    save(model, tmp_path / "both.cotas", preparation=preparation)
+    found = read_model_file(tmp_path / "both.cotas")
+    np.testing.assert_array_equal(found.preparation.transform(X), preparation.transform(X))
+    with pytest.warns(UserWarning, match="preparation"):
+        assert (cotas.load(tmp_path / "both.cotas").predict(X) == model.predict(X)).all()
+
+
+def test_only_classes_of_cotas_can_be_registered():
+    with pytest.raises(ValueError, match="Only classes of cotas"):
+        register("os.path.join")
+    with pytest.raises(ValueError, match="already stands for"):
+        register("cotas.linear.other.LinearSVM")
+
+
+# ---- what cannot be stored ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (
+            cotas.KernelPerceptron(kernels.Custom(np.dot), max_epochs=2),
+            "kernel is a function",
+        ),
+        (cotas.AdaBoost(DecisionTreeClassifier(max_depth=1), n_rounds=2), "pickle.*'stump'"),
+    ],
+    ids=["kernel", "weak learner"],
+)
+def test_what_needs_code_is_refused(model, words, tmp_path):
+    model.fit(*TWO)
+    with pytest.raises(cotas.ModelFileError, match=words):
+        model.save(tmp_path / "model.cotas")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_function_as_parameter_is_refused_and_callbacks_are_left_out(tmp_path):
+    X, y = REAL
+    model = cotas.ForwardStagewise(eps=lambda k: 1 / (k + 2), iterations=5).fit(X, y)
+    with pytest.raises(cotas.ModelFileError, match=r"ForwardStagewise\.eps is a function"):
+        model.save(tmp_path / "model.cotas")
+    watched = cotas.Perceptron(max_epochs=2, callbacks=[lambda report: None]).fit(*TWO)
+    watched.save(tmp_path / "model.cotas")
+    assert cotas.load(tmp_path / "model.cotas").callbacks is None
+
+
+def test_an_unfitted_model_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        cotas.LinearSVM().save(tmp_path / "model.cotas")
+
+
+def test_nesting_has_an_end_when_writing_too():
+    nested: list = []
+    for _ in range(100):
+        nested = [nested]
+    with pytest.raises(cotas.ModelFileError, match="nested"):
+        Encoder().encode(nested, "x")
+
+
+# ---- the format --------------------------------------------------------------------------------
+
+
+def test_anyone_can_read_the_file(tmp_path):
+    safetensors = pytest.importorskip("safetensors")
+    model, _, _ = fitted("LinearSVM")
+    model.save(tmp_path / "model.cotas")
+    with safetensors.safe_open(tmp_path / "model.cotas", framework="numpy") as file:
+        metadata = file.metadata()
+        stored = json.loads(metadata["model"])
+        coef = file.get_tensor(stored["attributes"]["coef_"]["array"])
+    assert stored["estimator"] == "linear.LinearSVM"
+    assert stored["parameters"]["lam"] == 0.01
+    np.testing.assert_array_equal(coef, model.coef_)
+    assert metadata["format_version"] == "1"
+
+
+def test_a_copy_by_the_safetensors_library_is_read(tmp_path):
+    numpy_files = pytest.importorskip("safetensors.numpy")
+    model, X, _ = fitted("RealAdaBoost")
+    model.save(tmp_path / "model.cotas")
+    contents = unpack(tmp_path / "model.cotas")
+    tensors = {name: np.ascontiguousarray(a) for name, a in contents.tensors.items()}
+    numpy_files.save_file(tensors, tmp_path / "copy.cotas", contents.metadata)
+    again = cotas.load(tmp_path / "copy.cotas")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.cotas")), ids=lambda path: path.stem)
+def test_old_files_stay_readable(path):
+    expected = json.loads(path.with_suffix(".json").read_text("utf-8"))
+    model = cotas.load(path)
+    X = np.array(expected["X"], dtype=np.float64)  # None becomes NaN
+    assert type(model).__name__ == expected["class"]
+    assert model.predict(X).tolist() == expected["predict"]
+    scores = model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
+    np.testing.assert_allclose(scores, expected["scores"], rtol=1e-12, atol=1e-12)
+    kinds = [(c.kind, c.holds) for c in certificates(model)]
+    assert kinds == [tuple(pair) for pair in expected["certificates"]]
+
+
+# ---- writing -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def old_file(tmp_path):
+    model, _, _ = fitted("LinearSVM")
+    path = tmp_path / "model.cotas"
+    model.save(path)
+    return path
+
+
+def assert_unharmed(path, before):
+    assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_full_disk_leaves_the_old_file(old_file, monkeypatch):
+    before, real = old_file.read_bytes(), os.fdopen
+
+    def full(handle, mode):
+        file = real(handle, mode, buffering=0)
+        write = file.write
+
+        class Full:
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *args):
+                file.close()
+
+            def write(self, chunk):
+                write(bytes(chunk)[:100])
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        return Full()
+
+    monkeypatch.setattr(atomic.os, "fdopen", full)
+    with pytest.raises(OSError, match="No space left"):
+        fitted("KernelSVM")[0].save(old_file)
+    assert_unharmed(old_file, before)
+
+
+@pytest.mark.parametrize("failing", ["fsync", "chmod", "replace"])
+def test_a_failure_at_any_step_leaves_the_old_file(failing, old_file, monkeypatch):
+    before = old_file.read_bytes()
+
+    def fail(*args, **kwargs):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(atomic.os, failing, fail)
+    with pytest.raises(OSError, match="Input/output"):
+        fitted("KernelSVM")[0].save(old_file)
+    assert_unharmed(old_file, before)
+
+
+def in_another_process(code, path):
+    """Run code that has `save(path, n)`, which stores a file of n bytes atomically."""
+    head = """
+    import os, resource, signal, sys
+    from cotas.files.atomic import write_atomically
+    path = sys.argv[1]
+    def chunks(n):
+        for _ in range(n // 1000):
+            yield b"x" * 1000
+    """
+    script = textwrap.dedent(head) + textwrap.dedent(code)
+    return subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits on the size of files")
+def test_a_limit_on_the_size_of_files_leaves_the_old_file(old_file):
+    before = old_file.read_bytes()
+    done = in_another_process(
+        """
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        try:
+            write_atomically(path, chunks(100_000))
+        except OSError as error:
+            print("refused", error.errno)
+        """,
+        old_file,
+    )
+    assert done.stdout.strip() == f"refused {errno.EFBIG}", done.stderr
+    assert_unharmed(old_file, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
+def test_kill_9_in_the_middle_leaves_the_old_file(old_file):
+    before = old_file.read_bytes()
+    done = in_another_process(
+        """
+        def interrupted():
+            yield from chunks(50_000)
+            os.kill(os.getpid(), signal.SIGKILL)
+            yield b"never"
+        write_atomically(path, interrupted())
+        """,
+        old_file,
+    )
+    assert done.returncode == -signal.SIGKILL
+    # A process that is killed cannot tidy up, but the file with the name is whole.
+    assert old_file.read_bytes() == before
+    assert cotas.load(old_file) is not None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_permissions_are_kept(old_file):
+    old_file.chmod(0o640)
+    fitted("KernelSVM")[0].save(old_file)
+    assert stat.S_IMODE(old_file.stat().st_mode) == 0o640
+    assert type(cotas.load(old_file)) is cotas.KernelSVM
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_a_link_stays_a_link(old_file, tmp_path):
+    folder = tmp_path / "links"
+    folder.mkdir()
+    link = folder / "link.cotas"
+    link.symlink_to(old_file)
+    fitted("KernelSVM")[0].save(link)
+    assert link.is_symlink()
+    assert type(cotas.load(old_file)) is cotas.KernelSVM
+    assert [entry.name for entry in folder.iterdir()] == ["link.cotas"]
+
+
+def test_a_folder_is_no_target(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="is no file"):
+        fitted("LinearSVM")[0].save(tmp_path / "folder")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
