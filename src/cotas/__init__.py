@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cotas import datasets, experiments, kernels, plots, schedules, stops
-    from cotas import datasets, experiments, kernels, schedules, stops
-    from cotas import datasets, kernels, plots, schedules, stops
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
     from cotas.boosting.gentleboost import GentleBoost
@@ -114,8 +112,6 @@ _HOME = {
     "to_onnx": "cotas.export.onnx",
 }
 _MODULES = ("datasets", "experiments", "kernels", "plots", "schedules", "stops")
-_MODULES = ("datasets", "experiments", "kernels", "schedules", "stops")
-_MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
 
 __all__ = [
     "AdaBoost",
