@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from cotas.files.models import load
     from cotas.files.problems import DataFileError
     from cotas.files.tables import Table, read_table
+    from cotas.certificates import (
+        Certificate,
+        CertificateError,
+        Separability,
+        hold_out_bound,
+    )
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
@@ -40,6 +46,10 @@ if TYPE_CHECKING:
     from cotas.regression.ridge import Ridge
     from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
     from cotas.regression.trail import DivergedError
+    from cotas.selection.choice import Choice
+    from cotas.selection.choosing import choose
+    from cotas.selection.decomposition import BiasVariance, bias_variance
+    from cotas.selection.learning import LearningCurves, learning_curves
 
 __version__ = "0.1.0"
 
@@ -47,8 +57,10 @@ _HOME = {
     "AdaBoost": "cotas.boosting.adaboost",
     "AnyBoost": "cotas.boosting.anyboost",
     "AveragedPerceptron": "cotas.linear.perceptron",
+    "BiasVariance": "cotas.selection.decomposition",
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
+    "Choice": "cotas.selection.choice",
     "ConvexAnyBoost": "cotas.boosting.anyboost",
     "DataFileError": "cotas.files.problems",
     "DivergedError": "cotas.regression.trail",
@@ -61,6 +73,7 @@ _HOME = {
     "LSBoost": "cotas.regression.stagewise",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
+    "LearningCurves": "cotas.selection.learning",
     "LeastSquares": "cotas.regression.least_squares",
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
@@ -79,11 +92,15 @@ _HOME = {
     "Stump": "cotas.boosting.weak_learners",
     "Table": "cotas.files.tables",
     "Tree": "cotas.boosting.weak_learners",
+    "bias_variance": "cotas.selection.decomposition",
     "certify": "cotas.foreign.certify",
+    "choose": "cotas.selection.choosing",
+    "hold_out_bound": "cotas.certificates",
     "lasso_path": "cotas.regression.lasso_path",
     "load": "cotas.files.models",
     "read_libsvm": "cotas.files.libsvm",
     "read_table": "cotas.files.tables",
+    "learning_curves": "cotas.selection.learning",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
@@ -93,8 +110,10 @@ __all__ = [
     "AdaBoost",
     "AnyBoost",
     "AveragedPerceptron",
+    "BiasVariance",
     "Certificate",
     "CertificateError",
+    "Choice",
     "ConvexAnyBoost",
     "DataFileError",
     "DivergedError",
@@ -107,6 +126,7 @@ __all__ = [
     "LSBoost",
     "Lasso",
     "LassoPath",
+    "LearningCurves",
     "LeastSquares",
     "LinearLearner",
     "LinearSVM",
@@ -125,14 +145,18 @@ __all__ = [
     "Stump",
     "Table",
     "Tree",
+    "bias_variance",
     "certify",
+    "choose",
     "datasets",
+    "hold_out_bound",
     "kernels",
     "lasso_path",
     "load",
     "plots",
     "read_libsvm",
     "read_table",
+    "learning_curves",
     "schedules",
     "separability",
     "stops",
