@@ -16,18 +16,17 @@ if TYPE_CHECKING:
     from cotas.boosting.logitboost import LogitBoost
     from cotas.boosting.training import RoundReport
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
-    from cotas.certificates import Certificate, CertificateError, Separability
-    from cotas.files.errors import ModelFileError
-    from cotas.files.libsvm import read_libsvm
-    from cotas.files.models import load
-    from cotas.files.problems import DataFileError
-    from cotas.files.tables import Table, read_table
     from cotas.certificates import (
         Certificate,
         CertificateError,
         Separability,
         hold_out_bound,
     )
+    from cotas.files.errors import ModelFileError
+    from cotas.files.libsvm import read_libsvm
+    from cotas.files.models import load
+    from cotas.files.problems import DataFileError
+    from cotas.files.tables import Table, read_table
     from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
@@ -152,11 +151,11 @@ __all__ = [
     "hold_out_bound",
     "kernels",
     "lasso_path",
+    "learning_curves",
     "load",
     "plots",
     "read_libsvm",
     "read_table",
-    "learning_curves",
     "schedules",
     "separability",
     "stops",
