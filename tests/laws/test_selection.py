@@ -392,6 +392,8 @@ def test_any_step_of_a_pipeline_can_be_chosen():
     model = Pipeline([("powers", PolynomialFeatures()), ("line", cotas.Ridge(lam=1e-6))])
     found = cotas.choose(model, X, y, "powers__degree", [1, 2, 3, 4], folds=5, random_state=0)
     assert found.best_value >= 3
+    short = cotas.choose(model, X, y, "degree", [1, 2, 3, 4], folds=5, random_state=0)
+    np.testing.assert_array_equal(short.validation_loss, found.validation_loss)
     assert found.regimes[0] == "under"
     assert found.safe
     scores = cross_validate(found.best_model_, X, y, cv=3)["test_score"]
