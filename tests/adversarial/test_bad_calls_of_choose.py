@@ -43,6 +43,12 @@ def test_nan_among_the_values():
         choose(values=[0.1, float("nan")])
 
 
+@pytest.mark.parametrize("rounds", [0, -1, 2.5])
+def test_rounds_that_there_are_not(rounds):
+    with pytest.raises((ValueError, TypeError), match="n_rounds"):
+        choose(cotas.AdaBoost(), over="n_rounds", values=[1, rounds])
+
+
 def test_a_value_that_the_model_refuses_is_named():
     with pytest.raises(ValueError, match="lam must be a finite number above zero") as caught:
         choose(values=[0.1, -1.0], n_jobs=1)
@@ -67,6 +73,12 @@ def test_an_unknown_parameter_of_a_pipeline():
     model = make_pipeline(StandardScaler(), cotas.LinearSVM())
     with pytest.raises(ValueError, match="Did you mean 'linearsvm__lam'"):
         choose(model, over="linearsvm__lamb")
+
+
+def test_a_name_that_two_steps_have():
+    model = make_pipeline(StandardScaler(), StandardScaler(), cotas.LinearSVM())
+    with pytest.raises(ValueError, match="standardscaler-1__with_mean or standardscaler-2__with"):
+        choose(model, over="with_mean", values=[True, False])
 
 
 def test_a_parameter_that_is_no_name():

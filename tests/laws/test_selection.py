@@ -207,6 +207,7 @@ def test_the_model_on_all_the_data_is_as_tight_as_the_one_that_was_chosen():
     found = cotas.choose(cotas.LinearSVM(tol=0.3), X, y, values=[0.1, 0.01], random_state=0)
     assert found.tightened[found.best_index] > 0
     assert found.best_model_.tol == found.validated_model_.tol < 0.3
+    assert found.validated_model_.warm_start is found.best_model_.warm_start is False
     assert len(found.best_model_._ends[0].share) == 200  # fitted on all the rows
 
 
@@ -309,6 +310,9 @@ def test_prefixes_are_the_fits_with_fewer_rounds(model, over, data):
             square = mean_squared_error(held_out[1], alone.predict(held_out[0]))
             assert found.validation_error[k] == pytest.approx(np.sqrt(square))
         assert all(c.holds for c in found.certificates[k])
+    kept = found.validated_model_
+    current = (kept[-1] if isinstance(kept, Pipeline) else kept).certificate_
+    assert all(c.holds for c in np.ravel(current))
     assert len(found.values) == 3
 
 
@@ -388,6 +392,8 @@ def test_any_step_of_a_pipeline_can_be_chosen():
     model = Pipeline([("powers", PolynomialFeatures()), ("line", cotas.Ridge(lam=1e-6))])
     found = cotas.choose(model, X, y, "powers__degree", [1, 2, 3, 4], folds=5, random_state=0)
     assert found.best_value >= 3
+    short = cotas.choose(model, X, y, "degree", [1, 2, 3, 4], folds=5, random_state=0)
+    np.testing.assert_array_equal(short.validation_loss, found.validation_loss)
     assert found.regimes[0] == "under"
     assert found.safe
     scores = cross_validate(found.best_model_, X, y, cv=3)["test_score"]

@@ -76,7 +76,7 @@ def choose(
     X, y : the data
         Tables of any kind that the model takes.
     over : str, default="lam"
-        The parameter: of the model, of a step (`"svm__lam"`; of the last step also `"lam"`), or
+        The parameter: of the model, of a step (`"svm__lam"`, or `"lam"` where that is clear), or
         of a kernel (`"sigma"`, `"kernel__sigma"`). `over="kernel"` chooses among kernels.
     values : sequence, optional
         The values, each tried once. For "lam" the default is two values for each power of ten,
@@ -174,7 +174,7 @@ def choose(
     result = replace(
         result,
         hold_out=bound_for_future_rows(plan, fitter, standings, best.fits[0], single, goal),
-        validated_model_=best.fits[0].model if single else None,
+        validated_model_=fitter.as_given(best.fits[0].model) if single else None,
         between=bound_between(plan, standings, single) if between else None,
     )
     _warn(result)

@@ -20,7 +20,7 @@ from cotas.foreign.certify import certify
 from cotas.kernel.svm import KernelSVM
 from cotas.linear.svm import LinearSVM
 from cotas.selection.enclosure import Enclosure, enclose
-from cotas.selection.parameter import Parameter, final_step, inside, is_number
+from cotas.selection.parameter import Parameter, final_step, inside, is_number, is_whole
 from cotas.selection.prefixes import certificates_of_prefix, has_prefixes, prefix
 from cotas.selection.splits import Part
 from cotas.selection.yardstick import Tally, Yardstick
@@ -82,7 +82,6 @@ class Fitter:
     model: Any
     parameter: Parameter
     measure: Yardstick
-    quiet: bool = True
     alone: bool = True  # whether no other fit runs at the same time
 
     @property
@@ -108,9 +107,15 @@ class Fitter:
             changes["warm_start"] = True
         return model.set_params(**{last + k: v for k, v in changes.items() if last + k in known})
 
+    def as_given(self, model: Any) -> Any:
+        """A fitted model with those parameters put back that only served the fitting."""
+        last, known = inside(self.model), self.model.get_params(deep=True)
+        names = [last + name for name in ("progress", "n_jobs", "warm_start")]
+        return model.set_params(**{name: known[name] for name in names if name in known})
+
     def run(self, values: list[Any], part: Part, tell: Any, stopped: Any) -> list[Fit]:
         """Fit the values in turn; `tell` hears of each, and `stopped` ends it before the next."""
-        if self.goes_by_prefixes:
+        if self.goes_by_prefixes and all(is_whole(value) and value > 0 for value in values):
             return self._prefixes(values, part, tell, stopped)
         found: list[Fit] = []
         model = self.fresh()
@@ -202,7 +207,6 @@ class Fitter:
         if proofs is None:
             proofs = proofs_of(last, rows, part)
         judged = (seen_by_last(model, part.X_val), part.y_val, part.weights_val)
-        tol = getattr(last, "tol", None) if isinstance(last, Certified) else None
         return Fit(
             value,
             model,
@@ -210,7 +214,7 @@ class Fitter:
             self.measure.tally(model, part.X_val, part.y_val, part.weights_val),
             proofs,
             enclose(self.measure, last, proofs, (rows, part.y), judged),
-            tol,
+            tol_of(last),
             seconds,
         )
 
@@ -222,6 +226,11 @@ def proofs_of(model: Any, X: Matrix, part: Part) -> list[Certificate]:
     else:
         found = certify(model, X, part.y, part.weights, max_time=FOR_FOREIGN_PROOFS)
     return found if isinstance(found, list) else [found]
+
+
+def tol_of(model: Any) -> float | None:
+    """The gap that the model has to prove; other libraries mean something else by `tol`."""
+    return getattr(model, "tol", None) if isinstance(model, Certified) else None
 
 
 def apart(model: Any) -> Any:

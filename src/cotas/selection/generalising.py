@@ -61,7 +61,7 @@ def bound_for_future_rows(
         predicted = np.asarray(chosen.model.predict(part.X_val)).ravel()
         bound = HeldOut(predicted, goal.confidence, tried).check(part.X_val, part.y_val)
     else:
-        losses = measure.row_losses(chosen.model, part.X_val, part.y_val)
+        losses, _ = measure.rows(chosen.model, part.X_val, part.y_val)
         bound = hold_out_bound(losses, None, goal.confidence, tried, largest=goal.largest_loss)
     notes = [*bound.remarks, ABOUT]
     if forms > 1:

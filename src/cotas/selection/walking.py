@@ -139,6 +139,27 @@ def _wait(pool: ThreadPoolExecutor, futures: list[Future[None]], watch: Watch) -
         raise
 
 
+def gather(
+    work: Callable[[Any], Any], tasks: Sequence[Any], threads: int, bar: ProgressBar
+) -> tuple[dict[Any, Any], bool]:
+    """The results of the tasks that were finished, and whether Ctrl-C kept others from it."""
+    watch, found = Watch(), {}
+
+    def one(task: Any) -> None:
+        result = work(task)
+        if not watch.stopped():
+            found[task] = result
+            bar.step()
+
+    try:
+        with watch.listening():
+            in_threads(one, tasks, threads, watch)
+    finally:
+        bar.close()
+    watch.pass_on()
+    return found, watch.stopped()
+
+
 def step(bar: ProgressBar, fit: Fit) -> None:
     """Show that one more fit is done."""
     bar.step(gap=f"{fit.gap:.1e}")
