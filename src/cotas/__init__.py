@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         Separability,
         hold_out_bound,
     )
+    from cotas.certificates import Certificate, CertificateError, Separability
+    from cotas.export.onnx import to_onnx
     from cotas.files.errors import ModelFileError
     from cotas.files.libsvm import read_libsvm
     from cotas.files.models import load
@@ -102,6 +104,7 @@ _HOME = {
     "learning_curves": "cotas.selection.learning",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
+    "to_onnx": "cotas.export.onnx",
 }
 _MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
 
@@ -160,6 +163,7 @@ __all__ = [
     "separability",
     "stops",
     "svm_path",
+    "to_onnx",
 ]
 
 
