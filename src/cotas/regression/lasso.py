@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from cotas.arrays import BoolArray, FloatArray, Matrix
+from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.certificates.screening import proved_zeros
 from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar, as_callbacks
-from cotas.fitting.threads import one_thread_in_blas
+from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
 from cotas.regression.base import LinearRegressor, Observations, read_observations
 from cotas.regression.lasso_run import INTERRUPTED, LassoRun
 from cotas.solvers.lasso_state import LassoIterate
@@ -132,8 +132,8 @@ class Lasso(LinearRegressor):
         self._check_parameters()
         seen = read_observations(self, X, y, sample_weight, layout="csc")
         bar = ProgressBar(None, type(self).__name__, self.progress, "look")
-        with closing(bar), one_thread_in_blas():
-            columns = centred_columns(seen, self._problem())
+        with closing(bar), one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
+            columns = centred_columns(seen, self._problem(), each)
             ends: list[_End] = []
             for target in range(len(seen.columns)):
                 go_on = not (ends and ends[-1].reason == INTERRUPTED)
@@ -206,12 +206,13 @@ class Lasso(LinearRegressor):
     ) -> _End:
         """One target; if not to go on, the model that an interruption finds at the start."""
 
-        def point(iterate: LassoIterate) -> LassoPoint:
+        def certify(iterate: LassoIterate) -> Certificate:
             coefs, biases = in_units_of_the_data(columns, [iterate], y[:, None])
             penalised = replace(self._problem(), lam=iterate.lam)
             problem = self._problem() if self.delta is not None else penalised
             column = seen.columns[target]
-            return LassoPoint(problem, coefs[0], float(biases[0]), seen.shares, column)
+            point = LassoPoint(problem, coefs[0], float(biases[0]), seen.shares, column)
+            return LassoPoint.check_all([point], seen.X, seen.y, each=columns.each)[0]
 
         y = seen.targets[:, target]
         deadline = np.inf if self.max_time is None else time.perf_counter() + self.max_time
@@ -219,14 +220,14 @@ class Lasso(LinearRegressor):
         run = LassoRun(
             solver,
             *self._aim(solver.largest_lam),
-            lambda iterate: point(iterate).check(seen.X, seen.y),
+            certify,
             as_callbacks(self.callbacks),
             bar,
             seen.columns[target],
         )
         run.interrupted = not go_on
         found = run.solve(SHARE * self.tol) if go_on else run.best
-        certificate = point(found).check(seen.X, seen.y)
+        certificate = certify(found)
         reason = run.reason(certificate.relative_gap <= self.tol)
         return _End(found, certificate, solver.rounds, reason)
 
@@ -276,10 +277,11 @@ class _End(NamedTuple):
     reason: str
 
 
-def centred_columns(seen: Observations, problem: LassoProblem) -> CentredColumns:
-    """The columns as the problem sees them."""
+def centred_columns(seen: Observations, problem: LassoProblem, each: Each = map) -> CentredColumns:
+    """The columns as the problem sees them; `each` may work in threads."""
     shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
-    return CentredColumns(seen.X, shares, problem.free_bias, problem.standardize)
+    threads = 1 if each is map else cpu_count()
+    return CentredColumns(seen.X, shares, problem.free_bias, problem.standardize, each, threads)
 
 
 def in_units_of_the_data(

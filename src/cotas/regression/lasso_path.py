@@ -17,7 +17,7 @@ from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import Callback, ProgressBar, SolverReport, as_callbacks, tell_all
-from cotas.fitting.threads import one_thread_in_blas
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
 from cotas.regression.base import Observations, read_observations
 from cotas.regression.lasso import SHARE, Lasso, centred_columns, in_units_of_the_data
 from cotas.solvers.homotopy import Homotopy
@@ -155,8 +155,8 @@ def lasso_path(
     problem = LassoProblem(
         positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
-    with one_thread_in_blas():
-        columns = centred_columns(seen, problem)
+    with one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
+        columns = centred_columns(seen, problem, each)
         if method == "homotopy":
             if lambdas is not None:
                 raise ValueError("method='homotopy' finds its own λ; use coef_at for others.")
@@ -236,7 +236,7 @@ class _Points:
             LassoPoint(replace(self.problem, lam=iterate.lam), coef, float(bias), self.seen.shares)
             for iterate, coef, bias in zip(found, coefs, biases, strict=True)
         ]
-        return LassoPoint.check_all(points, self.seen.X, self.seen.y)
+        return LassoPoint.check_all(points, self.seen.X, self.seen.y, each=self.columns.each)
 
     def certified(self, found: list[LassoIterate], exact: bool) -> LassoPath:
         coefs, biases = self.coefs(found)
