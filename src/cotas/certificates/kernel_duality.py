@@ -118,6 +118,13 @@ class KernelDualPoint:
         """The certificate of this point, recomputed from the data."""
         return self.check_all([self], X, y)[0]
 
+    def check_and_score(
+        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
+    ) -> tuple[Certificate, FloatArray]:
+        """The certificate, and Kβ as it was computed for it (zero for rows without weight)."""
+        survey = KernelSurvey([self], X, y, facts, each)
+        return survey.conclude(0), survey.values[:, 0, 0]
+
     def about(self, coef: FloatArray, intercept: float) -> Self:
         """The same dual point, said to measure other coefficients."""
         return replace(self, coef=np.array(coef), intercept=float(intercept))

@@ -59,10 +59,14 @@ class PairPoint:
             subject=self.subject,
         )
 
-    def check(
-        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
-    ) -> Certificate:
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this point, recomputed from the data."""
+        return self.check_and_score(X, y)[0]
+
+    def check_and_score(
+        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
+    ) -> tuple[Certificate, FloatArray]:
+        """The certificate, and Kβ of the rows that take part as it was computed for it."""
         if np.shape(X)[0] != self.n_rows:
             raise ValueError(
                 f"X has {np.shape(X)[0]} rows; the certificate is about {self.n_rows}."
@@ -70,9 +74,8 @@ class PairPoint:
         y = np.asarray(y)
         facts = facts or gather_facts(X, y, [self.positive], each=each)
         some = X[self.rows][:, self.rows] if self.square else X[self.rows]
-        every = (some, y[self.rows], facts, each)
-        [certificate] = KernelDualPoint.check_all([self._alone()], *every)
-        return replace(certificate, witness=self)
+        certificate, scores = self._alone().check_and_score(some, y[self.rows], facts, each)
+        return replace(certificate, witness=self), scores
 
     def _alone(self) -> KernelDualPoint:
         """The point on the rows that take part, and no others."""

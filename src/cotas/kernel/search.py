@@ -58,6 +58,7 @@ class KernelSearch:
         self.began, self.iteration = time.perf_counter(), 0
         self.latest: KernelCandidate | None = None
         self.best: Machine | None = None
+        self.scores: FloatArray | None = None  # Ka of the latest candidate, if it was checked
 
     def look_at(self, candidate: KernelCandidate) -> str | None:
         """Why the search ends here, or None if it goes on.
@@ -66,7 +67,7 @@ class KernelSearch:
         only when the gap that the solver believes in is good enough, or for callbacks.
         """
         model, believed = self.model, candidate.relative_gap
-        self.iteration, self.latest = self.iteration + 1, candidate
+        self.iteration, self.latest, self.scores = self.iteration + 1, candidate, None
         seconds = time.perf_counter() - self.began
         if believed <= model.tol or self.callbacks:
             certificate = self._check(candidate)
@@ -108,11 +109,8 @@ class KernelSearch:
             given = None if problem.equal else problem.weights
             theta0 = best_bias(candidate.slopes + problem.signs, problem.signs > 0, given)
         point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
-        if isinstance(point, PairPoint):
-            certificate = point.check(examples.X, examples.y, facts, self.each)
-        else:
-            every = (examples.X, examples.y, facts, self.each)
-            [certificate] = KernelDualPoint.check_all([point], *every)
+        every = (examples.X, examples.y, facts, self.each)
+        certificate, self.scores = point.check_and_score(*every)
         if self.best is None or certificate.gap < self.best.certificate.gap:
             self.best = Machine(signed, theta0, certificate)
         return certificate

@@ -78,6 +78,9 @@ class KernelSVM(KernelClassifier):
         Megabytes for rows of the Gram matrix, and for a copy of X in single precision if it fits
         into half of them. Besides, the fit takes blocks of a few megabytes for each core, a
         matrix of 1024 × 1024, and some numbers for each row.
+    shrinking : bool, default=True
+        With "smo": leave the rows out that seem to have found their bound. The fit ends when the
+        gap over all the rows is proved, so this changes the way there and not the answer.
     warm_start : bool, default=False
         Start from the multipliers of the last fit, on the same rows.
     class_weight : dict, "balanced" or None
@@ -137,6 +140,7 @@ class KernelSVM(KernelClassifier):
         max_iterations: int = 100_000,
         max_time: float | None = None,
         cache_mb: float = 500,
+        shrinking: bool = True,
         warm_start: bool = False,
         class_weight: Any = None,
         random_state: Any = None,
@@ -156,6 +160,7 @@ class KernelSVM(KernelClassifier):
         self.max_iterations = max_iterations
         self.max_time = max_time
         self.cache_mb = cache_mb
+        self.shrinking = shrinking
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.random_state = random_state

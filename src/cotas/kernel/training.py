@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeAlias
 
 from cotas.arrays import FloatArray
 from cotas.certificates.sweep import Facts, gather_facts
@@ -19,6 +19,8 @@ from cotas.kernel.search import KernelSearch, Machine, Setting
 from cotas.solvers.kernel_dual import KernelCandidate
 from cotas.solvers.smo import smo
 from cotas.solvers.smo_simple import smo_simple
+
+Candidates: TypeAlias = Generator[KernelCandidate, FloatArray | None, None]
 
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
@@ -64,21 +66,33 @@ def solve(
     search = KernelSearch(setting, problem, each)
     reason = "the solver made no further progress"
     try:
-        for candidate in candidates(setting, problem, start, each):
+        run = candidates(setting, problem, start, each)
+        candidate: KernelCandidate | None = next(run, None)
+        while candidate is not None:
             if number is not None:
                 setting.bar.reach(number + search.share_done(), candidate.relative_gap)
             if (stop := search.look_at(candidate)) is not None:
                 reason = stop
                 break
+            candidate = go_on(run, search.scores)
     except KeyboardInterrupt:
         reason = "interrupted"
         say_interrupted(setting)
     return search.machine(reason)
 
 
+def go_on(run: Candidates, scores: FloatArray | None) -> KernelCandidate | None:
+    """The next candidate, if there is one; what the checker computed may help the solver."""
+    try:
+        return run.send(scores)
+    except StopIteration:
+        return None
+
+
 def candidates(
     setting: Setting, problem: BinaryProblem, start: FloatArray | None, each: Any
-) -> Iterator[KernelCandidate]:
+) -> Candidates:
+    """The run of the solver that the model asks for."""
     model = setting.model
     # Problems side by side share the cache out among them.
     size = int(model.cache_mb * 2**20) // (cpu_count() if each is map else 1)
@@ -88,7 +102,8 @@ def candidates(
     given = (blocks, problem.signs, problem.weights, problem.lam, bias)
     if model.solver == "smo-simple":
         return smo_simple(*given)
-    return smo(*given, float(model.tol), size - blocks.copied, each, start)
+    tol, room = float(model.tol), size - blocks.copied
+    return smo(*given, tol, room, each, start, shrinking=bool(model.shrinking))
 
 
 def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:

@@ -59,6 +59,10 @@ class SignedDual(NamedTuple):
         low, high = np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0)
         return cls(np.asarray(y, dtype=np.float64), low, high, lam, free_bias)
 
+    def part(self, rows: IntArray) -> SignedDual:
+        """The same for some of the rows."""
+        return self._replace(y=self.y[rows], low=self.low[rows], high=self.high[rows])
+
     def violation(self, a: FloatArray, F: FloatArray) -> float:
         """How far the two that violate the conditions of optimality most are apart."""
         rising, falling = self._extremes(a, F)
