@@ -340,7 +340,9 @@ def kernel_times(
             out[rows[span]] += prepared.against(A) @ factor
         return {}
 
-    for _ in each(read, [slice(i, i + BLOCK) for i in range(0, len(rows), BLOCK)]):
+    # Blocks as large as BLOCK × BLOCK also where few rows have a factor.
+    height = max(BLOCK, BLOCK * BLOCK // max(1, min(BLOCK, len(basis))))
+    for _ in each(read, [slice(i, i + height) for i in range(0, len(rows), height)]):
         pass
     return out
 

@@ -55,6 +55,8 @@ class KernelSearch:
     def __init__(self, setting: Setting, problem: BinaryProblem, each: Any) -> None:
         self.setting, self.problem, self.each = setting, problem, each
         self.model, self.callbacks = setting.model, as_callbacks(setting.model.callbacks)
+        self.X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
+        self.y = setting.examples.y if problem.rows is None else setting.examples.y[problem.rows]
         self.began, self.iteration = time.perf_counter(), 0
         self.latest: KernelCandidate | None = None
         self.best: Machine | None = None
@@ -103,14 +105,14 @@ class KernelSearch:
         return float(min(1.0, np.log(gap) / np.log(tol)))
 
     def _check(self, candidate: KernelCandidate) -> Certificate:
-        problem, examples = self.problem, self.setting.examples
+        problem = self.problem
         signed, theta0 = candidate.signed.copy(), 0.0
         if self.model.fit_intercept:
             given = None if problem.equal else problem.weights
             theta0 = best_bias(candidate.slopes + problem.signs, problem.signs > 0, given)
         point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
-        every = (examples.X, examples.y, facts, self.each)
-        certificate, self.scores = point.check_and_score(*every)
+        check = point.check_part if isinstance(point, PairPoint) else point.check_and_score
+        certificate, self.scores = check(self.X, self.y, facts, self.each)
         if self.best is None or certificate.gap < self.best.certificate.gap:
             self.best = Machine(signed, theta0, certificate)
         return certificate

@@ -346,10 +346,18 @@ class KernelSVM(KernelClassifier):
     def _keep(
         self, examples: Examples, problems: list[BinaryProblem], machines: list[Machine]
     ) -> None:
-        beta = np.zeros((len(machines), examples.n_rows))
-        for row, problem, machine in zip(beta, problems, machines, strict=True):
-            row[slice(None) if problem.rows is None else problem.rows] = machine.signed
-        self._keep_model(examples, beta, np.array([machine.intercept for machine in machines]))
+        part = [slice(None) if problem.rows is None else problem.rows for problem in problems]
+        support = np.zeros(examples.n_rows, dtype=np.bool_)
+        for rows, machine in zip(part, machines, strict=True):
+            support[rows] |= machine.signed != 0
+        chosen = np.flatnonzero(support)
+        beta, row = np.zeros((len(machines), len(chosen))), np.zeros(examples.n_rows)
+        for coef, rows, machine in zip(beta, part, machines, strict=True):
+            row[:] = 0.0
+            row[rows] = machine.signed
+            coef[:] = row[chosen]
+        theta0 = np.array([machine.intercept for machine in machines])
+        self._keep_support(examples, chosen, beta, theta0)
         self._conclude(problems, machines)
 
     def _conclude(self, problems: list[BinaryProblem], machines: list[Machine]) -> None:

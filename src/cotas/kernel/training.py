@@ -7,13 +7,12 @@ from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
-from cotas.arrays import FloatArray
+from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples
 from cotas.fitting.reporting import as_callbacks
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.kernel.blocks import KernelBlocks
-from cotas.kernel.choice import is_precomputed
 from cotas.kernel.problems import BinaryProblem
 from cotas.kernel.search import KernelSearch, Machine, Setting
 from cotas.solvers.kernel_dual import KernelCandidate
@@ -66,7 +65,7 @@ def solve(
     search = KernelSearch(setting, problem, each)
     reason = "the solver made no further progress"
     try:
-        run = candidates(setting, problem, start, each)
+        run = candidates(setting, problem, search.X, start, each)
         candidate: KernelCandidate | None = next(run, None)
         while candidate is not None:
             if number is not None:
@@ -90,13 +89,12 @@ def go_on(run: Candidates, scores: FloatArray | None) -> KernelCandidate | None:
 
 
 def candidates(
-    setting: Setting, problem: BinaryProblem, start: FloatArray | None, each: Any
+    setting: Setting, problem: BinaryProblem, X: Matrix, start: FloatArray | None, each: Any
 ) -> Candidates:
-    """The run of the solver that the model asks for."""
+    """The run of the solver that the model asks for, on the rows that take part."""
     model = setting.model
     # Problems side by side share the cache out among them.
     size = int(model.cache_mb * 2**20) // (cpu_count() if each is map else 1)
-    X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
     blocks = KernelBlocks(setting.kernel, X, size // 2)
     bias = bool(model.fit_intercept)
     given = (blocks, problem.signs, problem.weights, problem.lam, bias)

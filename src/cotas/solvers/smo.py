@@ -86,7 +86,7 @@ def smo(
         work.begin_at(start)
     gap_before, target, least, since = np.inf, tol, np.inf, 0
     while True:
-        gap = work.relative_gap()
+        gap = work.relative_gap(target)
         scores = yield KernelCandidate(work.a, work.F, gap)
         least, since = (gap, 0) if gap < 0.5 * least else (least, since + 1)
         if since > PATIENCE and work.use_double_precision():
@@ -134,9 +134,9 @@ class Decomposition:
         self.a = self.dual.feasible(start)
         self.F = self._slopes()
 
-    def relative_gap(self) -> float:
+    def relative_gap(self, worth: float = 0.0) -> float:
         """(P − D)/max(1, P), by the F at hand."""
-        return self.dual.relative_gap(self.a, self.F)
+        return self.dual.relative_gap(self.a, self.F, worth)
 
     def improve(self) -> bool:
         """Solve one working set and bring F up to date; False if nothing moved."""
