@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
@@ -14,7 +13,7 @@ from cotas.fitting.reporting import as_callbacks
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.problems import BinaryProblem
-from cotas.kernel.search import KernelSearch, Machine, Setting
+from cotas.kernel.search import KernelSearch, Machine, Setting, say_interrupted
 from cotas.solvers.kernel_dual import KernelCandidate
 from cotas.solvers.smo import smo
 from cotas.solvers.smo_simple import smo_simple
@@ -63,29 +62,7 @@ def solve(
 ) -> Machine:
     """Follow the solver and keep its best model, by what the checker makes of it."""
     search = KernelSearch(setting, problem, each)
-    reason = "the solver made no further progress"
-    try:
-        run = candidates(setting, problem, search.X, start, each)
-        candidate: KernelCandidate | None = next(run, None)
-        while candidate is not None:
-            if number is not None:
-                setting.bar.reach(number + search.share_done(), candidate.relative_gap)
-            if (stop := search.look_at(candidate)) is not None:
-                reason = stop
-                break
-            candidate = go_on(run, search.scores)
-    except KeyboardInterrupt:
-        reason = "interrupted"
-        say_interrupted(setting)
-    return search.machine(reason)
-
-
-def go_on(run: Candidates, scores: FloatArray | None) -> KernelCandidate | None:
-    """The next candidate, if there is one; what the checker computed may help the solver."""
-    try:
-        return run.send(scores)
-    except StopIteration:
-        return None
+    return search.follow(candidates(setting, problem, search.X, start, each), number)
 
 
 def candidates(
@@ -112,11 +89,3 @@ def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Fac
         label: Facts(known.longest, [sketch])
         for label, sketch in zip(labels, known.sketches, strict=True)
     }
-
-
-def say_interrupted(setting: Setting) -> None:
-    setting.stop.set()
-    warnings.warn(
-        "Interrupted: this is the best model so far, and its certificate is about it.",
-        stacklevel=5,
-    )
