@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cotas import datasets, experiments, kernels, schedules, stops
     from cotas import datasets, kernels, plots, schedules, stops
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
@@ -106,6 +107,7 @@ _HOME = {
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",
 }
+_MODULES = ("datasets", "experiments", "kernels", "schedules", "stops")
 _MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
 
 __all__ = [
@@ -152,6 +154,7 @@ __all__ = [
     "choose",
     "datasets",
     "hold_out_bound",
+    "experiments",
     "kernels",
     "lasso_path",
     "learning_curves",
