@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cotas import datasets, experiments, kernels, schedules, stops
-    from cotas import datasets, kernels, plots, schedules, stops
+    from cotas import datasets, experiments, kernels, plots, schedules, stops
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
     from cotas.boosting.gentleboost import GentleBoost
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
         Separability,
         hold_out_bound,
     )
-    from cotas.certificates import Certificate, CertificateError, Separability
     from cotas.export.onnx import to_onnx
     from cotas.files.errors import ModelFileError
     from cotas.files.libsvm import read_libsvm
@@ -107,8 +105,7 @@ _HOME = {
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",
 }
-_MODULES = ("datasets", "experiments", "kernels", "schedules", "stops")
-_MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
+_MODULES = ("datasets", "experiments", "kernels", "plots", "schedules", "stops")
 
 __all__ = [
     "AdaBoost",
@@ -153,8 +150,8 @@ __all__ = [
     "certify",
     "choose",
     "datasets",
-    "hold_out_bound",
     "experiments",
+    "hold_out_bound",
     "kernels",
     "lasso_path",
     "learning_curves",
