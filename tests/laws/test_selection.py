@@ -125,6 +125,11 @@ ROUGH = {
     "three classes": (cotas.LinearSVM(tol=0.05), three_clouds(150), LAMS),
     "pegasos": (cotas.Pegasos(max_epochs=20, random_state=0), noisy_clouds(150), LAMS),
     "kernel": (cotas.KernelSVM(kernels.RBF(1.5), tol=0.05), noisy_clouds(150), LAMS),
+    "kernel, no bias": (
+        cotas.KernelSVM(kernels.RBF(1.5), tol=0.3, fit_intercept=False),
+        noisy_clouds(150),
+        LAMS,
+    ),
     "votes": (cotas.KernelSVM(kernels.RBF(1.5), tol=0.05), three_clouds(150), LAMS),
     "ridge": (cotas.Ridge(solver="gradient", tol=0.05), plane(), LAMS),
     "ridge, scaled": (cotas.Ridge(solver="gradient", tol=0.05, standardize=True), plane(), LAMS),
