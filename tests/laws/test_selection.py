@@ -193,6 +193,18 @@ def test_a_missed_gap_is_marked_and_told():
     assert "MISSED tol" in str(found)
 
 
+def test_a_missed_gap_that_matters_is_proved_after_all():
+    X, y = noisy_clouds(200)
+    model = cotas.LinearSVM(solver="dual-coordinate-ascent", max_iterations=2, tol=1e-3)
+    common = {"values": [1.0, 0.1], "random_state": 0, "refit": False}
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning):
+        left = cotas.choose(model, X, y, tighten=0, **common)
+    found = cotas.choose(model, X, y, tighten=6, **common)
+    assert left.missed.any()
+    assert not found.missed.any()
+    assert (found.tightened[left.missed] > 0).all()
+
+
 def test_a_gap_that_could_change_the_winner_is_made_smaller():
     X, y = noisy_clouds(200)
     model = cotas.LinearSVM(tol=0.3)
