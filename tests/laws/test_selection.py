@@ -58,6 +58,19 @@ def test_more_complexity_never_raises_the_training_loss_of_an_optimum():
     assert (np.diff(found.training_loss) <= 1e-6).all()
 
 
+@pytest.mark.parametrize("options", [{}, {"standardize": True}, {"fit_intercept": False}], ids=str)
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix])
+def test_the_grid_of_a_lasso_begins_where_it_is_zero(options, layout):
+    (X, y), held_out = halves(regression(), 40)
+    validation = layout(held_out[0]), held_out[1]
+    found = cotas.choose(cotas.Lasso(**options), layout(X), y, validation=validation, refit=False)
+    first, second = found.values[0], found.values[1]
+    at_most = cotas.Lasso(lam=first * 1.01, **options).fit(X, y)
+    below = cotas.Lasso(lam=second, **options).fit(X, y)
+    assert (at_most.coef_ == 0).all()
+    assert (below.coef_ != 0).any()
+
+
 def test_regimes_lie_on_the_two_sides_of_the_choice():
     X, y = noisy_clouds(150)
     found = cotas.choose(cotas.LinearSVM(), X, y, values=[0.001, 10.0, 0.1, 1.0], random_state=0)
