@@ -412,6 +412,8 @@ def test_scores_are_those_of_grid_search(model, values, scoring, data):
     grid = GridSearchCV(model, {"lam": values}, cv=folds, scoring=scoring).fit(*data)
     assert -found.validation_loss == pytest.approx(grid.cv_results_["mean_test_score"])
     assert found.best_value == grid.best_params_["lam"]
+    scatter = grid.cv_results_["std_test_score"] / np.sqrt(3)  # of four folds, about their mean
+    assert found.standard_errors == pytest.approx(scatter)
     np.testing.assert_allclose(found.best_model_.coef_, grid.best_estimator_.coef_, rtol=1e-4)
 
 
