@@ -1,0 +1,182 @@
+"""Document 001, chapter 1: the algorithms of boosting beside each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+
+from cotas.arrays import FloatArray
+from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
+from cotas.boosting.gentleboost import GentleBoost
+from cotas.boosting.logitboost import LogitBoost
+from cotas.boosting.weak_learners import Tree
+from cotas.experiments.samples import Labelled, Split, half_log_odds, ten_clouds, two_gaussians
+
+STAGES = (1, 5, 10, 100)
+FOREST, THEORY = "Random Forest", "Lemma 1.1.3"
+ALGORITHMS: dict[str, Any] = {
+    "AdaBoost": AdaBoost,
+    "Real AdaBoost": RealAdaBoost,
+    "LogitBoost": LogitBoost,
+    "GentleBoost": GentleBoost,
+}
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Figure 1.1: e^{−yF} and the log-likelihood, for y = 1 and y = −1, at each F."""
+
+    F: FloatArray
+    exponential: dict[int, FloatArray]
+    log_likelihood: dict[int, FloatArray]
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Labelled points, and the classifier of Lemma 1.1.3 where it is known."""
+
+    data: Labelled
+    theory: Any = None
+
+
+@dataclass(frozen=True)
+class Stages:
+    """AdaBoost after its first rounds, with the accuracies there."""
+
+    data: Labelled
+    rounds: tuple[int, ...]
+    training: FloatArray
+    new: FloatArray
+    models: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Accuracies of several classifiers on the training data and on new data.
+
+    The last of `names` is what the document compares with. `bounds` are what the certificates
+    prove about the training error of the boosted ones.
+    """
+
+    names: tuple[str, ...]
+    training: FloatArray
+    new: FloatArray
+    bounds: FloatArray
+
+    def accuracy(self, name: str) -> float:
+        """On new data."""
+        return float(self.new[self.names.index(name)])
+
+
+def costs(seed: int = 0) -> Costs:
+    """Both costs for F between −3 and 3 (chosen). `seed` changes nothing.
+
+    The log-likelihood y*·ln p + (1 − y*)·ln(1 − p) with p = 1/(1 + e^{−2F}) is −ln(1 + e^{−2yF}).
+    """
+    F = np.linspace(-3, 3, 301)
+    return Costs(
+        F,
+        {y: np.exp(-y * F) for y in (1, -1)},
+        {y: -np.logaddexp(0.0, -2.0 * y * F) for y in (1, -1)},
+    )
+
+
+def clouds(seed: int = 0, n: int = 1000) -> Cloud:
+    """Figure 1.2: the ten clouds."""
+    return Cloud(ten_clouds(seed, n, n_new=0).training)
+
+
+def gaussians(seed: int = 0, n: int = 1000) -> Cloud:
+    """Figure 1.7: the two normal distributions, and F of Lemma 1.1.3."""
+    return Cloud(two_gaussians(seed, n, n_new=0).training, half_log_odds)
+
+
+def stages(seed: int = 0, n: int = 1000) -> Stages:
+    """Figure 1.3: discrete AdaBoost with stumps on the ten clouds, after 1, 5, 10, 100 rounds."""
+    data = ten_clouds(seed, n)
+    model = AdaBoost("stump", n_rounds=max(STAGES), n_jobs=1).fit(*data.training)
+    models = tuple(model[:k] for k in STAGES)
+    training = np.array([m.score(*data.training) for m in models])
+    new = np.array([m.score(*data.new) for m in models])
+    return Stages(data.training, STAGES, training, new, models)
+
+
+def with_regressions(seed: int = 0, n: int = 1000, n_rounds: int = 100) -> Comparison:
+    """Figure 1.4: linear regressions for LogitBoost and GentleBoost, stumps for the others."""
+    return compare(ten_clouds(seed, n), "stump", n_rounds, regressor="linear", seed=seed)
+
+
+def with_stumps(seed: int = 0, n: int = 1000, n_rounds: int = 100) -> Comparison:
+    """Figure 1.5: trees of depth 1 for all."""
+    return compare(ten_clouds(seed, n), "stump", n_rounds, seed=seed)
+
+
+def with_trees(seed: int = 0, n: int = 1000, n_rounds: int = 100) -> Comparison:
+    """Figure 1.6: trees of depth 3 for all."""
+    return compare(ten_clouds(seed, n), Tree(depth=3), n_rounds, seed=seed)
+
+
+def against_theory(
+    seed: int = 0, n: int = 1000, n_rounds: int = 100, n_new: int = 20_000
+) -> Comparison:
+    """Figure 1.8: stumps on the two normal distributions, beside the theoretical classifier."""
+    data = two_gaussians(seed, n, n_new=n_new)
+    return compare(data, "stump", n_rounds, theory=True, seed=seed)
+
+
+def clouds_in_100(seed: int = 0, n: int = 1000, n_rounds: int = 100) -> Comparison:
+    """Figure 1.9: trees of depth 3 in dimension 100.
+
+    Figures 1.9 and 1.10 carry the same caption. As the section has two kinds of data, this one is
+    taken for the ten clouds, with the Random Forest, and 1.10 for the two normal distributions.
+    """
+    return compare(ten_clouds(seed, n, dimension=100), Tree(depth=3), n_rounds, seed=seed)
+
+
+def gaussians_in_100(seed: int = 0, n: int = 1000, n_rounds: int = 100) -> Comparison:
+    """Figure 1.10: trees of depth 3 in dimension 100, on the two normal distributions."""
+    data = two_gaussians(seed, n, dimension=100)
+    return compare(data, Tree(depth=3), n_rounds, theory=True, seed=seed)
+
+
+def compare(
+    data: Split,
+    weak_learner: Any,
+    n_rounds: int,
+    *,
+    regressor: Any = None,
+    theory: bool = False,
+    seed: int = 0,
+) -> Comparison:
+    """Fit the four algorithms and the reference: a Random Forest of 100 trees, or the theory.
+
+    The number of rounds of the comparisons is not stated; 100 is that of Figure 1.3. `regressor`
+    is the weak learner of the two algorithms that fit regressions, if it is another.
+    """
+    names, training, new, bounds = list(ALGORITHMS), [], [], []
+    for name, algorithm in ALGORITHMS.items():
+        regresses = name in ("LogitBoost", "GentleBoost")
+        weak = regressor if regressor is not None and regresses else weak_learner
+        model = algorithm(weak, n_rounds=n_rounds, n_jobs=1).fit(*data.training)
+        training.append(model.score(*data.training))
+        new.append(model.score(*data.new))
+        bounds.append(model.certificate_.upper)
+    reference: Any = _Theory() if theory else RandomForestClassifier(100, random_state=seed)
+    reference.fit(*data.training)
+    names.append(THEORY if theory else FOREST)
+    training.append(reference.score(*data.training))
+    new.append(reference.score(*data.new))
+    return Comparison(tuple(names), np.array(training), np.array(new), np.array(bounds))
+
+
+class _Theory:
+    """The sign of the F of Lemma 1.1.3, with the face of a classifier."""
+
+    def fit(self, X: FloatArray, y: Any) -> None:
+        """There is nothing to learn: the distributions are known."""
+
+    def score(self, X: FloatArray, y: Any) -> float:
+        return float(np.mean(np.where(half_log_odds(X) > 0, 1, -1) == y))

@@ -1,0 +1,233 @@
+"""Document 003: gradient descent on the table of houses."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from cotas import stops
+from cotas.arrays import FloatArray
+from cotas.datasets import houses
+from cotas.regression.least_squares import LeastSquares
+
+# Multiples of 1/L, L being the largest curvature: beyond 2 the steps run away.
+STEPS = (0.02, 1.0, 1.95, 2.03)
+START = (300.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Houses:
+    """Area and price, and the line by descent and in closed form: (θ₁, θ₀)."""
+
+    area: FloatArray
+    price: FloatArray
+    by_descent: tuple[float, float]
+    closed_form: tuple[float, float]
+    iterations: int
+
+
+@dataclass(frozen=True)
+class Walk:
+    """One descent: J minus its minimum, and the parameters (θ₀, θ₁, …), at each iteration."""
+
+    name: str
+    step: float
+    excess: FloatArray
+    theta: FloatArray
+
+
+@dataclass(frozen=True)
+class Walks:
+    """Several descents on the same J."""
+
+    walks: tuple[Walk, ...]
+    rows: FloatArray
+    target: FloatArray
+    best: FloatArray
+
+
+@dataclass(frozen=True)
+class Normalisation:
+    """The same descent on the raw and the normalised area.
+
+    `conditions` are the condition numbers of the two Hessians; `iterations` tells after how many
+    steps a ten-thousandth of J − J* is left.
+    """
+
+    raw: Walks
+    normalised: Walks
+    conditions: tuple[float, float]
+    iterations: tuple[int, int]
+
+
+def line(seed: int = 0) -> Houses:
+    """Price as a function of the area. Nothing is drawn at random: `seed` changes nothing."""
+    X, price = houses()
+    area = X[:, :1]
+    rule = stops.ChangeOfJ(1e-9) | stops.MaxIterations(10_000)
+    walked = LeastSquares(solver="gradient", standardize=True, stop=rule).fit(area, price)
+    exact = LeastSquares().fit(area, price)
+    return Houses(
+        area[:, 0],
+        price,
+        (float(walked.coef_[0]), float(walked.intercept_)),
+        (float(exact.coef_[0]), float(exact.intercept_)),
+        walked.n_iter_,
+    )
+
+
+def step_sizes(seed: int = 0, iterations: int = 60) -> Walks:
+    """Batch descent with α too small, right, nearly too large and too large.
+
+    On all three features, normalised. The numbers are chosen: 0.02, 1, 1.95 and 2.03 times 1/L.
+    """
+    X, price = houses()
+    return _walks(_normalised(X), price, [(f"α = {s:g}/L", s) for s in STEPS], iterations)
+
+
+def normalisation(seed: int = 0, iterations: int = 300) -> Normalisation:
+    """Descent with α = 1/L, area in square metres and normalised.
+
+    Both start from the same line, price = 300 (chosen).
+    """
+    X, price = houses()
+    area = X[:, :1]
+    pair = [
+        _walks(rows, price, [("α = 1/L", 1.0)], iterations, START)
+        for rows in (area, _normalised(area))
+    ]
+    curvatures = [np.linalg.eigvalsh(_hessian(p.rows)) for p in pair]
+    conditions = [float(found[-1] / found[0]) for found in curvatures]
+    needed = [_needed(p.rows, p.best) for p in pair]
+    return Normalisation(pair[0], pair[1], (conditions[0], conditions[1]), (needed[0], needed[1]))
+
+
+def batches(seed: int = 0, epochs: int = 40) -> Walks:
+    """Batch, stochastic and mini-batch descent on the normalised area; an entry an epoch.
+
+    Chosen: step 0.15 for all, mini-batches of 4 of the 11 houses, with and without replacement.
+    """
+    X, price = houses()
+    rows = _normalised(X[:, :1])
+    kinds: dict[str, dict[str, Any]] = {
+        "batch": {"solver": "gradient"},
+        "stochastic": {"solver": "stochastic", "batch_size": 1},
+        "mini-batch": {"solver": "stochastic", "batch_size": 4},
+        "mini-batch, replacement": {
+            "solver": "stochastic",
+            "batch_size": 4,
+            "replacement": True,
+        },
+    }
+    best = _best(rows, price)
+    walks = [
+        _walk(
+            name,
+            0.15,
+            LeastSquares(step=0.15, random_state=seed, stop=stops.MaxIterations(epochs), **kind),
+            rows,
+            price,
+            best,
+        )
+        for name, kind in kinds.items()
+    ]
+    return Walks(tuple(walks), rows, price, best)
+
+
+# ---- how a descent is run ------------------------------------------------------------------------
+
+
+def _normalised(X: FloatArray) -> FloatArray:
+    return np.asarray((X - X.mean(axis=0)) / X.std(axis=0))
+
+
+def _extended(rows: FloatArray) -> FloatArray:
+    """With x₀ = 1, the convention of the document."""
+    return np.column_stack([np.ones(len(rows)), rows])
+
+
+def _hessian(rows: FloatArray) -> FloatArray:
+    X = _extended(rows)
+    return np.asarray(X.T @ X / len(X))
+
+
+def _best(rows: FloatArray, y: FloatArray) -> FloatArray:
+    model = LeastSquares().fit(rows, y)
+    return np.append(model.intercept_, model.coef_)
+
+
+def objective(rows: FloatArray, y: FloatArray, theta: FloatArray) -> FloatArray:
+    """J/m for each row (θ₀, θ₁, …) of `theta`."""
+    residuals = _extended(rows) @ np.atleast_2d(theta).T - y[:, None]
+    return np.asarray((residuals**2).mean(axis=0) / 2)
+
+
+def _walks(
+    rows: FloatArray,
+    y: FloatArray,
+    steps: list[tuple[str, float]],
+    iterations: int,
+    start: tuple[float, ...] | None = None,
+) -> Walks:
+    best, largest = _best(rows, y), float(np.linalg.eigvalsh(_hessian(rows))[-1])
+    rule = stops.MaxIterations(iterations)
+    walks = [
+        _walk(
+            name,
+            step,
+            LeastSquares(solver="gradient", step=step / largest, stop=rule),
+            rows,
+            y,
+            best,
+            start,
+        )
+        for name, step in steps
+    ]
+    return Walks(tuple(walks), rows, y, best)
+
+
+def _walk(
+    name: str,
+    step: float,
+    model: LeastSquares,
+    rows: FloatArray,
+    y: FloatArray,
+    best: FloatArray,
+    start: tuple[float, ...] | None = None,
+) -> Walk:
+    """Follow a descent. The estimator starts from zero: another start is taken off the target."""
+    first = np.zeros(rows.shape[1] + 1) if start is None else np.array(start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a step too large does not converge
+        model.fit(rows, y - _extended(rows) @ first)
+    past = model.history_
+    theta = np.column_stack([past["intercept"], past["theta"]]) + first
+    theta = np.vstack([first, theta])
+    excess = objective(rows, y, theta) - objective(rows, y, best)
+    return Walk(name, step, np.maximum(excess, 0.0), theta)
+
+
+def _needed(rows: FloatArray, best: FloatArray) -> int:
+    """How many steps of 1/L from START leave a ten-thousandth of J − J*.
+
+    By the closed form: step k leaves (1 − λ/L)ᵏ of the error along each eigenvector, so
+    J − J* = ½ Σ λ (1 − λ/L)²ᵏ e², which falls with k.
+    """
+    curvature, directions = np.linalg.eigh(_hessian(rows))
+    errors = directions.T @ (np.array(START) - best)
+
+    def excess(k: int) -> float:
+        left = np.maximum(0.0, 1 - curvature / curvature[-1]) ** (2 * k)
+        return float((curvature * left * errors**2).sum())
+
+    low, high = 0, 1
+    while excess(high) > 1e-4 * excess(0):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if excess(middle) <= 1e-4 * excess(0) else (middle, high)
+    return high

@@ -1,0 +1,1 @@
+"""How the figures are drawn: each function takes a result and the language."""
