@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cotas import datasets, experiments, kernels, schedules, stops
-    from cotas import datasets, kernels, plots, schedules, stops
+    from cotas import datasets, experiments, kernels, plots, schedules, stops
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
     from cotas.boosting.gentleboost import GentleBoost
@@ -88,8 +87,7 @@ _HOME = {
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
 }
-_MODULES = ("datasets", "experiments", "kernels", "schedules", "stops")
-_MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
+_MODULES = ("datasets", "experiments", "kernels", "plots", "schedules", "stops")
 
 __all__ = [
     "AdaBoost",
