@@ -125,6 +125,29 @@ def test_command_line(tmp_path, capsys):
     assert "--all, --list or --report" in capsys.readouterr().err
 
 
+def test_ctrl_c_keeps_what_was_saved(tmp_path, capsys, monkeypatch):
+    done = []
+
+    def interrupted(name, *args, **options):
+        if done:
+            raise KeyboardInterrupt
+        done.append(name)
+        return name
+
+    monkeypatch.setattr("cotas.experiments.__main__.reproduce", interrupted)
+    assert main(["3.1", "3.2", "--out", str(tmp_path)]) == 130
+    printed = capsys.readouterr()
+    assert printed.out.split() == done == ["000-3.1"]
+    assert "interrupted" in printed.err
+
+
+@pytest.mark.parametrize("seed", ["-1", "1.5", "x"])
+def test_a_seed_that_is_none(seed, capsys):
+    with pytest.raises(SystemExit):
+        main(["3.1", f"--seed={seed}"])
+    assert "a seed is a whole number from 0 on" in capsys.readouterr().err
+
+
 def test_it_runs_as_a_module():
     done = subprocess.run(
         [sys.executable, "-m", "cotas.experiments", "--list"], capture_output=True, text=True
