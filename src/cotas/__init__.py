@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from cotas.boosting.logitboost import LogitBoost
     from cotas.boosting.training import RoundReport
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
-    from cotas.certificates import Certificate, CertificateError, Separability
+    from cotas.certificates import (
+        Certificate,
+        CertificateError,
+        Separability,
+        hold_out_bound,
+    )
+    from cotas.export.onnx import to_onnx
     from cotas.files.errors import ModelFileError
     from cotas.files.libsvm import read_libsvm
     from cotas.files.models import load
@@ -40,6 +46,10 @@ if TYPE_CHECKING:
     from cotas.regression.ridge import Ridge
     from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
     from cotas.regression.trail import DivergedError
+    from cotas.selection.choice import Choice
+    from cotas.selection.choosing import choose
+    from cotas.selection.decomposition import BiasVariance, bias_variance
+    from cotas.selection.learning import LearningCurves, learning_curves
 
 __version__ = "0.1.0"
 
@@ -47,8 +57,10 @@ _HOME = {
     "AdaBoost": "cotas.boosting.adaboost",
     "AnyBoost": "cotas.boosting.anyboost",
     "AveragedPerceptron": "cotas.linear.perceptron",
+    "BiasVariance": "cotas.selection.decomposition",
     "Certificate": "cotas.certificates",
     "CertificateError": "cotas.certificates",
+    "Choice": "cotas.selection.choice",
     "ConvexAnyBoost": "cotas.boosting.anyboost",
     "DataFileError": "cotas.files.problems",
     "DivergedError": "cotas.regression.trail",
@@ -61,6 +73,7 @@ _HOME = {
     "LSBoost": "cotas.regression.stagewise",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
+    "LearningCurves": "cotas.selection.learning",
     "LeastSquares": "cotas.regression.least_squares",
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
@@ -79,13 +92,18 @@ _HOME = {
     "Stump": "cotas.boosting.weak_learners",
     "Table": "cotas.files.tables",
     "Tree": "cotas.boosting.weak_learners",
+    "bias_variance": "cotas.selection.decomposition",
     "certify": "cotas.foreign.certify",
+    "choose": "cotas.selection.choosing",
+    "hold_out_bound": "cotas.certificates",
     "lasso_path": "cotas.regression.lasso_path",
     "load": "cotas.files.models",
     "read_libsvm": "cotas.files.libsvm",
     "read_table": "cotas.files.tables",
+    "learning_curves": "cotas.selection.learning",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
+    "to_onnx": "cotas.export.onnx",
 }
 _MODULES = ("datasets", "experiments", "kernels", "plots", "schedules", "stops")
 
@@ -93,8 +111,10 @@ __all__ = [
     "AdaBoost",
     "AnyBoost",
     "AveragedPerceptron",
+    "BiasVariance",
     "Certificate",
     "CertificateError",
+    "Choice",
     "ConvexAnyBoost",
     "DataFileError",
     "DivergedError",
@@ -107,6 +127,7 @@ __all__ = [
     "LSBoost",
     "Lasso",
     "LassoPath",
+    "LearningCurves",
     "LeastSquares",
     "LinearLearner",
     "LinearSVM",
@@ -125,11 +146,15 @@ __all__ = [
     "Stump",
     "Table",
     "Tree",
+    "bias_variance",
     "certify",
+    "choose",
     "datasets",
     "experiments",
+    "hold_out_bound",
     "kernels",
     "lasso_path",
+    "learning_curves",
     "load",
     "plots",
     "read_libsvm",
@@ -138,6 +163,7 @@ __all__ = [
     "separability",
     "stops",
     "svm_path",
+    "to_onnx",
 ]
 
 

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import warnings
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -229,6 +230,32 @@ def test_models_without_margins_draw_none(made):
     assert np.abs(np.abs(logistic.decision_function(contour(drawn, "margins"))) - 1).max() < 1e-9
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_the_columns_of_a_data_frame_name_the_axes(kind):
+    frames = pytest.importorskip(kind)
+    frame = frames.DataFrame({"width": X[:, 0], "height": X[:, 1]})
+    model = make_pipeline(StandardScaler(), cotas.Perceptron(max_epochs=5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn warns if the names are lost on the way
+        ax = plots.decision_boundary(model.fit(frame, Y), frame, Y)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("width", "height")
+    scaled = model[:-1].transform(frame)
+    assert len(ringed(ax)) == np.sum(Y * model[-1].decision_function(scaled) < 1)
+    boosted = cotas.AdaBoost(n_rounds=3).fit(frame, Y)
+    shown = {text.get_text() for text in plots.feature_importances(boosted).get_yticklabels()}
+    assert shown == {"width", "height"}
+
+
+def test_what_is_no_classifier_of_the_plane_is_refused(made):
+    with pytest.raises(ValueError, match="is no classifier"):
+        plots.decision_boundary(cotas.Ridge().fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="two features"):
+        plots.decision_boundary(cotas.LinearSVM().fit(XR, YR > 5), X, Y)
+    with pytest.raises(ValueError, match=r"fewer rows.*rings=False"):
+        plots.decision_boundary(made.svm, X[:5], Y[:5])
+    assert len(ringed(plots.decision_boundary(made.svm, X[:5], Y[:5], rings=False))) == 0
+
+
 @pytest.mark.parametrize("model", [cotas.LinearSVM(lam=0.1), cotas.KernelSVM(lam=0.1)])
 def test_regions_of_several_classes_are_the_predictions(model):
     names = np.array(["low", "mid", "top"])[Y3]
@@ -278,20 +305,61 @@ def by_label(ax, label):
 def test_loss_against_c_marks_the_smallest_validation_loss():
     folds = np.stack([(np.log(C) - 1) ** 2, (np.log(C) - 1) ** 2 + 1], axis=1)
     shuffled = np.random.default_rng(0).permutation(len(C))
-    choice = SimpleNamespace(c=C[shuffled], training=1 / C[shuffled], validation=folds[shuffled])
-    ax = plots.loss_against_c(choice)
+    ax = plots.loss_against_c(c=C[shuffled], training=1 / C[shuffled], validation=folds[shuffled])
     best = C[np.argmin(folds.mean(axis=1))]
     assert by_gid(ax, "best").get_xdata()[0] == best
     assert np.allclose(by_label(ax, "validation"), np.stack([C, folds.mean(axis=1)], axis=1))
     assert {"underfitting", "overfitting"} <= {text.get_text() for text in ax.texts}
-    choice.best_c = C[2]
-    assert by_gid(plots.loss_against_c(choice), "best").get_xdata()[0] == C[2]
+    told = plots.loss_against_c(c=C, training=C, validation=C, best=0.3)
+    assert by_gid(told, "best").get_xdata()[0] == 0.3
     with pytest.raises(ValueError, match="training is missing"):
         plots.loss_against_c(c=C, validation=C)
     with pytest.raises(ValueError, match="validation must have one row"):
         plots.loss_against_c(c=C, training=C, validation=C[:3])
     with pytest.raises(ValueError, match="c must be positive"):
         plots.loss_against_c(c=-C, training=C, validation=C)
+
+
+def test_answers_of_selection_need_no_arrays():
+    losses = SimpleNamespace(
+        training_loss=1 / C, validation_loss=C + 1 / C, training_error=C, validation_error=2 * C
+    )
+    choice = SimpleNamespace(c=C, best_c=C[3], over="lam", **vars(losses))
+    choice.fold_losses = np.stack([C, C + 2], axis=1)
+    ax = plots.loss_against_c(choice)
+    top = by_gid(ax, "band").get_paths()[0].vertices[:, 1].max()
+    assert top == pytest.approx((choice.validation_loss + 1).max())
+    assert np.allclose(by_label(ax, "validation")[:, 1], choice.validation_loss)
+    assert by_gid(ax, "best").get_xdata()[0] == C[3]
+    errors = plots.loss_against_c(choice, measure="error")
+    assert np.allclose(by_label(errors, "validation")[:, 1], choice.validation_error)
+    with pytest.raises(ValueError, match="over gamma"):
+        plots.loss_against_c(SimpleNamespace(c=None, over="gamma"))
+    curves = SimpleNamespace(sizes=np.arange(1, 10), **vars(losses))
+    drawn = by_label(plots.learning_curve(curves), "training")
+    assert np.allclose(drawn, np.stack([curves.sizes, curves.training_error], axis=1))
+    parts = SimpleNamespace(over="degree", values=(1, 2), noise=np.nan)
+    parts.bias_squared, parts.variance = np.array([1.0, 0.5]), np.array([0.1, 0.2])
+    ax = plots.bias_variance(parts)
+    assert np.allclose(by_label(ax, "total error")[:, 1], [1.1, 0.7])
+    assert ax.get_xlabel() == "degree"
+
+
+def test_real_answers_of_selection_are_drawn_as_they_are():
+    model, lams = cotas.LinearSVM(), [1.0, 0.1, 0.01]
+    choice = cotas.choose(model, X, Y, "lam", lams, folds=3, random_state=0)
+    ax = plots.loss_against_c(choice)
+    assert np.allclose(by_label(ax, "validation")[:, 1], choice.validation_loss)
+    assert by_gid(ax, "best").get_xdata()[0] == choice.best_c
+    curves = cotas.learning_curves(model, X, Y, [10, 20, 40], random_state=0)
+    drawn = by_label(plots.learning_curve(curves), "validation")
+    assert np.allclose(drawn, np.stack([curves.sizes, curves.validation_error], axis=1))
+    parts = cotas.bias_variance(
+        cotas.Ridge(), (XR, YR), "lam", [0.1, 1.0], repeats=9, random_state=0
+    )
+    least = by_gid(plots.bias_variance(parts), "least").get_xydata()[0]
+    total = parts.bias_squared + parts.variance + np.nan_to_num(parts.noise)
+    assert least.tolist() == pytest.approx([parts.values[np.argmin(total)], total.min()])
 
 
 def test_the_total_is_the_sum_and_its_least_is_marked():
@@ -391,6 +459,16 @@ def test_the_margins_are_a_distribution_and_its_start_is_certified(made):
         assert np.abs(curve[:, 0]).max() <= 1 + 1e-9
 
 
+def test_several_classes_have_voting_margins_and_no_borrowed_bound():
+    model = cotas.AdaBoost(n_rounds=6, multiclass="samme").fit(X3, Y3)
+    curve = plots.margin_distribution(model, X3, Y3).lines[0].get_xydata()
+    smallest = model.certificate_.figures["smallest margin, as a share of all votes"]
+    assert curve[0, 0] == pytest.approx(smallest)
+    # Its bound is no multiple of its loss, so that of other rounds is not known.
+    stages = plots.boosting_stages(model, X3, Y3)
+    assert [line.get_label() for line in stages.lines] == ["training error"]
+
+
 def test_the_margins_of_a_hard_margin_start_at_half_its_width():
     far = X + 3 * Y[:, None]
     model = cotas.LinearSVM(margin="hard").fit(far, Y)
@@ -417,9 +495,11 @@ def test_importances_come_sorted_with_their_names(made):
 
 def test_the_trace_is_the_gap_of_each_report(made):
     ax = plots.certificate_trace(made.records, against="iteration")
-    drawn = ax.lines[0].get_xydata()
     seen = [(r.iteration, r.certificate.relative_gap) for r in made.records]
-    assert drawn.tolist() == [list(pair) for pair in seen if pair[1] > 0]
+    seen = np.array([pair for pair in seen if pair[1] > 0])
+    assert np.array_equal(by_gid(ax, "gaps").get_xydata(), seen)
+    best = by_label(ax, "best so far")
+    assert np.array_equal(best[:, 1], np.minimum.accumulate(seen[:, 1]))
     with pytest.raises(ValueError, match=r"callbacks=records\.append"):
         plots.certificate_trace([])
     with pytest.raises(ValueError, match="keeps no trace"):
@@ -452,6 +532,29 @@ def test_the_gram_matrix_is_ordered_by_class():
     order = np.argsort(Y, kind="stable")
     assert np.allclose(ax.images[0].get_array(), kernels.gram(kernel, X)[np.ix_(order, order)])
     assert [text.get_text() for text in ax.get_xticklabels()] == ["y = -1", "y = 1"]
+
+
+def test_a_gram_matrix_without_classes_keeps_the_order_of_the_rows():
+    ax = plots.gram_matrix("linear", X)
+    assert np.allclose(ax.images[0].get_array(), X @ X.T)
+    with pytest.raises(ValueError, match="at most 2000"):
+        plots.gram_matrix("linear", np.zeros((2001, 1)))
+    with pytest.raises(ValueError, match="they must agree"):
+        plots.gram_matrix("linear", X, Y[:3])
+
+
+def test_nothing_to_draw_is_said():
+    with pytest.raises(ValueError, match="no model to draw"):
+        plots.convergence([])
+    with pytest.raises(ValueError, match="no model to draw"):
+        plots.margin_distribution([], X, Y)
+
+
+def test_missing_values_do_not_spoil_the_axes():
+    holes = X.copy()
+    holes[3, 0] = np.nan
+    ax = plots.decision_boundary(cotas.AdaBoost(n_rounds=3).fit(holes, Y), holes, Y)
+    assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all()
 
 
 def test_unfitted_models_are_told_to_fit():

@@ -8,6 +8,7 @@ from cotas.certificates.certificate import Certificate, CertificateError, no_cer
 from cotas.certificates.duality import DualPoint, Expectation
 from cotas.certificates.features import FeaturePoint
 from cotas.certificates.hard_margin import HardMarginPoint
+from cotas.certificates.hold_out import HeldOut, hold_out_bound
 from cotas.certificates.kernel_duality import KernelDualPoint
 from cotas.certificates.kernel_mistakes import KernelPerceptronLedger
 from cotas.certificates.least_squares import Descent, SquaredLossPoint
@@ -26,6 +27,7 @@ __all__ = [
     "Expectation",
     "FeaturePoint",
     "HardMarginPoint",
+    "HeldOut",
     "KernelDualPoint",
     "KernelPerceptronLedger",
     "PairPoint",
@@ -37,6 +39,7 @@ __all__ = [
     "SoftmaxPoint",
     "SquaredLossPoint",
     "ValidationBound",
+    "hold_out_bound",
     "no_certificate",
     "optimum_region",
 ]

@@ -48,13 +48,14 @@ class Certificate:
     ----------
     kind : str
         What sort of statement this is: "duality", "gradient", "stagewise", "training error",
-        "mistakes", "separation", "stationary" or "none".
+        "mistakes", "separation", "stationary", "hold-out" or "none".
     lower, upper : float
         The two sides. For "duality" and "gradient": the best objective lies between them, and
         `upper` is the objective of the model. For "mistakes": what was measured, and what the
         theorem allows.
         For "separation": the margin found, and the margin that no separator can exceed.
         For "stationary": zero, and how far the model is from a stationary point.
+        For "hold-out": the error measured on rows held out, and the bound for future rows.
     holds : bool
         Whether the statement is true of the data and the witness.
     vacuous : bool

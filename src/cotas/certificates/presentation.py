@@ -16,6 +16,7 @@ BOUNDS = {
     "stationary": ("violation at a stationary point", "violation of the KKT conditions"),
     "training error": ("training error of this model", "the bound allows"),
     "separation": ("margin found", "no separator has a margin above"),
+    "hold-out": ("error on these rows", "error on future rows, at most"),
 }
 
 

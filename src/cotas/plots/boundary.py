@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.plots.fitted import last_step, require_fitted
-from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, pyplot, tint
+from cotas.plots.fitted import last_step, like, names_in, require_fitted
+from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, panels, tint
 from cotas.plots.words import Say, speak
 
 LINE = {"colors": INK, "linewidths": 1.8}
@@ -39,8 +39,9 @@ def decision_boundary(
     Parameters
     ----------
     model : a fitted classifier of two features, ours or one of scikit-learn
-    X : array of shape (n_samples, 2)
-        The data of the fit, if support vectors are to be ringed.
+    X : array or data frame of shape (n_samples, 2)
+        The data of the fit, if support vectors are to be ringed. The columns of a data frame name
+        the axes.
     y : array of shape (n_samples,)
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
@@ -69,26 +70,29 @@ def decision_boundary(
     'LinearSVM'
     """
     require_fitted(model, "decision_boundary")
+    table, names = like(X), names_in(X) or ("$x_1$", "$x_2$")
     X, y = _two_features(model, X, y)
     classes = np.asarray(model.classes_)
     with drawing(ax, lang, (6.0, 5.0)) as (ax, say):
         x1, x2 = _axis(X[:, 0], resolution), _axis(X[:, 1], resolution)
-        grid = np.stack([part.ravel() for part in np.meshgrid(x1, x2)], axis=1)
+        grid = table(np.stack([part.ravel() for part in np.meshgrid(x1, x2)], axis=1))
         shape = (len(x2), len(x1))
         if margins is None:
             margins = _has_margins(model)
         scores = _scores(model, grid) if len(classes) == 2 else None
         if scores is None:
-            _draw_regions(ax, x1, x2, _codes(model, grid, classes).reshape(shape), len(classes))
+            codes = _codes(model, grid, classes)
+            leads = [lead.reshape(shape) for lead in _leads(model, grid, codes, len(classes))]
+            _draw_regions(ax, x1, x2, codes.reshape(shape), leads)
         else:
             _draw_two_sides(ax, x1, x2, scores.reshape(shape), margins, say)
         _draw_examples(ax, X, y, classes)
-        ringed = _ringed(model, X, y, classes, margins) if rings else None
+        ringed = _ringed(model, table(X), y, classes, margins) if rings else None
         if ringed is not None and len(ringed[0]):
             rows, key = ringed
             look = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
             ax.scatter(*X[rows].T, s=85, label=say(key), gid="rings", zorder=3, **look)
-        ax.set(xlim=(x1[0], x1[-1]), ylim=(x2[0], x2[-1]), xlabel="$x_1$", ylabel="$x_2$")
+        ax.set(xlim=(x1[0], x1[-1]), ylim=(x2[0], x2[-1]), xlabel=names[0], ylabel=names[1])
         ax.set_title(type(last_step(model)).__name__ if title is None else title)
         ax.grid(False)
         legend(ax)
@@ -134,7 +138,7 @@ def lambda_sweep(
     model, say = LinearSVM() if model is None else model, speak(lang)
     if "lam" not in model.get_params():
         raise ValueError(f"{type(model).__name__} has no parameter lam to sweep over.")
-    axes = _panels(len(lams), columns) if ax is None else np.ravel(ax)
+    axes = panels(len(lams), columns) if ax is None else np.ravel(ax)
     if len(axes) < len(lams):
         raise ValueError(f"ax must hold {len(lams)} Axes, one for each λ; it has {len(axes)}.")
     axes = axes[: len(lams)]
@@ -161,16 +165,6 @@ def _margin_in_words(model: Any, lam: float, say: Say) -> str:
     return say("sweep", lam=lam, width=2 / length)
 
 
-def _panels(count: int, columns: int) -> Any:
-    columns = max(1, min(columns, count))
-    rows = -(-count // columns)
-    size = (3.6 * columns, 3.3 * rows + 0.3)
-    grid = pyplot().subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)[1]
-    for spare in grid.flat[count:]:
-        spare.set_visible(False)
-    return grid.ravel()
-
-
 def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     y = np.asarray(y).ravel()
@@ -188,12 +182,12 @@ def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
 
 
 def _axis(values: FloatArray, resolution: int) -> FloatArray:
-    low, high = float(values.min()), float(values.max())
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))  # boosters take NaN
     room = 0.08 * (high - low if high > low else 1.0)
     return np.linspace(low - room, high + room, resolution)
 
 
-def _scores(model: Any, grid: FloatArray) -> FloatArray | None:
+def _scores(model: Any, grid: Any) -> FloatArray | None:
     """f(x) of a classifier of two classes, zero on the boundary; None if it tells no score."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(grid), dtype=np.float64).ravel()
@@ -202,7 +196,7 @@ def _scores(model: Any, grid: FloatArray) -> FloatArray | None:
     return None
 
 
-def _codes(model: Any, grid: FloatArray, classes: AnyArray) -> IntArray:
+def _codes(model: Any, grid: Any, classes: AnyArray) -> IntArray:
     return np.asarray(np.searchsorted(classes, model.predict(grid)))
 
 
@@ -226,16 +220,29 @@ def _draw_two_sides(
         ax.plot([], [], color=INK, linestyle=line, linewidth=how["linewidths"], label=say(key))
 
 
-def _draw_regions(ax: Any, x1: FloatArray, x2: FloatArray, codes: IntArray, count: int) -> None:
+def _leads(model: Any, grid: Any, codes: IntArray, count: int) -> list[FloatArray]:
+    """For each class a number that is positive where it is chosen, and negative elsewhere."""
+    own = codes[None, :] == np.arange(count)[:, None]
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(grid), dtype=np.float64)
+        if scores.shape == (len(grid), count) and np.array_equal(scores.argmax(axis=1), codes):
+            ranked = np.sort(scores, axis=1)
+            rival = np.where(own, ranked[:, -2], ranked[:, -1])
+            return list(scores.T - rival)
+    return list(own - 0.5)
+
+
+def _draw_regions(
+    ax: Any, x1: FloatArray, x2: FloatArray, codes: IntArray, leads: list[FloatArray]
+) -> None:
     from matplotlib.colors import ListedColormap
 
+    count = len(leads)
     colours = ListedColormap([tint(COLOURS[k % len(COLOURS)], 0.22) for k in range(count)])
     ax.pcolormesh(x1, x2, codes, cmap=colours, vmin=-0.5, vmax=count - 0.5, rasterized=True)
-    for k in range(count):
-        own = codes == k
-        if own.any() and not own.all():
-            # Halfway between inside and outside, so that neighbours share one line.
-            ax.contour(x1, x2, own, levels=[0.5], colors=INK, linewidths=1.0)
+    for lead in leads:
+        if lead.min() < 0 < lead.max():
+            ax.contour(x1, x2, lead, levels=[0], colors=INK, linewidths=1.0)
 
 
 def _draw_examples(ax: Any, X: FloatArray, y: AnyArray, classes: AnyArray) -> None:
@@ -254,7 +261,7 @@ def _draw_examples(ax: Any, X: FloatArray, y: AnyArray, classes: AnyArray) -> No
 
 
 def _ringed(
-    model: Any, X: FloatArray, y: AnyArray, classes: AnyArray, margins: bool
+    model: Any, X: Any, y: AnyArray, classes: AnyArray, margins: bool
 ) -> tuple[IntArray, str] | None:
     """The rows to ring, and what they are called."""
     if hasattr(last_step(model), "support_") and hasattr(last_step(model), "dual_coef_"):

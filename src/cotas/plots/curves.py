@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import FloatArray, IntArray
 from cotas.plots.style import COLOURS, GREY, INK, drawing, legend, look, tint
 
 
@@ -29,8 +29,8 @@ def loss_against_c(
 
     Parameters
     ----------
-    choice : the answer of `cotas.selection.choose`, optional
-        Anything with `c`, `training` and `validation`; in its place the three arrays below.
+    choice : the answer of `cotas.choose` over λ, optional
+        In its place the three arrays below will do.
     c : array of shape (n_values,), positive
     training, validation : arrays of shape (n_values,) or (n_values, n_folds)
         With folds the mean is drawn, and a band of one standard deviation.
@@ -38,7 +38,7 @@ def loss_against_c(
         ĉ; that of `choice`, or else the c with the smallest mean on validation, of several the
         smallest.
     measure : "loss" or "error"
-        What the two arrays hold, for the label of the axis.
+        Which of the two of `choice`, or what the arrays hold.
     ax, title, lang : as in `decision_boundary`
 
     Returns
@@ -52,39 +52,40 @@ def loss_against_c(
     >>> ax.get_xscale()
     'log'
     """
+    _check_measure(measure)
     if choice is not None:
-        c, training, validation = choice.c, choice.training, choice.validation
-        best = getattr(choice, "best_c", None) if best is None else best
+        if choice.c is None:
+            raise ValueError(f"This choice is over {choice.over}; only one over λ has a c.")
+        c, best = choice.c, choice.best_c if best is None else best
+        training, validation = _of_result(choice, measure)
     c = _numbers(c, "c")
     order = np.argsort(c, kind="stable")
-    curves = [
-        _rows(values, len(c), name)[order]
-        for values, name in ((training, "training"), (validation, "validation"))
-    ]
+    named = (("training", training), ("validation", validation))
+    curves = {name: _curve(values, len(c), name).at(order) for name, values in named}
     c = c[order]
     if not (c > 0).all():
         raise ValueError("c must be positive: it is 1/(λn), and drawn on a logarithmic axis.")
-    if measure not in ("loss", "error"):
-        raise ValueError(f"measure must be 'loss' or 'error', not {measure!r}.")
-    best = float(c[int(np.argmin(curves[1].mean(axis=1)))]) if best is None else float(best)
+    best = float(c[int(np.argmin(curves["validation"].mean))]) if best is None else float(best)
     with drawing(ax, lang) as (ax, say):
         ax.set_xscale("log")
-        for k, (values, key) in enumerate(zip(curves, ("training", "validation"), strict=True)):
-            _band(ax, c, values, k, say(key))
+        for k, (name, curve) in enumerate(curves.items()):
+            _draw(ax, c, curve, k, say(name))
+        low, high = ax.get_ylim()
+        ax.set_ylim(low - 0.08 * (high - low), high)  # a strip for the names of the regions
         room = (c[-1] / c[0]) ** 0.03 if c[-1] > c[0] else 2.0
         low, high = c[0] / room, c[-1] * room
         _fitting_regions(ax, low, best, high, (say("underfitting"), say("overfitting")))
         ax.axvline(best, color=INK, linestyle=":", label=say("best c", value=best), gid="best")
         ax.set(xlim=(low, high), xlabel=say("c"), ylabel=say(measure))
         ax.set_title(say("loss against c") if title is None else title)
-        legend(ax)
+        legend(ax, loc="upper center")  # inside the U, and off the names below
     return ax
 
 
 def learning_curve(
     sizes: Any,
-    training: Any,
-    validation: Any,
+    training: Any = None,
+    validation: Any = None,
     *,
     measure: str = "error",
     ax: Any = None,
@@ -95,27 +96,31 @@ def learning_curve(
 
     Parameters
     ----------
-    sizes : array of shape (n_sizes,)
+    sizes : array of shape (n_sizes,), or the answer of `cotas.learning_curves`
+        With the latter nothing else is needed.
     training, validation : arrays of shape (n_sizes,) or (n_sizes, n_folds)
         With folds the mean is drawn, and a band of one standard deviation. scikit-learn's
         `learning_curve` gives scores: hand over 1 − score.
     measure : "error" or "loss"
+        Which of the two of the answer, or what the arrays hold.
     ax, title, lang : as in `decision_boundary`
 
     Returns
     -------
     matplotlib Axes
     """
+    _check_measure(measure)
+    if hasattr(sizes, "sizes"):
+        training, validation = _of_result(sizes, measure)
+        sizes = sizes.sizes
     sizes = _numbers(sizes, "sizes")
     named = (("training", training), ("validation", validation))
-    curves = [(name, _rows(values, len(sizes), name)) for name, values in named]
-    if measure not in ("loss", "error"):
-        raise ValueError(f"measure must be 'error' or 'loss', not {measure!r}.")
+    curves = {name: _curve(values, len(sizes), name) for name, values in named}
     with drawing(ax, lang) as (ax, say):
-        for k, (name, values) in enumerate(curves):
-            _band(ax, sizes, values, k, say(name))
+        for k, (name, curve) in enumerate(curves.items()):
+            _draw(ax, sizes, curve, k, say(name))
         ax.set(xlabel=say("examples"), ylabel=say(measure))
-        ax.set_ylim(bottom=min(0.0, *(values.min() for _, values in curves)))
+        ax.set_ylim(bottom=min(0.0, *(curve.mean.min() for curve in curves.values())))
         ax.set_title(say("learning curve") if title is None else title)
         legend(ax)
     return ax
@@ -123,8 +128,8 @@ def learning_curve(
 
 def bias_variance(
     complexity: Any,
-    bias: Any,
-    variance: Any,
+    bias: Any = None,
+    variance: Any = None,
     noise: Any = 0.0,
     *,
     log: bool = False,
@@ -136,8 +141,8 @@ def bias_variance(
 
     Parameters
     ----------
-    complexity : array of shape (n_values,)
-        A degree, a depth, c, …
+    complexity : array of shape (n_values,), or the answer of `cotas.bias_variance`
+        A degree, a depth, c, …; with the latter the arrays below are not needed.
     bias, variance : arrays of shape (n_values,)
         The *squared* bias, and the variance.
     noise : float or array of shape (n_values,), default=0
@@ -150,23 +155,30 @@ def bias_variance(
     -------
     matplotlib Axes
     """
+    name = None
+    if hasattr(complexity, "bias_squared"):
+        found = complexity
+        bias, variance, noise = found.bias_squared, found.variance, np.nan_to_num(found.noise)
+        complexity, name = found.values, found.over
     x = _numbers(complexity, "complexity")
     parts = {"bias": _numbers(bias, "bias"), "variance": _numbers(variance, "variance")}
     floor = np.broadcast_to(np.asarray(noise, dtype=np.float64), x.shape)
-    for name, values in parts.items():
+    for part, values in parts.items():
         if len(values) != len(x):
-            raise ValueError(f"{name} has {len(values)} values and complexity has {len(x)}.")
+            raise ValueError(f"{part} has {len(values)} values and complexity has {len(x)}.")
     if floor.any():
         parts["noise"] = np.asarray(floor)
     total = sum(parts.values(), np.zeros(len(x)))
     least = int(np.argmin(total))
     with drawing(ax, lang) as (ax, say):
-        for k, (name, values) in enumerate(parts.items()):
-            ax.plot(x, values, label=say(name), markevery=_every(x), **look(k, points=True))
+        for k, (part, values) in enumerate(parts.items()):
+            ax.plot(x, values, label=say(part), markevery=_every(x), **look(k, points=True))
         ax.plot(x, total, color=INK, linewidth=2.4, label=say("total"))
         label = say("least", value=x[least])
         ax.plot(x[least], total[least], "*", color=INK, markersize=13, label=label, gid="least")
-        ax.set(xlabel=say("complexity"), ylabel=say("error"), xscale="log" if log else "linear")
+        ax.set(
+            xlabel=name or say("complexity"), ylabel=say("error"), xscale="log" if log else "linear"
+        )
         ax.set_title(say("bias variance") if title is None else title)
         legend(ax)
     return ax
@@ -194,13 +206,39 @@ def _fitting_regions(ax: Any, low: float, best: float, high: float, names: tuple
         )
 
 
-def _band(ax: Any, x: FloatArray, values: FloatArray, number: int, label: str) -> None:
-    """The mean over the folds, and one standard deviation to both sides."""
-    mean, spread = values.mean(axis=1), values.std(axis=1)
+def _check_measure(measure: str) -> None:
+    if measure not in ("loss", "error"):
+        raise ValueError(f"measure must be 'loss' or 'error', not {measure!r}.")
+
+
+class _Curve(NamedTuple):
+    """The value at each point of the axis, and the standard deviation over the folds."""
+
+    mean: FloatArray
+    spread: FloatArray | None
+
+    def at(self, order: IntArray) -> _Curve:
+        """The points in another order."""
+        return _Curve(self.mean[order], None if self.spread is None else self.spread[order])
+
+
+def _of_result(result: Any, measure: str) -> tuple[_Curve, _Curve]:
+    """The two curves of an answer of `cotas.choose` or `cotas.learning_curves`."""
+    training, validation = (
+        np.asarray(getattr(result, f"{name}_{measure}")) for name in ("training", "validation")
+    )
+    folds = getattr(result, "fold_losses", None) if measure == "loss" else None
+    spread = None if folds is None or np.shape(folds)[1] < 2 else np.std(folds, axis=1)
+    return _Curve(training, None), _Curve(validation, spread)
+
+
+def _draw(ax: Any, x: FloatArray, curve: _Curve, number: int, label: str) -> None:
+    """The mean, and one standard deviation of the folds to both sides."""
+    mean, spread = curve
     ax.plot(x, mean, label=label, markevery=_every(x), **look(number, points=True))
-    if values.shape[1] > 1:
-        colour = COLOURS[number]
-        ax.fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
+    if spread is not None:
+        pale = {"color": COLOURS[number], "alpha": 0.2, "linewidth": 0}
+        ax.fill_between(x, mean - spread, mean + spread, gid="band", **pale)
 
 
 def _every(x: FloatArray) -> int:
@@ -217,12 +255,15 @@ def _numbers(values: Any, name: str) -> FloatArray:
     return found
 
 
-def _rows(values: Any, count: int, name: str) -> FloatArray:
-    """One row for each point of the axis, one column for each fold."""
+def _curve(values: Any, count: int, name: str) -> _Curve:
+    """From one number for each point of the axis, or one for each point and fold."""
+    if isinstance(values, _Curve):
+        return values
     if values is None:
         raise ValueError(f"{name} is missing.")
     found = np.asarray(values, dtype=np.float64)
-    found = found[:, None] if found.ndim == 1 else found
-    if found.ndim != 2 or len(found) != count:
+    if found.ndim not in (1, 2) or len(found) != count:
         raise ValueError(f"{name} must have one row for each of the {count} points of the axis.")
-    return found
+    if found.ndim == 1:
+        return _Curve(found, None)
+    return _Curve(found.mean(axis=1), found.std(axis=1))

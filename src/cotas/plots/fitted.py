@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,8 @@ def named(models: Any, labels: Sequence[str] | None, detail: str = "") -> dict[s
     if isinstance(models, Mapping):
         return {str(name): model for name, model in models.items()}
     several = list(models) if isinstance(models, list | tuple) else [models]
+    if not several:
+        raise ValueError("There is no model to draw: the list is empty.")
     if labels is None:
         labels = [_own_name(model, detail) for model in several]
         if len(set(labels)) < len(labels):
@@ -58,6 +60,19 @@ def _own_name(model: Any, detail: str) -> str:
     name = type(last_step(model)).__name__
     more = getattr(model, detail, None) if detail else None
     return name if more is None else f"{name} ({more})"
+
+
+def names_in(X: Any) -> list[str] | None:
+    """The names of the columns of a data frame; None for anything else."""
+    return [str(name) for name in X.columns] if hasattr(X, "columns") else None
+
+
+def like(X: Any) -> Callable[[FloatArray], Any]:
+    """What makes rows of numbers the kind of table that X is, so that a model knows its columns."""
+    if not hasattr(X, "columns"):
+        return lambda rows: rows
+    kind, columns = type(X), list(X.columns)
+    return lambda rows: kind(dict(zip(columns, np.asarray(rows).T, strict=True)))
 
 
 def table(X: Any) -> Any:

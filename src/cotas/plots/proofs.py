@@ -82,7 +82,10 @@ def _stagewise(records: Any) -> StagewiseCertificate | None:
 
 
 def _draw_gaps(ax: Any, records: list[Any], against: str, say: Say) -> str:
-    """The gap of each class at each of its reports; each class has a clock of its own."""
+    """The gap at each report, and the best so far, which is what the fit keeps.
+
+    Each class has a clock of its own.
+    """
     if against not in ("seconds", "iteration"):
         raise ValueError(f"against must be 'seconds' or 'iteration', not {against!r}.")
     if not records or not all(hasattr(r, "certificate") and hasattr(r, against) for r in records):
@@ -96,8 +99,12 @@ def _draw_gaps(ax: Any, records: list[Any], against: str, say: Say) -> str:
         x = np.array([getattr(record, against) for record in own], dtype=np.float64)
         gaps = np.array([record.certificate.relative_gap for record in own])
         usable = np.isfinite(gaps) & (gaps > 0)
-        name = say("class", label=label) if len(labels) > 1 else None
-        ax.plot(x[usable], gaps[usable], label=name, **look(k, points=True))
+        name = say("class", label=label) if len(labels) > 1 else say("best so far")
+        how = look(k, points=True)
+        ax.plot(x[usable], gaps[usable], **{**how, "linestyle": "", "alpha": 0.45}, gid="gaps")
+        best = np.minimum.accumulate(gaps[usable])
+        how.pop("marker")
+        ax.plot(x[usable], best, drawstyle="steps-post", label=name, **how)
     ax.set(xlabel=say(against), ylabel=say("gap"))
     return say("gap trace")
 

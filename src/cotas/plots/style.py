@@ -10,6 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from cotas.arrays import AnyArray
 from cotas.plots.words import Say, speak
 
 # The palette of Okabe and Ito, those first that stand out most on white paper.
@@ -85,6 +88,19 @@ def drawing(
                 plt.close(mine)
             raise
         tidy(ax)
+
+
+def panels(count: int, columns: int = 3, size: tuple[float, float] = (3.6, 3.3)) -> AnyArray:
+    """A new figure in the style with so many Axes, `size` being that of each."""
+    plt = pyplot()
+    columns = max(1, min(columns, count))
+    rows = -(-count // columns)
+    whole = (size[0] * columns, size[1] * rows + 0.3)
+    with plt.rc_context(STYLE):
+        grid = plt.subplots(rows, columns, figsize=whole, layout="constrained", squeeze=False)[1]
+    for spare in grid.flat[count:]:
+        spare.set_visible(False)
+    return np.asarray(grid.ravel()[:count])
 
 
 def tidy(ax: Any) -> None:

@@ -1,0 +1,225 @@
+"""What comes back from choosing a value by validation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import BoolArray, FloatArray, IntArray
+from cotas.certificates import Certificate, ValidationBound
+from cotas.selection.table import as_html, as_text, gap_in_words, number
+
+UNDER, BEST, OVER = "under", "best", "over"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Choice:
+    """The values that were tried, how each did, and the one that was chosen.
+
+    The arrays have an entry for each value. The values stand from the simplest model to the most
+    complex one where it is known which way that is, else as they were given.
+
+    Attributes
+    ----------
+    over : str
+        The parameter.
+    values : tuple
+    c : array or None
+        1/(λn), n being the rows trained on, where λ was chosen.
+    training_loss, validation_loss, training_error, validation_error : arrays
+        The mean loss; and the share of rows that are wrong, or for numbers the root of the mean
+        square. With folds, over the validation rows of all of them.
+    fold_losses : array of shape (n_values, n_folds)
+        The validation loss of each fold.
+    loss_interval, error_interval : arrays of shape (n_values, 2)
+        Between which the validation loss and error of the exact optimum lie, proved from the
+        gaps; NaN where nothing is known.
+    gaps : array
+        The largest relative gap of the fits of each value; NaN where they have none.
+    status : tuple of str
+        "proved" if the gap asked for was proved, "MISSED tol" if not, "gap measured" where none
+        was asked for, "holds, no gap", "does not hold" or "no certificate".
+    regimes : tuple of str
+        "under" before the chosen value and "over" after it; empty where the values have no order.
+    tightened : array of int
+        The level that each value was fitted at in the end: 0 for the tol it was given, and a
+        hundredth of it for each level more.
+    certificates : tuple with a list for each value
+        Those of all folds and classes.
+    best_index : int
+    safe : bool or None
+        Whether no other exact optimum can have a smaller validation loss; None if not known.
+    regret : float
+        By how much the validation loss of another exact optimum can be smaller at most, proved
+        from the gaps; NaN if not known.
+    ranking : str
+        The two in words.
+    hold_out : Certificate
+        Of kind "hold-out": a bound for the error on future rows of the chosen model as it was
+        fitted on the training rows, corrected for the choice. Of kind "none" with the reason why,
+        if there is no such bound.
+    best_model_ : estimator or None
+        Fitted with the chosen value on all the data; None with `refit=False` or after Ctrl-C.
+    validated_model_ : estimator or None
+        The chosen model as it was fitted on the training rows: what `hold_out` is about. None
+        with folds.
+    between : ValidationBound or None
+        What no λ between the values can beat, if it was asked for.
+    loss, by : str
+        The name of the loss, and whether "loss" or "error" decided.
+    n_training, n_validation : int
+        Rows; with folds, the mean number trained on, and all that were judged by.
+    seconds : array
+        Spent on the fits of each value.
+    interrupted : bool
+        Whether Ctrl-C ended the work early: the values here are those that were finished.
+    """
+
+    over: str
+    values: tuple[Any, ...]
+    c: FloatArray | None
+    training_loss: FloatArray
+    validation_loss: FloatArray
+    training_error: FloatArray
+    validation_error: FloatArray
+    fold_losses: FloatArray
+    loss_interval: FloatArray
+    error_interval: FloatArray
+    gaps: FloatArray
+    status: tuple[str, ...]
+    regimes: tuple[str, ...]
+    tightened: IntArray
+    certificates: tuple[list[Certificate], ...]
+    best_index: int
+    safe: bool | None
+    ranking: str
+    regret: float
+    hold_out: Certificate
+    loss: str
+    by: str
+    n_training: int
+    n_validation: int
+    seconds: FloatArray
+    interrupted: bool = False
+    best_model_: Any = field(default=None)
+    validated_model_: Any = field(default=None)
+    between: ValidationBound | None = field(default=None)
+
+    @property
+    def best_value(self) -> Any:
+        """The chosen value."""
+        return self.values[self.best_index]
+
+    @property
+    def best_c(self) -> float | None:
+        """ĉ of document 004: 1/(λn) of the chosen λ, n being the rows trained on."""
+        return None if self.c is None else float(self.c[self.best_index])
+
+    @property
+    def missed(self) -> BoolArray:
+        """Which values have a fit that did not prove the gap asked for."""
+        return np.array([status == "MISSED tol" for status in self.status])
+
+    @property
+    def at_the_end(self) -> bool:
+        """Whether the chosen value is the first or the last: a better one may lie beyond."""
+        return bool(self.regimes) and self.best_index in (0, len(self.values) - 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the models in plain Python types, ready for JSON (NaN as None)."""
+        plain: dict[str, Any] = {
+            "over": self.over,
+            "values": [v if isinstance(v, Real | str | None) else str(v) for v in self.values],
+            "best_index": self.best_index,
+            "best_c": self.best_c,
+            "safe": self.safe,
+            "ranking": self.ranking,
+            "regret": None if math.isnan(self.regret) else self.regret,
+            "status": list(self.status),
+            "regimes": list(self.regimes),
+            "hold_out": self.hold_out.to_dict(),
+            "certificates": [[c.to_dict() for c in group] for group in self.certificates],
+        }
+        for name in ("loss", "by", "n_training", "n_validation", "interrupted"):
+            plain[name] = getattr(self, name)
+        arrays = (
+            *("c", "training_loss", "validation_loss", "training_error", "validation_error"),
+            *("fold_losses", "loss_interval", "error_interval", "gaps", "tightened", "seconds"),
+        )
+        plain |= plain_arrays(self, arrays)
+        plain["best_value"] = plain["values"][self.best_index]
+        return plain
+
+    def __repr__(self) -> str:
+        names, rows = self._table()
+        lines = [self._title(), *(f"  {line}" for line in as_text(names, rows))]
+        return "\n".join([*lines, *(f"  {line}" for line in self._conclusions())])
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title(), *self._table(), self._conclusions(), self.best_index)
+
+    def _title(self) -> str:
+        chosen = f"{self.over} = {number(self.best_value)}"
+        if self.best_c is not None:
+            chosen += f" (ĉ = {self.best_c:.4g})"
+        return (
+            f"Chosen by the validation {self.by}: {chosen}, among {len(self.values)} values, "
+            f"{self.n_training} rows to train on and {self.n_validation} to judge by"
+        )
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        names = [self.over, *(["c"] if self.c is not None else [])]
+        names += ["training loss", "validation loss", "training error", "validation error"]
+        names += ["relative gap", "certificate", *(["regime"] if self.regimes else [])]
+        rows = []
+        for k, value in enumerate(self.values):
+            row = [number(value), *([number(float(self.c[k]))] if self.c is not None else [])]
+            row += [f"{self.training_loss[k]:.4f}", f"{self.validation_loss[k]:.4f}"]
+            row += [f"{self.training_error[k]:.4f}", f"{self.validation_error[k]:.4f}"]
+            row += [gap_in_words(self.gaps[k])]
+            row += [self.status[k] + (", tightened" if self.tightened[k] else "")]
+            rows.append(row + ([self.regimes[k]] if self.regimes else []))
+        return names, rows
+
+    def _conclusions(self) -> list[str]:
+        lines = [f"Loss: {self.loss}.", self.ranking, self.hold_out.statement]
+        if self.missed.any():
+            late = ", ".join(number(v) for v, m in zip(self.values, self.missed, strict=True) if m)
+            lines.insert(1, f"The gap asked for was not proved at {self.over} = {late}.")
+        if self.between is not None:
+            span = f"[{self.between.lams[-1]:.4g}, {self.between.lams[0]:.4g}]"
+            lines.append(
+                f"Proved: no optimum at any λ in {span} has a validation error below "
+                f"{self.between.error:.4f}."
+            )
+        if self.at_the_end and len(self.values) > 1:
+            lines.append(
+                "The chosen value is the last one on its side: a better one may lie beyond it."
+            )
+        if self.interrupted:
+            lines.append("Interrupted: these are the values that were finished.")
+        return lines
+
+
+def regimes_of(best: int, count: int, ordered: bool) -> tuple[str, ...]:
+    """Under- and overfitting, on the two sides of ĉ (document 004)."""
+    if not ordered:
+        return ()
+    return tuple(UNDER if k < best else OVER if k > best else BEST for k in range(count))
+
+
+def plain_arrays(result: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Some arrays of a result as lists, None standing for NaN."""
+    found = {name: getattr(result, name) for name in names}
+    return {k: None if v is None else _without_nan(v.tolist()) for k, v in found.items()}
+
+
+def _without_nan(found: Any) -> Any:
+    if isinstance(found, list):
+        return [_without_nan(item) for item in found]
+    return None if isinstance(found, float) and not math.isfinite(found) else found

@@ -1,0 +1,250 @@
+"""Choosing the value of a parameter by data that were not trained on (document 004)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
+
+from cotas.arrays import Matrix
+from cotas.fitting.parameters import check_fraction, check_jobs
+from cotas.fitting.reporting import ProgressBar
+from cotas.fitting.threads import thread_count
+from cotas.selection.between import bound_between
+from cotas.selection.choice import Choice
+from cotas.selection.deciding import Plan, concluded, doubtful, standings_of
+from cotas.selection.fits import Fitter, weights_for
+from cotas.selection.generalising import Goal, bound_for_future_rows
+from cotas.selection.parameter import (
+    check_estimator,
+    default_values,
+    find_parameter,
+    in_order,
+    inside,
+    is_number,
+    is_whole,
+    read_values,
+)
+from cotas.selection.ranking import Standing
+from cotas.selection.splits import Part, read_rows, split
+from cotas.selection.table import number
+from cotas.selection.walking import Watch, fit_all, tighten_all
+from cotas.selection.yardstick import yardstick
+
+
+def choose(
+    model: Any,
+    X: Matrix,
+    y: Any,
+    over: str = "lam",
+    values: Any = None,
+    *,
+    validation: Any = None,
+    folds: Any = None,
+    by: str = "loss",
+    loss: Any = None,
+    scoring: Any = None,
+    complexity: str | None = None,
+    stratify: bool = True,
+    groups: Any = None,
+    sample_weight: Any = None,
+    tighten: int = 4,
+    enough: float = 1e-3,
+    between: bool = False,
+    confidence: float = 0.95,
+    largest_loss: float | None = None,
+    refit: bool = True,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    progress: bool | None = None,
+) -> Choice:
+    """Choose the value of a parameter by a validation split or by folds, and prove what can be.
+
+    Document 004: with more complexity c = 1/(λn) the training loss falls, and the loss on other
+    data falls up to some c* and rises after it. Rows set aside give the estimate ĉ. Here each fit
+    also carries its certificate. Where a gap bounds how far the validation loss is from that of
+    the exact optimum, the result says whether the choice is safe from what the solver left
+    undone; values whose gap could change it are fitted again, tighter.
+
+    Parameters
+    ----------
+    model : estimator of cotas or scikit-learn, or a pipeline
+    X, y : the data
+        Tables of any kind that the model takes.
+    over : str, default="lam"
+        The parameter: of the model, of a step (`"svm__lam"`, or `"lam"` where that is clear), or
+        of a kernel (`"sigma"`, `"kernel__sigma"`). `over="kernel"` chooses among kernels.
+    values : sequence, optional
+        The values, each tried once. For "lam" the default is two values for each power of ten,
+        from the mean squared length of the rows down to a millionth of it; for "n_rounds" and
+        "iterations", the number that the model has and its halves. Else they must be given.
+    validation : float or (X_val, y_val), default=0.2
+        The share of the rows to set aside, usually 0.1 to 0.3; or the rows to judge by.
+    folds : int, splitter of scikit-learn or list of (train, validation) row numbers, optional
+        In the place of `validation`.
+    by : {"loss", "error"}, default="loss"
+        What decides. Of equal values the simplest wins.
+    loss : str or callable, optional
+        "hinge", "log" or "zero-one" for classes; "squared", which is half the square, or
+        "absolute" for numbers; or a function of y and the predictions that returns a number for
+        each row. By default the hinge for linear and kernel machines ("zero-one" where pairs of
+        classes vote), else the log loss if the model has probabilities; "squared" for numbers.
+    scoring : str or scorer of scikit-learn, optional
+        In the place of `loss`: the loss is then minus the score.
+    complexity : {"rises", "falls"}, optional
+        Whether larger values make the model more or less complex, for parameters of which it is
+        not known. It orders the values, and tells the regimes apart.
+    stratify : bool, default=True
+        Whether a random split keeps the shares of the classes.
+    groups : array, optional
+        For splitters that keep groups together.
+    sample_weight : array of shape (n_samples,), optional
+        Weights for training and for the means of the validation. A pipeline hands them to its
+        last step, or as scikit-learn's metadata routing says if that is switched on.
+    tighten : int, default=4
+        Fits that leave the choice open are repeated with a hundredth of their tol, or a hundredth
+        of that, down to so many hundredths, and with four times the iterations and time for each.
+        0 for never.
+    enough : float, default=1e-3
+        A choice that is proved to be within this part of the best is not tightened further; with
+        0 until none is better at all.
+    between : bool, default=False
+        For the λ of a `LinearSVM`: also prove a lower bound on the validation error at every λ
+        between the values, as `svm_path` does. It tells whether a finer grid could pay.
+    confidence : float, default=0.95
+        Of the bound for the error on future rows.
+    largest_loss : float, optional
+        The largest loss a row can have: gives such a bound for numbers too.
+    refit : bool, default=True
+        Fit the chosen value on all the data: `best_model_`. It keeps λ, not c.
+    n_jobs : int or None
+        Threads for the fits; None means all cores. It does not change the result.
+    random_state : int, RandomState or None
+        For the split. The model has its own.
+    progress : bool or None
+        Show a bar over the fits.
+
+    Returns
+    -------
+    Choice
+        After Ctrl-C, with the values that were finished. It keeps the witnesses of all
+        certificates: about a number for each row, class, value and fold.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), cotas.LinearSVM())
+    >>> choice = cotas.choose(model, X, y, "lam", [1.0, 0.1, 0.01, 0.001], random_state=0)
+    >>> choice.best_value
+    0.01
+    >>> choice.regimes
+    ('under', 'under', 'best', 'over')
+    >>> choice.safe
+    True
+    >>> choice.best_model_.predict(X[:3])
+    array([0, 0, 0])
+    """
+    _check(model, tighten, enough, confidence, n_jobs, by)
+    classifies = is_classifier(model)
+    rows = read_rows(X, y, sample_weight, classifies, groups)
+    parameter = find_parameter(model, over)
+    measure = yardstick(model, len(np.unique(rows.y)) if classifies else 0, loss, scoring)
+    parts = split(model, rows, validation, folds, stratify, random_state)
+    if values is None:
+        values = default_values(model, parameter, parts[0].X, parts[0].y)
+    ordered, wanted = in_order(parameter, read_values(values, parameter), complexity)
+    plan = Plan(rows, parameter, wanted, ordered, measure, by)
+    threads = thread_count(n_jobs, len(parts) * len(wanted))
+    fitter = Fitter(model, parameter, measure, alone=threads == 1)
+    watch = Watch()
+    standings = _fitted(plan, fitter, parts, threads, tighten, enough, watch, progress)
+    result = concluded(plan, standings, parts, watch.stopped())
+    best = standings[result.best_index]
+    single = parts[0] if folds is None else None
+    by_class = stratify and not isinstance(validation, tuple | list)
+    goal = Goal(confidence, largest_loss, tighten, by_class)
+    result = replace(
+        result,
+        hold_out=bound_for_future_rows(plan, fitter, standings, best.fits[0], single, goal),
+        validated_model_=fitter.as_given(best.fits[0].model) if single else None,
+        between=bound_between(plan, standings, single) if between else None,
+    )
+    _warn(result)
+    if refit and not result.interrupted:
+        result = replace(result, best_model_=_refitted(plan, model, best))
+    return result
+
+
+def _check(model: Any, tighten: Any, enough: Any, confidence: Any, n_jobs: Any, by: Any) -> None:
+    check_estimator(model)
+    if not is_whole(tighten) or tighten < 0:
+        raise ValueError(f"tighten must be a whole number from 0 on, not {tighten!r}.")
+    if not is_number(enough) or not 0 <= enough < 1:
+        raise ValueError(f"enough must lie between 0 and 1, such as 0.001, not {enough!r}.")
+    check_fraction(confidence, "confidence")
+    check_jobs(n_jobs)
+    if by not in ("loss", "error"):
+        raise ValueError(f"by must be 'loss' or 'error', not {by!r}.")
+
+
+def _fitted(
+    plan: Plan,
+    fitter: Fitter,
+    parts: list[Part],
+    threads: int,
+    tighten: int,
+    enough: float,
+    watch: Watch,
+    progress: bool | None,
+) -> list[Standing]:
+    """Fit all values, and again those whose gap could change the winner."""
+    bar = ProgressBar(len(parts) * len(plan.values), "choose", progress, "fit")
+    try:
+        with watch.listening():
+            found = fit_all(fitter, plan.values, parts, threads, bar, watch)
+            standings = standings_of(plan.values, found, len(parts))
+            for _ in range(tighten):
+                again = doubtful(fitter, standings, found, plan, tighten, enough)
+                if not again or watch.stopped():
+                    break
+                tighten_all(fitter, found, again, parts, threads, watch)
+                standings = standings_of(plan.values, found, len(parts))
+    finally:
+        bar.close()
+    watch.pass_on()
+    return standings
+
+
+def _warn(result: Choice) -> None:
+    if result.missed.any():
+        late = [number(v) for v, m in zip(result.values, result.missed, strict=True) if m]
+        warnings.warn(
+            f"The gap asked for was not proved at {result.over} = {', '.join(late)}. "
+            f"{result.ranking}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    if result.interrupted:
+        warnings.warn(
+            f"Interrupted: {len(result.values)} values were finished; no model was fitted on all "
+            "the data.",
+            stacklevel=3,
+        )
+
+
+def _refitted(plan: Plan, model: Any, standing: Standing) -> Any:
+    """The chosen value on all the data, as tightly as it was last fitted."""
+    best = plan.parameter.copy_with(model, standing.value)
+    tightest = max(standing.fits, key=lambda fit: fit.tightened)
+    if tightest.tightened:
+        name = inside(model) + "tol"
+        best.set_params(**{name: tightest.model.get_params(deep=True)[name]})
+    return best.fit(plan.rows.X, plan.rows.y, **weights_for(best, plan.rows.weights))

@@ -1,0 +1,259 @@
+"""Fitting one value after another on one part of the data, and measuring each fit."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from cotas.arrays import Matrix
+from cotas.certificates import Certificate
+from cotas.fitting.certified import Certified
+from cotas.foreign.certify import certify
+from cotas.kernel.svm import KernelSVM
+from cotas.linear.svm import LinearSVM
+from cotas.selection.enclosure import Enclosure, enclose
+from cotas.selection.parameter import Parameter, final_step, inside, is_number, is_whole
+from cotas.selection.prefixes import certificates_of_prefix, has_prefixes, prefix
+from cotas.selection.splits import Part
+from cotas.selection.yardstick import Tally, Yardstick
+
+# Of these kinds the difference of the two sides is how far the model is from the best one.
+WITH_A_GAP = ("duality", "gradient")
+# Seconds for the proof about a model of another library, for each class.
+FOR_FOREIGN_PROOFS = 5.0
+# At each level a fit asks for this part of the gap, with so many times the effort, but not for
+# less than FINEST.
+TIGHTER, MORE_EFFORT, FINEST = 1e-2, 4, 1e-12
+EFFORTS = ("max_iterations", "max_iter", "max_epochs", "max_time")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One value on one part: the model, how it does, and what is proved of it."""
+
+    value: Any
+    model: Any
+    training: Tally
+    validation: Tally
+    certificates: list[Certificate]
+    enclosure: Enclosure | None
+    tol: float | None
+    seconds: float
+    tightened: int = 0
+    first: Fit | None = None
+
+    @property
+    def gap(self) -> float:
+        """The largest relative gap of its certificates; NaN where they have none."""
+        gaps = [c.relative_gap for c in self.certificates if c.kind in WITH_A_GAP]
+        return max(gaps) if gaps else math.nan
+
+    @property
+    def status(self) -> str:
+        """What may be relied on, in a few words."""
+        if not self.certificates or all(c.kind == "none" for c in self.certificates):
+            return "no certificate"
+        if not all(c.holds for c in self.certificates):
+            return "does not hold"
+        if math.isnan(self.gap):
+            return "holds, no gap"
+        if self.tol is None:
+            return "gap measured"
+        return "proved" if self.gap <= self.tol else "MISSED tol"
+
+    @property
+    def missed(self) -> bool:
+        """Whether it was to prove a gap and did not."""
+        return self.tol is not None and self.gap > self.tol
+
+
+@dataclass(frozen=True)
+class Fitter:
+    """What all fits have in common."""
+
+    model: Any
+    parameter: Parameter
+    measure: Yardstick
+    alone: bool = True  # whether no other fit runs at the same time
+
+    @property
+    def goes_by_prefixes(self) -> bool:
+        """Whether one fit serves all values."""
+        return has_prefixes(self.model, self.parameter)
+
+    @property
+    def starts_warm(self) -> bool:
+        """Whether each fit can begin where the one before it ended, without changing its aim."""
+        last = final_step(self.model)
+        path_of_lam = inside(self.model) + "lam"
+        return isinstance(last, LinearSVM | KernelSVM) and self.parameter.path == path_of_lam
+
+    def fresh(self) -> Any:
+        """A model to be fitted: silent, and with one thread if it is not alone."""
+        model, last = clone(self.model), inside(self.model)
+        known = model.get_params(deep=True)
+        changes: dict[str, Any] = {"progress": False}
+        if not self.alone and isinstance(final_step(model), Certified):
+            changes["n_jobs"] = 1
+        if self.starts_warm:
+            changes["warm_start"] = True
+        return model.set_params(**{last + k: v for k, v in changes.items() if last + k in known})
+
+    def as_given(self, model: Any) -> Any:
+        """A fitted model with those parameters put back that only served the fitting."""
+        last, known = inside(self.model), self.model.get_params(deep=True)
+        names = [last + name for name in ("progress", "n_jobs", "warm_start")]
+        return model.set_params(**{name: known[name] for name in names if name in known})
+
+    def run(self, values: list[Any], part: Part, tell: Any, stopped: Any) -> list[Fit]:
+        """Fit the values in turn; `tell` hears of each, and `stopped` ends it before the next."""
+        if self.goes_by_prefixes and all(is_whole(value) and value > 0 for value in values):
+            return self._prefixes(values, part, tell, stopped)
+        found: list[Fit] = []
+        model = self.fresh()
+        for value in values:
+            if stopped():
+                break
+            model = model if self.starts_warm else self.fresh()
+            began = time.perf_counter()
+            self.train(self.parameter.set(model, value), value, part)
+            if stopped():  # the fit itself was interrupted: it is not what was asked for
+                break
+            kept = apart(model) if self.starts_warm else model
+            found.append(self.measured(value, kept, part, time.perf_counter() - began))
+            tell(found[-1])
+        return found
+
+    def _prefixes(self, values: list[Any], part: Part, tell: Any, stopped: Any) -> list[Fit]:
+        most = max(values)
+        whole = self.parameter.set(self.fresh(), most)
+        began = time.perf_counter()
+        self.train(whole, most, part)
+        seconds = (time.perf_counter() - began) / len(values)
+        if stopped():
+            return []
+        found, rows = [], seen_by_last(whole, part.X)
+        for value in values:
+            short = prefix(whole, int(value))
+            proofs = certificates_of_prefix(final_step(short), final_step(whole), rows, part.y)
+            found.append(self.measured(value, short, part, seconds, proofs))
+            tell(found[-1])
+        return found
+
+    def tighter(self, fit: Fit, part: Part, level: int) -> Fit:
+        """The same value with a smaller gap to prove, and more time to do it.
+
+        It always begins where the first fit of this value ended, so that the result depends on
+        the level alone and not on the way to it.
+        """
+        began, first = time.perf_counter(), fit.first or fit
+        model = apart(first.model) if self.starts_warm else clone(first.model)
+        last, known = inside(model), model.get_params(deep=True)
+        changes = {last + "tol": self.tol_at(fit, level)}
+        for path in (last + name for name in EFFORTS):
+            if known.get(path) is not None and path != self.parameter.path:
+                changes[path] = MORE_EFFORT**level * known[path]
+        self.train(model.set_params(**changes), fit.value, part)
+        seconds = fit.seconds + time.perf_counter() - began
+        measured = self.measured(fit.value, model, part, seconds)
+        if not measured.gap <= fit.gap:  # no better: what was proved stays
+            return replace(fit, seconds=seconds, tightened=level)
+        return replace(measured, tol=fit.tol, tightened=level, first=first)
+
+    def tol_at(self, fit: Fit, level: int) -> float:
+        """The gap that a fit has to prove at this level."""
+        model = (fit.first or fit).model
+        tol = float(model.get_params(deep=True)[inside(model) + "tol"])
+        return max(FINEST, tol * TIGHTER**level)
+
+    def can_be_tighter(self, fit: Fit) -> bool:
+        """Whether it has a gap and a tol that can be lowered, and what for.
+
+        A gap that says nothing of the predictions is worth it only where it has missed its tol.
+        """
+        path = inside(fit.model) + "tol"
+        tol = fit.model.get_params(deep=True).get(path)
+        lower = is_number(tol) and tol > FINEST and path != self.parameter.path
+        useful = fit.enclosure is not None or fit.missed
+        return lower and useful and not math.isnan(fit.gap) and not self.goes_by_prefixes
+
+    def train(self, model: Any, value: Any, part: Part) -> None:
+        """Fit on the training rows; an error says at which value it happened."""
+        try:
+            model.fit(part.X, part.y, **weights_for(model, part.weights))
+        except Exception as error:
+            error.add_note(f"This happened with {self.parameter.over}={value!r}.")
+            raise
+
+    def measured(
+        self,
+        value: Any,
+        model: Any,
+        part: Part,
+        seconds: float,
+        proofs: list[Certificate] | None = None,
+    ) -> Fit:
+        """How the fitted model does on both sides of the split, and what is proved of it."""
+        last = final_step(model)
+        rows = seen_by_last(model, part.X)
+        if proofs is None:
+            proofs = proofs_of(last, rows, part)
+        judged = (seen_by_last(model, part.X_val), part.y_val, part.weights_val)
+        return Fit(
+            value,
+            model,
+            self.measure.tally(model, part.X, part.y, part.weights),
+            self.measure.tally(model, part.X_val, part.y_val, part.weights_val),
+            proofs,
+            enclose(self.measure, last, proofs, (rows, part.y), judged),
+            tol_of(last),
+            seconds,
+        )
+
+
+def proofs_of(model: Any, X: Matrix, part: Part) -> list[Certificate]:
+    """The certificates of a fitted estimator; those of another library are proved now."""
+    if isinstance(model, Certified):
+        found = model.certificate_
+    else:
+        found = certify(model, X, part.y, part.weights, max_time=FOR_FOREIGN_PROOFS)
+    return found if isinstance(found, list) else [found]
+
+
+def tol_of(model: Any) -> float | None:
+    """The gap that the model has to prove; other libraries mean something else by `tol`."""
+    return getattr(model, "tol", None) if isinstance(model, Certified) else None
+
+
+def apart(model: Any) -> Any:
+    """A copy that keeps what was fitted when the original is fitted again."""
+    found = copy.copy(model)
+    if isinstance(model, Pipeline):
+        found.steps = [(name, apart(step)) for name, step in model.steps]
+    return found
+
+
+def weights_for(model: Any, weights: Any) -> dict[str, Any]:
+    """How the weights of the rows are handed to `fit`."""
+    if weights is None:
+        return {}
+    routed = sklearn.get_config()["enable_metadata_routing"]
+    if isinstance(model, Pipeline) and not routed:
+        return {f"{inside(model)}sample_weight": weights}
+    return {"sample_weight": weights}
+
+
+def seen_by_last(model: Any, X: Matrix) -> Matrix:
+    """The rows as the last step sees them, in an array."""
+    if isinstance(model, Pipeline):
+        X = model[:-1].transform(X) if len(model) > 1 else X
+        return seen_by_last(model[-1], X)
+    return X if hasattr(X, "tocsr") else np.asarray(X)

@@ -1,0 +1,260 @@
+"""Learning curves: training and validation loss against the number of rows (document 000, §2)."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import _safe_split
+
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.certificates import Certificate
+from cotas.fitting.parameters import check_jobs
+from cotas.fitting.reporting import ProgressBar
+from cotas.fitting.threads import thread_count
+from cotas.selection.choice import plain_arrays
+from cotas.selection.fits import Fit, Fitter
+from cotas.selection.parameter import Parameter, check_estimator, is_number, is_whole
+from cotas.selection.ranking import Standing
+from cotas.selection.splits import Part, read_rows, split
+from cotas.selection.table import as_html, as_text, gap_in_words
+from cotas.selection.walking import gather
+from cotas.selection.yardstick import yardstick
+
+DEFAULT_SIZES = (0.1, 0.325, 0.55, 0.775, 1.0)
+A_SIZE = Parameter("size", "size")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LearningCurves:
+    """Loss and error on the rows trained on and on others, for growing numbers of rows.
+
+    A training loss that stays high is structural error: more rows do not help, richer models do.
+    A validation loss far above it is estimation error: more rows help (document 000, §4.1).
+
+    Attributes
+    ----------
+    sizes : array of int
+        Rows trained on. The rows of each are among those of the next.
+    training_loss, validation_loss, training_error, validation_error : arrays
+        As in `Choice`, with folds over all of them.
+    gaps, status, certificates : as in `Choice`
+    loss : str
+        The name of the loss.
+    n_validation : int
+    interrupted : bool
+    """
+
+    sizes: IntArray
+    training_loss: FloatArray
+    validation_loss: FloatArray
+    training_error: FloatArray
+    validation_error: FloatArray
+    gaps: FloatArray
+    status: tuple[str, ...]
+    certificates: tuple[list[Certificate], ...]
+    loss: str
+    n_validation: int
+    interrupted: bool = False
+
+    @property
+    def missed(self) -> BoolArray:
+        """Which sizes have a fit that did not prove the gap asked for."""
+        return np.array([status == "MISSED tol" for status in self.status])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain Python types, ready for JSON (NaN as None)."""
+        arrays = ("sizes", "training_loss", "validation_loss", "training_error")
+        return {
+            **plain_arrays(self, (*arrays, "validation_error", "gaps")),
+            "status": list(self.status),
+            "certificates": [[c.to_dict() for c in group] for group in self.certificates],
+            "loss": self.loss,
+            "n_validation": self.n_validation,
+            "interrupted": self.interrupted,
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            [self._title(), *(f"  {line}" for line in as_text(*self._table())), *self._notes()]
+        )
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title(), *self._table(), self._notes())
+
+    def _title(self) -> str:
+        return f"Learning curves ({self.loss} loss), judged by {self.n_validation} rows"
+
+    def _notes(self) -> list[str]:
+        return ["  Interrupted: these are the sizes that were finished."] * self.interrupted
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        names = ["rows", "training loss", "validation loss", "training error", "validation error"]
+        columns = (self.training_loss, self.validation_loss, self.training_error)
+        figures = zip(*columns, self.validation_error, strict=True)
+        rows = [
+            [str(n), *(f"{value:.4f}" for value in four), gap_in_words(gap), status]
+            for n, four, gap, status in zip(
+                self.sizes, figures, self.gaps, self.status, strict=True
+            )
+        ]
+        return [*names, "relative gap", "certificate"], rows
+
+
+def learning_curves(
+    model: Any,
+    X: Matrix,
+    y: Any,
+    sizes: Any = DEFAULT_SIZES,
+    *,
+    validation: Any = None,
+    folds: Any = None,
+    loss: Any = None,
+    scoring: Any = None,
+    stratify: bool = True,
+    groups: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    progress: bool | None = None,
+) -> LearningCurves:
+    """Training and validation loss and error of one model against the number of rows.
+
+    Parameters
+    ----------
+    model : estimator of cotas or scikit-learn, or a pipeline
+    X, y : the data
+    sizes : sequence of int or float
+        Numbers of rows to train on, or shares of those that the split leaves for it.
+    validation, folds, loss, scoring, stratify, groups, sample_weight, n_jobs, progress
+        As in `choose`.
+    random_state : int, RandomState or None
+        For the split, and for which rows come first.
+
+    Returns
+    -------
+    LearningCurves
+        After Ctrl-C, with the sizes that were finished.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> curves = cotas.learning_curves(cotas.Ridge(lam=1e-3), X, y, [20, 80, 320], random_state=0)
+    >>> bool(curves.training_loss[0] < curves.training_loss[-1])
+    True
+    >>> bool(curves.validation_loss[0] > curves.validation_loss[-1])
+    True
+    >>> curves.status
+    ('proved', 'proved', 'proved')
+    """
+    check_estimator(model)
+    check_jobs(n_jobs)
+    classifies = is_classifier(model)
+    rows = read_rows(X, y, sample_weight, classifies, groups)
+    measure = yardstick(model, len(np.unique(rows.y)) if classifies else 0, loss, scoring)
+    parts = split(model, rows, validation, folds, stratify, random_state)
+    counts = _counts(sizes, min(len(part.y) for part in parts))
+    random = check_random_state(random_state)
+    orders = [_order(part.y, classifies and stratify, random) for part in parts]
+    tasks = [(k, p) for k in range(len(counts)) for p in range(len(parts))]
+    threads = thread_count(n_jobs, len(tasks))
+    fitter = Fitter(model, A_SIZE, measure, alone=threads == 1)
+    bar = ProgressBar(len(tasks), "learning_curves", progress, "fit")
+
+    def work(task: tuple[int, int]) -> Fit:
+        k, p = task
+        part = _first(model, parts[p], orders[p][: counts[k]])
+        fresh, began = fitter.fresh(), time.perf_counter()
+        fitter.train(fresh, counts[k], part)
+        return fitter.measured(counts[k], fresh, part, time.perf_counter() - began)
+
+    found, interrupted = gather(work, tasks, threads, bar)
+    return _collected(counts, found, parts, measure, interrupted)
+
+
+def _collected(
+    counts: list[int],
+    found: dict[tuple[int, int], Fit],
+    parts: list[Part],
+    measure: Any,
+    interrupted: bool,
+) -> LearningCurves:
+    done = []
+    for k, count in enumerate(counts):
+        fits = [found[k, p] for p in range(len(parts)) if (k, p) in found]
+        if len(fits) == len(parts):
+            done.append(Standing(count, tuple(fits)))
+    if not done:
+        raise KeyboardInterrupt("Interrupted before the first size was finished.")
+    if interrupted:
+        warnings.warn(f"Interrupted: {len(done)} sizes were finished.", stacklevel=3)
+    figures = np.array([standing.figures(measure) for standing in done])
+    return LearningCurves(
+        sizes=np.array([standing.value for standing in done]),
+        training_loss=figures[:, 0],
+        training_error=figures[:, 1],
+        validation_loss=figures[:, 2],
+        validation_error=figures[:, 3],
+        gaps=np.array([standing.gap for standing in done]),
+        status=tuple(standing.status for standing in done),
+        certificates=tuple([c for fit in s.fits for c in fit.certificates] for s in done),
+        loss=measure.loss,
+        n_validation=sum(len(part.y_val) for part in parts),
+        interrupted=interrupted,
+    )
+
+
+def _counts(sizes: Any, most: int) -> list[int]:
+    """Numbers of rows, rising, each once."""
+    given = list(np.ravel(sizes)) if not isinstance(sizes, str) else []
+    if not given:
+        raise ValueError("sizes is empty: give numbers of rows, or shares such as 0.5.")
+    found = set()
+    for size in given:
+        size = size.item() if isinstance(size, np.generic) else size
+        if is_whole(size) and 1 <= size <= most:
+            found.add(int(size))
+        elif is_number(size) and not is_whole(size) and 0 < size <= 1:
+            found.add(max(1, round(float(size) * most)))
+        elif isinstance(size, float) and size.is_integer() and 1 < size <= most:
+            found.add(int(size))
+        else:
+            raise ValueError(
+                f"sizes holds {size!r}: give whole numbers from 1 to {most}, which is what the "
+                "split leaves to train on, or shares of it above 0 and at most 1."
+            )
+    return sorted(found)
+
+
+def _order(y: AnyArray, by_class: bool, random: np.random.RandomState) -> IntArray:
+    """A random order whose beginnings have, as nearly as they can, the classes of the whole."""
+    order = random.permutation(len(y))
+    if not by_class:
+        return order
+    turn = np.empty(len(y))
+    for label in np.unique(y):
+        own = np.flatnonzero(y[order] == label)
+        turn[own] = (np.arange(len(own)) + 0.5) / len(own)
+    return np.asarray(order[np.argsort(turn, kind="stable")])
+
+
+def _first(model: Any, part: Part, chosen: IntArray) -> Part:
+    """The part with some of its training rows."""
+    chosen = np.sort(chosen)
+    X, y = _safe_split(model, part.X, part.y, chosen)
+    X_val = part.X_val
+    if len(chosen) < len(part.y) and _pairwise(model):
+        X_val = X_val[:, chosen]  # the kernel values with the rows that are trained on
+    weights = None if part.weights is None else part.weights[chosen]
+    return replace(part, X=X, y=y, weights=weights, X_val=X_val)
+
+
+def _pairwise(model: Any) -> bool:
+    return bool(get_tags(model).input_tags.pairwise)
