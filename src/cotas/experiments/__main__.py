@@ -34,9 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"cotas.experiments: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(
-            "cotas.experiments: interrupted; the figures listed above are saved.", file=sys.stderr
-        )
+        print("cotas.experiments: interrupted; what is listed is saved.", file=sys.stderr)
         return 130
     return 0
 
