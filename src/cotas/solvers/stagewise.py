@@ -51,7 +51,7 @@ class GramColumns(NamedTuple):
 
 
 @loop
-def magnitudes(c: FloatArray, tops: IntArray) -> int:
+def magnitudes(c: FloatArray, tops: IntArray) -> np.int64:
     """max |cⱼ| of each block of columns into `tops`, and of all of them, as bits.
 
     The bits of a double without its sign are ordered as whole numbers. A maximum of whole numbers
