@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +35,17 @@ NEARLY_COLLINEAR = (
     "The columns are nearly collinear, and from the moments of the batches alone nothing can be "
     "proved: cotas.certify(model, X, y) with all the rows can, and so can Ridge without them."
 )
+
+
+class _Measured(NamedTuple):
+    """Of one model: the Hessian, what λ adds to it, Σ sᵢỹᵢ², r̄, ∇Q, and Q."""
+
+    H: FloatArray
+    added: FloatArray
+    square: float
+    residual: float
+    gradient: FloatArray
+    reduced: float
 
 
 @dataclass(frozen=True)
@@ -78,13 +89,6 @@ class Stream:
             rows = block.rows if sparse.issparse(block.rows) else block.rows - mean
             return {"sum cross": np.asarray(rows.T @ weighted)}
 
-        sketches = [
-            replace(sketch, n_rows=rows_before + n, entries=float(found["sum moved entries"]),
-                    labels=float(labels), scale=float(found["sum moved scale"]))
-            for sketch, labels in zip(
-                sweep.sketches(found), found["sum moved labels"], strict=True
-            )
-        ]  # fmt: skip
         return cls(
             batches=1,
             n_rows=n,
@@ -95,7 +99,7 @@ class Stream:
             cross=sweep.tally(read, each)["sum cross"],
             target_scatter=shares @ deviation**2,
             is_sparse=bool(sparse.issparse(X)),
-            sketches=sketches,
+            sketches=_sketches(sweep, found, rows_before),
             weights=weights,
         )
 
@@ -143,7 +147,7 @@ class Stream:
         shares = self.shares
         return [self._certificate(c, replace(p, weights=shares)) for c, p in enumerate(points)]
 
-    def _certificate(self, c: int, point: SquaredLossPoint) -> Certificate:
+    def _measure(self, c: int, point: SquaredLossPoint) -> _Measured:
         theta, scale = point.coef, point.penalty_scale
         added = point.lam * (np.ones(len(theta)) if scale is None else scale**2)
         residual = float(self.target_mean[c] - theta @ self.mean - point.intercept)
@@ -155,8 +159,12 @@ class Stream:
         gradient = H @ theta - slope + added * theta
         squares = square - float(theta @ (2 * slope - H @ theta))
         reduced = 0.5 * squares + 0.5 * float(added @ theta**2)
-        noise, error = self._rounding(theta, H, square, point)
-        both = np.stack([gradient, noise + 8 * EPS * added * np.abs(theta)], axis=1)
+        return _Measured(H, added, square, residual, gradient, reduced)
+
+    def _certificate(self, c: int, point: SquaredLossPoint) -> Certificate:
+        H, added, square, residual, gradient, reduced = self._measure(c, point)
+        noise, error = self._rounding(point.coef, H, square, point)
+        both = np.stack([gradient, noise + 8 * EPS * added * np.abs(point.coef)], axis=1)
         fall, how = _fall(H, added, both, self._floor(point.free_bias))
         if not np.isfinite(fall).all():
             return replace(no_certificate(NEARLY_COLLINEAR, (GONE,)), witness=point)
@@ -224,6 +232,15 @@ def _first(block: Block, shares: FloatArray, before: int, sweep: TargetSweep) ->
         "sum moved scale": fixed @ np.abs(projected),
         "sum moved labels": fixed @ block.signs,
     }
+
+
+def _sketches(sweep: TargetSweep, found: Tally, before: int) -> list[Sketch]:
+    """Those of this batch, as the rows after the first `before` ones."""
+    entries, scale = float(found["sum moved entries"]), float(found["sum moved scale"])
+    return [
+        replace(s, n_rows=before + s.n_rows, entries=entries, labels=float(labels), scale=scale)
+        for s, labels in zip(sweep.sketches(found), found["sum moved labels"], strict=True)
+    ]
 
 
 def _both(one: Sketch, other: Sketch) -> Sketch:
