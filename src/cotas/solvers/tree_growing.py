@@ -90,6 +90,7 @@ class Grower:
         n, d = bins.codes.shape[1], len(bins.place)
         self.n_rows, self.n_features = n, d
         self.node = np.zeros(n, dtype=np.uint8)
+        self.codes = bins.codes if len(bins.codes) else np.zeros((1, n), dtype=np.uint8)
         threads = threads if n * d > WORTH_A_THREAD else 1
         self.shares = [np.arange(k, d, threads, dtype=np.int32) for k in range(min(threads, d))]
         self.parts = parts_of(n)
@@ -135,10 +136,17 @@ class Grower:
         return self.each(read, self.parts) if len(self.parts) > 1 else map(read, self.parts)
 
     def send(self, feature: IntArray, route: AnyArray) -> None:
-        """Each row to its node of the next level."""
-        bins, node = self.bins, self.node
-        list(self.each_part(lambda p: send_rows(bins, feature, route, node, p.start, p.stop)))
-        if (bins.place[feature] < 0).any():
+        """Each row from node v to 2v + route[v, code of feature[v]]; without a feature to 2v."""
+        bins, node, column = self.bins, self.node, self.bins.place[feature]
+        same = np.flatnonzero(column < 0)  # nodes whose rows have the usual code, at first
+        if len(same):
+            usual = route[same, bins.usual[feature[same]]]
+            first, column = route.copy(), np.maximum(column, 0)
+            first[same] = np.where(feature[same] < 0, 0, usual)[:, None]
+        else:
+            first = route
+        list(self.each_part(lambda p: send_rows(self.codes[:, p], column, first, node[p])))
+        if len(same):
             send_listed(bins, feature, route, node)
 
     def _search(
