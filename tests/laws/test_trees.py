@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.tree import DecisionTreeRegressor
 
-from cotas.certificates.weak_learners import PlainTrees, StumpClass
+from cotas.certificates.weak_learners import PlainTrees, StumpClass, places
 from cotas.solvers.binning import Scale, make_bins
 from cotas.solvers.sparse_binning import make_sparse_bins
 from cotas.solvers.stump_search import ExactStumps
@@ -259,3 +259,11 @@ def test_too_many_categories_are_refused():
     with pytest.raises(ValueError, match="Feature 0 has 300 categories"):
         binned(X, categorical=[0])
     assert isinstance(binned(X)[1], Scale)
+
+
+@pytest.mark.parametrize("n_cuts", [0, 1, 2, 3, 127, 128, 255])
+def test_the_checker_finds_the_bin_of_each_value(n_cuts):
+    rng = np.random.default_rng(n_cuts)
+    cuts = np.unique(np.round(rng.normal(size=n_cuts), 2))
+    x = np.r_[np.round(rng.normal(size=20_000), 2), cuts, -np.inf, np.inf]
+    np.testing.assert_array_equal(places(cuts, x), np.searchsorted(cuts, x))

@@ -11,6 +11,8 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
+PLACED_AT_A_TIME = 1 << 13
+
 
 class Learners(Protocol):
     """Functions f₁, f₂, … that can be evaluated on rows of X."""
@@ -249,12 +251,32 @@ class StumpClass:
             sums = np.bincount(codes, h, len(values)) if len(values) else np.zeros(1)
         else:
             cuts = self.thresholds[j]
-            sums = np.bincount(np.searchsorted(cuts, x), h, len(cuts) + 1)
+            sums = np.bincount(places(cuts, x), h, len(cuts) + 1)
         if self.categorical[j]:
             return float(np.abs(sums).sum()) + abs(missing)
         left = np.cumsum(sums)
         # Both leaves are free to be ±1, and so is the side of the missing values.
         return float(np.abs(left[-1] - 2 * left).max()) + abs(missing)
+
+
+def places(cuts: FloatArray, x: FloatArray) -> IntArray:
+    """#{k: cuts[k] < xᵢ}, as np.searchsorted, in half its time where x is in no order.
+
+    All values of a block, which stays in the cache, take each halving together.
+
+    >>> places(np.array([0.5, 2.5]), np.array([3.0, 0.5, 1.0]))
+    array([2, 0, 1])
+    """
+    widest = 1 << len(cuts).bit_length()
+    padded = np.append(cuts, np.full(widest - len(cuts), np.inf))
+    found = np.zeros(len(x), dtype=np.intp)
+    for start in range(0, len(x), PLACED_AT_A_TIME):
+        block = slice(start, start + PLACED_AT_A_TIME)
+        k, values, half = found[block], x[block], widest // 2
+        while half:
+            k += half * (padded[k + (half - 1)] < values)
+            half //= 2
+    return found
 
 
 def _column(X: Matrix, j: int) -> FloatArray:

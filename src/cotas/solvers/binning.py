@@ -15,6 +15,7 @@ SAMPLE = 1 << 16  # rows that the quantiles are taken from
 TILE = 64  # rows coded at a time, so that a row-major X is read from the cache
 DENSEST = 0.125  # a column with fewer values off its most frequent bin is stored as a list
 AT_A_TIME = 16  # columns of the sample
+COLUMNS_AT_A_TIME = 64  # are coded, so that their edges stay in the cache
 FEW = 16  # edges that are all compared with a value, rather than searched
 HALVES = (128, 64, 32, 16, 8, 4, 2, 1)
 
@@ -180,17 +181,22 @@ def make_bins(
     """
     edges, values = _choose_edges(X, used, categorical, each)
     coding = _Coding(X, edges, values, categorical)
-    coding.run(0, X.shape[1], each)
-    for j in map(int, np.flatnonzero(coding.unseen | coding.too_many())):
+    for first in range(0, X.shape[1], COLUMNS_AT_A_TIME):
+        coding.run(first, min(first + COLUMNS_AT_A_TIME, X.shape[1]), each)
+    crowded = coding.too_many()
+
+    def correct(j: int) -> None:
         column, most = _columns(X, used, j, j + 1)[0], MOST_BINS - int(coding.missing[j])
-        if coding.too_many()[j]:
+        if crowded[j]:
             coding.replace(j, column_edges(column, most)[0])
-            continue
+            return
         codes = coding.codes[j] if used is None else coding.codes[j, used]
         strange = column[coding.values[j, codes] != column]
         distinct = np.union1d(values[j], strange[~np.isnan(strange)])  # type: ignore[arg-type]
         if len(distinct) <= most:
             coding.replace(j, midpoints(distinct))
+
+    list(each(correct, np.flatnonzero(coding.unseen | crowded).tolist()))
     return _with_lists(coding, each), Scale(coding.edges, categorical)
 
 

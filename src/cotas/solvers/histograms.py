@@ -181,32 +181,16 @@ def node_counts(node: IntArray, lanes: IntArray) -> None:
 
 
 @loop
-def send_rows(
-    bins: Bins, feature: IntArray, route: AnyArray, node: IntArray, start: int, stop: int
-) -> None:
-    """Row i goes from node v to 2v + route[v, code of feature[v]]; without a feature to 2v.
-
-    For the rows start to stop. Those that a list names go as if they had the usual code.
-    """
-    columns = bins.place[feature]
-    if len(feature) == 1 and feature[0] >= 0 and columns[0] >= 0:
-        codes = bins.codes[columns[0]]
-        for i in range(start, stop):
-            node[i] = route[0, codes[i]]
-        return
-    for i in range(start, stop):
+def send_rows(codes: AnyArray, column: IntArray, route: AnyArray, node: IntArray) -> None:
+    """Row i goes from node v to 2v + route[v, its code in the column of v]."""
+    for i in range(len(node)):
         v = node[i]
-        if feature[v] < 0:
-            node[i] = 2 * v
-        elif columns[v] >= 0:
-            node[i] = 2 * v + route[v, bins.codes[columns[v], i]]
-        else:
-            node[i] = 2 * v + route[v, bins.usual[feature[v]]]
+        node[i] = 2 * v + route[v, codes[column[v], i]]
 
 
 @loop
 def send_listed(bins: Bins, feature: IntArray, route: AnyArray, node: IntArray) -> None:
-    """After `send_rows` of all rows: those that a list names go where their own code says."""
+    """Those that a list names go where their own code says, and not where the usual one does."""
     for v in range(len(feature)):
         k = bins.place[feature[v]]
         if feature[v] < 0 or k >= 0:

@@ -195,7 +195,28 @@ def new_cuts(n_features: int, n_nodes: int, categorical: bool, kind: Any) -> Cut
     )
 
 
-def best_features(cuts: Cuts) -> IntArray:
-    """For each node the feature with the best cut; of equal ones the first."""
-    best = cuts.scores.max(axis=0)
-    return np.asarray(np.argmax(cuts.scores >= best - TIE * np.abs(best), axis=0))
+@loop
+def choose_cuts(
+    bins: Bins, cuts: Cuts, before: FloatArray, feature: IntArray, gain: FloatArray, route: AnyArray
+) -> None:
+    """The feature with the best cut of each node, or −1 if none is better than `before`.
+
+    Of equal ones the first; `route` is then 1 for the codes that go right.
+    """
+    for v in range(len(before)):
+        best = cuts.scores[:, v].max()
+        j = 0
+        while cuts.scores[j, v] < best - TIE * abs(best):
+            j += 1
+        gain[v], feature[v] = cuts.scores[j, v] - before[v], -1
+        if not gain[v] > 1e-12 * abs(before[v]):
+            continue
+        feature[v] = j
+        if bins.categorical[j]:
+            route[v] = 1
+            for k in range(cuts.last[j, v]):
+                route[v, cuts.order[j, v, k]] = 0
+        else:
+            route[v, cuts.last[j, v] + 1 :] = 1
+            if bins.missing[j]:
+                route[v, bins.sizes[j]] = 1 - cuts.missing_left[j, v]

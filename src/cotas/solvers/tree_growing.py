@@ -20,7 +20,7 @@ from cotas.solvers.histograms import (
     send_listed,
     send_rows,
 )
-from cotas.solvers.split_search import Cuts, Edge, best_features, cut_node, new_cuts
+from cotas.solvers.split_search import Cuts, Edge, choose_cuts, cut_node, new_cuts
 from cotas.solvers.trees import Trees, tree_without_tests
 
 KEPT_BYTES = 1 << 26  # of histograms that the next level subtracts from
@@ -90,6 +90,7 @@ class Grower:
         n, d = bins.codes.shape[1], len(bins.place)
         self.n_rows, self.n_features = n, d
         self.node = np.zeros(n, dtype=np.uint8)
+        self.codes = bins.codes if len(bins.codes) else np.zeros((1, n), dtype=np.uint8)
         threads = threads if n * d > WORTH_A_THREAD else 1
         self.shares = [np.arange(k, d, threads, dtype=np.int32) for k in range(min(threads, d))]
         self.parts = parts_of(n)
@@ -135,10 +136,17 @@ class Grower:
         return self.each(read, self.parts) if len(self.parts) > 1 else map(read, self.parts)
 
     def send(self, feature: IntArray, route: AnyArray) -> None:
-        """Each row to its node of the next level."""
-        bins, node = self.bins, self.node
-        list(self.each_part(lambda p: send_rows(bins, feature, route, node, p.start, p.stop)))
-        if (bins.place[feature] < 0).any():
+        """Each row from node v to 2v + route[v, code of feature[v]]; without a feature to 2v."""
+        bins, node, column = self.bins, self.node, self.bins.place[feature]
+        same = np.flatnonzero(column < 0)  # nodes whose rows have the usual code, at first
+        if len(same):
+            usual = route[same, bins.usual[feature[same]]]
+            first, column = route.copy(), np.maximum(column, 0)
+            first[same] = np.where(feature[same] < 0, 0, usual)[:, None]
+        else:
+            first = route
+        list(self.each_part(lambda p: send_rows(self.codes[:, p], column, first, node[p])))
+        if len(same):
             send_listed(bins, feature, route, node)
 
     def _search(
@@ -183,30 +191,21 @@ class Grower:
 
         `before` are the scores of the nodes as they are: a cut must have a better one.
         """
-        n_nodes = 2**level
-        best = best_features(cuts)
+        first, n_nodes = 2**level - 1, 2**level
         feature = np.full(n_nodes, -1, dtype=np.int32)
-        route = np.zeros((n_nodes, MOST_BINS), dtype=np.uint8)
+        route, gain = np.zeros((n_nodes, MOST_BINS), dtype=np.uint8), np.zeros(n_nodes)
+        choose_cuts(self.bins, cuts, before, feature, gain, route)
         groups: list[AnyArray] = []
-        for v, j in enumerate(best):
-            gain = cuts.scores[j, v] - before[v]
-            if not gain > 1e-12 * abs(before[v]):
+        for v, j in enumerate(feature.tolist()):
+            if j < 0:
                 continue
-            at = n_nodes - 1 + v
-            feature[v] = tree.feature[0, at] = j
-            tree.gain[0, at] = gain
-            last = cuts.last[j, v]
+            at, last = first + v, int(cuts.last[j, v])
+            tree.feature[0, at], tree.gain[0, at] = j, gain[v]
             if self.bins.categorical[j]:
-                route[v] = 1
-                route[v, cuts.order[j, v, :last]] = 0
                 tree.group[0, at] = len(tree.groups) + len(groups)
                 groups.append(1 - route[v])
             else:
-                route[v, last + 1 :] = 1
-                tree.missing_left[0, at] = 0
-                if self.bins.missing[j]:
-                    tree.missing_left[0, at] = cuts.missing_left[j, v]
-                    route[v, self.bins.sizes[j]] = 1 - cuts.missing_left[j, v]
+                tree.missing_left[0, at] = cuts.missing_left[j, v] if self.bins.missing[j] else 0
                 edges = self.scale.edges[j]
                 tree.threshold[0, at] = edges[last] if last < len(edges) else np.inf
         if groups:
