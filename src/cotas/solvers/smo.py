@@ -27,6 +27,8 @@ WHOLE = 1e-3
 PATIENCE = 200
 # With fewer rows it takes longer to find those that can be set aside than to keep them.
 FEWEST_TO_SHRINK = 4096
+# With a larger gap many rows that seem to have settled will move again.
+SETTLING = 1e-2
 # A block of kernel values of this size stays in the cache of a core while it is used.
 BLOCK_ENTRIES = 1 << 18
 
@@ -163,7 +165,7 @@ class Decomposition:
             return False
         a[W] = inside
         self._follow(W[moved], change[moved])
-        if self.shrinking:
+        if self.shrinking and self.relative_gap() <= SETTLING:
             self._set_aside()
         return True
 
