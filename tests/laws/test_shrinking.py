@@ -21,6 +21,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(smo_module, "WORKING_SET", 64)
     monkeypatch.setattr(smo_module, "ALWAYS_DOUBLE", 0)
     monkeypatch.setattr(smo_module, "FEWEST_TO_SHRINK", 0)
+    monkeypatch.setattr(smo_module, "SETTLING", np.inf)
     monkeypatch.setattr(shrinking, "SPARED", 4)
     sizes = []
     original = Decomposition._set_aside

@@ -14,8 +14,8 @@ from cotas.solvers.row_cache import RowCache
 from cotas.solvers.shrinking import WORTH_IT, settled
 from cotas.solvers.working_set import choose, solve_working_set
 
-# The working set has so many rows; in small problems it starts with a part of all the rows and
-# grows by some rows in each round, since most of them need few.
+# The working set has so many rows, all of them if there are no more. In other small problems it
+# starts with a part of the rows and grows by some in each round, since most of them need few.
 WORKING_SET, SMALLEST, FIRST_PART, GROWTH = 1024, 64, 16, 1.25
 # Up to so many rows the whole matrix in double precision is a small matter.
 ALWAYS_DOUBLE = 1024
@@ -27,6 +27,8 @@ WHOLE = 1e-3
 PATIENCE = 200
 # With fewer rows it takes longer to find those that can be set aside than to keep them.
 FEWEST_TO_SHRINK = 4096
+# With a larger gap many rows that seem to have settled will move again.
+SETTLING = 1e-2
 # A block of kernel values of this size stays in the cache of a core while it is used.
 BLOCK_ENTRIES = 1 << 18
 
@@ -123,7 +125,8 @@ class Decomposition:
         self.cache = RowCache(n, cache_bytes, self.dtype)
         self.working_set = np.empty(0, dtype=np.int64)
         self.exact = True
-        self.size: float = np.clip(n // FIRST_PART, SMALLEST, WORKING_SET)
+        part = n if n <= WORKING_SET else max(n // FIRST_PART, SMALLEST)
+        self.size: float = min(part, WORKING_SET)
         self.active: IntArray | None = None
         self.shrinking = shrinking and n >= FEWEST_TO_SHRINK
         self.settled = np.zeros(n, dtype=np.int8)
@@ -162,7 +165,7 @@ class Decomposition:
             return False
         a[W] = inside
         self._follow(W[moved], change[moved])
-        if self.shrinking:
+        if self.shrinking and self.relative_gap() <= SETTLING:
             self._set_aside()
         return True
 
