@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Separability,
         hold_out_bound,
     )
+    from cotas.export.onnx import to_onnx
     from cotas.files.errors import ModelFileError
     from cotas.files.libsvm import read_libsvm
     from cotas.files.models import load
@@ -106,12 +107,17 @@ _HOME = {
     "choose": "cotas.selection.choosing",
     "hold_out_bound": "cotas.certificates",
     "lasso_path": "cotas.regression.lasso_path",
+    "load": "cotas.files.models",
+    "read_libsvm": "cotas.files.libsvm",
+    "read_table": "cotas.files.tables",
     "learning_curves": "cotas.selection.learning",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
+    "to_onnx": "cotas.export.onnx",
 }
 _MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
 _MODULES = ("datasets", "experiments", "kernels", "schedules", "stops")
+_MODULES = ("datasets", "experiments", "kernels", "plots", "schedules", "stops")
 
 __all__ = [
     "AdaBoost",
@@ -172,6 +178,7 @@ __all__ = [
     "separability",
     "stops",
     "svm_path",
+    "to_onnx",
 ]
 
 

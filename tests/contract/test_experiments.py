@@ -4,12 +4,17 @@ import dataclasses
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cotas.experiments import FIGURES, MemorisingClassifier, UnknownFigureError, find, reproduce
 from cotas.experiments.__main__ import main
+from cotas.experiments.findings import report
+from cotas.experiments.findings.finding import AGREES, DIFFERS, IN_PART, NO_CLAIM
+
+VERDICTS = (AGREES, IN_PART, DIFFERS, NO_CLAIM)
 
 # Smaller than the documents have them, where that makes a difference to the time.
 SIZES = {
@@ -116,7 +121,7 @@ def test_command_line(tmp_path, capsys):
     assert "choose another with --out" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([])
-    assert "--all or --list" in capsys.readouterr().err
+    assert "--all, --list or --report" in capsys.readouterr().err
 
 
 def test_it_runs_as_a_module():
@@ -139,3 +144,17 @@ def test_the_memoriser_names_what_is_wrong():
         MemorisingClassifier().fit(X, y)
     with pytest.raises(ValueError, match="eps"):
         MemorisingClassifier(eps=0.0).fit(X, [0, 1, 0])
+
+
+def test_the_report_speaks_of_every_figure():
+    lines = report(seeds=(7,)).splitlines()
+    told = {name for line in lines[2:] for name in line.split("|")[1].strip().split(", ")}
+    assert told == set(FIGURES)
+    assert {line.split("|")[4].strip() for line in lines[2:]} <= set(VERDICTS)
+
+
+def test_the_page_has_the_rows_of_the_report():
+    page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text("utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| 00")]
+    assert {name for row in rows for name in row[0][2:].split(", ")} == set(FIGURES)
+    assert {row[-1].removesuffix(" |") for row in rows} <= set(VERDICTS)

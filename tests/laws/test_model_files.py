@@ -22,7 +22,7 @@ from cotas.files import atomic
 from cotas.files.container import unpack
 from cotas.files.encoding import Encoder
 from cotas.files.fingerprint import Fingerprint
-from cotas.files.models import read_model_file, save
+from cotas.files.models import read_model_file, save, witness_hash
 from cotas.files.registry import LOCATIONS, class_named, name_in_files, name_of, register
 from problems import clouds, regression, three_clouds
 
@@ -105,6 +105,7 @@ CASES = {
     "AdaBoost": (cotas.AdaBoost(n_rounds=5), TWO),
     "AdaBoost exact": (cotas.AdaBoost(cotas.Stump(search="exact"), n_rounds=5), TWO),
     "AdaBoost linear": (cotas.AdaBoost("linear", n_rounds=5), THREE),
+    "AdaBoost samme": (cotas.AdaBoost(CATEGORIES, n_rounds=4, multiclass="samme"), with_gaps()),
     "RealAdaBoost": (cotas.RealAdaBoost(CATEGORIES, n_rounds=4), with_gaps()),
     "LogitBoost": (cotas.LogitBoost(CATEGORIES, n_rounds=4), with_gaps()),
     "GentleBoost": (cotas.GentleBoost("tree", n_rounds=4), TWO),
@@ -173,6 +174,29 @@ def test_training_goes_on_where_it_stopped(name, tmp_path):
     np.testing.assert_array_equal(again.fit(X, y).coef_, model.fit(X, y).coef_)
 
 
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [
+        (cotas.Pegasos(lam=0.1, random_state=0), THREE),
+        (cotas.PassiveAggressive(average=True), THREE),
+        (cotas.Ridge(lam=0.1), REAL),
+        (cotas.LeastSquares(), MANY_TARGETS),
+        (cotas.LeastSquares(solver="stochastic", step=0.01, random_state=0, tol=100.0), REAL),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_batches_go_on_where_they_stopped(model, data, tmp_path):
+    X, y = data
+    classes = (
+        {} if model.__sklearn_tags__().estimator_type == "regressor" else {"classes": [0, 1, 2]}
+    )
+    model.partial_fit(X[:20], y[:20], **classes)
+    for _ in range(2):
+        model.save(tmp_path / "model.cotas")
+        again = cotas.load(tmp_path / "model.cotas").partial_fit(X[20:], y[20:])
+        np.testing.assert_array_equal(again.coef_, model.partial_fit(X[20:], y[20:]).coef_)
+
+
 def test_attributes_come_back_with_their_types(tmp_path):
     model, _, _ = fitted("KernelSVM sparse")
     model.save(tmp_path / "model.cotas")
@@ -205,6 +229,22 @@ def test_the_training_data_are_recognised(tmp_path):
         assert found.data != Fingerprint.of(*data)
     assert found.versions["cotas"] == cotas.__version__
     assert {"python", "numpy", "scikit-learn"} < set(found.versions)
+
+
+@pytest.mark.parametrize("name", ["AveragedPerceptron", "LinearSVM three", "KernelSVM", "AdaBoost"])
+def test_without_the_witness_its_hash_stays(name, tmp_path):
+    model, X, y = fitted(name)
+    model.save(tmp_path / "whole.cotas")
+    model.save(tmp_path / "light.cotas", witness=False)
+    light = cotas.load(tmp_path / "light.cotas")
+    assert (tmp_path / "light.cotas").stat().st_size < (tmp_path / "whole.cotas").stat().st_size
+    np.testing.assert_array_equal(light.decision_function(X), model.decision_function(X))
+    whole = certificates(cotas.load(tmp_path / "whole.cotas"))
+    for mine, theirs in zip(whole, certificates(light), strict=True):
+        assert (theirs.lower, theirs.upper) == (mine.lower, mine.upper)
+        assert not theirs.holds
+        assert not theirs.verify(X, y)
+        assert witness_hash(mine) in theirs.objection
 
 
 def test_preparation_and_model_in_one_file(tmp_path):
@@ -258,6 +298,12 @@ def test_a_function_as_parameter_is_refused_and_callbacks_are_left_out(tmp_path)
 def test_an_unfitted_model_is_refused(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         cotas.LinearSVM().save(tmp_path / "model.cotas")
+
+
+def test_text_that_is_not_unicode_is_refused(tmp_path):
+    model = cotas.LinearSVM(lam=0.1).fit(TWO[0], np.where(TWO[1] == "no", "a", "b\ud800"))
+    with pytest.raises(cotas.ModelFileError, match="Unicode"):
+        model.save(tmp_path / "model.cotas")
 
 
 def test_nesting_has_an_end_when_writing_too():
@@ -426,15 +472,22 @@ def test_permissions_are_kept(old_file):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
-def test_a_link_stays_a_link(old_file, tmp_path):
-    folder = tmp_path / "links"
-    folder.mkdir()
-    link = folder / "link.cotas"
-    link.symlink_to(old_file)
-    fitted("KernelSVM")[0].save(link)
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_is_not_followed(exists, tmp_path):
+    elsewhere, link = tmp_path / "precious", tmp_path / "link.cotas"
+    if exists:
+        elsewhere.write_text("as it was")
+    link.symlink_to(elsewhere)
+    with pytest.raises(cotas.ModelFileError, match="symbolic link"):
+        fitted("LinearSVM")[0].save(link)
     assert link.is_symlink()
-    assert type(cotas.load(old_file)) is cotas.KernelSVM
-    assert [entry.name for entry in folder.iterdir()] == ["link.cotas"]
+    assert elsewhere.exists() == exists
+    assert not exists or elsewhere.read_text() == "as it was"
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        fitted("LinearSVM")[0].save(tmp_path / "none" / "model.cotas")
 
 
 def test_a_folder_is_no_target(tmp_path):

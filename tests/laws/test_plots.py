@@ -345,6 +345,23 @@ def test_answers_of_selection_need_no_arrays():
     assert ax.get_xlabel() == "degree"
 
 
+def test_real_answers_of_selection_are_drawn_as_they_are():
+    model, lams = cotas.LinearSVM(), [1.0, 0.1, 0.01]
+    choice = cotas.choose(model, X, Y, "lam", lams, folds=3, random_state=0)
+    ax = plots.loss_against_c(choice)
+    assert np.allclose(by_label(ax, "validation")[:, 1], choice.validation_loss)
+    assert by_gid(ax, "best").get_xdata()[0] == choice.best_c
+    curves = cotas.learning_curves(model, X, Y, [10, 20, 40], random_state=0)
+    drawn = by_label(plots.learning_curve(curves), "validation")
+    assert np.allclose(drawn, np.stack([curves.sizes, curves.validation_error], axis=1))
+    parts = cotas.bias_variance(
+        cotas.Ridge(), (XR, YR), "lam", [0.1, 1.0], repeats=9, random_state=0
+    )
+    least = by_gid(plots.bias_variance(parts), "least").get_xydata()[0]
+    total = parts.bias_squared + parts.variance + np.nan_to_num(parts.noise)
+    assert least.tolist() == pytest.approx([parts.values[np.argmin(total)], total.min()])
+
+
 def test_the_total_is_the_sum_and_its_least_is_marked():
     bias, variance = np.array([4.0, 1.0, 0.5]), np.array([0.0, 1.0, 5.0])
     ax = plots.bias_variance([1, 2, 3], bias, variance, noise=0.5)
@@ -442,6 +459,16 @@ def test_the_margins_are_a_distribution_and_its_start_is_certified(made):
         assert np.abs(curve[:, 0]).max() <= 1 + 1e-9
 
 
+def test_several_classes_have_voting_margins_and_no_borrowed_bound():
+    model = cotas.AdaBoost(n_rounds=6, multiclass="samme").fit(X3, Y3)
+    curve = plots.margin_distribution(model, X3, Y3).lines[0].get_xydata()
+    smallest = model.certificate_.figures["smallest margin, as a share of all votes"]
+    assert curve[0, 0] == pytest.approx(smallest)
+    # Its bound is no multiple of its loss, so that of other rounds is not known.
+    stages = plots.boosting_stages(model, X3, Y3)
+    assert [line.get_label() for line in stages.lines] == ["training error"]
+
+
 def test_the_margins_of_a_hard_margin_start_at_half_its_width():
     far = X + 3 * Y[:, None]
     model = cotas.LinearSVM(margin="hard").fit(far, Y)
@@ -505,6 +532,29 @@ def test_the_gram_matrix_is_ordered_by_class():
     order = np.argsort(Y, kind="stable")
     assert np.allclose(ax.images[0].get_array(), kernels.gram(kernel, X)[np.ix_(order, order)])
     assert [text.get_text() for text in ax.get_xticklabels()] == ["y = -1", "y = 1"]
+
+
+def test_a_gram_matrix_without_classes_keeps_the_order_of_the_rows():
+    ax = plots.gram_matrix("linear", X)
+    assert np.allclose(ax.images[0].get_array(), X @ X.T)
+    with pytest.raises(ValueError, match="at most 2000"):
+        plots.gram_matrix("linear", np.zeros((2001, 1)))
+    with pytest.raises(ValueError, match="they must agree"):
+        plots.gram_matrix("linear", X, Y[:3])
+
+
+def test_nothing_to_draw_is_said():
+    with pytest.raises(ValueError, match="no model to draw"):
+        plots.convergence([])
+    with pytest.raises(ValueError, match="no model to draw"):
+        plots.margin_distribution([], X, Y)
+
+
+def test_missing_values_do_not_spoil_the_axes():
+    holes = X.copy()
+    holes[3, 0] = np.nan
+    ax = plots.decision_boundary(cotas.AdaBoost(n_rounds=3).fit(holes, Y), holes, Y)
+    assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all()
 
 
 def test_unfitted_models_are_told_to_fit():

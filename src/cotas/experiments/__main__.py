@@ -1,4 +1,4 @@
-"""python -m cotas.experiments FIGURE … [--all] [--list] [--out FOLDER] [--seed N] [--lang en|es]"""
+"""python -m cotas.experiments FIGURE … [--all] [--list] [--report] [--out FOLDER] [--seed N] …"""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from cotas.experiments.catalogue import FIGURES
 from cotas.experiments.drawing.sheet import LANGUAGES
 from cotas.experiments.figures import find, ready, reproduce
+from cotas.experiments.findings import report, times_report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,9 +19,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.list:
         print(listing(given.lang))
         return 0
+    if given.report:
+        print(report(), times_report(), sep="\n\n")
+        return 0
     names = list(FIGURES) if given.all else given.figures
     if not names:
-        parser.error("name a figure, or give --all or --list.")
+        parser.error("name a figure, or give --all, --list or --report.")
     try:
         figures = [find(name) for name in names]
         ready(given.out)
@@ -48,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help="a name or number: 001-1.5")
     parser.add_argument("--all", action="store_true", help="all of them")
     parser.add_argument("--list", action="store_true", help="list the names")
+    parser.add_argument("--report", action="store_true", help="what the texts say and we find")
     parser.add_argument("--out", default="figures", metavar="FOLDER", help="default: figures")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help="default: en")

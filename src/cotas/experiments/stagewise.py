@@ -131,6 +131,13 @@ def forward_and_lasso(seed: int = 0, iterations: int = 200, dimension: int = 10)
     return follow("FS₁", ForwardStagewise(eps=1.0, iterations=iterations), data, in_the_ball(data))
 
 
+def steps_of_forward(seed: int = 0, most: int = 5000) -> int:
+    """After how many iterations FS₁ has as little left as LS-Boost(0.3) after 50."""
+    reached = ls_boost(seed).losses[-1]
+    run = forward(seed, most)
+    return int(np.argmax(run.losses <= reached))
+
+
 def whole_path(seed: int = 0, dimension: int = 10) -> Path:
     """The Lasso path by homotopy: Figures 2.5 and 2.10."""
     data = data_of(dimension, seed)

@@ -10,15 +10,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from cotas.files.errors import ModelFileError
+
 
 def write_atomically(path: str | os.PathLike[str], chunks: Iterable[Any]) -> None:
     """Write the chunks of bytes to a new file beside `path`, then put it in its place.
 
     The new file is on the disk before it gets its name, so whatever happens, `path` is the old
-    file or the new one. An existing file keeps its permissions. A symbolic link is followed: the
-    file that it points to is replaced, and the link stays.
+    file or the new one. An existing file keeps its permissions. A symbolic link is refused: who
+    put it there would decide where the file is written.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(path)
     mode = _mode_of(target)
     temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.tmp")
     # O_EXCL: nobody can have put a link where the temporary file goes.
@@ -44,10 +46,16 @@ _BINARY = getattr(os, "O_BINARY", 0)  # Windows
 
 def _mode_of(target: Path) -> int | None:
     """The permissions of the file that is there; only plain files are replaced."""
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} in.")
     try:
-        found = target.stat()
+        found = target.lstat()
     except FileNotFoundError:
         return None
+    if stat.S_ISLNK(found.st_mode):
+        raise ModelFileError(
+            f"{target} is a symbolic link. Give the path of the file that it points to."
+        )
     if not stat.S_ISREG(found.st_mode):
         raise IsADirectoryError(f"{target} is there and is no file.")
     return stat.S_IMODE(found.st_mode)

@@ -166,6 +166,21 @@ def check_ending(ending: Any) -> None:
     finite(ending.theta, 1, "θ of the last fit")
 
 
+def check_descent(state: Any) -> None:
+    k = len(finite(state.w, 2, "θ of the run"))
+    same = len(finite(state.b, 1, "θ₀ of the run")) == len(finite(state.scale, 1, "the scale")) == k
+    require(same, "the shapes of the run")
+
+
+def check_moments(moments: Any) -> None:
+    d = len(finite(moments.mean, 1, "the means"))
+    t = len(finite(moments.target_mean, 1, "the means of the targets"))
+    require(finite(moments.scatter, 2, "the scatter").shape == (d, d), "the scatter")
+    require(finite(moments.cross, 2, "the products with the targets").shape == (d, t), "moments")
+    require(finite(moments.target_scatter, 1, "the scatter").shape == (t,), "the scatter")
+    require(type(moments.weight) is float and 0 < moments.weight < np.inf, "the weight of the rows")
+
+
 def check_stagewise_run(run: Any) -> None:
     d = len(finite(run.coef, 1, "the coefficients of the run"))
     chosen = indices(run.chosen, np.int64, 1, 0, d, "a step of the run")
@@ -208,6 +223,8 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "solvers.Linear": check_linear_function,
     "solvers.Run": check_run,
     "solvers.Average": check_average,
+    "solvers.RunState": check_descent,
+    "solvers.Moments": check_moments,
     "linear.History": check_history,
     "linear.Ending": check_ending,
     "boosting.Ensemble": check_ensemble,

@@ -7,10 +7,11 @@ one after the other. Nothing in it is compressed, and nothing is run.
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -78,26 +79,35 @@ def unpack(path: str | os.PathLike[str]) -> Contents:
     """Read a container; whatever is wrong with it is a `ModelFileError`."""
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        start = file.read(8)
-        if len(start) < 8:
-            raise ModelFileError("The file is too short to be a model file.")
-        (length,) = struct.unpack("<Q", start)
-        if not 2 <= length <= min(size - 8, LONGEST_HEADER):
-            raise ModelFileError(
-                f"The file says that its header has {length} bytes, and it has {size} in all, of "
-                f"which a header may take {LONGEST_HEADER}: it is no model file, or cut off."
-            )
-        text = file.read(length)
-        body = file.read(size - 8 - length)
-    if len(text) != length or len(body) != size - 8 - length:
+        header = _read_header(file, size)
+        metadata = header.pop("__metadata__", {})
+        if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+            raise ModelFileError("The metadata of the file are not strings by name.")
+        length = size - file.tell()
+        places = _places(header, length)  # before a byte of the arrays is read
+        try:
+            body = file.read(length)
+        except MemoryError:
+            raise ModelFileError(f"The arrays of the file take {length} bytes of memory.") from None
+    if len(body) != length:
         raise ModelFileError("The file became shorter while it was read.")
-    header = parse(text, "The header")
+    return Contents({place.name: place.view(body) for place in places}, metadata)
+
+
+def _read_header(file: BinaryIO, size: int) -> dict[str, Any]:
+    start = file.read(8)
+    if len(start) < 8:
+        raise ModelFileError("The file is too short to be a model file.")
+    (length,) = struct.unpack("<Q", start)
+    if not 2 <= length <= min(size - 8, LONGEST_HEADER):
+        raise ModelFileError(
+            f"The file says that its header has {length} bytes, and it has {size} in all, of "
+            f"which a header may take {LONGEST_HEADER}: it is no model file, or cut off."
+        )
+    header = parse(file.read(length), "The header")
     if not isinstance(header, dict):
         raise ModelFileError("The header of the file is no JSON object.")
-    metadata = header.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise ModelFileError("The metadata of the file are not strings by name.")
-    return Contents(dict(_tensors(header, body)), metadata)
+    return header
 
 
 def parse(text: str | bytes, what: str) -> Any:
@@ -121,32 +131,40 @@ def _no_constant(name: str) -> Any:
     raise ModelFileError(f"{name} is no number of JSON.")
 
 
-def _tensors(header: dict[str, Any], body: bytes) -> Iterator[tuple[str, AnyArray]]:
+class _Place(NamedTuple):
+    """Where an array lies in the body of the file."""
+
+    begin: int
+    end: int
+    name: str
+    dtype: np.dtype[Any]
+    shape: list[int]
+
+    def view(self, body: bytes) -> AnyArray:
+        if self.begin == self.end:
+            return np.empty(self.shape, self.dtype)
+        count = (self.end - self.begin) // self.dtype.itemsize
+        return np.frombuffer(body, self.dtype, count, self.begin).reshape(self.shape)
+
+
+def _places(header: dict[str, Any], length: int) -> list[_Place]:
     """The arrays, which must fill the body without a gap and without an overlap."""
-    entries = [(name, *_entry(name, value)) for name, value in header.items()]
+    places = sorted(
+        (_place(name, value) for name, value in header.items()), key=lambda place: place[:2]
+    )
     expected = 0
-    for name, dtype, shape, begin, end in sorted(entries, key=lambda entry: entry[3:]):
-        count = 1
-        for side in shape:
-            count *= side
-        if begin != expected or end - begin != count * dtype.itemsize or end > len(body):
+    for begin, end, name, dtype, shape in places:
+        if begin != expected or end - begin != math.prod(shape) * dtype.itemsize or end > length:
             raise ModelFileError(f"The place of the array {name!r} in the file is not possible.")
-        if max(shape, default=0) > max(LONGEST_EMPTY_SIDE, len(body)) or len(shape) > 8:
+        if max(shape, default=0) > max(LONGEST_EMPTY_SIDE, length) or len(shape) > 8:
             raise ModelFileError(f"The array {name!r} has a shape that cannot be, {shape}.")
         expected = end
-        yield (
-            name,
-            np.frombuffer(body, dtype, count, begin).reshape(shape)
-            if count
-            else (np.empty(shape, dtype)),
-        )
-    if expected != len(body):
-        raise ModelFileError(
-            f"The arrays take {expected} bytes, and the file has {len(body)} for them."
-        )
+    if expected != length:
+        raise ModelFileError(f"The arrays take {expected} bytes, and the file has {length}.")
+    return places
 
 
-def _entry(name: str, value: Any) -> tuple[np.dtype[Any], list[int], int, int]:
+def _place(name: str, value: Any) -> _Place:
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
         raise ModelFileError(f"The array {name!r} is not described as safetensors says.")
     if not isinstance(value["dtype"], str) or value["dtype"] not in TYPES:
@@ -155,4 +173,4 @@ def _entry(name: str, value: Any) -> tuple[np.dtype[Any], list[int], int, int]:
     numbers = isinstance(shape, list) and isinstance(offsets, list) and len(offsets) == 2
     if not numbers or not all(type(n) is int and 0 <= n < 1 << 62 for n in [*shape, *offsets]):
         raise ModelFileError(f"The array {name!r} has no sound shape and place.")
-    return np.dtype(TYPES[value["dtype"]]), shape, offsets[0], offsets[1]
+    return _Place(offsets[0], offsets[1], name, np.dtype(TYPES[value["dtype"]]), shape)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray
+from cotas.files.annotations import check_types
 from cotas.files.checks import CHECKS
 from cotas.files.container import NAME_OF_TYPE
 from cotas.files.encoding import DEEPEST
@@ -210,6 +211,7 @@ class Decoder:
             unknown = ", ".join(sorted(set(fields) - known))
             raise ModelFileError(f"{value['object']} has no {unknown}: update cotas.")
         made = _make(cls, fields, value["object"])
+        check_types(made, value["object"])
         CHECKS.get(value["object"], _no_check)(made)
         return made
 

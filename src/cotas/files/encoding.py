@@ -85,7 +85,10 @@ class Encoder:
         return found
 
     def _strings(self, value: AnyArray, kind: str) -> Any:
-        texts = [str(item).encode() for item in value.flat]
+        try:
+            texts = [str(item).encode() for item in value.flat]
+        except UnicodeEncodeError as error:
+            raise ModelFileError(f"A text of the model is not Unicode: {error}.") from error
         letters = np.frombuffer(b"".join(texts), dtype=np.uint8)
         return {
             "strings": self.tensor(letters),

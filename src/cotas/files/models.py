@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 import platform
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
@@ -15,6 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray
+from cotas.certificates import Certificate
 from cotas.files.atomic import write_atomically
 from cotas.files.checks import require
 from cotas.files.container import Contents, pack, parse, unpack
@@ -51,6 +54,7 @@ def save(
     *,
     data: tuple[Any, Any] | None = None,
     preparation: Any = None,
+    witness: bool = True,
 ) -> None:
     """Store a fitted model and its certificate in a file, without pickle.
 
@@ -65,6 +69,10 @@ def save(
         The training data, of which a fingerprint is stored.
     preparation : optional
         What turns raw data into the rows that the model expects, an object of cotas.
+    witness : bool, default=True
+        Whether to store what proves the certificates, about one number for each training row and
+        class. Without it the file is small and has the hash of the witness in its place; nothing
+        can be verified, so the certificates do not hold, and no training can go on from it.
 
     Examples
     --------
@@ -81,12 +89,13 @@ def save(
     """
     check_is_fitted(model)
     encoder = Encoder()
-    parts = {"model": encoder.encode(model, type(model).__name__)}
+    stored = model if witness else _without_witness(model)
+    parts = {"model": encoder.encode(stored, type(model).__name__)}
     if preparation is not None:
         parts["preparation"] = encoder.encode(preparation, type(preparation).__name__)
     if data is not None:
         parts["data"] = encoder.encode(Fingerprint.of(*data), "data")
-    current = model.certificate_
+    current = stored.certificate_
     summary = [c.to_dict() for c in (current if isinstance(current, list) else [current])]
     metadata = {
         "format": "cotas",
@@ -95,8 +104,12 @@ def save(
         "certificate": _as_json(Encoder().encode(summary, "certificate")),
         **{name: _as_json(part) for name, part in parts.items()},
     }
-    metadata["checksum"] = checksum(encoder.tensors, metadata)
-    write_atomically(path, pack(encoder.tensors, metadata))
+    try:
+        metadata["checksum"] = checksum(encoder.tensors, metadata)
+        chunks = pack(encoder.tensors, metadata)
+    except UnicodeEncodeError as error:
+        raise ModelFileError(f"A text of the model is not Unicode: {error}.") from error
+    write_atomically(path, chunks)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -129,6 +142,16 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
     contents = unpack(path)
     _check_version(contents.metadata)
     _check_sum(contents)
+    try:
+        return _decoded(contents)
+    except ModelFileError:
+        raise
+    except Exception as error:
+        # The net under the checks: whatever a file makes fail is the fault of the file.
+        raise ModelFileError(f"The file is not sound: {error}") from error
+
+
+def _decoded(contents: Contents) -> ModelFile:
     decoder = Decoder(contents.tensors)
     parts = {
         name: decoder.decode(parse(contents.metadata[name], f"The part {name!r}"))
@@ -164,6 +187,30 @@ def checksum(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> st
         if array.size:
             found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return found.hexdigest()
+
+
+def witness_hash(certificate: Certificate) -> str:
+    """The hash that a file without the witness of this certificate has in its place."""
+    encoder = Encoder()
+    text = _as_json(encoder.encode(certificate.witness, "witness"))
+    return checksum(encoder.tensors, {"witness": text})
+
+
+def _without_witness(model: Any) -> Any:
+    """The model as it is, with less to prove it: what depends on each training row is left out."""
+    light = copy.copy(model)
+    light._certificates = [
+        replace(
+            certificate,
+            witness=None,
+            holds=False,
+            objection=f"The witness, of hash {witness_hash(certificate)}, is not in the file.",
+        )
+        for certificate in model._current_certificates()
+    ]
+    for name in ("_history", "_ends"):
+        vars(light).pop(name, None)
+    return light
 
 
 def _as_json(value: Any) -> str:

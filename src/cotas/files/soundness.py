@@ -43,7 +43,9 @@ def _check_classes(model: Any) -> int:
         rising = False
     k = len(classes)
     require(rising and k >= 1 and not _is_nan(classes), "the classes are not sorted")
-    if getattr(model, "_votes", False):
+    votes = vars(model).get("_votes", False)
+    require(type(votes) is bool, "whether the classes are voted for")
+    if votes:
         return k * (k - 1) // 2
     return 1 if k == 2 else k
 
@@ -129,6 +131,12 @@ def _check_run(model: Any, d: int) -> None:
     require(type(ends) is list and all(hasattr(end, "share") for end in ends), "the last fit")
     same = all(len(end.theta) == d and len(end.share) == len(ends[0].share) for end in ends)
     require(same, "the end of the last fit")
+    memory = getattr(model, "_memory", None)
+    if memory is not None:
+        shape = np.atleast_2d(model.coef_).shape
+        require(type(memory) is tuple and memory, "the batches so far")
+        kept = getattr(memory[0], "w", getattr(memory[0], "cross", np.zeros(0)))
+        require(shape in (kept.shape, kept.T.shape), "the batches so far")
     path = getattr(model, "path_", None)
     runs = path if isinstance(path, list) else [path]
     for run in runs:

@@ -34,6 +34,7 @@ class Certified:
         *,
         data: tuple[Any, Any] | None = None,
         preparation: Any = None,
+        witness: bool = True,
     ) -> None:
         """Store the fitted model and its certificate in a file; `cotas.load(path)` reads it.
 
@@ -47,5 +48,8 @@ class Certified:
             The training data, of which a fingerprint is stored.
         preparation : optional
             What turns raw data into the rows that the model expects, an object of cotas.
+        witness : bool, default=True
+            Whether to store what proves the certificates, about one number for each training row
+            and class. Without it the file is small, and nothing can be verified.
         """
-        save(self, path, data=data, preparation=preparation)
+        save(self, path, data=data, preparation=preparation, witness=witness)

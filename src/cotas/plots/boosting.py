@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.certificates.boosting import BoostingLedger
+from cotas.certificates.likelihood import LikelihoodLedger
 from cotas.plots.fitted import agreement, labels_of, last_step, named, require_fitted, table
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
 
@@ -33,7 +35,7 @@ def boosting_stages(
     validation : (X_val, y_val), optional
     bound : bool, default=True
         Draw what bounds the training error after each round: the mean cost, in the scale in which
-        the certificate has it. Ours with one certificate only.
+        the certificate has it. Where there is one certificate, and it is of that kind.
     log : bool, default=False
         A logarithmic axis of errors, on which the fall of the bound is a line.
     ax, title, lang : as in `decision_boundary`
@@ -93,7 +95,8 @@ def margin_distribution(
 
     The margin is y·F(x)/Σ|c| for boosted classifiers, the distance y(θ·x + θ₀)/‖θ‖ to the
     boundary for linear ones, y·f(x) for others, and with several classes the score of the own
-    class less the best of the others. Below zero are the examples that the model gets wrong.
+    class less the best of the others (half of it for boosted ones, so that it stays within ±1).
+    Below zero are the examples that the model gets wrong.
 
     Parameters
     ----------
@@ -179,15 +182,16 @@ def _staged_errors(model: Any, X: Any, y: Any) -> FloatArray:
 def _bounds(model: Any) -> FloatArray | None:
     """The proved bound after each round; None where there is not one for all classes.
 
-    The certificate bounds the training error by a multiple of the mean cost, which is the same
-    in every round.
+    These two certificates bound the training error by a multiple of the mean cost, which is the
+    same in every round.
     """
     certificates = np.ravel(getattr(model, "certificate_", []))
     losses = getattr(model, "round_losses_", None)
     if len(certificates) != 1 or not isinstance(losses, np.ndarray) or not len(losses):
         return None
     certificate, rounds = certificates[0], model.n_rounds_
-    proved = certificate.kind == "training error" and certificate.holds
+    proportional = isinstance(certificate.witness, BoostingLedger | LikelihoodLedger)
+    proved = proportional and certificate.kind == "training error" and certificate.holds
     if not proved or len(losses) < rounds or not losses[rounds - 1] > 0:
         return None
     return np.asarray(losses[:rounds] * (certificate.upper / losses[rounds - 1]))
@@ -198,7 +202,9 @@ def _margins(model: Any, X: Any, y: Any) -> tuple[FloatArray, str]:
     inner = last_step(model)
     if hasattr(inner, "ensembles_"):
         sizes = [float(np.abs(ensemble.coefficients).sum()) for ensemble in inner.ensembles_]
-        return agreement(model, X, y) / max(*sizes, 1e-300, 0.0), "voting margin"
+        # Two classes have the scores F and −F, which are 2F apart.
+        apart = 1.0 if len(model.classes_) == 2 else 2.0
+        return agreement(model, X, y) / (apart * max([*sizes, 1e-300])), "voting margin"
     if inner is model and hasattr(inner, "estimators_") and hasattr(inner, "estimator_weights_"):
         return _votes(inner, X, y), "voting margin"
     if not hasattr(model, "decision_function"):

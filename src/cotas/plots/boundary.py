@@ -182,7 +182,7 @@ def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
 
 
 def _axis(values: FloatArray, resolution: int) -> FloatArray:
-    low, high = float(values.min()), float(values.max())
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))  # boosters take NaN
     room = 0.08 * (high - low if high > low else 1.0)
     return np.linspace(low - room, high + room, resolution)
 

@@ -78,7 +78,7 @@ def loss_against_c(
         ax.axvline(best, color=INK, linestyle=":", label=say("best c", value=best), gid="best")
         ax.set(xlim=(low, high), xlabel=say("c"), ylabel=say(measure))
         ax.set_title(say("loss against c") if title is None else title)
-        legend(ax)
+        legend(ax, loc="upper center")  # inside the U, and off the names below
     return ax
 
 

@@ -82,7 +82,8 @@ def _is_history(models: Any) -> bool:
     """Whether it is one history or one list of values, rather than a model or several."""
     if isinstance(models, Mapping):
         return "J" in models
-    return isinstance(models, list | tuple | np.ndarray) and np.isscalar(models[0])
+    several = isinstance(models, list | tuple | np.ndarray) and len(models) > 0
+    return several and np.isscalar(models[0])
 
 
 def _history(run: Any) -> tuple[FloatArray, FloatArray]:

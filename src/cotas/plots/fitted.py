@@ -45,6 +45,8 @@ def named(models: Any, labels: Sequence[str] | None, detail: str = "") -> dict[s
     if isinstance(models, Mapping):
         return {str(name): model for name, model in models.items()}
     several = list(models) if isinstance(models, list | tuple) else [models]
+    if not several:
+        raise ValueError("There is no model to draw: the list is empty.")
     if labels is None:
         labels = [_own_name(model, detail) for model in several]
         if len(set(labels)) < len(labels):

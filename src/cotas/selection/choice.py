@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray
-from cotas.certificates import Certificate
+from cotas.certificates import Certificate, ValidationBound
 from cotas.selection.table import as_html, as_text, gap_in_words, number
 
 UNDER, BEST, OVER = "under", "best", "over"
@@ -47,14 +47,18 @@ class Choice:
     regimes : tuple of str
         "under" before the chosen value and "over" after it; empty where the values have no order.
     tightened : array of int
-        How often each value was fitted again, with a smaller gap to prove.
+        The level that each value was fitted at in the end: 0 for the tol it was given, and a
+        hundredth of it for each level more.
     certificates : tuple with a list for each value
         Those of all folds and classes.
     best_index : int
     safe : bool or None
         Whether no other exact optimum can have a smaller validation loss; None if not known.
+    regret : float
+        By how much the validation loss of another exact optimum can be smaller at most, proved
+        from the gaps; NaN if not known.
     ranking : str
-        The same in words.
+        The two in words.
     hold_out : Certificate
         Of kind "hold-out": a bound for the error on future rows of the chosen model as it was
         fitted on the training rows, corrected for the choice. Of kind "none" with the reason why,
@@ -64,6 +68,8 @@ class Choice:
     validated_model_ : estimator or None
         The chosen model as it was fitted on the training rows: what `hold_out` is about. None
         with folds.
+    between : ValidationBound or None
+        What no λ between the values can beat, if it was asked for.
     loss, by : str
         The name of the loss, and whether "loss" or "error" decided.
     n_training, n_validation : int
@@ -92,6 +98,7 @@ class Choice:
     best_index: int
     safe: bool | None
     ranking: str
+    regret: float
     hold_out: Certificate
     loss: str
     by: str
@@ -101,6 +108,7 @@ class Choice:
     interrupted: bool = False
     best_model_: Any = field(default=None)
     validated_model_: Any = field(default=None)
+    between: ValidationBound | None = field(default=None)
 
     @property
     def best_value(self) -> Any:
@@ -131,6 +139,7 @@ class Choice:
             "best_c": self.best_c,
             "safe": self.safe,
             "ranking": self.ranking,
+            "regret": None if math.isnan(self.regret) else self.regret,
             "status": list(self.status),
             "regimes": list(self.regimes),
             "hold_out": self.hold_out.to_dict(),
@@ -173,8 +182,7 @@ class Choice:
             row += [f"{self.training_loss[k]:.4f}", f"{self.validation_loss[k]:.4f}"]
             row += [f"{self.training_error[k]:.4f}", f"{self.validation_error[k]:.4f}"]
             row += [gap_in_words(self.gaps[k])]
-            again = int(self.tightened[k])
-            row += [self.status[k] + (f", tightened {again}×" if again else "")]
+            row += [self.status[k] + (", tightened" if self.tightened[k] else "")]
             rows.append(row + ([self.regimes[k]] if self.regimes else []))
         return names, rows
 
@@ -183,6 +191,12 @@ class Choice:
         if self.missed.any():
             late = ", ".join(number(v) for v, m in zip(self.values, self.missed, strict=True) if m)
             lines.insert(1, f"The gap asked for was not proved at {self.over} = {late}.")
+        if self.between is not None:
+            span = f"[{self.between.lams[-1]:.4g}, {self.between.lams[0]:.4g}]"
+            lines.append(
+                f"Proved: no optimum at any λ in {span} has a validation error below "
+                f"{self.between.error:.4f}."
+            )
         if self.at_the_end and len(self.values) > 1:
             lines.append(
                 "The chosen value is the last one on its side: a better one may lie beyond it."

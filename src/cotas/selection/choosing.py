@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,32 +11,29 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import Matrix
-from cotas.certificates import Certificate, HeldOut, hold_out_bound, no_certificate
 from cotas.fitting.parameters import check_fraction, check_jobs
 from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import thread_count
-from cotas.selection.choice import Choice, regimes_of
-from cotas.selection.fits import Fit, Fitter, weights_for
+from cotas.selection.between import bound_between
+from cotas.selection.choice import Choice
+from cotas.selection.deciding import Plan, concluded, doubtful, standings_of
+from cotas.selection.fits import Fitter, weights_for
+from cotas.selection.generalising import Goal, bound_for_future_rows
 from cotas.selection.parameter import (
-    Parameter,
     check_estimator,
-    complexity_sign,
     default_values,
     find_parameter,
+    in_order,
     inside,
+    is_number,
     is_whole,
     read_values,
 )
-from cotas.selection.ranking import Standing, in_words, rivals, winner
-from cotas.selection.splits import Part, Rows, read_rows, split
+from cotas.selection.ranking import Standing
+from cotas.selection.splits import Part, read_rows, split
 from cotas.selection.table import number
-from cotas.selection.walking import Key, Watch, fit_all, tighten_all
-from cotas.selection.yardstick import Yardstick, yardstick
-
-STRATIFIED = (
-    "The rows were set aside class by class, so their classes are not independent draws, and the "
-    "bound is an approximation; stratify=False makes it exact."
-)
+from cotas.selection.walking import Watch, fit_all, tighten_all
+from cotas.selection.yardstick import yardstick
 
 
 def choose(
@@ -56,7 +52,9 @@ def choose(
     stratify: bool = True,
     groups: Any = None,
     sample_weight: Any = None,
-    tighten: int = 3,
+    tighten: int = 4,
+    enough: float = 1e-3,
+    between: bool = False,
     confidence: float = 0.95,
     largest_loss: float | None = None,
     refit: bool = True,
@@ -78,7 +76,7 @@ def choose(
     X, y : the data
         Tables of any kind that the model takes.
     over : str, default="lam"
-        The parameter: of the model, of a step (`"svm__lam"`; of the last step also `"lam"`), or
+        The parameter: of the model, of a step (`"svm__lam"`, or `"lam"` where that is clear), or
         of a kernel (`"sigma"`, `"kernel__sigma"`). `over="kernel"` chooses among kernels.
     values : sequence, optional
         The values, each tried once. For "lam" the default is two values for each power of ten,
@@ -107,9 +105,16 @@ def choose(
     sample_weight : array of shape (n_samples,), optional
         Weights for training and for the means of the validation. A pipeline hands them to its
         last step, or as scikit-learn's metadata routing says if that is switched on.
-    tighten : int, default=3
-        How often the fits that leave the choice open are repeated, each time with a hundredth of
-        their tol and four times the iterations and time. 0 for never.
+    tighten : int, default=4
+        Fits that leave the choice open are repeated with a hundredth of their tol, or a hundredth
+        of that, down to so many hundredths, and with four times the iterations and time for each.
+        0 for never.
+    enough : float, default=1e-3
+        A choice that is proved to be within this part of the best is not tightened further; with
+        0 until none is better at all.
+    between : bool, default=False
+        For the λ of a `LinearSVM`: also prove a lower bound on the validation error at every λ
+        between the values, as `svm_path` does. It tells whether a finer grid could pay.
     confidence : float, default=0.95
         Of the bound for the error on future rows.
     largest_loss : float, optional
@@ -147,217 +152,75 @@ def choose(
     >>> choice.best_model_.predict(X[:3])
     array([0, 0, 0])
     """
-    plan = _plan(model, X, y, over, values, by, loss, scoring, complexity, sample_weight, groups)
-    _check(tighten, confidence, n_jobs, by)
-    parts = split(model, plan.rows, validation, folds, stratify, random_state)
-    threads = thread_count(n_jobs, len(parts) * len(plan.values))
-    fitter = Fitter(model, plan.parameter, plan.measure, alone=threads == 1)
-    bar = ProgressBar(len(parts) * len(plan.values), "choose", progress, "fit")
-    watch = Watch()
-    try:
-        with watch.listening():
-            found = fit_all(fitter, plan.values, parts, threads, bar, watch)
-            standings = _standings(plan.values, found, len(parts))
-            for _ in range(tighten):
-                doubtful = _doubtful(fitter, standings, found, plan)
-                if not doubtful or watch.stopped():
-                    break
-                tighten_all(fitter, found, doubtful, parts, threads, watch)
-                standings = _standings(plan.values, found, len(parts))
-    finally:
-        bar.close()
-    watch.pass_on()
-    result = _concluded(plan, standings, parts, watch.stopped())
-    single = parts[0] if folds is None else None
-    split_by_class = stratify and not isinstance(validation, tuple | list)
-    goal = Goal(confidence, largest_loss, tighten, split_by_class)
-    bound = _bound(plan, result, standings, single, goal)
-    kept = standings[result.best_index].fits[0].model if single else None
-    result = replace(result, hold_out=bound, validated_model_=kept)
-    _warn(result)
-    if refit and not result.interrupted:
-        best = _refitted(plan, model, standings[result.best_index])
-        result = replace(result, best_model_=best)
-    return result
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is to be chosen, and by what."""
-
-    rows: Rows
-    parameter: Parameter
-    values: list[Any]
-    ordered: bool
-    measure: Yardstick
-    by: str
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What the bound for future rows depends on besides the mistakes."""
-
-    confidence: float
-    largest_loss: float | None
-    tighten: int
-    stratified: bool
-
-
-def _plan(
-    model: Any,
-    X: Matrix,
-    y: Any,
-    over: Any,
-    values: Any,
-    by: str,
-    loss: Any,
-    scoring: Any,
-    complexity: str | None,
-    sample_weight: Any,
-    groups: Any,
-) -> Plan:
-    check_estimator(model)
+    _check(model, tighten, enough, confidence, n_jobs, by)
     classifies = is_classifier(model)
     rows = read_rows(X, y, sample_weight, classifies, groups)
     parameter = find_parameter(model, over)
+    measure = yardstick(model, len(np.unique(rows.y)) if classifies else 0, loss, scoring)
+    parts = split(model, rows, validation, folds, stratify, random_state)
     if values is None:
-        values = default_values(model, parameter, rows.X, rows.y)
-    values = read_values(values, parameter)
-    sign = complexity_sign(parameter, values, complexity)
-    if sign:
-        values = sorted(values, reverse=sign < 0)
-    n_classes = len(np.unique(rows.y)) if classifies else 0
-    return Plan(rows, parameter, values, sign != 0, yardstick(model, n_classes, loss, scoring), by)
+        values = default_values(model, parameter, parts[0].X, parts[0].y)
+    ordered, wanted = in_order(parameter, read_values(values, parameter), complexity)
+    plan = Plan(rows, parameter, wanted, ordered, measure, by)
+    threads = thread_count(n_jobs, len(parts) * len(wanted))
+    fitter = Fitter(model, parameter, measure, alone=threads == 1)
+    watch = Watch()
+    standings = _fitted(plan, fitter, parts, threads, tighten, enough, watch, progress)
+    result = concluded(plan, standings, parts, watch.stopped())
+    best = standings[result.best_index]
+    single = parts[0] if folds is None else None
+    by_class = stratify and not isinstance(validation, tuple | list)
+    goal = Goal(confidence, largest_loss, tighten, by_class)
+    result = replace(
+        result,
+        hold_out=bound_for_future_rows(plan, fitter, standings, best.fits[0], single, goal),
+        validated_model_=fitter.as_given(best.fits[0].model) if single else None,
+        between=bound_between(plan, standings, single) if between else None,
+    )
+    _warn(result)
+    if refit and not result.interrupted:
+        result = replace(result, best_model_=_refitted(plan, model, best))
+    return result
 
 
-def _check(tighten: Any, confidence: Any, n_jobs: Any, by: Any) -> None:
+def _check(model: Any, tighten: Any, enough: Any, confidence: Any, n_jobs: Any, by: Any) -> None:
+    check_estimator(model)
     if not is_whole(tighten) or tighten < 0:
         raise ValueError(f"tighten must be a whole number from 0 on, not {tighten!r}.")
+    if not is_number(enough) or not 0 <= enough < 1:
+        raise ValueError(f"enough must lie between 0 and 1, such as 0.001, not {enough!r}.")
     check_fraction(confidence, "confidence")
     check_jobs(n_jobs)
     if by not in ("loss", "error"):
         raise ValueError(f"by must be 'loss' or 'error', not {by!r}.")
 
 
-def _standings(values: list[Any], found: dict[Key, Fit], n_parts: int) -> list[Standing]:
-    """The values that were fitted on all parts."""
-    groups = [
-        (value, [found[p, k] for p in range(n_parts) if (p, k) in found])
-        for k, value in enumerate(values)
-    ]
-    done = [Standing(value, tuple(fits)) for value, fits in groups if len(fits) == n_parts]
-    if not done:
-        raise KeyboardInterrupt("Interrupted before the first value was finished.")
-    return done
-
-
-def _scores(standings: Sequence[Standing], plan: Plan) -> list[float]:
-    column = 2 if plan.by == "loss" else 3
-    return [float(standing.figures(plan.measure)[column]) for standing in standings]
-
-
-def _doubtful(
-    fitter: Fitter, standings: Sequence[Standing], found: dict[Key, Fit], plan: Plan
-) -> list[Key]:
-    """The fits whose gap could change the winner and can be made smaller.
-
-    Where nothing ties the gap to the predictions, those that have missed their tol.
-    """
-    best = winner(_scores(standings, plan))
-    intervals = [standing.interval(plan.by, plan.measure) for standing in standings]
-    against = rivals(intervals, best)
-    close = [standings[v] for v in ([best, *against] if against else [])]
-    fits = [
-        fit
-        for standing in close
-        for fit in standing.fits
-        if fitter.can_be_tighter(fit) and (fit.enclosure is not None or fit.missed)
-    ]
-    return [key for key, fit in found.items() if any(fit is other for other in fits)]
-
-
-def _concluded(
-    plan: Plan, standings: Sequence[Standing], parts: list[Part], interrupted: bool
-) -> Choice:
-    measure = plan.measure
-    figures = np.array([standing.figures(measure) for standing in standings])
-    intervals = {
-        by: np.array([standing.interval(by, measure) for standing in standings])
-        for by in ("loss", "error")
-    }
-    best = winner(_scores(standings, plan))
-    names = [f"{plan.parameter.over}={number(standing.value)}" for standing in standings]
-    missed = [any(fit.missed for fit in standing.fits) for standing in standings]
-    decisive = [(float(low), float(high)) for low, high in intervals[plan.by]]
-    safe, ranking = in_words(
-        names, decisive, best, plan.by, missed, [standing.gap for standing in standings]
-    )
-    size = float(np.mean([part.size for part in parts]))
-    is_lam = plan.parameter.name == "lam" and plan.ordered
-    return Choice(
-        over=plan.parameter.over,
-        values=tuple(standing.value for standing in standings),
-        c=np.array([1.0 / (s.value * size) for s in standings]) if is_lam else None,
-        training_loss=figures[:, 0],
-        training_error=figures[:, 1],
-        validation_loss=figures[:, 2],
-        validation_error=figures[:, 3],
-        fold_losses=np.array([[fit.validation.loss for fit in s.fits] for s in standings]),
-        loss_interval=intervals["loss"],
-        error_interval=intervals["error"],
-        gaps=np.array([standing.gap for standing in standings]),
-        status=tuple(standing.status for standing in standings),
-        regimes=regimes_of(best, len(standings), plan.ordered),
-        tightened=np.array([max(fit.tightened for fit in s.fits) for s in standings]),
-        certificates=tuple([c for fit in s.fits for c in fit.certificates] for s in standings),
-        best_index=best,
-        safe=safe,
-        ranking=ranking,
-        hold_out=no_certificate("not yet"),
-        loss=measure.loss,
-        by=plan.by,
-        n_training=round(np.mean([len(part.y) for part in parts])),
-        n_validation=sum(len(part.y_val) for part in parts),
-        seconds=np.array([sum(fit.seconds for fit in s.fits) for s in standings]),
-        interrupted=interrupted,
-    )
-
-
-def _bound(
+def _fitted(
     plan: Plan,
-    result: Choice,
-    standings: Sequence[Standing],
-    part: Part | None,
-    goal: Goal,
-) -> Certificate:
-    """The bound for future rows, or why there is none."""
-    if part is None:
-        return no_certificate(
-            "No bound for future rows: the rows of the folds have been trained on. Keep a test set "
-            "apart and give its mistakes to `hold_out_bound`."
-        )
-    if part.weights_val is not None:
-        return no_certificate("No bound for future rows: the rows have weights.")
-    fit = standings[result.best_index].fits[0]
-    # Which fits were repeated was decided by these rows: each may have been chosen in any form.
-    forms = 1 + goal.tighten * any(s.fits[0].enclosure is not None for s in standings)
-    tried = forms * len(plan.values)
-    if plan.measure.classifies and goal.largest_loss is None:
-        predicted = np.asarray(fit.model.predict(part.X_val)).ravel()
-        bound = HeldOut(predicted, goal.confidence, tried).check(part.X_val, part.y_val)
-    elif goal.largest_loss is None:
-        return no_certificate(
-            "No bound for future rows: this loss has no largest value. Give largest_loss if it has "
-            "one."
-        )
-    elif plan.measure.scorer is not None:
-        return no_certificate("No bound for future rows: a score has no loss for each row.")
-    else:
-        losses = plan.measure.row_losses(fit.model, part.X_val, part.y_val)
-        bound = hold_out_bound(losses, None, goal.confidence, tried, largest=goal.largest_loss)
-    about = "It is about the model fitted on the training rows, `validated_model_`."
-    notes = [*bound.remarks, about, *([STRATIFIED] * (goal.stratified and plan.measure.classifies))]
-    return replace(bound, remarks=tuple(notes))
+    fitter: Fitter,
+    parts: list[Part],
+    threads: int,
+    tighten: int,
+    enough: float,
+    watch: Watch,
+    progress: bool | None,
+) -> list[Standing]:
+    """Fit all values, and again those whose gap could change the winner."""
+    bar = ProgressBar(len(parts) * len(plan.values), "choose", progress, "fit")
+    try:
+        with watch.listening():
+            found = fit_all(fitter, plan.values, parts, threads, bar, watch)
+            standings = standings_of(plan.values, found, len(parts))
+            for _ in range(tighten):
+                again = doubtful(fitter, standings, found, plan, tighten, enough)
+                if not again or watch.stopped():
+                    break
+                tighten_all(fitter, found, again, parts, threads, watch)
+                standings = standings_of(plan.values, found, len(parts))
+    finally:
+        bar.close()
+    watch.pass_on()
+    return standings
 
 
 def _warn(result: Choice) -> None:

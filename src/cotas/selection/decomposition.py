@@ -28,10 +28,11 @@ from cotas.fitting.parameters import check_jobs
 from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import thread_count
 from cotas.selection.choice import plain_arrays
-from cotas.selection.fits import Fit, Fitter
+from cotas.selection.fits import Fit, Fitter, proofs_of, seen_by_last, tol_of
 from cotas.selection.parameter import (
     Parameter,
     check_estimator,
+    final_step,
     find_parameter,
     is_whole,
     read_values,
@@ -39,12 +40,13 @@ from cotas.selection.parameter import (
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, take
 from cotas.selection.table import as_html, as_text, gap_in_words, number
-from cotas.selection.walking import Watch, in_threads, step
-from cotas.selection.yardstick import Yardstick
+from cotas.selection.walking import gather
+from cotas.selection.yardstick import Tally, Yardstick
 
 Draw = Callable[[np.random.Generator], tuple[Matrix, Any]]
 HELD_OUT = 0.3
 NOTHING = Parameter("model", "")
+NOT_MEASURED = Tally(np.nan, np.nan, 0.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -204,46 +206,33 @@ def bias_variance(
     sample, (X_test, y_test) = _source(draw, test, seed)
     threads = thread_count(n_jobs, repeats)
     fitter = Fitter(model, parameter, Yardstick("squared", False), alone=threads == 1)
-    bar = ProgressBar(repeats * len(wanted), "bias_variance", progress, "fit")
-    found: dict[int, tuple[FloatArray, list[Fit]]] = {}
-    watch = Watch()
+    bar = ProgressBar(repeats, "bias_variance", progress, "sample")
 
-    def work(r: int) -> None:
+    def work(r: int) -> tuple[FloatArray, list[Fit]]:
         X, y = sample(np.random.default_rng([seed, r + 1]))
         part = Part(X, np.asarray(y, dtype=np.float64), None, X_test, y_test, None)
-        fits = _fit_each(fitter, wanted, part)
-        if not watch.stopped():
-            predictions = [np.asarray(fit.model.predict(X_test)).ravel() for fit in fits]
-            found[r] = np.array(predictions), fits
-            for fit in fits:
-                step(bar, fit)
+        fits = [_fit(fitter, value, part) for value in wanted]
+        return np.array([np.asarray(fit.model.predict(X_test)).ravel() for fit in fits]), fits
 
-    try:
-        with watch.listening():
-            in_threads(work, range(repeats), threads, watch)
-            interrupted = watch.stopped()
-    finally:
-        bar.close()
-    watch.pass_on()
+    found, interrupted = gather(work, range(repeats), threads, bar)
     if len(found) < 2:
         raise KeyboardInterrupt("Interrupted before two samples were finished.")
     if interrupted:
         warnings.warn(f"Interrupted: {len(found)} samples were finished.", stacklevel=2)
     target = None if truth is None else np.asarray(truth(X_test), dtype=np.float64).ravel()
-    runs = [found[r] for r in sorted(found)]
     names = ("model", (type(model).__name__,)) if over is None else (over, tuple(wanted))
-    return _decomposed(names, runs, y_test, target, interrupted)
+    return _decomposed(names, [found[r] for r in sorted(found)], y_test, target, interrupted)
 
 
-def _fit_each(fitter: Fitter, wanted: list[Any], part: Part) -> list[Fit]:
-    fits = []
-    for value in wanted:
-        model = fitter.fresh()
-        if value is not None:
-            fitter.parameter.set(model, value)
-        fitter.train(model, value, part)
-        fits.append(fitter.measured(value, model, part, 0.0))
-    return fits
+def _fit(fitter: Fitter, value: Any, part: Part) -> Fit:
+    """One value on one sample, with its certificates; how well it does is measured later."""
+    model = fitter.fresh()
+    if value is not None:
+        fitter.parameter.set(model, value)
+    fitter.train(model, value, part)
+    last = final_step(model)
+    proofs = proofs_of(last, seen_by_last(model, part.X), part)
+    return Fit(value, model, NOT_MEASURED, NOT_MEASURED, proofs, None, tol_of(last), 0.0)
 
 
 def _decomposed(

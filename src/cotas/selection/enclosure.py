@@ -30,6 +30,8 @@ from cotas.kernel.choice import is_precomputed
 from cotas.losses import Hinge
 from cotas.selection.yardstick import Yardstick, best_other, own, shares_of
 
+UNKNOWN = (-math.inf, math.inf)
+
 
 class Scores(NamedTuple):
     """The least and the greatest score that an optimum can give, a column a class or target."""
@@ -57,10 +59,9 @@ def enclose(
     `model` is the estimator itself, without the steps before it, and the rows are what it sees.
     """
     X, y, weights = rows
-    scores = optimal_scores(model, certificates, train, X)
+    scores, shares = optimal_scores(model, certificates, train, X), shares_of(len(y), weights)
     if scores is None:
-        return None
-    shares = shares_of(len(y), weights)
+        return _of_votes(measure, model, certificates, rows[:2], shares)
     if measure.classifies:
         return _of_classes(measure, scores, np.searchsorted(model.classes_, y), shares)
     return _of_numbers(measure, scores, y.reshape(len(y), -1), shares)
@@ -71,6 +72,8 @@ def optimal_scores(
 ) -> Scores | None:
     """The scores of the exact optimum on new rows, as far as the certificates know them."""
     if not certificates or not all(c.holds for c in certificates):
+        return None
+    if hasattr(model, "best_estimator_"):  # it has chosen too, and its choice could change
         return None
     witnesses = [c.witness for c in certificates]
     if all(isinstance(w, DualPoint) for w in witnesses):
@@ -98,13 +101,14 @@ def _linear_machine(
 
 def _kernel_machine(model: Any, certificates: list[Certificate], X: Matrix) -> Scores | None:
     figures = [certificate.figures for certificate in certificates]
-    votes = len(model.classes_) > 2 and len(figures) != len(model.classes_)
-    votes = votes or (len(model.classes_) > 2 and getattr(model, "multiclass", "") == "ovo")
-    if votes or is_precomputed(model.kernel_) or not all(DISTANCE in f for f in figures):
+    kernel = certificates[0].witness.kernel  # type: ignore[union-attr]
+    # Where pairs of classes vote there are no scores, and k(x, x) of new rows must be known.
+    votes = len(model.classes_) > 2 and getattr(model, "multiclass", "ovo") == "ovo"
+    if votes or is_precomputed(kernel) or not all(DISTANCE in f for f in figures):
         return None
     values = np.asarray(model.decision_function(X)).reshape(X.shape[0], -1) - model.intercept_
     rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    lengths = np.sqrt(model.kernel_.diagonal(rows))[:, None]
+    lengths = np.sqrt(kernel.diagonal(rows))[:, None]
     distances, thetas = (np.array([f[name] for f in figures]) for name in (DISTANCE, "‖θ‖"))
     # Rounding of the scores themselves, generously.
     room = lengths * distances + 1e-12 * (np.abs(values) + lengths * thetas)
@@ -163,11 +167,28 @@ def _of_classes(
         surely, possibly = best < 0, worst <= 0
     error = (float(shares @ surely), float(shares @ possibly))
     if measure.scorer is not None or measure.row_loss is not None or measure.loss == "log":
-        return Enclosure((-math.inf, math.inf), error)
+        return Enclosure(UNKNOWN, error)
     if measure.loss == "zero-one":
         return Enclosure(error, error)
     value = Hinge().value
     return Enclosure((float(shares @ value(best)), float(shares @ value(worst))), error)
+
+
+def _of_votes(
+    measure: Yardstick,
+    model: Any,
+    certificates: list[Certificate],
+    rows: tuple[Matrix, AnyArray],
+    shares: FloatArray,
+) -> Enclosure | None:
+    """What follows from the classes that the optimum provably shares, where pairs vote."""
+    known = all(DISTANCE in certificate.figures for certificate in certificates)
+    if not known or not hasattr(model, "certified_predict") or is_precomputed(model.kernel_):
+        return None
+    labels, certified = model.certified_predict(rows[0])
+    wrong = labels != rows[1]
+    error = (float(shares @ (wrong & certified)), float(shares @ (wrong | ~certified)))
+    return Enclosure(error if measure.loss == "zero-one" else UNKNOWN, error)
 
 
 def _of_numbers(
@@ -179,7 +200,7 @@ def _of_numbers(
     means = [float(shares @ np.square(part).mean(axis=1)) for part in (near, far)]
     error = (means[0], means[1])
     if measure.scorer is not None or measure.row_loss is not None:
-        return Enclosure((-math.inf, math.inf), error)
+        return Enclosure(UNKNOWN, error)
     if measure.loss == "squared":
         return Enclosure((0.5 * error[0], 0.5 * error[1]), error)
     loss = (float(shares @ near.mean(axis=1)), float(shares @ far.mean(axis=1)))

@@ -20,7 +20,7 @@ from cotas.foreign.certify import certify
 from cotas.kernel.svm import KernelSVM
 from cotas.linear.svm import LinearSVM
 from cotas.selection.enclosure import Enclosure, enclose
-from cotas.selection.parameter import Parameter, final_step, inside
+from cotas.selection.parameter import Parameter, final_step, inside, is_number, is_whole
 from cotas.selection.prefixes import certificates_of_prefix, has_prefixes, prefix
 from cotas.selection.splits import Part
 from cotas.selection.yardstick import Tally, Yardstick
@@ -29,7 +29,8 @@ from cotas.selection.yardstick import Tally, Yardstick
 WITH_A_GAP = ("duality", "gradient")
 # Seconds for the proof about a model of another library, for each class.
 FOR_FOREIGN_PROOFS = 5.0
-# A tighter fit asks for this part of the gap, with so many times the effort; not below FINEST.
+# At each level a fit asks for this part of the gap, with so many times the effort, but not for
+# less than FINEST.
 TIGHTER, MORE_EFFORT, FINEST = 1e-2, 4, 1e-12
 EFFORTS = ("max_iterations", "max_iter", "max_epochs", "max_time")
 
@@ -47,6 +48,7 @@ class Fit:
     tol: float | None
     seconds: float
     tightened: int = 0
+    first: Fit | None = None
 
     @property
     def gap(self) -> float:
@@ -80,7 +82,6 @@ class Fitter:
     model: Any
     parameter: Parameter
     measure: Yardstick
-    quiet: bool = True
     alone: bool = True  # whether no other fit runs at the same time
 
     @property
@@ -100,15 +101,21 @@ class Fitter:
         model, last = clone(self.model), inside(self.model)
         known = model.get_params(deep=True)
         changes: dict[str, Any] = {"progress": False}
-        if not self.alone:
+        if not self.alone and isinstance(final_step(model), Certified):
             changes["n_jobs"] = 1
         if self.starts_warm:
             changes["warm_start"] = True
         return model.set_params(**{last + k: v for k, v in changes.items() if last + k in known})
 
+    def as_given(self, model: Any) -> Any:
+        """A fitted model with those parameters put back that only served the fitting."""
+        last, known = inside(self.model), self.model.get_params(deep=True)
+        names = [last + name for name in ("progress", "n_jobs", "warm_start")]
+        return model.set_params(**{name: known[name] for name in names if name in known})
+
     def run(self, values: list[Any], part: Part, tell: Any, stopped: Any) -> list[Fit]:
         """Fit the values in turn; `tell` hears of each, and `stopped` ends it before the next."""
-        if self.goes_by_prefixes:
+        if self.goes_by_prefixes and all(is_whole(value) and value > 0 for value in values):
             return self._prefixes(values, part, tell, stopped)
         found: list[Fit] = []
         model = self.fresh()
@@ -133,7 +140,7 @@ class Fitter:
         seconds = (time.perf_counter() - began) / len(values)
         if stopped():
             return []
-        found, rows = [], _seen_by_last(whole, part.X)
+        found, rows = [], seen_by_last(whole, part.X)
         for value in values:
             short = prefix(whole, int(value))
             proofs = certificates_of_prefix(final_step(short), final_step(whole), rows, part.y)
@@ -141,27 +148,42 @@ class Fitter:
             tell(found[-1])
         return found
 
-    def tighter(self, fit: Fit, part: Part) -> Fit:
-        """The same value, with a smaller gap to prove and more time to do it."""
-        began = time.perf_counter()
-        model = apart(fit.model) if self.starts_warm else clone(fit.model)
+    def tighter(self, fit: Fit, part: Part, level: int) -> Fit:
+        """The same value with a smaller gap to prove, and more time to do it.
+
+        It always begins where the first fit of this value ended, so that the result depends on
+        the level alone and not on the way to it.
+        """
+        began, first = time.perf_counter(), fit.first or fit
+        model = apart(first.model) if self.starts_warm else clone(first.model)
         last, known = inside(model), model.get_params(deep=True)
-        changes = {last + "tol": max(FINEST, TIGHTER * known[last + "tol"])}
+        changes = {last + "tol": self.tol_at(fit, level)}
         for path in (last + name for name in EFFORTS):
             if known.get(path) is not None and path != self.parameter.path:
-                changes[path] = MORE_EFFORT * known[path]
+                changes[path] = MORE_EFFORT**level * known[path]
         self.train(model.set_params(**changes), fit.value, part)
         seconds = fit.seconds + time.perf_counter() - began
         measured = self.measured(fit.value, model, part, seconds)
         if not measured.gap <= fit.gap:  # no better: what was proved stays
-            return replace(fit, seconds=seconds, tightened=fit.tightened + 1)
-        return replace(measured, tol=fit.tol, tightened=fit.tightened + 1)
+            return replace(fit, seconds=seconds, tightened=level)
+        return replace(measured, tol=fit.tol, tightened=level, first=first)
+
+    def tol_at(self, fit: Fit, level: int) -> float:
+        """The gap that a fit has to prove at this level."""
+        model = (fit.first or fit).model
+        tol = float(model.get_params(deep=True)[inside(model) + "tol"])
+        return max(FINEST, tol * TIGHTER**level)
 
     def can_be_tighter(self, fit: Fit) -> bool:
-        """Whether it has a gap, and a tol that can be lowered."""
-        tol = fit.model.get_params(deep=True).get(inside(fit.model) + "tol")
-        numeric = isinstance(tol, float | int) and not isinstance(tol, bool)
-        return numeric and tol > FINEST and not math.isnan(fit.gap) and not self.goes_by_prefixes
+        """Whether it has a gap and a tol that can be lowered, and what for.
+
+        A gap that says nothing of the predictions is worth it only where it has missed its tol.
+        """
+        path = inside(fit.model) + "tol"
+        tol = fit.model.get_params(deep=True).get(path)
+        lower = is_number(tol) and tol > FINEST and path != self.parameter.path
+        useful = fit.enclosure is not None or fit.missed
+        return lower and useful and not math.isnan(fit.gap) and not self.goes_by_prefixes
 
     def train(self, model: Any, value: Any, part: Part) -> None:
         """Fit on the training rows; an error says at which value it happened."""
@@ -181,11 +203,10 @@ class Fitter:
     ) -> Fit:
         """How the fitted model does on both sides of the split, and what is proved of it."""
         last = final_step(model)
-        rows = _seen_by_last(model, part.X)
+        rows = seen_by_last(model, part.X)
         if proofs is None:
             proofs = proofs_of(last, rows, part)
-        judged = (_seen_by_last(model, part.X_val), part.y_val, part.weights_val)
-        tol = getattr(last, "tol", None) if isinstance(last, Certified) else None
+        judged = (seen_by_last(model, part.X_val), part.y_val, part.weights_val)
         return Fit(
             value,
             model,
@@ -193,7 +214,7 @@ class Fitter:
             self.measure.tally(model, part.X_val, part.y_val, part.weights_val),
             proofs,
             enclose(self.measure, last, proofs, (rows, part.y), judged),
-            tol,
+            tol_of(last),
             seconds,
         )
 
@@ -205,6 +226,11 @@ def proofs_of(model: Any, X: Matrix, part: Part) -> list[Certificate]:
     else:
         found = certify(model, X, part.y, part.weights, max_time=FOR_FOREIGN_PROOFS)
     return found if isinstance(found, list) else [found]
+
+
+def tol_of(model: Any) -> float | None:
+    """The gap that the model has to prove; other libraries mean something else by `tol`."""
+    return getattr(model, "tol", None) if isinstance(model, Certified) else None
 
 
 def apart(model: Any) -> Any:
@@ -225,9 +251,9 @@ def weights_for(model: Any, weights: Any) -> dict[str, Any]:
     return {"sample_weight": weights}
 
 
-def _seen_by_last(model: Any, X: Matrix) -> Matrix:
+def seen_by_last(model: Any, X: Matrix) -> Matrix:
     """The rows as the last step sees them, in an array."""
     if isinstance(model, Pipeline):
         X = model[:-1].transform(X) if len(model) > 1 else X
-        return _seen_by_last(model[-1], X)
+        return seen_by_last(model[-1], X)
     return X if hasattr(X, "tocsr") else np.asarray(X)

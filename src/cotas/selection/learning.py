@@ -23,7 +23,7 @@ from cotas.selection.parameter import Parameter, check_estimator, is_number, is_
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, read_rows, split
 from cotas.selection.table import as_html, as_text, gap_in_words
-from cotas.selection.walking import Watch, in_threads, step
+from cotas.selection.walking import gather
 from cotas.selection.yardstick import yardstick
 
 DEFAULT_SIZES = (0.1, 0.325, 0.55, 0.775, 1.0)
@@ -167,26 +167,15 @@ def learning_curves(
     threads = thread_count(n_jobs, len(tasks))
     fitter = Fitter(model, A_SIZE, measure, alone=threads == 1)
     bar = ProgressBar(len(tasks), "learning_curves", progress, "fit")
-    found: dict[tuple[int, int], Fit] = {}
-    watch = Watch()
 
-    def work(task: tuple[int, int]) -> None:
+    def work(task: tuple[int, int]) -> Fit:
         k, p = task
         part = _first(model, parts[p], orders[p][: counts[k]])
         fresh, began = fitter.fresh(), time.perf_counter()
         fitter.train(fresh, counts[k], part)
-        if not watch.stopped():
-            seconds = time.perf_counter() - began
-            found[task] = fitter.measured(counts[k], fresh, part, seconds)
-            step(bar, found[task])
+        return fitter.measured(counts[k], fresh, part, time.perf_counter() - began)
 
-    try:
-        with watch.listening():
-            in_threads(work, tasks, threads, watch)
-            interrupted = watch.stopped()
-    finally:
-        bar.close()
-    watch.pass_on()
+    found, interrupted = gather(work, tasks, threads, bar)
     return _collected(counts, found, parts, measure, interrupted)
 
 

@@ -88,7 +88,7 @@ class Parameter:
 
 
 def find_parameter(model: Any, over: Any) -> Parameter:
-    """Where the parameter is: of the model, of the last step of a pipeline, or of a kernel."""
+    """Where the parameter is: of the model, of a step of a pipeline, or of a kernel."""
     if not isinstance(over, str):
         raise TypeError(f"over must be the name of a parameter, such as 'lam', not {over!r}.")
     known = model.get_params(deep=True)
@@ -99,6 +99,11 @@ def find_parameter(model: Any, over: Any) -> Parameter:
         kernel = kernel if kernel.rpartition("__")[2] == "kernel" else inside(model) + "kernel"
         if kernel in known and field in _fields(known[kernel]):
             return Parameter(over, kernel, field)
+    elsewhere = [path for path in known if path.endswith(f"__{over}")]
+    if len(elsewhere) == 1:
+        return Parameter(over, elsewhere[0])
+    if elsewhere:
+        raise ValueError(f"over={over!r} may be {' or '.join(elsewhere)}: give the whole name.")
     raise ValueError(_unknown(model, over, list(known)))
 
 
@@ -144,6 +149,14 @@ def complexity_sign(parameter: Parameter, values: list[Any], complexity: str | N
     if complexity is not None:
         return 1 if complexity == "rises" else -1
     return (parameter.name in RISING) - (parameter.name in FALLING)
+
+
+def in_order(
+    parameter: Parameter, values: list[Any], complexity: str | None
+) -> tuple[bool, list[Any]]:
+    """Whether it is known which models are complex, and the values from the simplest one on."""
+    sign = complexity_sign(parameter, values, complexity)
+    return sign != 0, sorted(values, reverse=sign < 0) if sign else values
 
 
 def read_values(values: Any, parameter: Parameter) -> list[Any]:

@@ -54,7 +54,8 @@ def certificates_of_prefix(model: Any, whole: Any, X: Matrix, y: AnyArray) -> li
     """Proved anew for the shorter run; X are the rows as the estimator itself sees them."""
     if isinstance(model, BoostedClassifier):
         found = certify(model, X, y)
-        return found if isinstance(found, list) else [found]
+        model._certificates = found if isinstance(found, list) else [found]
+        return list(model._certificates)
     run, m = whole.path_.run, model.n_iter_
     parts = {"eps": run.eps[:m], "chosen": run.chosen[:m], "steps": run.steps[:m]}
     short = replace(run, coef=model.coef_, intercept=model.intercept_, **parts)

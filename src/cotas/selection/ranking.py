@@ -5,7 +5,8 @@ it. Where the gap encloses the validation loss of that optimum, in [aᵥ, bᵥ],
 
     b_w ≤ aᵥ   for every other value v:
 
-then no other exact optimum has a smaller validation loss, whatever a solver left undone.
+then no other exact optimum has a smaller validation loss, whatever a solver left undone. In any
+case none is better by more than the regret, the largest b_w − aᵥ.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.selection.fits import Fit
 from cotas.selection.yardstick import Yardstick, pooled
+
+# A gap is made smaller by this factor at least, if at all.
+LEAST_PART = 1e-2
 
 
 @dataclass(frozen=True)
@@ -76,13 +80,43 @@ def winner(scores: Sequence[float]) -> int:
     return int(np.argmin(known))
 
 
-def rivals(intervals: Sequence[tuple[float, float]], best: int) -> list[int]:
-    """Those whose exact optimum is not proved to be no better than that of the winner.
+def rivals(intervals: Sequence[tuple[float, float]], best: int, allowed: float = 0.0) -> list[int]:
+    """Those whose exact optimum may be better than that of the winner, by more than is allowed.
 
     A value without an interval is a rival too, and without one of the winner all are.
     """
     top = intervals[best][1]
-    return [v for v, (low, _) in enumerate(intervals) if v != best and not top <= low]
+    return [v for v, (low, _) in enumerate(intervals) if v != best and not top <= low + allowed]
+
+
+def regret(intervals: Sequence[tuple[float, float]], best: int) -> float:
+    """By how much another exact optimum can be better at most; NaN where that is not known."""
+    lows = [low for v, (low, _) in enumerate(intervals) if v != best]
+    return float(np.max([0.0, *(intervals[best][1] - np.array(lows))]))
+
+
+def parts_to_settle(
+    scores: Sequence[float],
+    intervals: Sequence[tuple[float, float]],
+    best: int,
+    by: str,
+    allowed: float,
+) -> dict[int, float]:
+    """For the winner and its rivals, to which part their gaps should shrink to tell them apart.
+
+    An interval for a loss is about as wide as the root of the gap. The number of rows that are
+    certainly right or wrong follows no such rule, nor does what has no interval.
+    """
+    found: dict[int, float] = {}
+    top = intervals[best][1]
+    for v in rivals(intervals, best, allowed):
+        apart, low = scores[v] - scores[best] + allowed, intervals[v][0]
+        width = (top - scores[best]) + (scores[v] - low)
+        known = by == "loss" and width > 0  # NaN is not
+        found[v] = min(LEAST_PART, (0.7 * apart / width) ** 2) if known else LEAST_PART
+    if found:
+        found[best] = min(found.values())
+    return found
 
 
 def in_words(
@@ -102,21 +136,31 @@ def in_words(
             f"Proved: whatever the fits left undone, no other value's exact optimum has a smaller "
             f"validation {by} than that of {values[best]}."
         )
-    unknown = [v for v in (best, *against) if math.isnan(intervals[v][0])]
-    if not unknown:
+    if all(not math.isnan(intervals[v][0]) for v in (best, *against)):
         return False, (
-            f"Not proved: given the gaps, the exact optimum of {_listed(values, against)} may have "
-            f"a smaller validation {by} than that of {values[best]}. The models as fitted rank as "
-            "shown; a smaller tol may decide it."
+            f"Proved: no other value's exact optimum has a validation {by} more than "
+            f"{regret(intervals, best):.2g} below that of {values[best]}. Not proved is that none "
+            f"is below it at all: given the gaps, {_listed(values, against)} may be."
         )
+    return None, _unknown(values, intervals, [best, *against], missed, gaps)
+
+
+def _unknown(
+    values: Sequence[str],
+    intervals: Sequence[tuple[float, float]],
+    close: Sequence[int],
+    missed: Sequence[bool],
+    gaps: Sequence[float],
+) -> str:
+    unknown = [v for v in close if math.isnan(intervals[v][0])]
     if all(math.isnan(gaps[v]) for v in unknown):
-        return None, (
+        return (
             "Not comparable by proof: these fits have no gap to an exact optimum. The ranking is "
             "of the models as fitted."
         )
     late = [v for v in unknown if missed[v]]
     said = f" {_listed(values, late)} did not even reach tol." if late else ""
-    return None, (
+    return (
         f"Not comparable by proof: nothing ties the gap of {_listed(values, unknown)} to its "
         f"predictions for new rows. The ranking is of the models as fitted.{said}"
     )

@@ -117,7 +117,7 @@ def _check_part(rows: Rows, y: AnyArray, y_val: AnyArray) -> None:
     learned = np.unique(y)
     if len(learned) < 2:
         raise ValueError(
-            f"The rows to train on hold one class only ({learned[0]!r}). Give more rows, or a "
+            f"The rows to train on hold one class only ({learned[0]}). Give more rows, or a "
             "split that keeps the classes together."
         )
     unknown = np.setdiff1d(y_val, learned)
@@ -135,7 +135,7 @@ def _indices(
         splitter = _fraction_splitter(rows, validation, stratify, random_state)
     elif is_whole(folds):
         splitter = _fold_splitter(rows, int(folds), stratify, random_state)
-    elif hasattr(folds, "split"):
+    elif hasattr(folds, "split") and not isinstance(folds, str):
         return list(folds.split(blank, y, rows.groups))
     elif hasattr(folds, "__iter__") and not isinstance(folds, str):
         return [(np.asarray(train), np.asarray(test)) for train, test in folds]
@@ -176,12 +176,12 @@ def _fold_splitter(rows: Rows, folds: int, stratify: bool, random_state: Any) ->
     labels, counts = np.unique(rows.y, return_counts=True)
     if counts.min() < 2:
         raise ValueError(
-            f"Class {labels[counts.argmin()]!r} has one row only: it cannot be both trained on and "
+            f"Class {labels[counts.argmin()]} has one row only: it cannot be both trained on and "
             "judged by."
         )
     if counts.min() < folds:
         raise ValueError(
-            f"folds={folds}, but class {labels[counts.argmin()]!r} has {counts.min()} rows: "
+            f"folds={folds}, but class {labels[counts.argmin()]} has {counts.min()} rows: "
             "at most so many folds have one each."
         )
     return StratifiedKFold(folds, shuffle=True, random_state=random_state)

@@ -92,19 +92,19 @@ def fit_all(
 def tighten_all(
     fitter: Fitter,
     found: dict[Key, Fit],
-    which: Sequence[Key],
+    levels: dict[Key, int],
     parts: Sequence[Part],
     threads: int,
     watch: Watch,
 ) -> None:
-    """Fit these again, with a smaller gap to prove."""
+    """Fit these again, each with a gap to prove that belongs to its level."""
 
     def work(key: Key) -> None:
-        fit = fitter.tighter(found[key], parts[key[0]])
+        fit = fitter.tighter(found[key], parts[key[0]], levels[key])
         if not watch.stopped():
             found[key] = fit
 
-    in_threads(work, which, threads, watch)
+    in_threads(work, list(levels), threads, watch)
 
 
 def in_threads(
@@ -137,6 +137,27 @@ def _wait(pool: ThreadPoolExecutor, futures: list[Future[None]], watch: Watch) -
         watch.stop()
         pool.shutdown(wait=True, cancel_futures=True)
         raise
+
+
+def gather(
+    work: Callable[[Any], Any], tasks: Sequence[Any], threads: int, bar: ProgressBar
+) -> tuple[dict[Any, Any], bool]:
+    """The results of the tasks that were finished, and whether Ctrl-C kept others from it."""
+    watch, found = Watch(), {}
+
+    def one(task: Any) -> None:
+        result = work(task)
+        if not watch.stopped():
+            found[task] = result
+            bar.step()
+
+    try:
+        with watch.listening():
+            in_threads(one, tasks, threads, watch)
+    finally:
+        bar.close()
+    watch.pass_on()
+    return found, watch.stopped()
 
 
 def step(bar: ProgressBar, fit: Fit) -> None:

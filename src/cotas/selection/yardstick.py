@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics import get_scorer
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.kernel.base import KernelClassifier
 from cotas.linear.base import LinearClassifier
 from cotas.losses import Hinge, Squared
@@ -52,39 +52,46 @@ class Yardstick:
         """Measure a model on these rows."""
         shares = shares_of(len(y), weights)
         total = float(len(y) if weights is None else weights.sum())
-        error = float(shares @ self.row_errors(model, X, y))
+        losses, errors = self.rows(model, X, y)
         if self.scorer is None:
-            return Tally(float(shares @ self.row_losses(model, X, y)), error, total)
+            return Tally(float(shares @ losses), float(shares @ errors), total)
         extra = {} if weights is None else {"sample_weight": weights}
         # The mean over the folds counts each fold once, as scikit-learn's does.
-        return Tally(-float(self.scorer(model, X, y, **extra)), error, 1.0)
+        return Tally(-float(self.scorer(model, X, y, **extra)), float(shares @ errors), 1.0)
 
-    def row_losses(self, model: Any, X: Matrix, y: AnyArray) -> FloatArray:
-        """The loss of each row."""
+    def rows(self, model: Any, X: Matrix, y: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """The loss of each row, and whether it is wrong or the square of what is missing."""
+        named = self.row_loss is None and self.scorer is None
+        if named and self.loss == "hinge":
+            scores = np.asarray(model.decision_function(X), dtype=np.float64)
+            losses = Hinge().value(agreements(scores, y, model.classes_))
+            return losses, self._errors(_predicted(model, X, scores), y)
+        predicted = model.predict(X)
+        errors = self._errors(predicted, y)
         if self.row_loss is not None:
-            found = np.asarray(self.row_loss(y, model.predict(X)), dtype=np.float64)
-            if found.shape != (len(y),):
-                raise ValueError("loss(y, predictions) must return a number for each row.")
-            return found
-        if self.loss == "hinge":
-            return Hinge().value(agreements(model.decision_function(X), y, model.classes_))
-        if self.loss == "log":
+            return self._own(y, predicted), errors
+        if named and self.loss == "log":
             p = np.asarray(model.predict_proba(X), dtype=np.float64)
-            own = p[np.arange(len(y)), np.searchsorted(model.classes_, y)]
-            return -np.log(np.maximum(own, SMALLEST_PROBABILITY))
-        if self.loss == "zero-one":
-            return self.row_errors(model, X, y)
-        residuals = y - np.asarray(model.predict(X)).reshape(y.shape)
-        values = Squared().value(residuals) if self.loss == "squared" else np.abs(residuals)
-        return values if values.ndim == 1 else np.asarray(values.mean(axis=1))
+            right = own(p, np.searchsorted(model.classes_, y))
+            return -np.log(np.maximum(right, SMALLEST_PROBABILITY)), errors
+        if self.loss == "squared":
+            return Squared().value(np.sqrt(errors)), errors
+        if self.loss == "absolute":
+            return _by_row(np.abs(y - np.asarray(predicted).reshape(y.shape))), errors
+        return errors, errors
 
-    def row_errors(self, model: Any, X: Matrix, y: AnyArray) -> FloatArray:
-        """Whether each row is wrong, or the square of what is missing to the number."""
-        found = np.asarray(model.predict(X)).reshape(y.shape)
+    def _errors(self, predicted: AnyArray, y: AnyArray) -> FloatArray:
+        found = np.asarray(predicted).reshape(y.shape)
         if self.classifies:
             return np.asarray(found != y, dtype=np.float64)
-        squares = np.square(y - found)
-        return squares if squares.ndim == 1 else np.asarray(squares.mean(axis=1))
+        return _by_row(np.square(y - found))
+
+    def _own(self, y: AnyArray, predicted: AnyArray) -> FloatArray:
+        assert self.row_loss is not None
+        found = np.asarray(self.row_loss(y, predicted), dtype=np.float64)
+        if found.shape != (len(y),):
+            raise ValueError("loss(y, predictions) must return a number for each row.")
+        return found
 
     def error(self, mean: float) -> float:
         """The error, from the mean of what it is made of."""
@@ -156,6 +163,15 @@ def best_other(scores: FloatArray, codes: AnyArray) -> FloatArray:
     return np.asarray(others.max(axis=1))
 
 
-def wrong(model: Any, X: Matrix, y: AnyArray) -> BoolArray:
-    """Which rows a classifier gets wrong."""
-    return np.asarray(np.asarray(model.predict(X)).ravel() != y)
+def _predicted(model: Any, X: Matrix, scores: FloatArray) -> AnyArray:
+    """The class of each row; from the scores, if that is how the model finds it."""
+    votes = scores.ndim > 1 and getattr(final_step(model), "multiclass", "") == "ovo"
+    if votes or not isinstance(final_step(model), LinearClassifier | KernelClassifier):
+        return np.asarray(model.predict(X))
+    codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    return np.asarray(model.classes_[codes])
+
+
+def _by_row(values: FloatArray) -> FloatArray:
+    """The mean over the targets, where there are several."""
+    return values if values.ndim == 1 else np.asarray(values.mean(axis=1))

@@ -1,0 +1,125 @@
+"""From the fits of all values to the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cotas.certificates import no_certificate
+from cotas.linear.passive_aggressive import PassiveAggressive
+from cotas.selection.choice import Choice, regimes_of
+from cotas.selection.fits import Fit, Fitter
+from cotas.selection.parameter import Parameter, final_step
+from cotas.selection.ranking import Standing, in_words, parts_to_settle, regret, winner
+from cotas.selection.splits import Part, Rows
+from cotas.selection.table import number
+from cotas.selection.walking import Key
+from cotas.selection.yardstick import Yardstick
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be chosen, and by what."""
+
+    rows: Rows
+    parameter: Parameter
+    values: list[Any]
+    ordered: bool
+    measure: Yardstick
+    by: str
+
+
+def standings_of(values: list[Any], found: dict[Key, Fit], n_parts: int) -> list[Standing]:
+    """The values that were fitted on all parts."""
+    groups = [
+        (value, [found[p, k] for p in range(n_parts) if (p, k) in found])
+        for k, value in enumerate(values)
+    ]
+    done = [Standing(value, tuple(fits)) for value, fits in groups if len(fits) == n_parts]
+    if not done:
+        raise KeyboardInterrupt("Interrupted before the first value was finished.")
+    return done
+
+
+def _scores(standings: Sequence[Standing], plan: Plan) -> list[float]:
+    column = 2 if plan.by == "loss" else 3
+    return [float(standing.figures(plan.measure)[column]) for standing in standings]
+
+
+def doubtful(
+    fitter: Fitter,
+    standings: Sequence[Standing],
+    found: dict[Key, Fit],
+    plan: Plan,
+    deepest: int,
+    enough: float,
+) -> dict[Key, int]:
+    """The fits whose gap could change the winner, each with the level it should be repeated at."""
+    scores = _scores(standings, plan)
+    best = winner(scores)
+    intervals = [standing.interval(plan.by, plan.measure) for standing in standings]
+    parts = parts_to_settle(scores, intervals, best, plan.by, enough * abs(scores[best]))
+    again = {}
+    for v, part in parts.items():
+        for fit in standings[v].fits:
+            if not fitter.can_be_tighter(fit) or fit.tightened >= deepest:
+                continue
+            level = fit.tightened + 1
+            while level < deepest and fitter.tol_at(fit, level) > part * fit.gap:
+                level += 1
+            key = next(key for key, other in found.items() if other is fit)
+            again[key] = level
+    return again
+
+
+def concluded(
+    plan: Plan, standings: Sequence[Standing], parts: list[Part], interrupted: bool
+) -> Choice:
+    measure = plan.measure
+    figures = np.array([standing.figures(measure) for standing in standings])
+    intervals = {
+        by: np.array([standing.interval(by, measure) for standing in standings])
+        for by in ("loss", "error")
+    }
+    best = winner(_scores(standings, plan))
+    names = [f"{plan.parameter.over}={number(standing.value)}" for standing in standings]
+    missed = [any(fit.missed for fit in standing.fits) for standing in standings]
+    decisive = [(float(low), float(high)) for low, high in intervals[plan.by]]
+    safe, ranking = in_words(
+        names, decisive, best, plan.by, missed, [standing.gap for standing in standings]
+    )
+    size = float(np.mean([part.size for part in parts]))
+    # The λ of the passive-aggressive algorithm limits a step, and is in no objective.
+    last = final_step(standings[0].fits[0].model)
+    is_lam = plan.parameter.name == "lam" and not isinstance(last, PassiveAggressive)
+    return Choice(
+        over=plan.parameter.over,
+        values=tuple(standing.value for standing in standings),
+        c=np.array([1.0 / (s.value * size) for s in standings]) if is_lam else None,
+        training_loss=figures[:, 0],
+        training_error=figures[:, 1],
+        validation_loss=figures[:, 2],
+        validation_error=figures[:, 3],
+        fold_losses=np.array([[fit.validation.loss for fit in s.fits] for s in standings]),
+        loss_interval=intervals["loss"],
+        error_interval=intervals["error"],
+        gaps=np.array([standing.gap for standing in standings]),
+        status=tuple(standing.status for standing in standings),
+        regimes=regimes_of(best, len(standings), plan.ordered),
+        tightened=np.array([max(fit.tightened for fit in s.fits) for s in standings]),
+        certificates=tuple([c for fit in s.fits for c in fit.certificates] for s in standings),
+        best_index=best,
+        safe=safe,
+        ranking=ranking,
+        regret=regret(decisive, best),
+        hold_out=no_certificate("not yet"),
+        loss=measure.loss,
+        by=plan.by,
+        n_training=round(np.mean([len(part.y) for part in parts])),
+        n_validation=sum(len(part.y_val) for part in parts),
+        seconds=np.array([sum(fit.seconds for fit in s.fits) for s in standings]),
+        interrupted=interrupted,
+    )

@@ -1,0 +1,81 @@
+"""What the validation rows prove of rows to come, for the model that they have chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cotas.certificates import Certificate, HeldOut, hold_out_bound, no_certificate
+from cotas.selection.deciding import Plan
+from cotas.selection.fits import Fit, Fitter
+from cotas.selection.ranking import Standing
+from cotas.selection.splits import Part
+
+STRATIFIED = (
+    "The rows were set aside class by class, so their classes are not independent draws, and the "
+    "bound is an approximation; stratify=False makes it exact."
+)
+ABOUT = "It is about the model fitted on the training rows, `validated_model_`."
+OF_FOLDS = (
+    "No bound for future rows: the rows of the folds have been trained on. Keep a test set apart "
+    "and give its mistakes to `hold_out_bound`."
+)
+UNBOUNDED = (
+    "No bound for future rows: this loss has no largest value. Give largest_loss if it has one."
+)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the bound depends on besides the mistakes."""
+
+    confidence: float
+    largest_loss: float | None
+    tighten: int
+    stratified: bool
+
+
+def bound_for_future_rows(
+    plan: Plan,
+    fitter: Fitter,
+    standings: Sequence[Standing],
+    chosen: Fit,
+    part: Part | None,
+    goal: Goal,
+) -> Certificate:
+    """The bound for the error of the chosen model, corrected for the choice, or why not."""
+    classifies, measure = plan.measure.classifies, plan.measure
+    if part is None:
+        return no_certificate(OF_FOLDS)
+    if part.weights_val is not None:
+        return no_certificate("No bound for future rows: the rows have weights.")
+    if goal.largest_loss is None and not classifies:
+        return no_certificate(UNBOUNDED)
+    if goal.largest_loss is not None and measure.scorer is not None:
+        return no_certificate("No bound for future rows: a score has no loss for each row.")
+    forms = _forms(fitter, standings, goal)
+    tried = forms * len(plan.values)
+    if goal.largest_loss is None:
+        predicted = np.asarray(chosen.model.predict(part.X_val)).ravel()
+        bound = HeldOut(predicted, goal.confidence, tried).check(part.X_val, part.y_val)
+    else:
+        losses, _ = measure.rows(chosen.model, part.X_val, part.y_val)
+        bound = hold_out_bound(losses, None, goal.confidence, tried, largest=goal.largest_loss)
+    notes = [*bound.remarks, ABOUT]
+    if forms > 1:
+        notes.append(
+            f"{tried} are {len(plan.values)} values, each of which may have been judged at any of "
+            f"{forms} levels of tol (tighten={goal.tighten})."
+        )
+    if goal.stratified and classifies:
+        notes.append(STRATIFIED)
+    return replace(bound, remarks=tuple(notes))
+
+
+def _forms(fitter: Fitter, standings: Sequence[Standing], goal: Goal) -> int:
+    """In how many forms a value may have been chosen: these rows decided which fits to repeat."""
+    fits = [standing.fits[0] for standing in standings]
+    repeats = any(fit.tightened or fitter.can_be_tighter(fit) for fit in fits)
+    return 1 + goal.tighten * repeats
