@@ -118,7 +118,7 @@ class FitRecord:
     trace : tuple of (seconds, relative gap)
         What was proved while the fit ran.
     interrupted : bool
-        Whether Ctrl-C or the time limit ended the fit early.
+        Whether Ctrl-C ended the fit early.
     """
 
     table: TableSummary
