@@ -107,19 +107,10 @@ _HOME = {
     "load": "cotas.files.models",
     "read_libsvm": "cotas.files.libsvm",
     "read_table": "cotas.files.tables",
-    "choose": "cotas.selection.choosing",
-    "hold_out_bound": "cotas.certificates",
-    "lasso_path": "cotas.regression.lasso_path",
-    "load": "cotas.files.models",
-    "read_libsvm": "cotas.files.libsvm",
-    "read_table": "cotas.files.tables",
-    "learning_curves": "cotas.selection.learning",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",
 }
-_MODULES = ("datasets", "kernels", "plots", "schedules", "stops")
-_MODULES = ("datasets", "experiments", "kernels", "schedules", "stops")
 _MODULES = ("datasets", "experiments", "kernels", "plots", "schedules", "stops")
 
 __all__ = [
