@@ -1,4 +1,4 @@
-"""The report as a reader sees it: in a real browser, on a desk and a telephone, by day and night."""
+"""The report as a reader sees it: in a real browser, on a desk and a telephone, in any light."""
 
 import shutil
 
