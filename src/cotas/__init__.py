@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM
+    from cotas.preparation.inspection import inspect_table
+    from cotas.preparation.preparation import Preparation
+    from cotas.preparation.prepared_model import PreparedModel
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
@@ -83,6 +86,8 @@ _HOME = {
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
+    "Preparation": "cotas.preparation.preparation",
+    "PreparedModel": "cotas.preparation.prepared_model",
     "RealAdaBoost": "cotas.boosting.adaboost",
     "RegularizedForwardStagewise": "cotas.regression.stagewise",
     "Ridge": "cotas.regression.ridge",
@@ -96,11 +101,12 @@ _HOME = {
     "certify": "cotas.foreign.certify",
     "choose": "cotas.selection.choosing",
     "hold_out_bound": "cotas.certificates",
+    "inspect_table": "cotas.preparation.inspection",
     "lasso_path": "cotas.regression.lasso_path",
+    "learning_curves": "cotas.selection.learning",
     "load": "cotas.files.models",
     "read_libsvm": "cotas.files.libsvm",
     "read_table": "cotas.files.tables",
-    "learning_curves": "cotas.selection.learning",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",
@@ -137,6 +143,8 @@ __all__ = [
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "Preparation",
+    "PreparedModel",
     "RealAdaBoost",
     "RegularizedForwardStagewise",
     "Ridge",
@@ -152,6 +160,7 @@ __all__ = [
     "datasets",
     "experiments",
     "hold_out_bound",
+    "inspect_table",
     "kernels",
     "lasso_path",
     "learning_curves",

@@ -256,6 +256,19 @@ def test_a_ratio_that_no_honest_table_has_is_refused(tmp_path, monkeypatch):
         read_table(path)
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+def test_a_file_that_breaks_off_is_not_taken_for_a_shorter_one(tmp_path, pack):
+    rng = np.random.default_rng(0)
+    whole = pack(pl.DataFrame({"x": rng.random(5000)}).write_csv().encode())
+    path = tmp_path / "t.csv"
+    for cut in (10, 3000, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(DataFileError, match="damaged"):
+            read_table(path)
+    path.write_bytes(whole + pack(b"0.5\n0.25\n"))  # one after the other is allowed
+    assert read_table(path).features["x"].to_list()[-2:] == [0.5, 0.25]
+
+
 def test_public_names():
     assert cotas.read_table is read_table
     assert cotas.DataFileError is DataFileError

@@ -1,1 +1,1 @@
-"""Reading tables and sparse files, and saving and loading models."""
+"""Reading tables, and saving and loading models without pickle."""

@@ -68,6 +68,44 @@ class Counted(io.RawIOBase):
             )
 
 
+class Frames:
+    """Decompressed zstandard, frame after frame.
+
+    The library's own stream takes a file that breaks off for one that ends. Its input goes in by
+    small pieces, since one of them can stand for thirty thousand times as much.
+    """
+
+    PIECE = 4096
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        self._raw, self._rest = raw, b""
+        self._library = _zstandard()
+        self._frame: Any = None
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes; none at the end."""
+        while not self._rest:
+            piece = self._raw.read(self.PIECE)
+            if not piece:
+                if self._frame is not None:
+                    raise EOFError("the file breaks off")
+                return b""
+            self._rest = self._unpacked(piece)
+        found, self._rest = self._rest[:size], self._rest[size:]
+        return found
+
+    def _unpacked(self, piece: bytes) -> bytes:
+        parts = []
+        while piece:
+            if self._frame is None:
+                self._frame = self._library.ZstdDecompressor().decompressobj()
+            parts.append(self._frame.decompress(piece))
+            if not self._frame.eof:
+                break
+            piece, self._frame = self._frame.unused_data, None
+        return b"".join(parts)
+
+
 # A file by its name, "-" for standard input, bytes that were read already, or an open stream.
 Place: TypeAlias = str | Path | bytes | io.BufferedReader
 
@@ -84,7 +122,7 @@ def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedR
         if head[:2] == GZIP:
             unpacked: Any = gzip.GzipFile(fileobj=raw)
         elif head == ZSTANDARD:
-            unpacked = _zstandard().ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            unpacked = Frames(raw)
         else:
             yield raw
             return

@@ -27,6 +27,7 @@ from cotas.loops import loop
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
 ROWS_FOR_TYPES = 10_000
+_WITH_COMMA = r"^\s*([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)\s*$"
 
 
 def polars() -> Any:
@@ -145,6 +146,9 @@ def _parse(
         frame = _parse_after_all(text, options, dialect, source)
     frame = _without_missing_words(frame, numbers=types is None)
     if types is not None:
+        if dialect.decimal_comma:
+            text_columns = pl.col(pl.String).str
+            frame = frame.with_columns(text_columns.replace(_WITH_COMMA, "${1}.${2}"))
         frame = _cast(frame, types, source)
     return frame
 

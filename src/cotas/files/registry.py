@@ -129,6 +129,9 @@ LOCATIONS = (
     "cotas.certificates.weak_learners.PlainTrees",
     "cotas.certificates.weak_learners.PlainLinear",
     "cotas.certificates.weak_learners.StumpClass",
+    # what prepares a table
+    "cotas.preparation.preparation.Preparation",
+    "cotas.preparation.recipe.Recipe",
     # the training data
     "cotas.files.fingerprint.Fingerprint",
 )

@@ -1,0 +1,176 @@
+"""cotas path and cotas curve: what happens along λ"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from sklearn.pipeline import Pipeline
+
+import cotas
+from cotas.cli.data import open_table, target_of, writable
+from cotas.cli.exits import UsageError
+from cotas.cli.models import DEFAULTS, build, parameters, task_of
+from cotas.cli.options import Data, Drop, Header, HoldOut, Lang, Seed, Separator, Target, Task
+from cotas.cli.session import Session
+from cotas.cli.training import Settings, split
+from cotas.cli.words import speak
+from cotas.preparation.preparation import Preparation
+
+Lams = Annotated[str | None, typer.Option(help="Values of λ, separated by commas.")]
+Picture = Annotated[Path | None, typer.Option(help="Draw it and save it here.")]
+
+
+def path(
+    session: Session,
+    data: Data,
+    target: Target = None,
+    lams: Lams = None,
+    number: Annotated[int, typer.Option(help="How many values of λ, if none are given.")] = 10,
+    task: Task = "auto",
+    tol: Annotated[float, typer.Option(help="The relative gap to prove at each λ.")] = 1e-6,
+    drop: Drop = None,
+    hold_out: HoldOut = 0.2,
+    picture: Picture = None,
+    seed: Seed = 0,
+    lang: Lang = "en",
+    separator: Separator = None,
+    header: Header = None,
+) -> None:
+    """Solve for many λ: support vector machines for classes, the Lasso for numbers.
+
+    Each solution has its proof. With rows held out it says what no λ in between can beat.
+
+    Example: cotas path builtin:breast-cancer --lams 1,0.1,0.01
+    """
+    speak(lang)
+    writable(picture, "--picture")
+    values = _numbers(lams)
+    table = open_table(data, target, drop, separator=separator, header=header)
+    y, task = target_of(table, task)
+    rows, _ = split(table, y, Settings(None, task, {}, seed=seed, hold_out=hold_out))
+    (X, y_train), (X_test, y_test) = rows.take(rows.train), rows.take(rows.test)
+    preparation = Preparation().fit(X)
+    Z = preparation.transform(X)
+    if task == "classification":
+        values = np.geomspace(1.0, 1e-4, number) if values is None else values
+        validation = (preparation.transform(X_test), y_test) if len(rows.test) else None
+        found: Any = cotas.svm_path(
+            Z, y_train, values, validation=validation, tol=tol, random_state=seed, progress=False
+        )
+        session.say(repr(found))
+        session.document(_svm_document(found))
+    else:
+        found = cotas.lasso_path(Z, y_train, lambdas=values, n_lambdas=number, tol=tol)
+        session.table(["λ", "columns in use", "‖β‖₁", "relative gap"], _lasso_rows(found))
+        session.document(_lasso_document(found, preparation))
+    if picture is not None:
+        _draw_path(found, preparation.get_feature_names_out().tolist(), picture, lang)
+        session.say(f"picture: {picture}")
+
+
+def curve(
+    session: Session,
+    data: Data,
+    target: Target = None,
+    model: Annotated[str | None, typer.Option("--model", "-m", help="A model with λ.")] = None,
+    lams: Lams = None,
+    folds: Annotated[int | None, typer.Option(help="Folds, in the place of one split.")] = None,
+    task: Task = "auto",
+    param: Annotated[
+        list[str] | None, typer.Option("--param", "-p", help="Other parameters: name=value.")
+    ] = None,
+    drop: Drop = None,
+    picture: Picture = None,
+    seed: Seed = 0,
+    lang: Lang = "en",
+    separator: Separator = None,
+    header: Header = None,
+) -> None:
+    """Training and validation loss against c = 1/(λn), and where under- and overfitting begin.
+
+    Example: cotas curve builtin:breast-cancer --model svm --picture curve.png
+    """
+    speak(lang)
+    writable(picture, "--picture")
+    values = _numbers(lams)
+    table = open_table(data, target, drop, separator=separator, header=header)
+    if model is not None and task == "auto":
+        task = task_of(model)
+    y, task = target_of(table, task)
+    name = model or DEFAULTS[task]
+    if task_of(name) != task:
+        raise UsageError(f"{name} is not for {task}.")
+    estimator, _ = build(name, y, seed, parameters(param or []))
+    if "lam" not in estimator.get_params():
+        raise UsageError(f"{name} has no λ; cotas curve is about λ.")
+    pipeline = Pipeline([("preparation", Preparation()), ("model", estimator)])
+    choice = cotas.choose(
+        *(pipeline, table.features, y, "lam"),
+        values=None if values is None else list(values),
+        folds=folds,
+        random_state=seed,
+        refit=False,
+        progress=False,
+    )
+    session.say(repr(choice))
+    session.document(choice.to_dict())
+    if picture is not None:
+        from cotas.plots import loss_against_c
+
+        ax = loss_against_c(choice, lang=lang)
+        ax.figure.savefig(picture, dpi=150)
+        session.say(f"picture: {picture}")
+
+
+def _numbers(words: str | None) -> Any:
+    if words is None:
+        return None
+    found = None
+    with contextlib.suppress(ValueError):
+        found = np.array([float(word) for word in words.split(",")])
+    if found is None or not (np.isfinite(found) & (found > 0)).all():
+        raise UsageError(f"--lams takes numbers above zero, such as 1,0.1,0.01, not {words!r}.")
+    return found
+
+
+def _lasso_rows(found: Any) -> list[list[str]]:
+    used = (found.coef != 0).sum(axis=0)
+    gaps = [certificate.relative_gap for certificate in found.certificates]
+    return [
+        [f"{lam:.4g}", str(int(k)), f"{delta:.4g}", f"{gap:.1e}"]
+        for lam, k, delta, gap in zip(found.lam, used, found.delta, gaps, strict=True)
+    ]
+
+
+def _svm_document(found: Any) -> dict[str, Any]:
+    bound = found.validation_bound
+    return {
+        "lams": found.lams,
+        "relative_gaps": [max(c.relative_gap for c in group) for group in found.certificates],
+        "validation_errors": found.validation_errors,
+        "no_lam_beats": None if bound is None else bound.error,
+        "best_lam": None if found.validation_errors is None else found.best_lam,
+    }
+
+
+def _lasso_document(found: Any, preparation: Preparation) -> dict[str, Any]:
+    return {
+        "lams": found.lam,
+        "relative_gaps": [c.relative_gap for c in found.certificates],
+        "columns": preparation.get_feature_names_out(),
+        "coefficients": found.coef.T,
+    }
+
+
+def _draw_path(found: Any, names: list[str], picture: Path, lang: str) -> None:
+    from cotas import plots
+
+    if isinstance(found, cotas.SVMPath):
+        ax = plots.path(found, lang=lang)
+    else:
+        ax = plots.coefficient_path(found, names=names, lang=lang)
+    ax.figure.savefig(picture, dpi=150)

@@ -1,0 +1,117 @@
+"""All commands under one name, each loaded when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import cotas
+from cotas.cli.codes import MEANINGS, PIPE_CLOSED
+
+# The module and function of each command, and the first line of its help: with these at hand
+# `cotas --help` loads none of them.
+COMMANDS = {
+    "fit": ("fit:fit", "Train a model on a table, and say what is proved about it."),
+    "predict": (
+        "predict:predict",
+        "Predict every row of a table, in its order and without reading it all at once.",
+    ),
+    "certify": (
+        "certify:certify",
+        "Prove a saved model again from its data, trusting nothing that the file says.",
+    ),
+    "explain": (
+        "explain:explain",
+        "Say what a saved model has learned, and what is proved about it.",
+    ),
+    "compare": (
+        "compare:compare",
+        "Train all suitable models side by side: time, gap, error and its bound.",
+    ),
+    "path": (
+        "along:path",
+        "Solve for many λ: support vector machines for classes, the Lasso for numbers.",
+    ),
+    "curve": (
+        "along:curve",
+        "Training and validation loss against c = 1/(λn), and where under- and overfitting begin.",
+    ),
+    "separable": (
+        "separable:separable",
+        "Is there a hyperplane between two classes? The answer is proved, yes or no.",
+    ),
+    "export": ("export:export", "Write a model for other programs, as ONNX."),
+    "reproduce": (
+        "house:reproduce",
+        "Compute the figures of the source documents anew and save them as PNG.",
+    ),
+    "bench": ("house:bench", "Measure speed against other libraries; needs the source tree."),
+    "warmup": (
+        "house:warmup",
+        "Compile the loops ahead, so that the first fit does not wait for them.",
+    ),
+    "info": (
+        "house:info",
+        "Versions, what is installed, where compiled code is kept, and what the names are.",
+    ),
+}
+
+
+class Commands(TyperGroup):
+    """Knows the commands by name, and loads the one that is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        from cotas.cli.command import as_command
+
+        module, _, function = COMMANDS[cmd_name][0].partition(":")
+        return as_command(cmd_name, getattr(import_module(f"cotas.cli.{module}"), function))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+
+app = typer.Typer(
+    name="cotas",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    epilog="Exit codes: " + "; ".join(f"{code} {words}" for code, words in MEANINGS.items()) + ".",
+)
+
+
+def _version(shown: bool) -> None:
+    if shown:
+        typer.echo(f"cotas {cotas.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Supervised learning where every fit says how far it is from the best, and proves it."""
+
+
+def run() -> None:
+    """Run the command line of this process."""
+    try:
+        app(prog_name="cotas")
+    except BrokenPipeError:
+        # Whoever read the output went away; Python would complain once more when it closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(PIPE_CLOSED) from None

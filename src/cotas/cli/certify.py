@@ -1,0 +1,136 @@
+"""cotas certify"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import cotas
+from cotas.arrays import AnyArray
+from cotas.certificates import Certificate
+from cotas.cli.data import open_table
+from cotas.cli.exits import ProofFailedError, UsageError
+from cotas.cli.options import Data, Header, Separator, Target
+from cotas.cli.predict import Model
+from cotas.cli.saved import Saved, open_model
+from cotas.cli.session import Session
+from cotas.files.tables import Table
+from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.targets import as_target
+
+
+def certify(
+    session: Session,
+    model: Model,
+    data: Data,
+    target: Target = None,
+    tol: Annotated[
+        float | None, typer.Option(help="Fail if the relative gap proved is above this.")
+    ] = None,
+    max_time: Annotated[
+        float, typer.Option(help="Seconds to look for a proof, for models of others.")
+    ] = 30.0,
+    trust_pickle: Annotated[
+        bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
+    ] = False,
+    separator: Separator = None,
+    header: Header = None,
+) -> None:
+    """Prove a saved model again from its data, trusting nothing that the file says.
+
+    Takes models of cotas, and fitted scikit-learn models in skops files. Exits with 1 when the
+    proof fails: the data are others, the model was changed, or nothing can be proved.
+
+    Example: cotas certify model.cotas builtin:breast-cancer
+    """
+    if tol is not None and not tol > 0:
+        raise UsageError(f"--tol must be above zero, not {tol:g}.")
+    saved = open_model(model, trust_pickle)
+    if target is None and saved.recipe is not None:
+        target = saved.recipe.target
+    if target is not None and saved.recipe is not None and not data.startswith("builtin:"):
+        target = None if saved.recipe.preparation.layout_ != "columns" else target
+    table = open_table(
+        data, target, separator=separator, header=header, **_as_it_was_read(saved, data)
+    )
+    rows = _training_rows(saved, table)
+    y = as_target(table.target, saved.task, f"the target {table.target_name!r}")[rows]
+    found = proofs(saved, table, rows, y, max_time)
+    for certificate in found.certificates:
+        session.say(str(certificate))
+    if found.objections:
+        session.say("", "What was stored does not agree:")
+        session.say(*(f"  {words}" for words in found.objections))
+    _conclude(session, found, tol)
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """The certificates, proved from the data, and where the stored ones contradict them."""
+
+    certificates: list[Certificate]
+    objections: list[str]
+
+
+def _as_it_was_read(saved: Saved, data: str) -> dict[str, Any]:
+    """A LibSVM file is counted as it was counted for the fit."""
+    recipe = saved.recipe
+    if recipe is None or recipe.zero_based is None or data.startswith("builtin:"):
+        return {}
+    return {
+        "zero_based": recipe.zero_based,
+        "n_features": recipe.preparation.n_features_in_,
+    }
+
+
+def _training_rows(saved: Saved, table: Table) -> AnyArray:
+    recipe = saved.recipe
+    if recipe is None or recipe.rows is None:
+        return np.arange(table.n_rows)
+    if table.n_rows == recipe.n_rows:
+        return recipe.rows
+    if table.n_rows == len(recipe.rows):
+        return np.arange(table.n_rows)
+    raise ProofFailedError(
+        f"the model was trained on {len(recipe.rows)} rows of a table of {recipe.n_rows}; this "
+        f"one has {table.n_rows}."
+    )
+
+
+def proofs(saved: Saved, table: Table, rows: AnyArray, y: AnyArray, max_time: float) -> Proofs:
+    """Everything that can be proved about a model from its data."""
+    X = saved.input_of(table)
+    X = X[rows] if len(rows) < table.n_rows else X
+    if isinstance(saved.model, PreparedModel):
+        X = saved.model.preparation_.transform(X)
+    found = cotas.certify(saved.estimator, X, y, max_time=max_time)
+    certificates = found if isinstance(found, list) else [found]
+    objections: list[str] = []
+    if saved.ours:
+        stored = saved.estimator.certificate_
+        for one in stored if isinstance(stored, list) else [stored]:
+            if one.kind != "none":
+                objections += one.discrepancies(X, y)
+    return Proofs(certificates, list(dict.fromkeys(objections)))
+
+
+def _conclude(session: Session, found: Proofs, tol: float | None) -> None:
+    failures = [c.objection or c.statement for c in found.certificates if not c.holds]
+    failures += found.objections
+    if tol is not None:
+        gaps = [c.relative_gap for c in found.certificates]
+        if max(gaps) > tol:
+            failures.append(f"the relative gap proved is {max(gaps):.3g}, above {tol:g}.")
+    session.document(
+        {
+            "proved": not failures,
+            "certificates": [c.to_dict() for c in found.certificates],
+            "objections": failures,
+        }
+    )
+    if failures:
+        raise ProofFailedError(f"NOT PROVED. {failures[0]}")
+    session.result("Proved.")

@@ -1,0 +1,45 @@
+"""How a command is declared: what all of them share is written here once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from cotas.cli.exits import guarded
+from cotas.cli.session import Session
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results only, no notes.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error happened.")]
+
+_SHARED = {"json_": Json, "quiet": Quiet, "debug": Debug}
+
+
+def as_command(name: str, function: Callable[..., None]) -> Any:
+    """A command of typer from a function of a Session and its options."""
+    hints = get_type_hints(function, include_extras=True)
+    own = list(inspect.signature(function).parameters.values())[1:]
+    parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    parameters += [
+        inspect.Parameter(
+            shared, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation
+        )
+        for shared, annotation in _SHARED.items()
+    ]
+
+    def run(**values: Any) -> None:
+        json_, quiet, debug = (values.pop(shared) for shared in _SHARED)
+        session = Session(name, json=json_, quiet=quiet, debug=debug)
+        with guarded(session):
+            function(session, **values)
+
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    alone.command(name)(run)
+    return typer.main.get_command(alone)

@@ -1,0 +1,120 @@
+"""cotas compare"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import cotas
+from cotas.certificates import Certificate
+from cotas.cli.data import open_table, target_of, writable
+from cotas.cli.exits import UsageError
+from cotas.cli.models import sensible, task_of
+from cotas.cli.options import Data, Drop, Header, HoldOut, Lang, Seed, Separator, Target, Task
+from cotas.cli.session import Session
+from cotas.cli.training import Rows, Settings, rival_of, sample_of, split, train_one
+from cotas.cli.words import speak
+from cotas.preparation.record import Rival
+
+
+def compare(
+    session: Session,
+    data: Data,
+    target: Target = None,
+    models: Annotated[
+        str | None, typer.Option(help="Which, separated by commas; else all that suit.")
+    ] = None,
+    task: Task = "auto",
+    drop: Drop = None,
+    hold_out: HoldOut = 0.2,
+    max_time: Annotated[float, typer.Option(help="Seconds for each model.")] = 60.0,
+    picture: Annotated[Path | None, typer.Option(help="Draw the errors and save them.")] = None,
+    seed: Seed = 0,
+    lang: Lang = "en",
+    separator: Separator = None,
+    header: Header = None,
+) -> None:
+    """Train all suitable models side by side: time, gap, error and its bound.
+
+    All are judged by the same rows, and the bounds hold for all of them at once.
+
+    Example: cotas compare builtin:breast-cancer --models svm,kernel-svm,adaboost
+    """
+    speak(lang)
+    writable(picture, "--picture")
+    table = open_table(data, target, drop, separator=separator, header=header)
+    y, task = target_of(table, task)
+    settings = Settings(None, task, {}, seed=seed, hold_out=hold_out, max_time=max_time)
+    rows, few = split(table, y, settings)
+    if few or hold_out == 0:
+        raise UsageError("comparing needs rows to judge by: at least 30, and a --hold-out.")
+    names = _names(models, task, rows)
+    rivals = []
+    for name in names:
+        one = train_one(session, name, rows, settings)
+        rivals.append(rival_of(rows, one, sample_of(one.model, rows, rows.test)))
+    rivals.sort(key=lambda rival: rival.error)
+    bounds = [_bound(rival, len(rows.test), len(rivals), task) for rival in rivals]
+    _show(session, rivals, bounds, task)
+    if picture is not None:
+        draw(rivals, bounds, task, picture)
+        session.say(f"picture: {picture}")
+    found = [
+        {**vars(rival), "bound": None if bound is None else bound.upper}
+        for rival, bound in zip(rivals, bounds, strict=True)
+    ]
+    session.document({"task": task, "held_out": len(rows.test), "models": found})
+
+
+def _names(models: str | None, task: str, rows: Rows) -> list[str]:
+    if models is None:
+        return sensible(task, len(rows.train), rows.table.n_columns, every=True)
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    for name in names:
+        if task_of(name) != task:
+            raise UsageError(f"{name} is not for {task}.")
+    return list(dict.fromkeys(names))
+
+
+def _bound(rival: Rival, n: int, tried: int, task: str) -> Certificate | None:
+    if task == "regression":
+        return None
+    return cotas.hold_out_bound(round(rival.error * n), n, tried=tried)
+
+
+def _show(
+    session: Session, rivals: list[Rival], bounds: list[Certificate | None], task: str
+) -> None:
+    kind = "error" if task == "classification" else "rms error"
+    names = ["model", "seconds", "relative gap", f"training {kind}", f"held-out {kind}"]
+    names += ["at most, on future rows"] if task == "classification" else []
+    lines = []
+    for rival, bound in zip(rivals, bounds, strict=True):
+        gap = "–" if rival.relative_gap is None else f"{rival.relative_gap:.1e}"
+        cells = [rival.name, f"{rival.seconds:.2f}", gap]
+        cells += [f"{rival.training_error:.4g}", f"{rival.error:.4g}"]
+        lines.append([*cells, f"{bound.upper:.4f}"] if bound is not None else cells)
+    session.table(names, lines)
+    for rival in rivals:
+        if rival.note:
+            session.note(f"Warning: {rival.name}: {rival.note}")
+
+
+def draw(rivals: list[Rival], bounds: list[Certificate | None], task: str, path: Path) -> Any:
+    """The held-out errors as points, the bounds as lines to their right."""
+    from cotas.plots.style import COLOURS, drawing
+
+    with drawing(None) as (ax, _):
+        for place, (rival, bound) in enumerate(zip(rivals, bounds, strict=True)):
+            if bound is not None:
+                ax.plot([rival.error, bound.upper], [place, place], color=COLOURS[0], lw=2)
+                ax.plot(bound.upper, place, "|", color=COLOURS[0], ms=12)
+            ax.plot(rival.error, place, "o", color=COLOURS[1])
+        ax.set_yticks(range(len(rivals)), [rival.name for rival in rivals])
+        ax.invert_yaxis()
+        words = "held-out error and its bound" if task == "classification" else "rms error"
+        ax.set(xlabel=words, title="")
+        ax.figure.savefig(path, dpi=150, bbox_inches="tight")
+    return path

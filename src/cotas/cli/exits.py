@@ -1,0 +1,89 @@
+"""How an error becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+import typer
+
+from cotas.certificates import CertificateError
+from cotas.cli.codes import (
+    BAD_DATA,
+    BAD_MODEL,
+    INTERRUPTED,
+    NOT_INSTALLED,
+    PIPE_CLOSED,
+    PROOF_FAILED,
+    UNEXPECTED,
+    WRONG_USE,
+)
+from cotas.cli.session import Session
+from cotas.files.errors import ModelFileError
+from cotas.files.problems import DataFileError
+
+
+class UsageError(Exception):
+    """The call makes no sense, in words for the user."""
+
+
+class ProofFailedError(Exception):
+    """What was to be proved is not so; everything about it has been said already."""
+
+
+class InterruptedEarlyError(Exception):
+    """Ctrl-C ended the work early, and the best so far was kept."""
+
+
+def code_of(error: BaseException) -> int:
+    """The exit code for an error."""
+    kinds: tuple[tuple[type[BaseException], int], ...] = (
+        (UsageError, WRONG_USE),
+        (ProofFailedError, PROOF_FAILED),
+        (InterruptedEarlyError, INTERRUPTED),
+        (ModelFileError, BAD_MODEL),
+        (CertificateError, PROOF_FAILED),
+        (ImportError, NOT_INSTALLED),
+        (KeyboardInterrupt, INTERRUPTED),
+        (BrokenPipeError, PIPE_CLOSED),
+        (DataFileError, BAD_DATA),
+        (OSError, BAD_DATA),
+        (MemoryError, BAD_DATA),
+        (ValueError, BAD_DATA),
+        (TypeError, UNEXPECTED),
+    )
+    return next((code for kind, code in kinds if isinstance(error, kind)), UNEXPECTED)
+
+
+@contextmanager
+def guarded(session: Session) -> Iterator[None]:
+    """No traceback reaches the user, except with --debug."""
+    try:
+        yield
+        session.close()
+    except (typer.Exit, click.exceptions.Exit, click.ClickException, click.Abort):
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        code = code_of(error)
+        if session.debug:
+            traceback.print_exc()
+        if code == PIPE_CLOSED:
+            sys.stderr.close()
+        else:
+            session.failed(_in_words(error, code), code)
+            session.close()
+        raise typer.Exit(code) from None
+
+
+def _in_words(error: BaseException, code: int) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted."
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this."
+    words = " ".join(str(error).split()) or type(error).__name__
+    if code == UNEXPECTED:
+        return f"unexpected {type(error).__name__}: {words} (--debug shows where it happened)"
+    return words

@@ -1,0 +1,150 @@
+"""cotas explain"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from cotas.certificates import Certificate
+from cotas.cli.predict import Model
+from cotas.cli.saved import Saved, open_model, refuse_foreign
+from cotas.cli.session import Session
+from cotas.preparation.prepared_model import PreparedModel
+
+
+def explain(
+    session: Session,
+    model: Model,
+    top: Annotated[int, typer.Option(help="How many columns to show; 0 for all.")] = 20,
+) -> None:
+    """Say what a saved model has learned, and what is proved about it.
+
+    The coefficients are in the units of the columns; they are ordered by how much the score
+    changes when a column moves by its standard deviation.
+
+    Example: cotas explain model.cotas --top 5
+    """
+    saved = open_model(model)
+    refuse_foreign(saved, "explain")
+    facts = facts_of(saved)
+    session.say(*(f"{name}: {value}" for name, value in facts.items()))
+    weights = weights_of(saved)
+    for label, table in weights.items():
+        shown = table[: top or None]
+        title = None if label is None else f"class {label} against the rest"
+        rows = [[name, f"{theta:+.6g}", f"{effect:+.4g}"] for name, theta, effect in shown]
+        session.say("")
+        session.table(["column", "coefficient", "per deviation"], rows, title)
+        if len(table) > len(shown):
+            session.say(f"… and {len(table) - len(shown)} more (--top 0 shows all)")
+    importances = importances_of(saved)
+    if importances:
+        rows = [[name, f"{share:.4f}"] for name, share in importances[: top or None]]
+        session.say("")
+        session.table(["column", "importance"], rows)
+    certificates = _certificates(saved)
+    for certificate in certificates:
+        session.say("", str(certificate))
+    bound = None if saved.recipe is None else saved.recipe.hold_out
+    if bound is not None:
+        session.say("", str(bound))
+    session.document(_document(saved, facts, weights, importances, certificates, bound))
+
+
+def facts_of(saved: Saved) -> dict[str, str]:
+    """What the model is, and the numbers it is known by."""
+    estimator, recipe = saved.estimator, saved.recipe
+    facts = {"model": type(estimator).__name__}
+    if recipe is not None:
+        facts["predicts"] = f"{recipe.target} ({recipe.task})"
+    if hasattr(estimator, "classes_"):
+        facts["classes"] = ", ".join(map(str, estimator.classes_))
+    if recipe is not None and recipe.rows is not None:
+        facts["trained on"] = f"{len(recipe.rows)} of {recipe.n_rows} rows"
+    for name, words in _NUMBERS.items():
+        value = getattr(estimator, name, None)
+        if value is not None:
+            facts[words] = ", ".join(_shown(v) for v in np.atleast_1d(value))
+    if recipe is not None:
+        dropped = [f"{name} ({why})" for name, why in recipe.preparation.dropped_]
+        facts |= {"left out": ", ".join(dropped)} if dropped else {}
+        facts |= {"chosen": recipe.chosen} if recipe.chosen else {}
+        facts |= {"made by": recipe.command} if recipe.command else {}
+        facts |= {f"note {k}": words for k, words in enumerate(recipe.remarks, 1)}
+    return facts
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, str) else f"{value:.6g}"
+
+
+_NUMBERS = {
+    "margin_width_": "width of the margin",
+    "n_support_": "support vectors",
+    "leave_one_out_bound_": "leave-one-out error at most",
+    "n_rounds_": "rounds",
+    "solver_": "solver",
+}
+
+
+def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
+    """For each class or target: column, coefficient in its units, and per standard deviation."""
+    estimator, model = saved.estimator, saved.model
+    if not hasattr(estimator, "coef_") or getattr(estimator, "features_", None) is not None:
+        return {}
+    rows = np.atleast_2d(estimator.coef_)
+    if isinstance(model, PreparedModel):
+        originals = model.in_original_units()
+    else:
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(rows.shape[1])])
+        biases = np.broadcast_to(np.atleast_1d(estimator.intercept_), len(rows))
+        pairs = zip(rows, biases, strict=True)
+        originals = [(dict(zip(names, row, strict=True)), float(b)) for row, b in pairs]
+    labels = [None] if len(rows) == 1 else list(getattr(estimator, "classes_", range(len(rows))))
+    found = {}
+    for label, row, (weights, bias) in zip(labels, rows, originals, strict=True):
+        table = [(n, w, float(e)) for (n, w), e in zip(weights.items(), row, strict=True)]
+        table.sort(key=lambda entry: -abs(entry[2]))
+        found[label] = [("(constant)", bias, 0.0), *table]
+    return found
+
+
+def importances_of(saved: Saved) -> list[tuple[str, float]]:
+    """Columns by their part in the gain of boosted trees."""
+    values = getattr(saved.estimator, "feature_importances_", None)
+    if values is None:
+        return []
+    if isinstance(saved.model, PreparedModel):
+        names = saved.model.preparation_.get_feature_names_out().tolist()
+    else:
+        names = [f"x{j}" for j in range(len(values))]
+    pairs = [(name, float(v)) for name, v in zip(names, values, strict=True) if v > 0]
+    return sorted(pairs, key=lambda pair: -pair[1])
+
+
+def _certificates(saved: Saved) -> list[Certificate]:
+    found = saved.estimator.certificate_
+    return found if isinstance(found, list) else [found]
+
+
+def _document(
+    saved: Saved,
+    facts: dict[str, str],
+    weights: dict[Any, list[tuple[str, float, float]]],
+    importances: list[tuple[str, float]],
+    certificates: list[Certificate],
+    bound: Certificate | None,
+) -> dict[str, Any]:
+    coefficients = [
+        {"class": label, "coefficients": {name: w for name, w, _ in table}}
+        for label, table in weights.items()
+    ]
+    return {
+        "facts": facts,
+        "coefficients": coefficients,
+        "importances": dict(importances),
+        "certificates": [c.to_dict() for c in certificates],
+        "hold_out": None if bound is None else bound.to_dict(),
+    }

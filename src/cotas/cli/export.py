@@ -1,0 +1,69 @@
+"""cotas export"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from cotas.cli.data import writable
+from cotas.cli.predict import Model
+from cotas.cli.saved import Saved, open_model, refuse_foreign
+from cotas.cli.session import Session
+from cotas.preparation.prepared_model import PreparedModel
+
+
+def export(
+    session: Session,
+    model: Model,
+    onnx: Annotated[Path, typer.Option("--onnx", help="The ONNX file to write.")],
+    single: Annotated[
+        bool, typer.Option("--single", help="Take rows in single precision.")
+    ] = False,
+) -> None:
+    """Write a model for other programs, as ONNX.
+
+    The input of a linear model on numbers alone is the columns as they are. Otherwise it is the
+    prepared rows, whose columns are listed.
+
+    Example: cotas export model.cotas --onnx model.onnx
+    """
+    from cotas.export.onnx import to_onnx
+
+    writable(onnx, "--onnx")
+    saved = open_model(model)
+    refuse_foreign(saved, "export")
+    estimator, names, prepared = _ready(saved)
+    to_onnx(estimator, onnx, dtype=np.float32 if single else np.float64)
+    what = "prepared columns" if prepared else "columns as they are"
+    session.say(f"saved: {onnx}", f"its input X: {what}: {', '.join(names)}")
+    session.document({"onnx": str(onnx), "prepared": prepared, "columns": names})
+
+
+def _ready(saved: Saved) -> tuple[Any, list[str], bool]:
+    """The estimator to write, the names of its columns, and whether they must be prepared."""
+    model = saved.model
+    if not isinstance(model, PreparedModel):
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+        return model, [str(name) for name in names], False
+    preparation = model.preparation_
+    names = preparation.get_feature_names_out().tolist()
+    plain = preparation.layout_ == "sparse" or names == preparation.number_names_
+    if not plain or not hasattr(model.estimator_, "coef_"):
+        return model.estimator_, names, True
+    return _in_original_units(model), names, False
+
+
+def _in_original_units(model: PreparedModel) -> Any:
+    """The same linear function of the columns before they were standardised."""
+    estimator = copy.copy(model.estimator_)
+    pairs = model.in_original_units()
+    rows = np.array([list(weights.values()) for weights, _ in pairs])
+    biases = np.array([bias for _, bias in pairs])
+    single = np.ndim(model.estimator_.coef_) == 1
+    estimator.coef_ = rows[0] if single else rows
+    estimator.intercept_ = float(biases[0]) if single else biases
+    return estimator

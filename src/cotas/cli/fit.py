@@ -1,0 +1,217 @@
+"""cotas fit"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cotas.certificates import Certificate
+from cotas.cli.data import open_table, target_of, writable
+from cotas.cli.exits import InterruptedEarlyError, ProofFailedError, UsageError
+from cotas.cli.models import parameters, task_of
+from cotas.cli.options import Data, Drop, Header, HoldOut, Lang, Seed, Separator, Target, Task
+from cotas.cli.session import Session, command_line
+from cotas.cli.training import Settings, train
+from cotas.cli.words import speak
+from cotas.preparation.recipe import Recipe
+from cotas.preparation.record import FitRecord
+
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="svm, kernel-svm, perceptron, averaged-perceptron, passive-aggressive, pegasos, "
+        "adaboost, real-adaboost, logitboost, gentleboost, …; ridge, least-squares, lasso, "
+        "ls-boost, forward-stagewise, …; or auto. Default: svm or ridge, by the task.",
+    ),
+]
+
+
+def fit(
+    session: Session,
+    data: Data,
+    target: Target = None,
+    model: Model = None,
+    task: Task = "auto",
+    lam: Annotated[float | None, typer.Option(help="λ, the weight of the penalty.")] = None,
+    tol: Annotated[float | None, typer.Option(help="The relative gap to prove.")] = None,
+    select: Annotated[
+        str | None, typer.Option(help="Choose this parameter by validation: lam, n_rounds, …")
+    ] = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", "-p", help="Any other parameter: name=value.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the model here.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
+    drop: Drop = None,
+    hold_out: HoldOut = 0.2,
+    confidence: Annotated[float, typer.Option(help="Of the bound for future rows.")] = 0.95,
+    max_time: Annotated[float | None, typer.Option(help="Seconds for training.")] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if the gap asked for was not proved.")
+    ] = False,
+    seed: Seed = 0,
+    lang: Lang = "en",
+    separator: Separator = None,
+    header: Header = None,
+) -> None:
+    """Train a model on a table, and say what is proved about it.
+
+    Numbers are standardised, categories spread out, missing values filled in and marked. A fifth
+    of the rows is set aside first, to bound the error on rows to come.
+
+    Example: cotas fit builtin:breast-cancer --model svm --lam 0.01 --out model.cotas
+    """
+    speak(lang)
+    writable(out, "--out")
+    writable(report, "--report")
+    if not 0 < confidence < 1:
+        raise UsageError(f"--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.")
+    if model not in (None, "auto"):
+        known = task_of(str(model))
+        task = known if task == "auto" else task
+    table = open_table(data, target, drop, separator=separator, header=header)
+    y, task = target_of(table, task)
+    settings = Settings(
+        model=model,
+        task=task,
+        given=parameters(param or [], lam=lam, tol=tol),
+        seed=seed,
+        hold_out=hold_out,
+        confidence=confidence,
+        select=select,
+        max_time=max_time,
+        command=command_line(),
+    )
+    record = train(session, table, y, settings)
+    if out is not None:
+        X = table.features[record.training.rows]
+        zero_based = table.zero_based
+        record.model.save(out, data=(X, record.training.truth), recipe=recipe(record, zero_based))
+    if report is not None:
+        _write_report(record, report, lang)
+    session.say(*summary(record, lang))
+    if out is not None:
+        session.say(f"{speak(lang)('saved')}: {out}")
+    session.document(record.to_dict() | {"saved": None if out is None else str(out)})
+    session.note(*(f"Warning: {words}" for words in record.warnings))
+    _finish(record, strict)
+
+
+def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
+    """What is stored beside the model."""
+    choice = record.choice
+    chosen = "" if choice is None else f"{choice.over} = {choice.best_value:.6g}. {choice.ranking}"
+    if record.rivals:
+        chosen = f"{record.model_name}, among {', '.join(rival.name for rival in record.rivals)}"
+    return Recipe(
+        record.model.preparation_,
+        task=record.task,
+        target=record.table.target,
+        zero_based=zero_based,
+        rows=record.training.rows,
+        n_rows=record.table.n_rows,
+        hold_out=record.bound,
+        remarks=tuple(str(remark) for remark in record.remarks),
+        chosen=chosen,
+        command=record.command,
+        seed=record.seed,
+    )
+
+
+def _write_report(record: FitRecord, path: Path, lang: str) -> None:
+    if find_spec("cotas.report") is None:
+        raise UsageError("--report is not part of this version of cotas.")
+    import_module("cotas.report").write_report(record, path, lang)
+
+
+def summary(record: FitRecord, lang: str) -> list[str]:
+    """The result in a few lines."""
+    say = speak(lang)
+    table = record.table
+    columns = {"rows": table.n_rows, "columns": table.n_columns, "target": table.target}
+    lines = [
+        (say("data"), f"{table.source}: {say('rows', **columns)}"),
+        (say("model"), f"{record.model_name} ({_parameters(record.model.estimator_)})"),
+        (
+            say("trained"),
+            say("seconds", rows=len(record.training.rows), seconds=record.seconds),
+        ),
+    ]
+    if record.choice is not None:
+        lines.append((say("chosen"), _choice(record.choice)))
+    lines += [(say("proved"), proof(c, record.model.estimator_, lang)) for c in record.certificates]
+    lines.append((say("training error"), _error(record.training, say)))
+    if record.hold_out is not None:
+        lines.append((say("held-out error"), _error(record.hold_out, say)))
+    if record.bound is not None:
+        figures = record.bound.figures
+        words = say("at most", bound=record.bound.upper, confidence=100 * figures["confidence"])
+        if record.rivals:
+            words += say("tried", tried=len(record.rivals))
+        lines.append((say("future"), words))
+    width = max(len(name) for name, _ in lines)
+    return [f"{name:<{width}}  {words}" for name, words in lines]
+
+
+def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
+    """What one certificate says, in one line."""
+    say = speak(lang)
+    if certificate.kind == "none":
+        return say("none", why=certificate.statement)
+    if not certificate.holds:
+        return say("fails", kind=certificate.kind, why=certificate.objection)
+    if certificate.vacuous:
+        return say("vacuous", kind=certificate.kind)
+    if certificate.kind in ("duality", "gradient"):
+        tol = getattr(estimator, "tol", None)
+        asked = "–" if tol is None else f"{tol:g}"
+        if certificate.gap <= certificate.rounding:
+            return say("rounding", asked=asked)
+        return say("gap", gap=certificate.relative_gap, asked=asked)
+    return f"{say('holds', kind=certificate.kind)}: {certificate.statement}"
+
+
+def _choice(choice: Any) -> str:
+    return f"{choice.over} = {_short(choice.best_value)}; {choice.ranking}"
+
+
+def _error(sample: Any, say: Any) -> str:
+    if sample.r2 is not None:
+        return str(say("rms", rms=sample.error, r2=sample.r2))
+    wrong = int((sample.predictions != sample.truth).sum())
+    return str(say("share", share=sample.error, wrong=wrong, rows=len(sample.rows)))
+
+
+def _parameters(estimator: Any) -> str:
+    """The parameters that differ from their defaults, or λ at least."""
+    values, usual = estimator.get_params(), type(estimator)().get_params()
+    hidden = ("callbacks", "progress", "random_state")
+    shown = {
+        name: value
+        for name, value in values.items()
+        if name not in hidden and (name == "lam" or str(value) != str(usual[name]))
+    }
+    return ", ".join(f"{name}={_short(value)}" for name, value in shown.items()) or "defaults"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _finish(record: FitRecord, strict: bool) -> None:
+    broken = [c for c in record.certificates if c.kind != "none" and not c.holds]
+    if broken:
+        raise ProofFailedError(f"the certificate does not hold: {broken[0].objection}")
+    if record.interrupted:
+        raise InterruptedEarlyError("the fit was ended early; this is the best so far.")
+    tol = getattr(record.model.estimator_, "tol", None)
+    if strict and tol is not None:
+        gaps = [c.relative_gap for c in record.certificates if c.kind in ("duality", "gradient")]
+        if gaps and max(gaps) > tol:
+            raise ProofFailedError(f"the gap proved is {max(gaps):.3g}, above {tol:g}.")

@@ -1,0 +1,129 @@
+"""The models that the command line knows, by name."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+import cotas
+from cotas.arrays import AnyArray
+from cotas.cli.exits import UsageError
+
+CLASSIFIERS = {
+    "svm": "LinearSVM",
+    "kernel-svm": "KernelSVM",
+    "perceptron": "Perceptron",
+    "averaged-perceptron": "AveragedPerceptron",
+    "passive-aggressive": "PassiveAggressive",
+    "pegasos": "Pegasos",
+    "kernel-perceptron": "KernelPerceptron",
+    "kernel-pegasos": "KernelPegasos",
+    "adaboost": "AdaBoost",
+    "real-adaboost": "RealAdaBoost",
+    "logitboost": "LogitBoost",
+    "gentleboost": "GentleBoost",
+    "anyboost": "AnyBoost",
+    "convex-anyboost": "ConvexAnyBoost",
+}
+REGRESSORS = {
+    "ridge": "Ridge",
+    "least-squares": "LeastSquares",
+    "lasso": "Lasso",
+    "ls-boost": "LSBoost",
+    "forward-stagewise": "ForwardStagewise",
+    "regularized-forward-stagewise": "RegularizedForwardStagewise",
+}
+NAMES = {**CLASSIFIERS, **REGRESSORS}
+DEFAULTS = {"classification": "svm", "regression": "ridge"}
+# Kernels take time that grows with the square of the rows.
+MOST_ROWS_FOR_KERNELS = 5_000
+MOST_COLUMNS_FOR_TREES = 2_000
+# What the lasso starts from when nothing is said: this part of the deviation of y.
+LASSO_SHARE = 0.01
+_OF_KERNELS = ("gamma", "sigma", "degree")
+
+
+def task_of(name: str) -> str:
+    """What a model is for."""
+    if name not in NAMES:
+        near = difflib.get_close_matches(name, [*NAMES, "auto"], n=1)
+        advice = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(f"there is no model {name!r}.{advice} Known: auto, {', '.join(NAMES)}.")
+    return "classification" if name in CLASSIFIERS else "regression"
+
+
+def sensible(task: str, n_rows: int, n_columns: int, *, every: bool = False) -> list[str]:
+    """The models to try for data of this shape; `every` one that suits the task, for comparing."""
+    if task == "regression":
+        names = ["ridge", "lasso", "ls-boost"]
+        return [*names, "least-squares", "forward-stagewise"] if every else names
+    names = ["svm"]
+    if n_rows <= MOST_ROWS_FOR_KERNELS:
+        names.append("kernel-svm")
+    if n_columns <= MOST_COLUMNS_FOR_TREES:
+        names += ["logitboost"] + ["adaboost", "real-adaboost", "gentleboost"] * every
+    if every:
+        names += ["averaged-perceptron", "perceptron", "passive-aggressive", "pegasos"]
+    return names
+
+
+def build(
+    name: str, y: AnyArray, seed: int, given: dict[str, Any], callback: Any = None
+) -> tuple[Any, list[str]]:
+    """An estimator with these parameters, and remarks on what was chosen for the user."""
+    kind = getattr(cotas, NAMES[name])
+    known = kind().get_params()
+    values, notes = {}, []
+    for parameter, value in _kernel_parameters(name, given).items():
+        if parameter not in known:
+            settable = ", ".join(p for p in known if p not in ("callbacks", "progress"))
+            raise UsageError(f"{name} has no parameter {parameter!r}; it has {settable}.")
+        values[parameter] = value
+    if name == "lasso" and not {"lam", "delta"} & set(values):
+        values["lam"] = LASSO_SHARE * float(np.std(y)) or 1.0
+        notes.append(f"lam was not given; {values['lam']:.4g} is taken, 1% of the deviation of y.")
+    own = {"random_state": seed, "progress": False, "callbacks": callback}
+    values |= {key: value for key, value in own.items() if key in known and key not in values}
+    return kind(**values), notes
+
+
+def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
+    """From `name=value` words and from options that were given, to parameters."""
+    found = {name: value for name, value in options.items() if value is not None}
+    for pair in pairs:
+        name, equals, word = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--param takes name=value, such as lam=0.1, not {pair!r}.")
+        if name in ("callbacks", "progress"):
+            raise UsageError(f"{name} cannot be set from the command line.")
+        found[name] = _literal(word)
+    return found
+
+
+def _literal(word: str) -> Any:
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False, "none": None}.get(word.lower(), word)
+
+
+def _kernel_parameters(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """gamma, sigma and degree make a kernel: RBF or polynomial."""
+    values = dict(given)
+    if not name.startswith("kernel-"):
+        return values
+    shape = {key: values.pop(key) for key in _OF_KERNELS if key in values}
+    if not shape:
+        return values
+    kernel = cotas.kernels.Polynomial if "degree" in shape else cotas.kernels.RBF
+    if "kernel" in values and values["kernel"] not in ("rbf", "poly"):
+        raise UsageError(f"{', '.join(shape)} do not belong to the kernel {values['kernel']!r}.")
+    try:
+        values["kernel"] = kernel(**shape)
+    except TypeError:
+        raise UsageError(f"{kernel.__name__} cannot be made of {', '.join(shape)}.") from None
+    return values

@@ -1,0 +1,280 @@
+"""cotas predict"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from cotas.arrays import AnyArray
+from cotas.cli.data import builtin, writable
+from cotas.cli.options import Data, Header, Separator
+from cotas.cli.saved import Saved, open_model
+from cotas.cli.session import Session
+from cotas.files.csv_tables import polars
+from cotas.files.tables import Table, batches
+from cotas.preparation.columns import as_frame
+from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.targets import as_target
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")]
+
+
+def predict(
+    session: Session,
+    model: Model,
+    data: Data,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="CSV (also .gz), .parquet or .arrow; else the terminal."),
+    ] = None,
+    only: Annotated[
+        bool, typer.Option("--only", help="Write the predictions without the columns of DATA.")
+    ] = False,
+    rows: Annotated[int, typer.Option(help="Rows to hold in memory at a time.")] = 100_000,
+    trust_pickle: Annotated[
+        bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
+    ] = False,
+    separator: Separator = None,
+    header: Header = None,
+) -> None:
+    """Predict every row of a table, in its order and without reading it all at once.
+
+    The columns are checked against the model by name. To those of the table are added the
+    prediction, the scores, the probabilities if the model has them, and whether the prediction
+    is certified: provably the same as that of the exact optimum.
+
+    Example: cotas predict model.cotas new.csv --out predictions.csv
+    """
+    writable(out, "--out")
+    saved = open_model(model, trust_pickle)
+    tally = Tally()
+    parts = _parts(session, saved, data, rows, separator, header)
+    frames = (predicted(saved, table, tally, only) for table in parts)
+    if session.json and out is None:
+        rows_of = [row for frame in frames for row in frame.to_dicts()]
+        session.document({"predictions": rows_of, **tally.to_dict()})
+        return
+    write(frames, out)
+    if out is not None:
+        session.say(f"{tally.rows} rows predicted: {out}")
+    session.note(*tally.notes())
+    session.document({"out": str(out), **tally.to_dict()})
+
+
+class Tally:
+    """What was counted while the rows went by."""
+
+    def __init__(self) -> None:
+        self.rows = self.certified = self.judged = self.wrong = 0
+        self.squares = 0.0
+        self.certifies = self.classifies = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain types."""
+        return {
+            "rows": self.rows,
+            "certified": self.certified if self.certifies else None,
+            "error": self.error,
+        }
+
+    @property
+    def error(self) -> float | None:
+        """The share of wrong rows, or the root mean square; None without the truth."""
+        if not self.judged:
+            return None
+        if self.classifies:
+            return self.wrong / self.judged
+        return float(np.sqrt(self.squares / self.judged))
+
+    def judge(self, predictions: AnyArray, truth: AnyArray) -> None:
+        """Compare with what the table says."""
+        self.judged += len(truth)
+        if self.classifies:
+            self.wrong += int((predictions.astype(str) != truth.astype(str)).sum())
+        else:
+            self.squares += float(((predictions - truth.astype(np.float64)) ** 2).sum())
+
+    def notes(self) -> list[str]:
+        """In words."""
+        lines = []
+        if self.certifies and self.rows:
+            lines.append(f"Certified: {self.certified} of {self.rows} predictions.")
+        if self.error is not None:
+            what = "wrong predictions" if self.classifies else "root mean square error"
+            lines.append(f"The table has the target: {what} {self.error:.4f}.")
+        return lines
+
+
+def _parts(
+    session: Session,
+    saved: Saved,
+    data: str,
+    rows: int,
+    separator: str | None,
+    header: bool | None,
+) -> Iterator[Table]:
+    """The table in batches, after its columns were compared with the model's."""
+    recipe = saved.recipe
+    if data.startswith("builtin:"):
+        tables: Iterator[Table] = iter([builtin(data.removeprefix("builtin:"), data)])
+    else:
+        tables = batches(
+            data,
+            rows,
+            types={},
+            separator=separator,
+            header=header,
+            n_features=int(getattr(saved.model, "n_features_in_", 0)) or None,
+            zero_based=bool(recipe.zero_based) if recipe is not None else False,
+        )
+    for number, table in enumerate(tables):
+        if number == 0 and isinstance(saved.model, PreparedModel):
+            target = [] if recipe is None or recipe.target is None else [recipe.target]
+            frame = as_frame(table)
+            known = table if frame is None else frame.drop(target, strict=False)
+            session.note(*(f"Note: {n}" for n in saved.model.preparation_.compare(known)))
+        yield table
+
+
+def predicted(saved: Saved, table: Table, tally: Tally, only: bool) -> Any:
+    """A frame with the columns of the table and those of the predictions."""
+    pl = polars()
+    X, model = saved.input_of(_as_numbers(saved, table)), saved.model
+    found: dict[str, Any] = {}
+    labels = np.asarray(model.predict(X))
+    found["prediction"] = labels
+    tally.classifies = saved.task == "classification"
+    if tally.classifies:
+        _add(found, "score", _scores(model, X), saved)
+        if hasattr(model, "predict_proba"):
+            _add(found, "probability", model.predict_proba(X), saved)
+        if hasattr(model, "certified_predict"):
+            found["certified"] = model.certified_predict(X)[1]
+            tally.certifies = True
+            tally.certified += int(found["certified"].sum())
+    tally.rows += len(labels)
+    truth = _truth(saved, table)
+    if truth is not None:
+        tally.judge(labels, truth)
+    if only or not table.has_names:
+        return pl.DataFrame(found)
+    taken = set(table.names)
+    named = {name if name not in taken else f"model_{name}": v for name, v in found.items()}
+    return table.features.with_columns(pl.Series(name, v) for name, v in named.items())
+
+
+def _as_numbers(saved: Saved, table: Table) -> Table:
+    """Text tables come as text; a model without a preparation needs numbers."""
+    if isinstance(saved.model, PreparedModel) or not table.has_names:
+        return table
+    pl = polars()
+    names = getattr(saved.model, "feature_names_in_", table.names)
+    used = [name for name in names if name in table.names]
+    cast = pl.col(used).cast(pl.Float64, strict=False)
+    return replace(table, features=table.features.select(cast))
+
+
+def _scores(model: Any, X: Any) -> Any:
+    return model.decision_function(X) if hasattr(model, "decision_function") else None
+
+
+def _add(found: dict[str, Any], name: str, values: Any, saved: Saved) -> None:
+    """One column, or one for each class."""
+    if values is None:
+        return
+    if values.ndim == 1:
+        found[name] = values
+        return
+    for label, column in zip(saved.model.classes_, values.T, strict=True):
+        found[f"{name}_{label}"] = column
+
+
+def _truth(saved: Saved, table: Table) -> AnyArray | None:
+    recipe = saved.recipe
+    if table.has_names:
+        name = None if recipe is None else recipe.target
+        if table.target is None and name is not None and name in table.names:
+            column = table.features[name]
+            if column.null_count() == 0:
+                table = table.with_target(name)
+    if table.target is None:
+        return None
+    values = np.asarray(table.target)
+    if saved.task == "classification" and len(np.unique(values)) < 2:
+        return values.astype(str)
+    try:
+        return as_target(
+            values if saved.task == "classification" else values.astype(float), saved.task
+        )
+    except ValueError:
+        return None
+
+
+def write(frames: Iterator[Any], out: Path | None) -> None:
+    """The frames one after the other into one file, which is there whole or not at all."""
+    if out is None or str(out) == "-":
+        _write_csv(frames, sys.stdout.buffer)
+        return
+    with _replacing(out) as temporary:
+        writer = _WRITERS.get(out.suffix, _to_csv)
+        writer(frames, temporary)
+
+
+@contextmanager
+def _replacing(out: Path) -> Iterator[Path]:
+    handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.replace(name, out)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _write_csv(frames: Iterator[Any], stream: Any) -> None:
+    for number, frame in enumerate(frames):
+        stream.write(frame.write_csv(include_header=number == 0).encode())
+    stream.flush()
+
+
+def _to_csv(frames: Iterator[Any], path: Path) -> None:
+    with path.open("wb") as stream:
+        _write_csv(frames, stream)
+
+
+def _to_gzip(frames: Iterator[Any], path: Path) -> None:
+    with gzip.open(path, "wb", compresslevel=6) as stream:
+        _write_csv(frames, stream)
+
+
+def _to_columns(frames: Iterator[Any], path: Path, kind: str) -> None:
+    """Parquet and Arrow, written as the frames come."""
+    from polars.io.plugins import register_io_source
+
+    first = next(frames)
+
+    def source(*_: Any) -> Iterator[Any]:
+        yield first
+        yield from frames
+
+    lazy = register_io_source(source, schema=first.schema)
+    lazy.sink_parquet(path) if kind == "parquet" else lazy.sink_ipc(path)
+
+
+_WRITERS: dict[str, Callable[[Iterator[Any], Path], None]] = {
+    ".gz": _to_gzip,
+    ".parquet": lambda frames, path: _to_columns(frames, path, "parquet"),
+    ".arrow": lambda frames, path: _to_columns(frames, path, "arrow"),
+    ".feather": lambda frames, path: _to_columns(frames, path, "arrow"),
+}

@@ -1,0 +1,88 @@
+"""A bar with the gap that is proved so far, for work that takes longer than a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from cotas.cli.session import Session
+
+PATIENCE = 1.0
+
+
+class Watcher:
+    """Listens to a fit: keeps the gaps, shows them after a second, and ends it when time is up."""
+
+    def __init__(self, session: Session, name: str, max_time: float | None = None) -> None:
+        self.trace: list[tuple[float, float]] = []
+        self.out_of_time = False
+        self._session, self._name, self._max_time = session, name, max_time
+        self._began = time.perf_counter()
+        self._bar: Progress | None = None
+        self._task: Any = None
+
+    @property
+    def callback(self) -> Callable[[Any], bool]:
+        """What an estimator calls; a plain function, so that it can be cloned with it."""
+        return lambda report: self.hear(report)
+
+    def hear(self, report: Any) -> bool:
+        """One report of a fit; True ends it."""
+        seconds = time.perf_counter() - self._began
+        gap = _gap_of(report)
+        if gap is not None:
+            self.trace.append((seconds, gap))
+        if self._session.shows_progress and seconds > PATIENCE:
+            self._show(report, gap)
+        if self._max_time is not None and seconds > self._max_time:
+            self.out_of_time = True
+        return self.out_of_time
+
+    def _show(self, report: Any, gap: float | None) -> None:
+        if self._bar is None:
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20))
+            self._bar = Progress(
+                *columns, TimeElapsedColumn(), console=self._session.err, transient=True
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(self._name, total=None)
+        done, total = _place_of(report)
+        words = f"{self._name}: step {done}" if total is None else f"{self._name}: {done}/{total}"
+        if gap is not None:
+            words += f", proved gap {gap:.2e}"
+        self._bar.update(self._task, description=words, completed=done, total=total)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+@contextmanager
+def watching(session: Session, name: str, max_time: float | None = None) -> Iterator[Watcher]:
+    """A watcher whose bar is gone at the end, whatever happens."""
+    watcher = Watcher(session, name, max_time)
+    try:
+        yield watcher
+    finally:
+        watcher.close()
+
+
+def _gap_of(report: Any) -> float | None:
+    """The relative gap that the checker proves at this point, if the report carries one."""
+    certificate = getattr(report, "certificate", None)
+    if certificate is None or callable(certificate):
+        return None
+    return float(certificate.relative_gap)
+
+
+def _place_of(report: Any) -> tuple[int, int | None]:
+    for place, total in (("round", "n_rounds"), ("epoch", "max_epochs")):
+        if hasattr(report, place):
+            return int(getattr(report, place)), int(getattr(report, total))
+    return int(getattr(report, "iteration", 0)), None

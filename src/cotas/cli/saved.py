@@ -1,0 +1,131 @@
+"""Opening a saved model: one of ours, or one of scikit-learn's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+
+from cotas.cli.exits import UsageError
+from cotas.files.csv_tables import polars
+from cotas.files.errors import ModelFileError
+from cotas.files.models import read_model_file
+from cotas.files.tables import Table
+from cotas.preparation.columns import numbers_of
+from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.recipe import Recipe
+
+ZIP, PICKLE = b"PK\x03\x04", b"\x80"
+_COMPRESSED = (b"\x78", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A model from a file, with the recipe of `cotas fit` if it has one."""
+
+    path: str
+    model: Any
+    recipe: Recipe | None
+    ours: bool
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator itself, without what prepares its data."""
+        return self.model.estimator_ if isinstance(self.model, PreparedModel) else self.model
+
+    @property
+    def task(self) -> str:
+        """What it is for."""
+        return "classification" if is_classifier(self.model) else "regression"
+
+    def input_of(self, table: Table) -> Any:
+        """The features in the form that the model takes."""
+        if isinstance(self.model, PreparedModel) or not table.has_names:
+            return table.features
+        frame = table.features
+        names = getattr(self.model, "feature_names_in_", None)
+        if names is not None:
+            gone = [name for name in names if name not in frame.columns]
+            if gone:
+                raise ModelFileError(f"the model needs the columns {', '.join(map(repr, gone))}.")
+            frame = frame.select(list(names))
+        if all(dtype.is_numeric() or dtype == polars().Boolean for dtype in frame.dtypes):
+            numbers = np.ascontiguousarray(numbers_of(frame, frame.columns))
+            return numbers if names is None else frame.with_columns(polars().all().cast(float))
+        return frame
+
+
+def open_model(path: Path, trust_pickle: bool = False) -> Saved:
+    """Read a model file of cotas, of skops, or with permission a pickle."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(9)
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read ({error.strerror}).") from None
+    if _is_ours(head, path.stat().st_size):
+        return _our_own(path)
+    if head.startswith(ZIP):
+        return Saved(str(path), _checked(_from_skops(path), path), None, ours=False)
+    if head.startswith((PICKLE, *_COMPRESSED)) or path.suffix in (".pkl", ".pickle", ".joblib"):
+        return Saved(str(path), _checked(_from_pickle(path, trust_pickle), path), None, ours=False)
+    return _our_own(path)
+
+
+def _is_ours(head: bytes, size: int) -> bool:
+    """Safetensors begin with the length of their header, which may look like anything."""
+    return head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= size
+
+
+def _our_own(path: Path) -> Saved:
+    found = read_model_file(path)
+    if found.preparation is None:
+        return Saved(str(path), found.model, None, ours=True)
+    model = PreparedModel.load(path)
+    return Saved(str(path), model, model.recipe_, ours=True)
+
+
+def _from_skops(path: Path) -> Any:
+    try:
+        from skops import io
+    except ImportError as error:
+        raise ImportError("skops files need skops: pip install 'cotas[cli]'.") from error
+    try:
+        unknown = io.get_untrusted_types(file=path)
+        if unknown:
+            raise ModelFileError(
+                f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
+            )
+        return io.load(path, trusted=[])
+    except ModelFileError:
+        raise
+    except Exception as error:
+        raise ModelFileError(f"{path} is no sound skops file ({error}).") from error
+
+
+def _from_pickle(path: Path, trusted: bool) -> Any:
+    if not trusted:
+        raise ModelFileError(
+            f"{path} is a pickle, which can run any program when it is opened. Save the model with "
+            "skops instead, or pass --trust-pickle if you made the file yourself."
+        )
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except Exception as error:
+        raise ModelFileError(f"{path} cannot be opened ({error}).") from error
+
+
+def _checked(model: Any, path: Path) -> Any:
+    if not (is_classifier(model) or is_regressor(model)) or not hasattr(model, "predict"):
+        raise ModelFileError(f"{path} holds {type(model).__name__}, which is no fitted model.")
+    return model
+
+
+def refuse_foreign(saved: Saved, command: str) -> None:
+    """For commands that need what only our files carry."""
+    if not saved.ours:
+        raise UsageError(f"cotas {command} needs a model of cotas; {saved.path} is another's.")

@@ -1,0 +1,108 @@
+"""What a command says, and to whom: people on the terminal, or a program that reads JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass
+class Session:
+    """One call of a command.
+
+    Results go to standard output, everything else to standard error. With `json` nothing but one
+    JSON document goes to standard output.
+    """
+
+    command: str
+    json: bool = False
+    quiet: bool = False
+    debug: bool = False
+    out: Console = field(default_factory=lambda: _console())
+    err: Console = field(default_factory=lambda: _console(stderr=True))
+    _content: dict[str, Any] = field(default_factory=dict)
+
+    def say(self, *lines: str) -> None:
+        """Lines of the result."""
+        if not self.json and not self.quiet:
+            for line in lines:
+                self.out.print(line, markup=False)
+
+    def result(self, *lines: str) -> None:
+        """Lines that are shown even with --quiet."""
+        if not self.json:
+            for line in lines:
+                self.out.print(line, markup=False)
+
+    def note(self, *lines: str) -> None:
+        """Something beside the result, such as a warning."""
+        if not self.quiet:
+            for line in lines:
+                self.err.print(line, markup=False)
+
+    def table(self, names: list[str], rows: list[list[str]], title: str | None = None) -> None:
+        """Rows under their names, the first column to the left and the others to the right."""
+        if self.json or self.quiet:
+            return
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        for number, name in enumerate(names):
+            table.add_column(name, justify="left" if number == 0 else "right", no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        wide = Console(file=self.out.file, highlight=False, markup=False, emoji=False, width=200)
+        wide.print(table)
+
+    def document(self, content: dict[str, Any]) -> None:
+        """What the JSON document is to hold; it is printed when the command ends."""
+        self._content |= content
+
+    def failed(self, message: str, code: int) -> None:
+        """One line on what went wrong."""
+        self.err.print(f"cotas {self.command}: {message}", markup=False)
+        self.document({"error": message, "exit_code": code})
+
+    def close(self) -> None:
+        """Print the JSON document, if one was asked for."""
+        if self.json:
+            content = plain({"command": self.command, **self._content})
+            self.out.file.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether someone watches."""
+        return not (self.quiet or self.json) and self.err.is_terminal
+
+
+def _console(stderr: bool = False) -> Console:
+    """Lines go out as they are: not broken, not coloured, with no word taken for an emoji."""
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
+
+
+def plain(value: Any) -> Any:
+    """Values that JSON knows; NaN and infinities become None and words."""
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("infinity" if value > 0 else "-infinity")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+def command_line() -> str:
+    """What was typed, ready to be typed again."""
+    return shlex.join(["cotas", *sys.argv[1:]])

@@ -1,0 +1,232 @@
+"""From a table to a FitRecord: the steps of `cotas fit`, one after the other."""
+
+from __future__ import annotations
+
+import datetime
+import time
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+
+import cotas
+from cotas.arrays import AnyArray, IntArray
+from cotas.certificates import Certificate
+from cotas.cli.exits import UsageError
+from cotas.cli.models import DEFAULTS, build, sensible, task_of
+from cotas.cli.progress import watching
+from cotas.cli.session import Session
+from cotas.files.models import versions
+from cotas.files.tables import Table
+from cotas.preparation.inspection import Remark, inspect_table
+from cotas.preparation.preparation import Preparation
+from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.record import FitRecord, Rival, Sample, summarise
+from cotas.preparation.targets import hold_out_rows
+
+# Fewer rows than this are all needed for training.
+FEWEST_TO_SPLIT = 30
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for."""
+
+    model: str | None
+    task: str
+    given: dict[str, Any]
+    seed: int = 0
+    hold_out: float = 0.2
+    confidence: float = 0.95
+    select: str | None = None
+    max_time: float | None = None
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One fitted model, and what was noticed while it was trained."""
+
+    name: str
+    model: PreparedModel
+    seconds: float
+    warnings: tuple[str, ...]
+    trace: tuple[tuple[float, float], ...]
+    interrupted: bool
+    choice: Any = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The table cut into the rows to train on and the rows held out."""
+
+    table: Table
+    y: AnyArray
+    train: IntArray
+    test: IntArray
+
+    def take(self, rows: IntArray) -> tuple[Any, AnyArray]:
+        """The features and the targets of some rows."""
+        return self.table.features[rows], self.y[rows]
+
+
+def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> FitRecord:
+    """Split, look at the data, train, and measure on the rows that were set aside."""
+    rows, few = split(table, y, settings)
+    remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test))]
+    session.note(*(f"Note: {remark}" for remark in remarks))
+    name = settings.model or DEFAULTS[settings.task]
+    if name == "auto":
+        tried = try_all(session, rows, settings)
+        best = min(tried, key=lambda pair: (pair[1].error, pair[0].seconds))[0]
+    else:
+        if task_of(name) != settings.task:
+            fit = ", ".join(sensible(settings.task, table.n_rows, table.n_columns, every=True))
+            raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
+        best, tried = train_one(session, name, rows, settings), []
+    record = _record(rows, best, settings, remarks)
+    rivals = sorted((rival_of(rows, one, sample) for one, sample in tried), key=lambda r: r.error)
+    record = replace(record, rivals=tuple(rivals))
+    return measured(record, rows, len(rivals) or 1, settings.confidence)
+
+
+def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Remark]]:
+    """All rows to train on if none are to be held out, or if there are too few."""
+    share = settings.hold_out
+    if not 0 <= share < 1:
+        raise UsageError(f"--hold-out is a share of the rows, such as 0.2, not {share:g}.")
+    everything, nothing = np.arange(len(y)), np.arange(0)
+    if share == 0:
+        return Rows(table, y, everything, nothing), []
+    if len(y) < FEWEST_TO_SPLIT:
+        words = f"With {len(y)} rows all are trained on, and none are held out."
+        return Rows(table, y, everything, nothing), [Remark("few rows", None, words)]
+    return Rows(table, y, *hold_out_rows(y, settings.task, share, settings.seed)), []
+
+
+def try_all(session: Session, rows: Rows, settings: Settings) -> list[tuple[Trained, Sample]]:
+    """The sensible models for this shape, each judged by the rows held out."""
+    if len(rows.test) == 0:
+        raise UsageError("--model auto needs rows to judge by; more data, or a --hold-out above 0.")
+    if settings.given:
+        raise UsageError("--model auto takes no --lam, --tol or --param: the models differ.")
+    names = sensible(settings.task, len(rows.train), rows.table.n_columns)
+    found = []
+    for name in names:
+        one = train_one(session, name, rows, settings)
+        found.append((one, sample_of(one.model, rows, rows.test)))
+    return found
+
+
+def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Trained:
+    """One model on the training rows, with λ chosen on some of them if that was asked for."""
+    X, y = rows.take(rows.train)
+    with watching(session, name, settings.max_time) as watcher:
+        callback = watcher.callback
+        estimator, notes = build(name, y, settings.seed, _timed(name, settings), callback)
+        session.note(*(f"Note: {note}" for note in notes))
+        choice = None
+        if settings.select is not None:
+            estimator, choice = _chosen(estimator, X, y, settings)
+        began = time.perf_counter()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = PreparedModel(estimator).fit(X, y)
+        seconds = time.perf_counter() - began
+    words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
+    if watcher.out_of_time:
+        words = (*words, f"The {settings.max_time:g} s were up; this is the best so far.")
+    early = not watcher.out_of_time and _was_interrupted(model.estimator_, words)
+    if hasattr(model.estimator_, "callbacks"):
+        model.estimator_.callbacks = None
+    return Trained(name, model, seconds, words, tuple(watcher.trace), early, choice)
+
+
+def _timed(name: str, settings: Settings) -> dict[str, Any]:
+    """`max_time` as a parameter, for the model that has no callback to be stopped by."""
+    if settings.max_time is not None and name == "lasso":
+        return {**settings.given, "max_time": settings.max_time}
+    return settings.given
+
+
+def _was_interrupted(estimator: Any, words: tuple[str, ...]) -> bool:
+    return getattr(estimator, "stop_reason_", "") == "interrupted" or any(
+        word.startswith("Interrupted") for word in words
+    )
+
+
+def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[Any, Any]:
+    """The estimator with the chosen value of a parameter, and how it was chosen."""
+    parameter = str(settings.select)
+    if parameter not in estimator.get_params():
+        raise UsageError(f"{type(estimator).__name__} has no {parameter!r} to select.")
+    pipeline = Pipeline([("preparation", Preparation()), ("model", estimator)])
+    choice = cotas.choose(
+        pipeline, X, y, parameter, random_state=settings.seed, refit=False, progress=False
+    )
+    return estimator.set_params(**{parameter: choice.best_value}), choice
+
+
+def sample_of(model: PreparedModel, rows: Rows, which: IntArray) -> Sample:
+    """What the model says about some rows, and how wrong that is."""
+    X, truth = rows.take(which)
+    predictions = model.predict(X)
+    scores = model.decision_function(X) if hasattr(model, "decision_function") else None
+    if is_classifier(model):
+        error = float(np.mean(predictions != truth))
+        return Sample(which, truth, predictions, scores, error)
+    residual = predictions - truth
+    spread = float(np.sum((truth - truth.mean()) ** 2))
+    r2 = 1.0 - float(residual @ residual) / spread if spread > 0 else None
+    error = float(np.sqrt(np.mean(residual**2)))
+    return Sample(which, truth, predictions, None, error, r2)
+
+
+def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark]) -> FitRecord:
+    return FitRecord(
+        table=summarise(rows.table),
+        task=settings.task,
+        remarks=tuple(remarks),
+        command=settings.command,
+        seed=settings.seed,
+        versions=versions(),
+        finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        seconds=one.seconds,
+        model_name=one.name,
+        model=one.model,
+        certificates=tuple(one.model.certificates_),
+        training=sample_of(one.model, rows, rows.train),
+        choice=one.choice,
+        warnings=one.warnings,
+        trace=one.trace,
+        interrupted=one.interrupted,
+    )
+
+
+def measured(record: FitRecord, rows: Rows, tried: int, confidence: float) -> FitRecord:
+    """The record with the rows held out and the bound that they prove."""
+    if len(rows.test) == 0:
+        return record
+    sample = sample_of(record.model, rows, rows.test)
+    bound: Certificate | None = None
+    if record.task == "classification":
+        wrong = sample.predictions != sample.truth
+        bound = cotas.hold_out_bound(wrong, confidence=confidence, tried=tried)
+    return replace(record, hold_out=sample, bound=bound)
+
+
+def rival_of(rows: Rows, one: Trained, sample: Sample) -> Rival:
+    """How one of several models did."""
+    certificates = one.model.certificates_
+    gap = max((c.relative_gap for c in certificates if _has_gap(c)), default=None)
+    holds = all(c.holds for c in certificates)
+    note = "; ".join(one.warnings)
+    training = sample_of(one.model, rows, rows.train).error
+    return Rival(one.name, one.seconds, gap, holds, training, sample.error, note)
+
+
+def _has_gap(certificate: Certificate) -> bool:
+    return certificate.kind in ("duality", "gradient") and not certificate.vacuous

@@ -1,0 +1,67 @@
+"""The headings of the command line, in English and in Spanish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cotas.cli.exits import UsageError
+
+WORDS = {
+    "data": ("data", "datos"),
+    "rows": (
+        "{rows} rows, {columns} columns, target {target}",
+        "{rows} filas, {columns} columnas, objetivo {target}",
+    ),
+    "model": ("model", "modelo"),
+    "trained": ("trained on", "entrenado con"),
+    "seconds": ("{rows} rows in {seconds:.2g} s", "{rows} filas en {seconds:.2g} s"),
+    "chosen": ("chosen", "elegido"),
+    "training error": ("training error", "error de entrenamiento"),
+    "held-out error": ("held-out error", "error en lo apartado"),
+    "rms": (
+        "{rms:.4g} (root mean square), R² = {r2:.4f}",
+        "{rms:.4g} (raíz del cuadrado medio), R² = {r2:.4f}",
+    ),
+    "share": ("{share:.4f} ({wrong} of {rows} rows)", "{share:.4f} ({wrong} de {rows} filas)"),
+    "future": ("error on future rows", "error en filas futuras"),
+    "at most": (
+        "at most {bound:.4f} with {confidence:.0f}% confidence",
+        "a lo sumo {bound:.4f} con confianza del {confidence:.0f}%",
+    ),
+    "tried": (
+        ", the choice among {tried} models included",
+        ", contando la elección entre {tried} modelos",
+    ),
+    "saved": ("saved", "guardado"),
+    "report": ("report", "informe"),
+    "proved": ("proved", "demostrado"),
+    "gap": (
+        "the objective is at most {gap:.2g} above the best possible (relative; asked: {asked})",
+        "el objetivo está a lo sumo {gap:.2g} sobre el mejor posible (relativo; pedido: {asked})",
+    ),
+    "rounding": (
+        "the objective is the best possible, up to rounding (asked: {asked})",
+        "el objetivo es el mejor posible, salvo redondeo (pedido: {asked})",
+    ),
+    "holds": ("the {kind} certificate holds", "el certificado «{kind}» se cumple"),
+    "vacuous": (
+        "the {kind} certificate holds, but says nothing here",
+        "el certificado «{kind}» se cumple, pero aquí no dice nada",
+    ),
+    "fails": (
+        "the {kind} certificate DOES NOT HOLD: {why}",
+        "el certificado «{kind}» NO SE CUMPLE: {why}",
+    ),
+    "none": ("nothing: {why}", "nada: {why}"),
+}
+
+
+def speak(lang: str) -> Callable[..., str]:
+    """A function from a key and its values to words in this language."""
+    if lang not in ("en", "es"):
+        raise UsageError(f"--lang is en or es, not {lang!r}.")
+
+    def say(key: str, **values: object) -> str:
+        return WORDS[key][lang == "es"].format(**values)
+
+    return say

@@ -1,0 +1,211 @@
+"""What looks suspicious about a table before anything is trained on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.files.csv_tables import polars
+from cotas.files.tables import Table
+from cotas.preparation.columns import numbers_of
+
+# Fewer rows than this are separated by one column or another by chance.
+ENOUGH_ROWS = 30
+RARE_CLASS, MOSTLY_MISSING, NEARLY_ONE = 0.1, 0.5, 0.99999
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something a reader should know about the data.
+
+    Attributes
+    ----------
+    kind : str
+        "constant", "missing", "leak", "identifier", "duplicates" or "unbalanced".
+    column : str or None
+    message : str
+        In words, with what to do.
+    figures : dict
+        The numbers and names in the message, by name, for saying it in another language.
+    """
+
+    kind: str
+    column: str | None
+    message: str
+    figures: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def inspect_table(
+    table: Table,
+    y: AnyArray | None = None,
+    task: str = "classification",
+    split: tuple[IntArray, IntArray] | None = None,
+) -> list[Remark]:
+    """Look for columns that say nothing or too much, for repeated rows and for rare classes.
+
+    Parameters
+    ----------
+    table : Table
+    y : array, optional
+        What is to be predicted; the target of the table if not given.
+    task : {"classification", "regression"}
+    split : (rows to train on, rows held out), optional
+        To look for rows that are in both.
+
+    Returns
+    -------
+    list of Remark
+
+    Examples
+    --------
+    >>> import numpy as np, polars as pl
+    >>> y = np.arange(40) % 2
+    >>> frame = pl.DataFrame({"x": np.arange(40) % 3, "paid": y, "unit": "EUR"})
+    >>> for remark in inspect_table(Table(frame, y, "shop.csv", "csv")):
+    ...     print(remark.kind, remark.column)
+    constant unit
+    leak paid
+    """
+    y = table.target if y is None else y
+    remarks = [*_columns(table)]
+    if y is not None:
+        remarks += _leaks(table, np.asarray(y), task)
+        if task == "classification":
+            remarks += _rare_classes(np.asarray(y))
+    if split is not None:
+        remarks += _duplicates(table, *split)
+    return remarks
+
+
+def _columns(table: Table) -> Iterator[Remark]:
+    """Constant and mostly missing columns, and those that merely number the rows."""
+    if not table.has_names:
+        return
+    for name in table.names:
+        column = table.features[name]
+        distinct, missing = column.n_unique(), column.null_count()
+        if distinct == 1:
+            yield Remark("constant", name, f"Column {name!r} never changes; it is left out.")
+        elif missing > MOSTLY_MISSING * len(column):
+            share = f"{100 * missing / len(column):.0f}%"
+            message = f"Column {name!r} is missing in {share} of the rows."
+            yield Remark("missing", name, message, {"share": share})
+        elif distinct == len(column) > ENOUGH_ROWS and _counts_rows(column):
+            yield Remark(
+                "identifier",
+                name,
+                f"Column {name!r} has another whole number in every row, like an identifier: "
+                "leave it out unless it means something.",
+            )
+
+
+def _counts_rows(column: Any) -> bool:
+    """Whole numbers that rise or fall throughout, or stand close together."""
+    if not column.dtype.is_integer():
+        return False
+    close = int(column.max()) - int(column.min()) < 2 * len(column)
+    return bool(close or column.is_sorted() or column.is_sorted(descending=True))
+
+
+def _leaks(table: Table, y: AnyArray, task: str) -> Iterator[Remark]:
+    if len(y) < ENOUGH_ROWS or sparse.issparse(table.features):
+        return
+    for name, values, codes in _values(table):
+        told = tells_all(values, y, task) if values is not None else _pure(codes, y, task)
+        if told:
+            yield Remark(
+                "leak",
+                name,
+                f"Column {name!r} alone gives the target away. If it is only known afterwards, "
+                "leave it out: the model would be of no use.",
+            )
+
+
+def _values(table: Table) -> Iterator[tuple[str, FloatArray | None, IntArray]]:
+    """Each column as numbers, or as the codes of its words."""
+    pl = polars()
+    nothing = np.empty(0, dtype=np.int64)
+    for j, name in enumerate(table.names):
+        if not table.has_names:
+            yield name, np.asarray(table.features[:, j], dtype=np.float64), nothing
+            continue
+        column = table.features[name]
+        if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+            yield name, numbers_of(table.features, [name])[:, 0], nothing
+        elif column.dtype == pl.String:
+            yield name, None, column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+
+
+def tells_all(values: FloatArray, y: AnyArray, task: str) -> bool:
+    """Whether each class has an interval of its own, or y is a linear function of the column."""
+    present = ~np.isnan(values)
+    values, y = values[present], y[present]
+    if len(values) < ENOUGH_ROWS or np.ptp(values) == 0:
+        return False
+    if task == "regression":
+        if np.ptp(y) == 0:
+            return False
+        return bool(abs(np.corrcoef(values, y)[0, 1]) > NEARLY_ONE)
+    classes, codes = np.unique(y, return_inverse=True)
+    order = np.argsort(values, kind="stable")
+    values, codes = values[order], codes[order]
+    turns = codes[1:] != codes[:-1]
+    tied = values[1:] == values[:-1]
+    return len(classes) > 1 and int(turns.sum()) == len(classes) - 1 and not (turns & tied).any()
+
+
+def _pure(codes: IntArray, y: AnyArray, task: str) -> bool:
+    """Whether every word goes with one class, there being far fewer words than rows."""
+    if task == "regression" or len(np.unique(codes)) > len(codes) / 5:
+        return False
+    labels = np.unique(y, return_inverse=True)[1]
+    pairs = np.unique(codes * (int(labels.max()) + 1) + labels)
+    return labels.max() > 0 and len(pairs) == len(np.unique(codes))
+
+
+def _rare_classes(y: AnyArray) -> Iterator[Remark]:
+    classes, counts = np.unique(y, return_counts=True)
+    rarest = int(counts.argmin())
+    if len(classes) > 1 and counts[rarest] < RARE_CLASS * len(y) * 2 / len(classes):
+        yield Remark(
+            "unbalanced",
+            None,
+            f"Class {str(classes[rarest])!r} has {counts[rarest]} of {len(y)} rows. The error is "
+            "small even for a model that never finds it: look at each class by itself, or "
+            "set class_weight='balanced'.",
+            {
+                "label": str(classes[rarest]),
+                "count": str(counts[rarest]),
+                "rows": str(len(y)),
+            },
+        )
+
+
+def _duplicates(table: Table, train: IntArray, test: IntArray) -> Iterator[Remark]:
+    marks = _row_marks(table)
+    shared = int(np.isin(marks[test], marks[train]).sum())
+    if shared:
+        yield Remark(
+            "duplicates",
+            None,
+            f"{shared} of the {len(test)} rows held out are also among the rows trained on; the "
+            "error on them says less about new rows.",
+            {"shared": str(shared), "rows": str(len(test))},
+        )
+
+
+def _row_marks(table: Table) -> AnyArray:
+    """A number for each row that is the same for equal rows."""
+    if table.has_names:
+        return np.asarray(table.features.hash_rows(seed=0).to_numpy())
+    X = sparse.csr_matrix(table.features)
+    weights = np.random.default_rng(0).normal(size=X.shape[1])
+    return np.asarray(X @ weights)

@@ -1,0 +1,339 @@
+"""Numbers standardised, categories spread out, missing values filled in and marked."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
+from cotas.files.csv_tables import polars
+from cotas.fitting.parameters import check_positive
+from cotas.preparation.columns import (
+    ColumnError,
+    as_frame,
+    as_matrix,
+    kind_of,
+    numbers_of,
+    one_hot,
+    words_of,
+)
+
+# More columns than this, fewer than that part of them filled: the matrix is made sparse.
+MANY_COLUMNS, FEW_FILLED = 200, 0.2
+
+
+class Preparation(TransformerMixin, BaseEstimator):
+    """Turns a table with columns of every kind into the numbers that a model takes.
+
+    * Numbers are standardised: their mean is subtracted, and they are divided by their standard
+      deviation. A missing one becomes the mean, and a further column says where that was done.
+    * Categories get a column of zeros and ones for each value; of two values one column is enough.
+      Rare values share the column "other", to which values never seen before go too. Missing
+      values have a column of their own.
+    * True and false are one and zero.
+    * A column that never changes is dropped, with a remark.
+    * Dates, free text and infinite numbers are refused, naming the column.
+
+    A matrix instead of a table is all numbers. A sparse matrix is passed on as it is: to subtract
+    a mean would fill it.
+
+    Parameters
+    ----------
+    min_frequency : float, default=0.01
+        A value of a category in a smaller part of the rows is rare.
+    max_categories : int, default=100
+        The most values of one column that get columns of their own, the most frequent ones.
+    standardise : bool, default=True
+        Whether numbers are standardised, or left as they are.
+
+    Attributes
+    ----------
+    layout_ : {"columns", "dense", "sparse"}
+        What it was fitted on.
+    feature_names_in_, n_features_in_
+        The columns it was fitted on; the names only if they had names.
+    number_names_, means_, scales_, indicated_
+        The columns of numbers and truth values, what is subtracted from them, what they are
+        divided by, and whether a column marks their missing values.
+    category_names_, categories_, pooled_, category_missing_
+        The columns of categories, their values with a column, whether there is a column "other",
+        and whether there is one for missing values.
+    dropped_ : list of (name, reason)
+    sparse_output_ : bool
+        Whether `transform` gives CSR matrices.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from cotas.preparation.preparation import Preparation
+    >>> table = pl.DataFrame({"age": [20, None, 40], "town": ["Lugo", "Vigo", "Lugo"]})
+    >>> preparation = Preparation().fit(table)
+    >>> preparation.get_feature_names_out().tolist()
+    ['age', 'age is missing', 'town=Vigo']
+    >>> preparation.transform(table).tolist()
+    [[-1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        min_frequency: float = 0.01,
+        max_categories: int = 100,
+        standardise: bool = True,
+    ) -> None:
+        self.min_frequency = min_frequency
+        self.max_categories = max_categories
+        self.standardise = standardise
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # ---- learning what the columns are -------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn means, deviations and categories.
+
+        Parameters
+        ----------
+        X : polars or pandas DataFrame, Table, array or sparse matrix
+        y : ignored
+        """
+        if not 0 <= self.min_frequency < 1:
+            raise ValueError(f"min_frequency must be in [0, 1), not {self.min_frequency!r}.")
+        check_positive(self.max_categories, "max_categories")
+        self.dropped_: list[tuple[str, str]] = []
+        self.category_names_: list[str] = []
+        self.categories_: list[list[str]] = []
+        self.pooled_: list[bool] = []
+        self.category_missing_: list[bool] = []
+        frame = as_frame(X)
+        if frame is None:
+            self._fit_matrix(as_matrix(X))
+        else:
+            self._fit_frame(frame)
+        width = len(self.get_feature_names_out()) if self.layout_ != "sparse" else 0
+        filled = len(self.number_names_) + len(self.category_names_)
+        self.sparse_output_ = self.layout_ == "sparse" or (
+            width > MANY_COLUMNS and filled < FEW_FILLED * width
+        )
+        return self
+
+    def _fit_frame(self, frame: Any) -> None:
+        self.layout_ = "columns"
+        self.feature_names_in_ = np.asarray(frame.columns, dtype=object)
+        self.n_features_in_ = frame.width
+        if frame.height == 0:
+            raise ColumnError("the table holds no rows.")
+        kinds = {name: kind_of(frame[name], name) for name in frame.columns}
+        self.dropped_ += [(name, "empty") for name, kind in kinds.items() if kind == "empty"]
+        names = [name for name, kind in kinds.items() if kind in ("number", "boolean")]
+        plain = np.array([kinds[name] == "boolean" for name in names], dtype=np.bool_)
+        self._learn_numbers(numbers_of(frame, names), names, plain)
+        for name, kind in kinds.items():
+            if kind == "category":
+                self._learn_category(words_of(frame[name], name), name)
+
+    def _fit_matrix(self, X: Matrix) -> None:
+        self.__dict__.pop("feature_names_in_", None)
+        X = self._read_matrix(X, reset=True)
+        self.layout_ = "sparse" if sparse.issparse(X) else "dense"
+        names = [f"x{j}" for j in range(X.shape[1])]
+        if self.layout_ == "dense":
+            self._learn_numbers(X, names, np.zeros(len(names), dtype=np.bool_))
+        else:
+            self._keep_numbers([], np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))
+
+    def _learn_numbers(self, values: FloatArray, names: list[str], plain: AnyArray) -> None:
+        """Means and deviations of what is there; `plain` columns are left as they are."""
+        missing = np.isnan(values)
+        present = np.maximum((~missing).sum(axis=0), 1)
+        means = np.where(missing, 0.0, values).sum(axis=0) / present
+        deviations = np.where(missing, 0.0, values - means)
+        scales = np.sqrt((deviations**2).sum(axis=0) / present)
+        # A deviation that rounding alone can explain is none.
+        noise = 1e-13 * np.abs(means) * len(values) ** 0.5
+        constant = np.asarray(scales <= noise)
+        indicated: BoolArray = np.asarray(missing.any(axis=0))
+        gone: BoolArray = np.asarray((constant & ~indicated) | missing.all(axis=0))
+        for j in np.flatnonzero(gone):
+            reason = "empty" if missing[:, j].all() else "constant"
+            self.dropped_.append((names[j], reason))
+        plain = plain | (not self.standardise)
+        means = np.where(plain, 0.0, means)
+        scales = np.where(plain | constant, 1.0, scales)
+        kept = [name for name, dropped in zip(names, gone, strict=True) if not dropped]
+        self._keep_numbers(kept, means[~gone], scales[~gone], indicated[~gone])
+
+    def _keep_numbers(
+        self, names: list[str], means: FloatArray, scales: FloatArray, indicated: AnyArray
+    ) -> None:
+        self.number_names_ = names
+        self.means_, self.scales_, self.indicated_ = means, scales, indicated
+
+    def _learn_category(self, words: Any, name: str) -> None:
+        counts = words.drop_nulls().value_counts(sort=True)
+        values, times = counts.to_series(0).to_list(), counts.to_series(1).to_list()
+        # The most frequent first, and in the order of the alphabet among equals.
+        ranked = sorted(zip(times, values, strict=True), key=lambda pair: (-pair[0], pair[1]))
+        least = self.min_frequency * len(words)
+        kept = sorted(value for time, value in ranked[: self.max_categories] if time >= least)
+        missing, pooled = bool(words.null_count()), len(kept) < len(values)
+        if len(kept) + pooled + missing < 2:
+            self.dropped_.append((name, "constant"))
+            return
+        self.category_names_.append(name)
+        self.categories_.append(kept)
+        self.pooled_.append(pooled)
+        self.category_missing_.append(missing)
+
+    # ---- using it ------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Matrix:
+        """The matrix that a model takes: dense, or CSR if `sparse_output_`.
+
+        Parameters
+        ----------
+        X : of the kind it was fitted on
+            Columns are found by their names, in any order; further ones are ignored.
+        """
+        check_is_fitted(self, "layout_")
+        if self.layout_ == "columns":
+            frame = self._checked_frame(X)
+            values = numbers_of(frame, self.number_names_)
+            blocks = [self._numbers(values), *self._category_blocks(frame)]
+        else:
+            X = self._read_matrix(as_matrix(X), reset=False)
+            if self.layout_ == "sparse":
+                return X
+            blocks = [self._numbers(X[:, [int(name[1:]) for name in self.number_names_]])]
+        if self.sparse_output_:
+            return sparse.hstack([sparse.csr_matrix(block) for block in blocks], format="csr")
+        return np.ascontiguousarray(
+            np.hstack([b.toarray() if sparse.issparse(b) else b for b in blocks])
+        )
+
+    def _numbers(self, values: FloatArray) -> FloatArray:
+        missing = np.isnan(values)
+        filled = np.where(missing, 0.0, (values - self.means_) / self.scales_)
+        marks = missing[:, self.indicated_].astype(np.float64)
+        return np.hstack([filled, marks])
+
+    def _category_blocks(self, frame: Any) -> list[Matrix]:
+        pl = polars()
+        blocks = []
+        for j, name in enumerate(self.category_names_):
+            words, kept = words_of(frame[name], name), self.categories_[j]
+            codes = words.replace_strict(
+                kept, list(range(len(kept))), default=None, return_dtype=pl.Float64
+            ).to_numpy()
+            codes = np.array(codes, dtype=np.float64)
+            missing = words.is_null().to_numpy()
+            width = len(kept)
+            if self.pooled_[j]:
+                codes[np.isnan(codes) & ~missing] = width
+                width += 1
+            if self.category_missing_[j]:
+                codes[missing] = width
+                width += 1
+            blocks.append(one_hot(codes, width)[:, 1 if self._one_column(j) else 0 :])
+        return blocks
+
+    def _one_column(self, j: int) -> bool:
+        """Whether two values are told apart by one column, that of the second."""
+        return len(self.categories_[j]) == 2 and not (self.pooled_[j] or self.category_missing_[j])
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """The names of the columns that `transform` makes.
+
+        Parameters
+        ----------
+        input_features : ignored
+        """
+        check_is_fitted(self, "layout_")
+        if self.layout_ == "sparse":
+            return np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
+        names = list(self.number_names_)
+        marked = zip(self.number_names_, self.indicated_, strict=True)
+        names += [f"{name} is missing" for name, indicated in marked if indicated]
+        for j, name in enumerate(self.category_names_):
+            block = [f"{name}={value}" for value in self.categories_[j]]
+            block += [f"{name}=other"] * self.pooled_[j]
+            block += [f"{name} is missing"] * self.category_missing_[j]
+            names += block[1:] if self._one_column(j) else block
+        return np.array(names, dtype=object)
+
+    def in_original_units(
+        self, coef: FloatArray, intercept: float
+    ) -> tuple[dict[str, float], float]:
+        """θ and θ₀ for the columns as they were before they were standardised.
+
+        Parameters
+        ----------
+        coef : array of shape (n_features_out,)
+        intercept : float
+        """
+        names = self.get_feature_names_out()
+        if len(coef) != len(names):
+            raise ValueError(f"coef has {len(coef)} entries for {len(names)} columns.")
+        original = np.array(coef, dtype=np.float64)
+        if self.layout_ != "sparse":
+            count = len(self.number_names_)
+            original[:count] /= self.scales_
+            intercept = float(intercept - original[:count] @ self.means_)
+        return dict(zip(names.tolist(), original.tolist(), strict=True)), float(intercept)
+
+    # ---- does the table fit? ---------------------------------------------------------------------
+
+    @property
+    def used_columns_(self) -> list[str]:
+        """The columns that the result depends on."""
+        return [*self.number_names_, *self.category_names_]
+
+    def compare(self, X: Any) -> list[str]:
+        """In words, what is different about the columns of X, though it can be used."""
+        frame = as_frame(X)
+        if frame is None or self.layout_ != "columns":
+            return []
+        known = set(self.feature_names_in_)
+        extra = [name for name in frame.columns if name not in known]
+        notes = [f"Columns that the model does not know are ignored: {', '.join(extra)}."] * bool(
+            extra
+        )
+        shared = [name for name in frame.columns if name in known]
+        expected = [name for name in self.feature_names_in_ if name in set(shared)]
+        if shared != expected:
+            notes.append("The columns come in another order; they are found by their names.")
+        return notes
+
+    def _checked_frame(self, X: Any) -> Any:
+        frame = as_frame(X)
+        if frame is None:
+            raise ColumnError(
+                "the model was fitted on a table with named columns; a matrix has no names."
+            )
+        gone = [name for name in self.used_columns_ if name not in frame.columns]
+        if gone:
+            raise ColumnError(
+                f"the model needs the columns {', '.join(map(repr, gone))}, which are missing."
+            )
+        return frame
+
+    def _read_matrix(self, X: Matrix, reset: bool) -> Matrix:
+        if as_frame(X) is not None:
+            raise ColumnError("the model was fitted on a matrix; a table with names was given.")
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            reset=reset,
+            ensure_all_finite="allow-nan" if not sparse.issparse(X) else True,
+        )

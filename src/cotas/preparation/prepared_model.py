@@ -1,0 +1,247 @@
+"""A model together with what prepares its data: tables in, predictions out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from cotas.arrays import AnyArray, BoolArray, FloatArray
+from cotas.certificates import Certificate
+from cotas.files.errors import ModelFileError
+from cotas.files.models import read_model_file, save
+from cotas.foreign.certify import certify
+from cotas.preparation.columns import as_frame
+from cotas.preparation.preparation import Preparation
+from cotas.preparation.recipe import Recipe
+
+
+def _estimator_has(name: str) -> Any:
+    def has(model: PreparedModel) -> bool:
+        return hasattr(getattr(model, "estimator_", model.estimator), name)
+
+    return has
+
+
+class PreparedModel(BaseEstimator):
+    """An estimator that takes tables: `Preparation` first, then the model.
+
+    Parameters
+    ----------
+    estimator : estimator of cotas or scikit-learn
+    preparation : Preparation, optional
+
+    Attributes
+    ----------
+    preparation_, estimator_ : what was fitted
+    certificate_ : Certificate or list of them
+        About the estimator and the prepared data.
+
+    Examples
+    --------
+    >>> import cotas, polars as pl
+    >>> colours = ["red", "red", "blue", "red"]
+    >>> table = pl.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "colour": colours})
+    >>> model = cotas.PreparedModel(cotas.Ridge(lam=1e-9)).fit(table, [10.0, 20.0, 35.0, 40.0])
+    >>> model.predict(table).round(3).tolist()
+    [10.0, 20.0, 35.0, 40.0]
+    >>> weights, bias = model.in_original_units()[0]
+    >>> {name: round(weight, 3) for name, weight in weights.items()}
+    {'size': 10.0, 'colour=red': -5.0}
+    """
+
+    def __init__(self, estimator: Any, preparation: Preparation | None = None) -> None:
+        self.estimator = estimator
+        self.preparation = preparation
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags = inner.target_tags
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+        """Learn how to prepare the table, and train on what comes out.
+
+        Parameters
+        ----------
+        X : polars or pandas DataFrame, Table, array or sparse matrix
+        y : array of shape (n_samples,)
+        **fit_params : handed to the `fit` of the estimator
+        """
+        preparation = Preparation() if self.preparation is None else self.preparation
+        self.preparation_ = clone(preparation)
+        prepared = self.preparation_.fit(X).transform(X)
+        if prepared.shape[1] == 0:
+            raise ValueError("No column is left to learn from: all are constant or empty.")
+        self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
+        self.n_features_in_ = self.preparation_.n_features_in_
+        if as_frame(X) is not None:
+            self.feature_names_in_ = self.preparation_.feature_names_in_
+        return self
+
+    @classmethod
+    def of(cls, preparation: Preparation, estimator: Any) -> Self:
+        """A model from two parts that are fitted already."""
+        model = cls(estimator, preparation)
+        model.preparation_, model.estimator_ = preparation, estimator
+        model.n_features_in_ = preparation.n_features_in_
+        if hasattr(preparation, "feature_names_in_"):
+            model.feature_names_in_ = preparation.feature_names_in_
+        return model
+
+    @property
+    def classes_(self) -> AnyArray:
+        """The labels."""
+        return np.asarray(self.estimator_.classes_)
+
+    @property
+    def task(self) -> str:
+        """ "classification" or "regression"."""
+        return "classification" if is_classifier(self.estimator) else "regression"
+
+    # ---- prediction ----------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> AnyArray:
+        """What the model predicts for each row of a table.
+
+        Parameters
+        ----------
+        X : a table of the kind it was fitted on
+        """
+        return np.asarray(self.estimator_.predict(self._prepared(X)))
+
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X: Any) -> FloatArray:
+        """The scores of a classifier.
+
+        Parameters
+        ----------
+        X : a table of the kind it was fitted on
+        """
+        return np.asarray(self.estimator_.decision_function(self._prepared(X)))
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The probability of each class, where the estimator has them.
+
+        Parameters
+        ----------
+        X : a table of the kind it was fitted on
+        """
+        return np.asarray(self.estimator_.predict_proba(self._prepared(X)))
+
+    @available_if(_estimator_has("certified_predict"))
+    def certified_predict(self, X: Any) -> tuple[AnyArray, BoolArray]:
+        """The class of each row, and whether the exact optimum provably gives the same one.
+
+        Parameters
+        ----------
+        X : a table of the kind it was fitted on
+        """
+        labels, certified = self.estimator_.certified_predict(self._prepared(X))
+        return np.asarray(labels), np.asarray(certified)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Accuracy of a classifier, R² of a regressor.
+
+        Parameters
+        ----------
+        X : a table of the kind it was fitted on
+        y : array of shape (n_samples,)
+        """
+        return float(self.estimator_.score(self._prepared(X), y))
+
+    # ---- what is known about it ------------------------------------------------------------------
+
+    @property
+    def certificate_(self) -> Certificate | list[Certificate]:
+        """About the estimator as it is now, and the data as they were prepared."""
+        check_is_fitted(self, "estimator_")
+        found: Certificate | list[Certificate] = self.estimator_.certificate_
+        return found
+
+    @property
+    def certificates_(self) -> list[Certificate]:
+        """The same, always as a list."""
+        found = self.certificate_
+        return found if isinstance(found, list) else [found]
+
+    def certify(self, X: Any, y: Any, max_time: float = 30.0) -> list[Certificate]:
+        """Prove the model again from its data, trusting nothing that was stored.
+
+        Parameters
+        ----------
+        X, y : the rows it was trained on
+        max_time : float
+            See `cotas.certify`.
+        """
+        found = certify(self.estimator_, self._prepared(X), y, max_time=max_time)
+        return found if isinstance(found, list) else [found]
+
+    def in_original_units(self) -> list[tuple[dict[str, float], float]]:
+        """For each class or target, θ by the name of the column and θ₀, before standardising."""
+        check_is_fitted(self, "estimator_")
+        if not hasattr(self.estimator_, "coef_"):
+            raise ValueError(
+                f"{type(self.estimator_).__name__} is no linear function of the columns."
+            )
+        rows = np.atleast_2d(self.estimator_.coef_)
+        biases = np.broadcast_to(np.atleast_1d(self.estimator_.intercept_), len(rows))
+        return [
+            self.preparation_.in_original_units(row, float(bias))
+            for row, bias in zip(rows, biases, strict=True)
+        ]
+
+    # ---- files -----------------------------------------------------------------------------------
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        data: tuple[Any, Any] | None = None,
+        recipe: Recipe | None = None,
+    ) -> None:
+        """Store both parts in one file, without pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+        recipe : Recipe, optional
+            How the model came about, to be stored with it.
+        data : (X, y), optional
+            The table it was trained on; a fingerprint of its prepared rows is stored.
+        """
+        check_is_fitted(self, "estimator_")
+        prepared = None if data is None else (self._prepared(data[0]), data[1])
+        recipe = recipe or getattr(self, "recipe_", None) or Recipe(self.preparation_)
+        save(self.estimator_, path, data=prepared, preparation=recipe)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """What `save` stored, with its `recipe_`.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        found = read_model_file(path)
+        recipe = found.preparation
+        if not isinstance(recipe, Recipe):
+            raise ModelFileError(f"{path} holds a model without a preparation; use cotas.load.")
+        recipe.check()
+        model = cls.of(recipe.preparation, found.model)
+        model.recipe_ = recipe
+        return model
+
+    def _prepared(self, X: Any) -> Any:
+        check_is_fitted(self, "estimator_")
+        return self.preparation_.transform(X)

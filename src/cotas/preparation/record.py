@@ -1,0 +1,199 @@
+"""Everything there is to tell about one fit: for the terminal, for JSON and for the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.certificates import Certificate
+from cotas.files.csv_tables import polars
+from cotas.files.tables import Table
+from cotas.preparation.inspection import Remark
+from cotas.preparation.prepared_model import PreparedModel
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """One column of the table.
+
+    Attributes
+    ----------
+    name, kind : str
+        The kind is "number", "boolean", "category" or "other".
+    missing, distinct : int
+    smallest, largest, mean : float or None
+        Of numbers.
+    most_frequent : str or None
+        Of categories.
+    """
+
+    name: str
+    kind: str
+    missing: int
+    distinct: int
+    smallest: float | None = None
+    largest: float | None = None
+    mean: float | None = None
+    most_frequent: str | None = None
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """The table that was read: where from, how large, and its columns if they have names."""
+
+    source: str
+    format: str
+    n_rows: int
+    n_columns: int
+    target: str | None
+    columns: tuple[ColumnSummary, ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows of the table: their numbers, the truth, the predictions and the scores.
+
+    `error` is the share of wrong predictions, or for numbers the root of the mean square;
+    `r2` is given for numbers only.
+    """
+
+    rows: IntArray = field(repr=False)
+    truth: AnyArray = field(repr=False)
+    predictions: AnyArray = field(repr=False)
+    scores: FloatArray | None = field(repr=False)
+    error: float
+    r2: float | None = None
+
+
+@dataclass(frozen=True)
+class Rival:
+    """One of several models that were tried: how long it took and how it did."""
+
+    name: str
+    seconds: float
+    relative_gap: float | None
+    holds: bool | None
+    training_error: float
+    error: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """One fit from the table to the bound.
+
+    Attributes
+    ----------
+    table : TableSummary
+    task : "classification" or "regression"
+    remarks : tuple of Remark
+        What looked suspicious about the data.
+    command : str
+        The command line.
+    seed : int
+    versions : dict
+        By name, of Python and the packages.
+    finished : str
+        When, in ISO 8601.
+    seconds : float
+        Spent on training alone.
+    model_name : str
+        As the command line calls it.
+    model : PreparedModel
+    certificates : tuple of Certificate
+    training : Sample
+    hold_out : Sample or None
+        The rows that were set aside before anything was trained.
+    bound : Certificate or None
+        Of the error on future rows, from those rows, corrected for the choice among `rivals`.
+    choice : Choice or None
+        How λ was chosen, if it was.
+    rivals : tuple of Rival
+        The models that were tried, the chosen one first.
+    warnings : tuple of str
+        What the fit warned of.
+    trace : tuple of (seconds, relative gap)
+        What was proved while the fit ran.
+    interrupted : bool
+        Whether Ctrl-C ended the fit early.
+    """
+
+    table: TableSummary
+    task: str
+    remarks: tuple[Remark, ...]
+    command: str
+    seed: int
+    versions: dict[str, str]
+    finished: str
+    seconds: float
+    model_name: str
+    model: PreparedModel
+    certificates: tuple[Certificate, ...]
+    training: Sample
+    hold_out: Sample | None = None
+    bound: Certificate | None = None
+    choice: Any = None
+    rivals: tuple[Rival, ...] = ()
+    warnings: tuple[str, ...] = ()
+    trace: tuple[tuple[float, float], ...] = ()
+    interrupted: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the rows and the model itself, in plain Python types."""
+        names = ("task", "command", "seed", "versions", "finished", "seconds", "model_name")
+        plain: dict[str, Any] = {name: getattr(self, name) for name in names}
+        plain["table"] = vars(self.table) | {"columns": [vars(c) for c in self.table.columns]}
+        plain["remarks"] = [vars(remark) for remark in self.remarks]
+        plain["certificates"] = [c.to_dict() for c in self.certificates]
+        for name in ("training", "hold_out"):
+            sample = getattr(self, name)
+            plain[name] = None if sample is None else _sample_in_short(sample)
+        plain["bound"] = None if self.bound is None else self.bound.to_dict()
+        plain["choice"] = None if self.choice is None else self.choice.to_dict()
+        plain["rivals"] = [vars(rival) for rival in self.rivals]
+        plain["warnings"] = list(self.warnings)
+        plain["interrupted"] = self.interrupted
+        return plain
+
+
+def _sample_in_short(sample: Sample) -> dict[str, Any]:
+    return {"rows": len(sample.rows), "error": sample.error, "r2": sample.r2}
+
+
+def summarise(table: Table, most_columns: int = 500) -> TableSummary:
+    """What there is to say about the columns; a matrix has none with names.
+
+    Parameters
+    ----------
+    table : Table
+    most_columns : int
+        Only so many are described.
+    """
+    columns: tuple[ColumnSummary, ...] = ()
+    if table.has_names:
+        some = table.names[:most_columns]
+        columns = tuple(_summary_of(table.features[name], name) for name in some)
+    return TableSummary(
+        table.source, table.format, table.n_rows, table.n_columns, table.target_name, columns
+    )
+
+
+def _summary_of(column: Any, name: str) -> ColumnSummary:
+    pl = polars()
+    missing, distinct = column.null_count(), column.n_unique()
+    if column.dtype.is_numeric() and missing < len(column):
+        numbers = column.cast(pl.Float64).drop_nulls().to_numpy()
+        finite = numbers[np.isfinite(numbers)]
+        missing += len(numbers) - int((~np.isnan(numbers)).sum())
+        if len(finite):
+            low, high, mean = float(finite.min()), float(finite.max()), float(finite.mean())
+            return ColumnSummary(name, "number", missing, distinct, low, high, mean)
+    if column.dtype == pl.Boolean:
+        return ColumnSummary(name, "boolean", missing, distinct)
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum) and missing < len(column):
+        top = str(column.cast(pl.String).drop_nulls().mode().sort()[0])
+        return ColumnSummary(name, "category", missing, distinct, most_frequent=top)
+    return ColumnSummary(name, "other", missing, distinct)

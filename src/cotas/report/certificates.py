@@ -1,0 +1,67 @@
+"""A certificate in plain words: what it proves, what it does not, and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cotas.certificates import Certificate
+from cotas.certificates.presentation import lines
+from cotas.report.markup import details, items, number, pairs, text
+
+OBJECTIVES = ("duality", "gradient")
+
+
+def standing(certificate: Certificate) -> str:
+    """One of "none", "fails", "vacuous" and "holds"."""
+    if certificate.kind == "none":
+        return "none"
+    if not certificate.holds:
+        return "fails"
+    return "vacuous" if certificate.vacuous else "holds"
+
+
+def in_words(certificate: Certificate, words: Mapping[str, str]) -> str:
+    """The statement as one would say it to a colleague."""
+    if certificate.kind == "none":
+        return words["none_words"].format(statement=certificate.statement)
+    figures = {
+        "lower": number(certificate.lower),
+        "upper": number(certificate.upper),
+        "gap": number(certificate.gap),
+    }
+    if certificate.kind not in OBJECTIVES:
+        said = words.get(f"{certificate.kind}_words", certificate.statement)
+        return said.format(**figures)
+    if certificate.gap <= certificate.rounding:
+        return f"{words['gap_words'].format(**figures)} {words['gap_rounding']}"
+    said = words["gap_words"].format(**figures)
+    if certificate.lower > 0:
+        percent = number(100 * certificate.gap / certificate.lower)
+        said += " " + words["gap_percent"].format(percent=percent)
+    return said
+
+
+def card(label: str, certificate: Certificate, words: Mapping[str, str]) -> str:
+    """One certificate, with the colour and the word of its standing."""
+    state = standing(certificate)
+    heading = f"{text(label)} " if label else ""
+    body = f"<p><b>{text(words['proves'])}.</b> {text(in_words(certificate, words))}</p>"
+    if certificate.objection and state == "fails":
+        body += f"<p>{text(certificate.objection)}</p>"
+    body += (
+        f"<p><b>{text(words['does_not_prove'])}.</b> {text(words['optimisation_only'])}</p>"
+        f"{_numbers(certificate, words)}"
+    )
+    return (
+        f'<article class="certificate {state}"><h3>{heading}'
+        f'<span class="standing">{text(words[state])}</span></h3>{body}</article>'
+    )
+
+
+def _numbers(certificate: Certificate, words: Mapping[str, str]) -> str:
+    if certificate.kind == "none":
+        return items(certificate.remarks) if certificate.remarks else ""
+    numbers = f"<p>{text(certificate.statement)}</p>{pairs(dict(lines(certificate)))}"
+    if certificate.remarks:
+        numbers += items(certificate.remarks)
+    return details(words["details"], numbers)

@@ -1,0 +1,89 @@
+"""What a report tells, as plain values: nothing in here draws, writes or computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cotas.certificates import Certificate
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the table: its name, what it holds, and a few words on its values."""
+
+    name: str
+    kind: str
+    missing: int
+    values: str
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What the rows that were kept apart say about the model.
+
+    Attributes
+    ----------
+    rows : how many rows were kept apart
+    measures : name and value of each measure on them, such as the error or R²
+    bound : what the error on new rows does not exceed, or None where nothing bounds it
+    confidence : how often such a bound is true
+    tried : how many models were compared on the same rows, which the bound pays for
+    confusion : rows of (true class, predicted class, how many)
+    """
+
+    rows: int
+    measures: Mapping[str, float]
+    bound: float | None = None
+    confidence: float = 0.95
+    tried: int = 1
+    confusion: Sequence[tuple[str, str, int]] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing as SVG, with the sentence that says what to see in it."""
+
+    title: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What each column does to the prediction.
+
+    `sizes` are comparable from column to column, and are what the bars show; `per_unit` are the
+    coefficients in the units of the columns, where the model has any.
+    """
+
+    label: str
+    names: Sequence[str]
+    sizes: Sequence[float]
+    per_unit: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything one report says, in the order in which it says it."""
+
+    source: str
+    rows: int
+    width: int  # how many columns; `columns` describes those that have names
+    columns: Sequence[Column]
+    target: str
+    task: str
+    classes: Mapping[str, int]
+    warnings: Sequence[str]
+    model: str
+    parameters: Mapping[str, str]
+    preparation: Sequence[str]
+    certificates: Sequence[tuple[str, Certificate]]
+    held_out: HeldOut | None
+    effects: Sequence[Effects]
+    compared: Sequence[Sequence[str]] = ()  # the first row holds the headings
+    pictures: Sequence[Picture] = field(default_factory=tuple)
+    command: str = ""
+    seed: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    interrupted: bool = False

@@ -1,0 +1,92 @@
+"""The pictures of a report, from the record of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.plots import loss_against_c
+from cotas.plots.style import COLOURS, INK, drawing, legend, look
+from cotas.preparation.record import FitRecord, Sample
+from cotas.report.content import Picture
+from cotas.report.pictures import drawn
+
+MOST_POINTS = 2000  # of a cloud; more would make the file large and the cloud a blot
+
+
+def pictures_of(record: FitRecord, words: Mapping[str, str], lang: str) -> list[Picture]:
+    """Those that the record has the numbers for."""
+    found = []
+
+    def add(name: str, draw: Any) -> None:
+        svg = drawn(draw, name)
+        found.append(Picture(words[f"{name}_title"], words[f"{name}_caption"], svg))
+
+    samples = {words["training"]: record.training}
+    if record.hold_out is not None:
+        samples[words["kept_apart"]] = record.hold_out
+    if record.task == "regression":
+        add("fit", lambda ax: _predictions(ax, samples, words))
+    elif record.training.scores is not None:
+        margins = {
+            name: margins_of(sample, record.model.classes_) for name, sample in samples.items()
+        }
+        add("margins", lambda ax: _margins(ax, margins, words))
+    if record.choice is not None and record.choice.c is not None:
+        add("curve", lambda ax: loss_against_c(record.choice, ax=ax, title="", lang=lang))
+    # The trace of a choice is that of many fits one after the other.
+    if len(record.trace) > 1 and record.choice is None:
+        add("trace", lambda ax: _trace(ax, record.trace, words))
+    return found
+
+
+def margins_of(sample: Sample, classes: Any) -> FloatArray:
+    """y·f(x); with several classes the score of the own class less the best of the others."""
+    scores = np.asarray(sample.scores, dtype=np.float64)
+    if scores.ndim == 1:
+        return np.where(np.asarray(sample.truth) == classes[-1], scores, -scores)
+    own = np.searchsorted(classes, sample.truth)
+    rows = np.arange(len(own))
+    rivals = scores.copy()
+    rivals[rows, own] = -np.inf
+    return np.asarray(scores[rows, own] - rivals.max(axis=1))
+
+
+def _margins(ax: Any, margins: Mapping[str, FloatArray], words: Mapping[str, str]) -> None:
+    """Shares, so that few rows kept apart can be compared with many trained on."""
+    with drawing(ax) as (ax, _):
+        together = np.concatenate(list(margins.values()))
+        edges = np.histogram_bin_edges(together, bins=40)
+        for k, (name, values) in enumerate(margins.items()):
+            heights = np.histogram(values, bins=edges)[0] / max(1, len(values))
+            ax.stairs(heights, edges, label=name, linewidth=1.8, **look(k))
+        ax.axvline(0, color=INK, linewidth=1.0)
+        ax.axvline(1, color=INK, linewidth=1.0, linestyle="--")
+        ax.set(xlabel=words["margin"], ylabel=words["row_count"])
+        legend(ax)
+
+
+def _predictions(ax: Any, samples: Mapping[str, Sample], words: Mapping[str, str]) -> None:
+    with drawing(ax) as (ax, _):
+        ends = []
+        for k, (name, sample) in enumerate(samples.items()):
+            step = -(-len(sample.truth) // MOST_POINTS)
+            truth, predicted = (np.asarray(v)[::step] for v in (sample.truth, sample.predictions))
+            marker = look(k, points=True)["marker"]
+            ax.scatter(truth, predicted, s=16, alpha=0.7, marker=marker, c=COLOURS[k], label=name)
+            ends += [truth.min(), truth.max()]
+        ax.plot([min(ends), max(ends)], [min(ends), max(ends)], color=INK, linewidth=1.0)
+        ax.set(xlabel=words["true_value"], ylabel=words["predicted_value"])
+        legend(ax)
+
+
+def _trace(ax: Any, trace: Any, words: Mapping[str, str]) -> None:
+    seconds, gaps = np.array(trace, dtype=np.float64).T
+    with drawing(ax) as (ax, _):
+        seen = np.isfinite(gaps) & (gaps > 0)
+        ax.plot(seconds[seen], np.minimum.accumulate(gaps[seen]), drawstyle="steps-post", **look(0))
+        ax.set(xlabel=words["trace_time"], ylabel=words["trace_gap"])
+        ax.set_yscale("log")

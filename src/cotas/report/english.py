@@ -1,0 +1,173 @@
+"""The words of a report in English."""
+
+from __future__ import annotations
+
+ENGLISH: dict[str, str] = {
+    "title": "Report on a model of {source}",
+    "summary": "In short",
+    "data": "The data",
+    "warnings": "What to look at in the data",
+    "no_warnings": (
+        "No constant column, no column that gives the answer away, no row on both sides of "
+        "the split, no class that is rare."
+    ),
+    "model": "The model",
+    "certificate": "The certificate",
+    "held_out": "On rows that the model has not seen",
+    "coefficients": "Coefficients, in the units of the columns",
+    "importances": "Importance of each column",
+    "compared": "The models compared",
+    "pictures": "Pictures",
+    "reproduce": "How to get this model again",
+    "rows": "rows",
+    "columns": "columns",
+    "target": "target",
+    "task": "task",
+    "classification": "classification",
+    "regression": "regression",
+    "column": "column",
+    "kind": "kind",
+    "missing": "missing",
+    "values": "values",
+    "class": "class",
+    "share": "share",
+    "parameter": "parameter",
+    "value": "value",
+    "preparation": "How the columns are prepared (part of the model)",
+    "command": "command",
+    "seed": "seed",
+    "versions": "versions",
+    "true": "true class",
+    "predicted": "predicted class",
+    "count": "rows",
+    "holds": "proved",
+    "fails": "not proved",
+    "vacuous": "true, but says nothing",
+    "none": "no bound",
+    "proves": "What it proves",
+    "does_not_prove": "What it does not prove",
+    "optimisation_only": (
+        "That the model is right about new rows. The certificate is about the training rows "
+        "and this kind of model; the rows kept apart are the evidence about new ones."
+    ),
+    "details": "All the numbers, and where the theorem stands",
+    "gap_words": (
+        "The best model of this kind has an objective between {lower} and {upper} on these "
+        "rows; this one has {upper}. So no other choice of its parameters is better by more "
+        "than {gap}."
+    ),
+    "gap_percent": "That is at most {percent} % of the best.",
+    "gap_rounding": (
+        "The two are equal up to the rounding of the arithmetic: the model is the best one, "
+        "as far as numbers of this precision can tell."
+    ),
+    "mistakes_words": (
+        "Training made {lower} mistakes, and the theorem allows no more than {upper}."
+    ),
+    "training error_words": (
+        "The model is wrong on {lower} of the training rows (as a share), and the theorem "
+        "allows no more than {upper}."
+    ),
+    "stagewise_words": (
+        "The training error is {lower} above the best one, and the theorem allows no more "
+        "than {upper}."
+    ),
+    "stationary_words": (
+        "The conditions that hold at the best model are missed by {upper}; zero would be exact."
+    ),
+    "separation_words": (
+        "A plane separates the classes with a margin of {lower}, and no plane has a margin "
+        "above {upper}."
+    ),
+    "none_words": "This algorithm has no bound that holds for these data: {statement}",
+    "bound_words": (
+        "With a confidence of {confidence} %, the error on new rows that come like these is "
+        "at most {bound}."
+    ),
+    "bound_tried": (
+        "The bound takes into account that {tried} models were compared on these rows."
+    ),
+    "bound_none": (
+        "There is no bound for this measure: one large error among the new rows could exceed "
+        "any number computed from these."
+    ),
+    "held_out_words": "{rows} rows were kept apart before the training.",
+    "no_held_out": (
+        "No rows were kept apart, so nothing here says how the model does on new ones."
+    ),
+    "every_column": "Every column",
+    "some_warnings": "Warnings about the data: {count}, below.",
+    "error": "share of wrong predictions",
+    "rmse": "root of the mean squared error",
+    "r2": "R²",
+    "number": "number",
+    "boolean": "true or false",
+    "category": "category",
+    "other": "other",
+    "mean": "{smallest} to {largest}, mean {mean}",
+    "most_frequent": "{distinct} values, most often {value}",
+    "distinct": "{distinct} values",
+    "matrix": "A matrix of {columns} columns without names.",
+    "standardised": "{count} numbers standardised: less their mean, by their deviation.",
+    "one_hot": "{count} categories, with a column of zeros and ones for each value.",
+    "indicated": "Missing numbers become the mean, with a column that marks them: {names}.",
+    "dropped": "Left out: {names}.",
+    "as_given": "The numbers are used as they are.",
+    "class_of": "class {label}",
+    "support": "support vectors",
+    "seconds": "training time [s]",
+    "interrupted": (
+        "The training was ended before its goal. The certificate is about the model as it is."
+    ),
+    "model_column": "model",
+    "time_column": "seconds",
+    "gap_column": "relative gap",
+    "proof_column": "certificate",
+    "training_error": "error on training rows",
+    "validation_error": "error on rows kept apart",
+    "note": "note",
+    "per_unit": "per unit",
+    "margins_title": "Margins",
+    "margins_caption": (
+        "Below zero the prediction is wrong. The dashed line at 1 is the margin that the "
+        "training asks for."
+    ),
+    "margin": "margin: score of the true class against the others",
+    "row_count": "share of the rows",
+    "training": "training rows",
+    "kept_apart": "rows kept apart",
+    "curve_title": "Loss against c = 1/(λn)",
+    "curve_caption": (
+        "Left of the best c the model is too simple, right of it it follows the training rows "
+        "too closely."
+    ),
+    "trace_title": "The proof while the training ran",
+    "trace_caption": "The relative gap that was proved, against time.",
+    "trace_time": "seconds",
+    "trace_gap": "relative gap",
+    "fit_title": "Predicted against true",
+    "fit_caption": "On the line the prediction is exact.",
+    "true_value": "true value",
+    "predicted_value": "predicted value",
+    "remark_few rows": "So few rows are all trained on, and none are kept apart.",
+    "remark_constant": "Column “{column}” never changes; it is left out.",
+    "remark_missing": "Column “{column}” is missing in {share} of the rows.",
+    "remark_identifier": (
+        "Column “{column}” has another whole number in every row, like an identifier: leave it "
+        "out unless it means something."
+    ),
+    "remark_leak": (
+        "Column “{column}” alone gives the target away. If it is only known afterwards, leave "
+        "it out: the model would be of no use."
+    ),
+    "remark_unbalanced": (
+        "Class “{label}” has {count} of {rows} rows. The error is small even for a model that "
+        "never finds it: look at each class by itself."
+    ),
+    "remark_duplicates": (
+        "{shared} of the {rows} rows kept apart are also among the rows trained on; the error "
+        "on them says less about new rows."
+    ),
+    "more": "and {count} more",
+    "alone": "This file is complete in itself: it loads nothing from the network.",
+}

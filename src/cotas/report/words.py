@@ -1,0 +1,18 @@
+"""The words of a report, by language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cotas.report.english import ENGLISH
+from cotas.report.spanish import SPANISH
+
+WORDS: Mapping[str, Mapping[str, str]] = {"en": ENGLISH, "es": SPANISH}
+LANGUAGES = tuple(WORDS)
+
+
+def words_of(lang: str) -> Mapping[str, str]:
+    """The words of one language; the error names those there are."""
+    if lang not in WORDS:
+        raise ValueError(f"lang must be one of {', '.join(LANGUAGES)}; got {lang!r}.")
+    return WORDS[lang]

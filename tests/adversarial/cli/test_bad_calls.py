@@ -1,0 +1,209 @@
+"""Bad files and bad calls: each ends with its code and a message that says what to do."""
+
+import gzip
+import zipfile
+
+import numpy as np
+import polars as pl
+import pytest
+
+from terminal import cotas, customers
+
+WIDE = "x,y\n" + "\n".join(f"{k % 7},{k % 2}" for k in range(40)) + "\n"
+
+
+def text(content):
+    return lambda path: path.write_text(content)
+
+
+def binary(content):
+    return lambda path: path.write_bytes(content)
+
+
+def frame(**changes):
+    return lambda path: customers(60).with_columns(**changes).write_csv(path)
+
+
+def pickled(path):
+    np.savez(path.with_suffix(".npz"), X=np.array([[object()]], dtype=object), y=np.ones(1))
+    path.with_suffix(".npz").rename(path)
+
+
+def without_X(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("other.txt", "nothing")
+
+
+SHOP = ("--target", "bought")
+
+# name: (what writes the file, options of fit, exit code, a part of the message)
+FILES = {
+    "absent": (lambda path: None, SHOP, 3, "no such file"),
+    "folder": (lambda path: path.mkdir(), SHOP, 3, "folder"),
+    "empty": (text(""), SHOP, 3, "empty"),
+    "blank lines": (text("\n\n\n"), SHOP, 3, "empty"),
+    "header only": (text("x,y\n"), ("-t", "y"), 3, "no rows"),
+    "one row": (text("x,y\n1,2\n"), ("-t", "y", "--task", "classification"), 3, "one value only"),
+    "too many fields": (text("x,y\n1,2\n1,2,3\n"), ("-t", "y"), 3, "line 3: it has 3 fields"),
+    "too few fields": (text("x,z,y\n1,5,2\n1,2\n"), ("-t", "y"), 3, "line 3: it has 2 fields"),
+    "name twice": (text("x,x\n1,2\nu,v\n"), ("-t", "x", "--header"), 3, "two columns are called"),
+    "binary rubbish": (binary(b"\x00\x01\x02" * 100), SHOP, 3, "neither text nor a format"),
+    "pickle": (binary(b"\x80\x05abc"), SHOP, 3, "pickle"),
+    "hdf5": (binary(b"\x89HDF\r\n\x1a\n"), SHOP, 3, "HDF5"),
+    "cut gzip": (binary(gzip.compress(WIDE.encode() * 50)[:-20]), ("-t", "y"), 3, "damaged"),
+    "broken gzip": (binary(b"\x1f\x8b\x08\x00garbage!!"), SHOP, 3, "damaged"),
+    "broken zstd": (binary(b"\x28\xb5\x2f\xfd\xff\xff\xff"), SHOP, 3, "damaged"),
+    "broken parquet": (binary(b"PAR1 nonsense PAR1"), SHOP, 3, "damaged"),
+    "broken arrow": (binary(b"ARROW1\0\0nonsense"), SHOP, 3, "damaged"),
+    "broken zip": (binary(b"PK\x03\x04nonsense"), SHOP, 3, "damaged"),
+    "npz of objects": (pickled, SHOP, 3, "pickled objects"),
+    "zip without arrays": (without_X, SHOP, 3, "needs an array X"),
+    "libsvm index": (text("1 0:1\n-1 a:2\n"), ("--lam", "1"), 3, "line 2: the index of 'a:2'"),
+    "libsvm order": (text("1 2:1 1:3\n"), (), 3, "line 1: the index of '1:3' is not larger"),
+    "libsvm value": (text("1 1:1\n-1 1:nan\n"), (), 3, "line 2: the value of '1:nan'"),
+    "libsvm ranking": (text("1 qid:1 1:1\n"), (), 3, "ranking"),
+    "libsvm target": (text("1 1:1\n-1 1:2\n"), ("-t", "price"), 3, "leave the target out"),
+    "no target": (text(WIDE), (), 3, "which column is to be predicted"),
+    "unknown target": (text(WIDE), ("-t", "z"), 3, "no column 'z'; there are x, y"),
+    "target number": (text(WIDE), ("-t", "9"), 2, "no column number 9"),
+    "constant target": (text("x,y\n1,2\n3,2\n"), ("-t", "y"), 3, "one value only"),
+    "missing target": (text("x,y\n1,a\n2,\n3,b\n"), ("-t", "y"), 3, "missing in 1 rows"),
+    "words for numbers": (
+        frame(),
+        (*SHOP, "--task", "regression"),
+        3,
+        "holds words; regression needs numbers",
+    ),
+    "dates": (frame(day=pl.lit("2024-02-03")), SHOP, 3, "'day' holds dates"),
+    "free text": (
+        frame(remark=pl.Series([f"words about {k}" for k in range(60)])),
+        SHOP,
+        3,
+        "'remark' holds 48 different texts",
+    ),
+    "infinite": (frame(age=pl.lit("inf").cast(pl.Float64)), SHOP, 3, "infinite number in row 1"),
+    "nothing to learn": (text("x,y\n1,a\n1,b\n"), ("-t", "y"), 3, "No column is left"),
+    "nothing left": (text(WIDE), ("-t", "y", "--drop", "z"), 3, "no column 'z' to leave out"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_bad_files(tmp_path, name):
+    make, options, code, says = FILES[name]
+    path = tmp_path / "data"
+    make(path)
+    for words in ((), ("--json",)):
+        said = cotas("fit", path, *options, *words)
+        assert said.code == code, said
+        assert says in said.err, said
+        assert "Traceback" not in said.err
+        assert said.err.startswith("cotas fit: ") or "\ncotas fit: " in said.err
+    assert said.document["exit_code"] == code
+
+
+BREAST = "builtin:breast-cancer"
+CALLS = {
+    "no data": (("fit",), 2, "Missing argument"),
+    "unknown option": (("fit", BREAST, "--speed"), 2, "No such option"),
+    "unknown command": (("fitt", BREAST), 2, "No such command"),
+    "unknown set": (("fit", "builtin:moon"), 2, "there is no data set"),
+    "unknown model": (("fit", BREAST, "--model", "svn"), 2, "Did you mean svm?"),
+    "model of the other task": (
+        ("fit", BREAST, "-m", "ridge", "--task", "classification"),
+        2,
+        "ridge is not for classification",
+    ),
+    "unknown task": (("fit", BREAST, "--task", "sorting"), 2, "--task is"),
+    "unknown language": (("fit", BREAST, "--lang", "fr"), 2, "--lang is en or es"),
+    "parameter": (("fit", BREAST, "-p", "colour=red"), 2, "no parameter 'colour'; it has"),
+    "parameter without value": (("fit", BREAST, "-p", "tol"), 2, "name=value"),
+    "parameter of the session": (("fit", BREAST, "-p", "callbacks=1"), 2, "cannot be set"),
+    "lam for a perceptron": (
+        ("fit", BREAST, "-m", "perceptron", "--lam", "1"),
+        2,
+        "perceptron has no parameter 'lam'",
+    ),
+    "negative lam": (("fit", BREAST, "--lam", "-1"), 3, "lam must be a finite number above zero"),
+    "tol of zero": (("fit", BREAST, "--tol", "0"), 3, "tol must be a finite number above zero"),
+    "lam in words": (("fit", BREAST, "--lam", "small"), 2, "Invalid value for '--lam'"),
+    "hold out all": (("fit", BREAST, "--hold-out", "1"), 2, "--hold-out is a share"),
+    "confidence": (("fit", BREAST, "--confidence", "1.5"), 2, "--confidence lies between"),
+    "select what is not there": (("fit", BREAST, "--select", "depth"), 2, "no 'depth' to select"),
+    "auto with parameters": (("fit", BREAST, "-m", "auto", "--lam", "1"), 2, "takes no --lam"),
+    "auto without rows": (("fit", BREAST, "-m", "auto", "--hold-out", "0"), 2, "to judge by"),
+    "out is a folder": (("fit", BREAST, "--out", "/"), 2, "is a folder"),
+    "out in no folder": (("fit", BREAST, "--out", "/no/such/m.cotas"), 2, "there is no folder"),
+    "two kernels": (
+        ("fit", BREAST, "-m", "kernel-svm", "-p", "kernel=cosine", "-p", "gamma=1"),
+        2,
+        "do not belong to the kernel",
+    ),
+    "predict without a model": (("predict", "none.cotas", BREAST), 4, "cannot be read"),
+    "explain without a model": (("explain", "none.cotas"), 4, "cannot be read"),
+    "certify without a model": (("certify", "none.cotas", BREAST), 4, "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_bad_calls(name):
+    words, code, says = CALLS[name]
+    said = cotas(*words)
+    assert said.code == code, said
+    assert says in " ".join(said.err.replace("│", " ").split()), said
+    assert "Traceback" not in said.err
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "shop.cotas"
+    customers().write_csv(path.with_suffix(".csv"))
+    assert cotas("fit", path.with_suffix(".csv"), *SHOP, "-o", path).code == 0
+    return path
+
+
+TABLES = {
+    "no age": (lambda t: t.drop("age"), "needs the columns 'age'"),
+    "words in age": (lambda t: t.with_columns(age=pl.lit("old")), "'age' holds 'old'"),
+    "infinite age": (lambda t: t.with_columns(age=pl.lit("inf")), "infinite number"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_that_do_not_fit_the_model(model, tmp_path, name):
+    change, says = TABLES[name]
+    change(customers(20)).write_csv(tmp_path / "t.csv")
+    out = tmp_path / "out.csv"
+    out.write_text("what was there before")
+    said = cotas("predict", model, tmp_path / "t.csv", "--out", out)
+    assert said.code == 3
+    assert says in said.err
+    assert out.read_text() == "what was there before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "t.csv"]
+
+
+def damaged(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (lambda path: b"", ""),
+        (lambda path: path.read_bytes()[:200], ""),
+        (damaged, ""),
+        (lambda path: b"PK\x03\x04 no skops", "no sound skops file"),
+        (lambda path: b"\x80\x04N.", "--trust-pickle"),
+    ],
+    ids=["empty", "cut", "one byte", "zip", "pickle"],
+)
+@pytest.mark.parametrize("command", ["predict", "certify", "explain"])
+def test_bad_model_files(model, tmp_path, content, says, command):
+    bad = tmp_path / "bad.cotas"
+    bad.write_bytes(content(model))
+    data = () if command == "explain" else (model.with_suffix(".csv"),)
+    said = cotas(command, bad, *data)
+    assert said.code == 4, said
+    assert says in said.err
+    assert "Traceback" not in said.err

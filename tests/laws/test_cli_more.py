@@ -1,0 +1,181 @@
+"""The commands around fitting: comparing, paths, curves, separability, export, the library."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import polars as pl
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+import cotas as library
+from cotas.preparation.prepared_model import PreparedModel
+from terminal import cotas, customers
+
+BREAST = "builtin:breast-cancer"
+
+
+@pytest.fixture
+def shop(tmp_path):
+    customers().write_csv(tmp_path / "shop.csv")
+    return tmp_path / "shop.csv"
+
+
+def test_compare_judges_all_by_the_same_rows(shop, tmp_path):
+    call = ("compare", shop, "-t", "bought", "--models", "svm,perceptron,svm")
+    said = cotas(*call, "--picture", tmp_path / "c.png", "--json")
+    assert said.code == 0, said.err
+    document = said.document
+    models = document["models"]
+    assert {model["name"] for model in models} == {"svm", "perceptron"}
+    assert [model["error"] for model in models] == sorted(model["error"] for model in models)
+    for model in models:
+        alone = cotas("fit", shop, "-t", "bought", "-m", model["name"], "--json").document
+        assert alone["hold_out"]["error"] == model["error"]
+        wrong = round(model["error"] * document["held_out"])
+        expected = library.hold_out_bound(wrong, document["held_out"], tried=2)
+        assert model["bound"] == expected.upper > alone["bound"]["upper"]
+    assert (tmp_path / "c.png").stat().st_size > 1000
+    table = cotas(*call).out.splitlines()
+    assert table[0].split()[:2] == ["model", "seconds"]
+    assert len(table) == 3
+
+
+def test_path_of_machines_and_of_the_lasso(tmp_path):
+    said = cotas("path", BREAST, "--lams", "1,0.1", "--json", "--picture", tmp_path / "p.png")
+    assert said.code == 0, said.err
+    assert said.document["lams"] == [1.0, 0.1]
+    assert max(said.document["relative_gaps"]) <= 1e-6
+    assert said.document["no_lam_beats"] <= min(said.document["validation_errors"])
+    said = cotas("path", "builtin:diabetes", "--number", "4", "--hold-out", "0", "--json")
+    X, y = load_diabetes(return_X_y=True)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    expected = library.lasso_path(Z, y, n_lambdas=4)
+    assert said.document["lams"] == pytest.approx(expected.lam)
+    np.testing.assert_allclose(said.document["coefficients"], expected.coef.T, atol=1e-3)
+    assert cotas("path", "builtin:diabetes", "--picture", tmp_path / "l.png").code == 0
+    assert (tmp_path / "l.png").stat().st_size > 1000
+
+
+def test_curve_is_the_choice_of_the_library(tmp_path):
+    call = ("curve", BREAST, "--lams", "1,0.1", "--picture", tmp_path / "c.png", "--json")
+    said = cotas(*call)
+    assert said.code == 0, said.err
+    assert said.document["over"] == "lam"
+    assert sorted(said.document["values"]) == [0.1, 1.0]
+    n = said.document["n_training"]
+    assert said.document["c"] == pytest.approx([1 / (v * n) for v in said.document["values"]])
+    assert (tmp_path / "c.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(("points", "answer"), [([0, 1, 3, 4], True), ([0, 3, 1, 4], False)])
+def test_separable(tmp_path, points, answer):
+    frame = pl.DataFrame({"x": points, "side": ["a", "a", "b", "b"]})
+    frame.write_csv(tmp_path / "t.csv")
+    said = cotas("separable", tmp_path / "t.csv", "-t", "side", "--json")
+    assert said.code == 0, said.err
+    assert said.document["separable"] is answer
+    assert said.document["certificate"]["holds"]
+
+
+@pytest.mark.parametrize("model", ["svm", "logitboost"])
+def test_export_predicts_the_same(tmp_path, model):
+    saved = tmp_path / "m.cotas"
+    assert cotas("fit", BREAST, "-m", model, "-o", saved, "-q").code == 0
+    said = cotas("export", saved, "--onnx", tmp_path / "m.onnx", "--json")
+    assert said.code == 0, said.err
+    X, _ = load_breast_cancer(return_X_y=True)
+    loaded = PreparedModel.load(saved)
+    frame = pl.DataFrame(X, schema=loaded.preparation_.feature_names_in_.tolist())
+    assert said.document["prepared"] is (model == "logitboost")
+    rows = loaded.preparation_.transform(frame) if said.document["prepared"] else X
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    labels = session.run(["label"], {"X": rows})[0]
+    assert np.mean(labels.ravel() == loaded.predict(frame)) > 0.995
+
+
+def test_export_says_which_columns_must_be_prepared(shop, tmp_path):
+    saved = tmp_path / "m.cotas"
+    assert cotas("fit", shop, "-t", "bought", "-o", saved, "-q").code == 0
+    said = cotas("export", saved, "--onnx", tmp_path / "m.onnx")
+    assert said.code == 0, said.err
+    assert "prepared columns: age" in said.out
+    assert "town=Lugo" in said.out
+
+
+def test_reproduce_a_figure(tmp_path):
+    said = cotas("reproduce", "3.3", "--out", tmp_path, "--json")
+    assert said.code == 0, said.err
+    assert Path(said.document["saved"][0]).is_file()
+    listed = cotas("reproduce", "--list", "--json").document["figures"]
+    assert "000-3.3" in listed
+    assert cotas("reproduce", "--list").out.count("\n") > len(listed)
+
+
+def test_info_names_everything():
+    said = cotas("info", "--json").document
+    assert said["versions"]["cotas"] == library.__version__
+    assert said["extras"]["cli"]
+    assert "svm" in said["classifiers"]
+    assert "lasso" in cotas("info").out
+
+
+def test_bench_runs_the_source_tree_or_says_that_it_is_not_there(monkeypatch, tmp_path):
+    calls = []
+
+    def record(call, **options):
+        calls.append((call[1:], options["cwd"]))
+        return subprocess.CompletedProcess(call, 0, stdout="figures")
+
+    monkeypatch.setattr("cotas.cli.house.subprocess.run", record)
+    said = cotas("bench", "startup", "--json")
+    assert said.code == 0, said.err
+    assert calls[0][0] == ["-m", "bench", "startup"]
+    assert said.document["output"] == "figures"
+    monkeypatch.setattr("cotas.cli.house.cotas.__file__", str(tmp_path / "a" / "b" / "c.py"))
+    assert cotas("bench").code == 2
+
+
+def test_warmup_compiles_every_model(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "cotas.cli.house._fit_quietly", lambda name, X, y: seen.append((name, type(X), X.dtype))
+    )
+    said = cotas("warmup", "--json")
+    assert said.code == 0
+    assert len(seen) == 3 * len(said.document["seconds"]) == len(set(seen))
+
+
+def test_the_report_is_one_file(shop, tmp_path):
+    call = ("fit", shop, "-t", "bought", "--report", tmp_path / "r.html", "--lang", "es")
+    said = cotas(*call, "-q")
+    assert said.code == 0, said.err
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "bought" in page
+    assert "shop.csv" in page
+
+
+BAD = {
+    "compare other task": (("compare", BREAST, "--models", "ridge"), 2, "not for"),
+    "compare unknown": (("compare", BREAST, "--models", "forest"), 2, "there is no model"),
+    "compare few": (("compare", "builtin:houses"), 2, "at least 30"),
+    "path lams": (("path", BREAST, "--lams", "1,x"), 2, "--lams takes numbers"),
+    "path negative": (("path", BREAST, "--lams", "-1"), 2, "--lams takes numbers"),
+    "curve without lam": (("curve", BREAST, "-m", "perceptron"), 2, "has no λ"),
+    "curve other task": (("curve", BREAST, "-m", "ridge"), 3, "regression needs numbers"),
+    "separable three": (("separable", "builtin:iris"), 3, "two classes"),
+    "figure": (("reproduce", "9.9"), 2, "no figure '9.9'"),
+    "no figure": (("reproduce",), 2, "name a figure"),
+    "export nothing": (("export", "none.cotas", "--onnx", "m.onnx"), 4, "cannot be read"),
+    "picture nowhere": (("curve", BREAST, "--picture", "/no/such/c.png"), 2, "no folder"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_calls(name):
+    words, code, says = BAD[name]
+    said = cotas(*words)
+    assert said.code == code, said
+    assert says in said.err, said
+    assert "Traceback" not in said.err

@@ -1,0 +1,310 @@
+"""What prepares a table says the same whatever the table came as, and forgets nothing it needs."""
+
+import datetime as dt
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import cotas
+from cotas import Preparation, PreparedModel, Table, inspect_table
+from cotas.files.errors import ModelFileError
+from cotas.preparation.columns import ColumnError
+from cotas.preparation.recipe import Recipe
+from cotas.preparation.targets import as_target, hold_out_rows, tell_task
+
+
+def people(n=200, seed=0):
+    """Numbers, truth values and categories, some of them missing."""
+    rng = np.random.default_rng(seed)
+    age = rng.normal(40, 10, n)
+    town = rng.choice(["Lugo", "Vigo", "Pontevedra", "Ourense"], n, p=[0.5, 0.3, 0.195, 0.005])
+    member = rng.random(n) < 0.3
+    frame = pl.DataFrame(
+        {
+            "age": [None if k % 17 == 0 else a for k, a in enumerate(age)],
+            "town": [None if k % 23 == 0 else t for k, t in enumerate(town)],
+            "member": member,
+            "sex": rng.choice(["f", "m"], n),
+            "unit": ["EUR"] * n,
+        }
+    )
+    score = (age - 40) / 10 + (town == "Vigo") + member
+    return frame, np.where(score > np.median(score), "buys", "passes"), score
+
+
+def test_scikit_learn_finds_nothing_to_object_to():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for found in check_estimator(Preparation(), on_fail=None):
+            assert found["status"] != "failed", found
+
+
+def test_columns_that_come_out():
+    frame, _, _ = people(400)
+    preparation = Preparation().fit(frame)
+    assert preparation.get_feature_names_out().tolist() == [
+        "age",
+        "member",
+        "age is missing",
+        "town=Lugo",
+        "town=Pontevedra",
+        "town=Vigo",
+        "town=other",
+        "town is missing",
+        "sex=m",
+    ]
+    assert preparation.dropped_ == [("unit", "constant")]
+    Z = preparation.transform(frame)
+    assert Z.shape == (400, 9)
+    town = Z[:, 3:8]
+    assert (town.sum(axis=1) == 1).all()
+    assert (Z[:, 7] == frame["town"].is_null().to_numpy()).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_numbers_are_standardised_as_scikit_learn_does(dtype):
+    X = np.random.default_rng(0).normal(3, 7, size=(50, 4)).astype(dtype)
+    Z = Preparation().fit_transform(X)
+    np.testing.assert_allclose(Z, StandardScaler().fit_transform(X.astype(float)), atol=1e-12)
+    assert (Preparation(standardise=False).fit_transform(X) == X).all()
+
+
+def test_pandas_polars_and_any_order_of_columns_give_the_same():
+    frame, _, _ = people()
+    pandas = pd.DataFrame(frame.to_dict(as_series=False))
+    preparation = Preparation().fit(frame)
+    expected = preparation.transform(frame)
+    assert (preparation.transform(pandas) == expected).all()
+    assert (Preparation().fit_transform(pandas) == expected).all()
+    assert (preparation.transform(frame.select(frame.columns[::-1])) == expected).all()
+    text = frame.with_columns(pl.all().cast(pl.String))
+    assert (preparation.transform(text) == expected).all()
+
+
+def test_a_row_at_a_time_gives_the_same():
+    frame, _, _ = people(60)
+    preparation = Preparation().fit(frame)
+    rows = [preparation.transform(frame[k : k + 1]) for k in range(60)]
+    assert (np.vstack(rows) == preparation.transform(frame)).all()
+
+
+def test_unseen_values_go_to_the_pool_and_nowhere_without_one():
+    names = ["a"] * 50 + ["b"] * 50 + ["c"] * 50
+    frame = pl.DataFrame({"pooled": [*names[:-1], "rare"], "plain": names})
+    preparation = Preparation().fit(frame)
+    Z = preparation.transform(pl.DataFrame({"pooled": ["new"], "plain": ["new"]}))
+    columns = preparation.get_feature_names_out().tolist()
+    assert Z[0].tolist() == [name == "pooled=other" for name in columns]
+
+
+def test_the_most_frequent_categories_are_kept():
+    words = ["a"] * 5 + ["b"] * 9 + ["c"] * 9 + ["d"] * 2
+    preparation = Preparation(max_categories=2).fit(pl.DataFrame({"w": words}))
+    assert preparation.categories_ == [["b", "c"]]
+    assert preparation.pooled_ == [True]
+
+
+def test_wide_and_sparse_stays_sparse():
+    X = sparse.random(30, 500, density=0.02, random_state=0, format="csr")
+    Z = Preparation().fit_transform(X)
+    assert sparse.issparse(Z)
+    assert (Z != X).nnz == 0
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({f"c{j}": rng.choice(list("abcdefghij"), 300) for j in range(40)})
+    Z = Preparation().fit_transform(frame)
+    assert sparse.issparse(Z)
+    assert Z.shape == (300, 400)
+    assert (np.asarray(Z.sum(axis=1)) == 40).all()
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        ([dt.date(2020, 1, k) for k in range(1, 31)], "holds dates"),
+        (["2020-01-05", "2021-12-31"] * 15, "holds dates"),
+        (["5/1/2020", "31.12.2021"] * 15, "holds dates"),
+        ([f"the text of row {k}" for k in range(30)], "free text"),
+        ([1.0, float("inf")] * 15, "infinite number in row 2"),
+        ([[1, 2]] * 30, "List"),
+    ],
+)
+def test_columns_that_no_model_can_use_are_named(column, says):
+    frame = pl.DataFrame({"x": np.arange(30.0), "odd one": column})
+    with pytest.raises(ColumnError, match=f"column 'odd one' .*{says}"):
+        Preparation().fit(frame)
+
+
+def test_tables_that_do_not_fit_the_model_are_refused():
+    frame, _, _ = people()
+    preparation = Preparation().fit(frame)
+    with pytest.raises(ColumnError, match="needs the columns 'age', 'town'"):
+        preparation.transform(frame.drop("age", "town"))
+    with pytest.raises(ColumnError, match="'age' holds 'old', where the model expects numbers"):
+        preparation.transform(frame.with_columns(age=pl.lit("old")))
+    with pytest.raises(ColumnError, match="fitted on a table with named columns"):
+        preparation.transform(np.zeros((3, 5)))
+    with pytest.raises(ColumnError, match="fitted on a matrix"):
+        Preparation().fit(np.arange(6.0).reshape(3, 2)).transform(frame)
+    notes = preparation.compare(frame.select(pl.lit(1).alias("new"), *frame.columns[::-1]))
+    assert "ignored: new" in notes[0]
+    assert "another order" in notes[1]
+    assert preparation.compare(frame) == []
+    # A column that was dropped is not needed.
+    assert preparation.transform(frame.drop("unit")).shape[1] == 9
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_coefficients_in_original_units_give_the_same_scores(seed, standardise):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(5, 3, size=(20, 3)) * [1.0, 100.0, 0.01]
+    y = X @ [1.0, -0.01, 50.0] + rng.normal(size=20)
+    preparation = Preparation(standardise=standardise)
+    model = PreparedModel(cotas.Ridge(lam=0.1), preparation).fit(X, y)
+    weights, bias = model.in_original_units()[0]
+    np.testing.assert_allclose(X @ list(weights.values()) + bias, model.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [cotas.LinearSVM(), cotas.AdaBoost(n_rounds=5), cotas.KernelSVM(), cotas.Perceptron()],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_prepared_classifier_from_fit_to_file(tmp_path, estimator):
+    frame, y, _ = people(120)
+    model = PreparedModel(clone(estimator)).fit(frame, y)
+    assert is_classifier(model)
+    assert not is_regressor(model)
+    assert model.task == "classification"
+    assert all(certificate.holds for certificate in model.certify(frame, y))
+    recipe = Recipe(model.preparation_, target="buys", rows=np.arange(120), n_rows=120)
+    model.save(tmp_path / "m.cotas", data=(frame, y), recipe=recipe)
+    again = PreparedModel.load(tmp_path / "m.cotas")
+    assert (again.predict(frame) == model.predict(frame)).all()
+    assert (again.decision_function(frame) == model.decision_function(frame)).all()
+    assert hasattr(again, "predict_proba") == hasattr(estimator, "predict_proba")
+    assert again.recipe_.target == "buys"
+    assert (again.recipe_.rows == np.arange(120)).all()
+    assert again.score(frame, y) == np.mean(model.predict(frame) == y)
+
+
+def test_certified_predictions_and_a_changed_model():
+    frame, y, _ = people(120)
+    model = PreparedModel(cotas.LinearSVM(tol=1e-8)).fit(frame, y)
+    labels, certified = model.certified_predict(frame)
+    assert (labels == model.predict(frame)).all()
+    assert certified.mean() > 0.9
+    model.estimator_.coef_ = model.estimator_.coef_ + 0.01
+    assert not model.certificate_.holds
+    assert not model.certified_predict(frame)[1].any()
+
+
+def test_a_prepared_regressor():
+    frame, _, score = people(150)
+    model = PreparedModel(cotas.Lasso(lam=0.01)).fit(frame, score)
+    assert is_regressor(model)
+    assert model.task == "regression"
+    assert model.score(frame, score) > 0.8
+    assert model.certificates_[0].holds
+    boosted = PreparedModel(cotas.AdaBoost(n_rounds=2)).fit(frame, score > 0)
+    with pytest.raises(ValueError, match="no linear function"):
+        boosted.in_original_units()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scales_": np.array([0.0, 1.0])},
+        {"means_": np.array([np.nan, 1.0])},
+        {"indicated_": np.array([True])},
+        {"categories_": [["a"]]},
+        {"layout_": "cube"},
+        {"number_names_": [3, 4]},
+    ],
+)
+def test_a_preparation_that_no_fit_leaves_behind_is_refused(changes):
+    frame, _, _ = people()
+    preparation = Preparation().fit(frame)
+    for name, value in changes.items():
+        setattr(preparation, name, value)
+    with pytest.raises(ModelFileError):
+        Recipe(preparation).check()
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (["a", "b"], "classification"),
+        ([True, False], "classification"),
+        ([0, 1, 0], "classification"),
+        ([1.0, -1.0, 1.0], "classification"),
+        (list(range(10)) * 10, "classification"),
+        (list(range(50)), "regression"),
+        ([0.5, 1.0], "regression"),
+        ([800, 205, 229, 550], "regression"),
+    ],
+)
+def test_the_task_is_told_from_the_target(y, task):
+    assert tell_task(y) == task
+
+
+def test_targets():
+    assert as_target([1.0, -1.0], "classification").dtype.kind == "i"
+    assert as_target([True, False], "classification").tolist() == ["true", "false"]
+    with pytest.raises(ValueError, match="one value only"):
+        as_target([1, 1], "classification")
+    with pytest.raises(ValueError, match="regression needs numbers"):
+        as_target(["a", "b"], "regression")
+
+
+@given(st.integers(0, 100), st.sampled_from([0.1, 0.2, 0.5]))
+def test_rows_held_out(seed, share):
+    y = np.array([0, 1, 1, 1, 0, 0, 1, 0, 1, 0] * 3)
+    train, test = hold_out_rows(y, "classification", share, seed)
+    assert sorted([*train, *test]) == list(range(30))
+    assert len(test) == round(share * 30)
+    assert set(y[train]) == {0, 1}
+    again = hold_out_rows(y, "classification", share, seed)
+    assert (train == again[0]).all()
+
+
+def test_remarks_on_suspicious_data():
+    n = 100
+    y = np.arange(n) % 2
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "honest": rng.normal(size=n),
+            "same": ["x"] * n,
+            "outcome": np.where(y, "paid", "owes"),
+            "amount": y * 5.0 + rng.random(n),
+            "row": np.arange(n),
+            "gone": [None if k % 4 else 1.5 + k % 3 for k in range(n)],
+        }
+    )
+    split = np.arange(50), np.arange(50, 100)
+    table = Table(frame, y, "t", "csv")
+    found = {(r.kind, r.column) for r in inspect_table(table, split=split)}
+    assert found == {
+        ("constant", "same"),
+        ("leak", "outcome"),
+        ("leak", "amount"),
+        ("identifier", "row"),
+        ("missing", "gone"),
+    }
+    rare = np.arange(n) % 25 == 0
+    twice = Table(np.repeat(rng.normal(size=(50, 3)), 2, axis=0), rare, "t", "npz")
+    split = np.arange(0, n, 2), np.arange(1, n, 2)
+    kinds = [remark.kind for remark in inspect_table(twice, split=split)]
+    assert kinds == ["unbalanced", "duplicates"]
+    linear = pl.DataFrame({"x": np.arange(n) * 1.0, "z": rng.normal(size=n)})
+    table = Table(linear, 3.0 * np.arange(n) + 1, "t", "csv")
+    assert [r.column for r in inspect_table(table, task="regression")] == ["x"]
