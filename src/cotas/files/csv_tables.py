@@ -39,6 +39,17 @@ def polars() -> Any:
     return polars
 
 
+def polars_errors() -> tuple[type[BaseException], ...]:
+    """What polars raises when a file is damaged; it also panics, which is no Exception."""
+    pl = polars()
+    return (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+
+
+def first_line(error: BaseException) -> str:
+    """A short form of what a library says about a file."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
 def read_csv(
     path: Place,
     *,
@@ -142,7 +153,7 @@ def _parse(
         frame = pl.read_csv(text, infer_schema_length=ROWS_FOR_TYPES, **options)
     except pl.exceptions.NoDataError:
         raise DataFileError("it holds no rows.", source) from None
-    except (pl.exceptions.ComputeError, pl.exceptions.SchemaError):
+    except polars_errors():
         frame = _parse_after_all(text, options, dialect, source)
     frame = _without_missing_words(frame, numbers=types is None)
     if types is not None:
@@ -167,8 +178,8 @@ def _parse_after_all(
         return pl.read_csv(
             text, infer_schema_length=None, **{**options, "null_values": list(MISSING)}
         )
-    except pl.exceptions.PolarsError as error:
-        raise DataFileError(str(error).splitlines()[0], source) from None
+    except polars_errors() as error:
+        raise DataFileError(first_line(error), source) from None
 
 
 def _without_missing_words(frame: Any, numbers: bool) -> Any:

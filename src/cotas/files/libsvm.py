@@ -192,6 +192,8 @@ def read_sparse(
     parts = [part for part in parts if len(part.labels)]
     if not parts:
         raise DataFileError("it holds no rows.", source)
+    if n_features is None and not any(len(part.indices) for part in parts):
+        raise DataFileError("none of its rows has a feature.", source)
     first = _first_index(parts, zero_based)
     X = _joined(parts, first, n_features, source)
     return X, np.concatenate([part.labels for part in parts]), first

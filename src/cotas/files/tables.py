@@ -14,7 +14,7 @@ from typing import Any
 
 from cotas.arrays import AnyArray
 from cotas.files.compression import MAX_BYTES, Place, on_disk, open_bytes, source_name
-from cotas.files.csv_tables import csv_batches, polars, read_csv
+from cotas.files.csv_tables import csv_batches, first_line, polars, polars_errors, read_csv
 from cotas.files.formats import tell_format
 from cotas.files.libsvm import libsvm_batches, read_sparse
 from cotas.files.numpy_tables import read_npz
@@ -193,8 +193,8 @@ def _columnar(place: Place, kind: str, source: str, max_bytes: int) -> Any:
         with open_bytes(place, max_bytes) as stream:
             data = io.BytesIO(stream.read())
         return pl.read_parquet(data) if kind == "parquet" else pl.read_ipc(data)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataFileError(f"it is damaged ({str(error).splitlines()[0]}).", source) from None
+    except polars_errors() as error:
+        raise DataFileError(f"it is damaged ({first_line(error)}).", source) from None
 
 
 def batches(
@@ -266,8 +266,8 @@ def _columnar_batches(path: Path, kind: str, source: str, rows: int) -> Iterator
         lazy = pl.scan_parquet(path, glob=False) if kind == "parquet" else pl.scan_ipc(path)
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             yield Table(frame, None, source, kind)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataFileError(f"it is damaged ({str(error).splitlines()[0]}).", source) from None
+    except polars_errors() as error:
+        raise DataFileError(f"it is damaged ({first_line(error)}).", source) from None
 
 
 def _is_category(column: Any) -> bool:

@@ -1,0 +1,102 @@
+"""Reading tables: against polars and scikit-learn, and the memory that it takes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from bench.side_by_side import conditions, interleaved
+from cotas import read_libsvm, read_table
+
+# Prints the peak memory of a process, in megabytes, after its imports and at its end. Linux only;
+# what `resource` tells of a process includes its parent before it was started.
+PEAK = """
+from cotas.files.tables import batches, read_table
+import polars
+def peak():
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
+before = peak()
+{code}
+print(before, peak())
+"""
+
+
+def peak_memory(code: str) -> tuple[float, float]:
+    """Megabytes before and after the code has run in a process of its own."""
+    call = [sys.executable, "-c", PEAK.format(code=code)]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    before, after = done.stdout.split()
+    return float(before), float(after)
+
+
+def csv_table(folder: Path, repeats: int) -> None:
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    frame = pl.DataFrame(
+        {
+            **{f"x{j}": rng.normal(size=n) for j in range(8)},
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "count": rng.integers(0, 1000, n),
+        }
+    )
+    path = folder / "million.csv"
+    frame.write_csv(path)
+    times = interleaved(
+        {"cotas": lambda: read_table(path), "polars": lambda: pl.read_csv(path)}, repeats
+    )
+    before, after = peak_memory(f"table = read_table({str(path)!r})")
+    print(f"CSV, {n:,} rows, 10 columns, {os.path.getsize(path) / 1e6:.0f} MB:")
+    print(f"  read_table {times['cotas']:.2f} s, polars.read_csv {times['polars']:.2f} s,")
+    print(f"  ratio {times['cotas'] / times['polars']:.2f};")
+    print(f"  peak memory {after:.0f} MB, of which {before:.0f} MB before reading\n")
+
+
+def libsvm_files(folder: Path, repeats: int) -> None:
+    rng = np.random.default_rng(0)
+    X = sparse.random(30_000, 2000, density=0.02, random_state=0, format="csr")
+    y = rng.integers(0, 2, X.shape[0]) * 2 - 1
+    for digits in (4, 16):
+        X.data = np.round(X.data, digits)
+        path = folder / f"{digits}.svm"
+        dump_svmlight_file(X, y, str(path), zero_based=False)
+        times = interleaved(
+            {
+                "one thread": lambda path=path: read_libsvm(path, n_jobs=1),
+                "all cores": lambda path=path: read_libsvm(path),
+                "scikit-learn": lambda path=path: load_svmlight_file(str(path)),
+            },
+            repeats,
+        )
+        print(f"LibSVM, {X.nnz:,} entries, up to {digits} digits, million entries a second:")
+        print("  " + ", ".join(f"{name} {X.nnz / t / 1e6:.1f}" for name, t in times.items()))
+        X.data = rng.random(X.nnz)
+
+
+def parquet_batches(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    path = folder / "long.parquet"
+    n = 8_000_000
+    frame = pl.DataFrame({f"x{j}": rng.normal(size=n) for j in range(8)})
+    frame.write_parquet(path, compression="uncompressed", row_group_size=250_000)
+    code = f"for table in batches({str(path)!r}, 100_000): pass"
+    before, after = peak_memory(code)
+    print(f"\nParquet, {n:,} rows, 8 columns, {os.path.getsize(path) / 1e6:.0f} MB, in batches")
+    print(f"  of 100,000 rows: peak memory {after:.0f} MB, of which {before:.0f} MB before reading")
+
+
+def main(repeats: int = 7) -> None:
+    print(conditions("polars"))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        csv_table(folder, repeats)
+        libsvm_files(folder, repeats)
+        parquet_batches(folder)
