@@ -89,7 +89,7 @@ def fits(models: dict[str, Any], X: np.ndarray, y: np.ndarray) -> dict[str, Call
 
 def row(name: str, X: np.ndarray, y: np.ndarray, depth: int, repeats: int) -> None:
     """Seconds of each, everything from X to the proved model included."""
-    models = {
+    models: dict[str, Any] = {
         "cotas AdaBoost": ours(depth, "AdaBoost"),
         "unproved": ours(depth, "AdaBoost").set_params(certify=False),
         "cotas GentleBoost": ours(depth, "GentleBoost"),

@@ -75,6 +75,12 @@ def test_an_unknown_parameter_of_a_pipeline():
         choose(model, over="linearsvm__lamb")
 
 
+def test_a_name_that_two_steps_have():
+    model = make_pipeline(StandardScaler(), StandardScaler(), cotas.LinearSVM())
+    with pytest.raises(ValueError, match="standardscaler-1__with_mean or standardscaler-2__with"):
+        choose(model, over="with_mean", values=[True, False])
+
+
 def test_a_parameter_that_is_no_name():
     with pytest.raises(TypeError, match="over must be the name"):
         choose(over=3)

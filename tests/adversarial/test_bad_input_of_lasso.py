@@ -133,10 +133,10 @@ def test_columns_of_any_scale(model, scale):
 def test_interrupted_fits_are_honest(monkeypatch, parameters):
     real, tries = working_set.solve_on_gram, []
 
-    def interrupted(state, m, lam, positive, square, tol, rounds):
+    def interrupted(state, m, lam, positive, square, tol, rounds, screening):
         if tries:
             raise KeyboardInterrupt
-        tries.append(real(state, m, lam, positive, square, 1e-2, 1))
+        tries.append(real(state, m, lam, positive, square, 1e-2, 1, screening))
         return False, 1
 
     monkeypatch.setattr(working_set, "solve_on_gram", interrupted)

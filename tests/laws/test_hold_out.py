@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 import cotas
 from cotas.certificates.hold_out import HeldOut, upper_mean
@@ -117,3 +118,35 @@ def test_where_there_is_no_bound_it_says_why():
     )
     assert bounded.hold_out.kind == "hold-out"
     assert bounded.hold_out.lower == pytest.approx(bounded.validation_loss[0])
+
+
+class Guess(ClassifierMixin, BaseEstimator):
+    """Tosses a coin for each row: it is wrong half of the time, whatever the data."""
+
+    def __init__(self, coin=0):
+        self.coin = coin
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.classes_[np.random.default_rng(self.coin).integers(2, size=len(X))]
+
+
+def test_the_best_of_many_guesses_is_seen_through():
+    rng = np.random.default_rng(0)
+    coins, held, fooled, repeats = range(15), 0, 0, 60
+    for r in range(repeats):
+        y = rng.integers(2, size=60)
+        y[:2] = 0, 1
+        found = cotas.choose(
+            Guess(), np.zeros((60, 1)), y, "coin", [100 * r + coin for coin in coins],
+            validation=(np.zeros((40, 1)), rng.integers(2, size=40)), n_jobs=1, refit=False,
+        )  # fmt: skip
+        wrong = round(40 * found.validation_error[found.best_index])
+        held += found.hold_out.upper >= 0.5
+        fooled += cotas.hold_out_bound(wrong, 40).upper < 0.5
+        assert found.hold_out.figures["models to choose from"] == 15
+    assert held >= 0.95 * repeats - 3 * np.sqrt(0.05 * 0.95 * repeats)
+    assert fooled > 0.2 * repeats

@@ -177,11 +177,11 @@ def test_batches_in_closed_form_are_the_whole(standardize, weighted):
         model.partial_fit(X[batch], y[batch], **given)
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
     assert model.intercept_ == pytest.approx(whole.intercept_)
-    assert model.certificate_.kind == "none"
-    if not weighted:
-        proved = cotas.certify(model, X, y)
-        assert proved.holds
-        assert proved.relative_gap < 1e-12
+    certificate = model.certificate_
+    assert certificate.holds
+    assert certificate.relative_gap < 1e-12
+    assert certificate.verify(X, y)
+    assert certificate.upper == pytest.approx(whole.certificate_.upper, rel=1e-10)
 
 
 def test_batches_of_collinear_columns():
@@ -192,6 +192,10 @@ def test_batches_of_collinear_columns():
         model.partial_fit(X[start : start + 30], y[start : start + 30])
     expected = np.linalg.lstsq(X - X.mean(axis=0), y - y.mean())[0]
     np.testing.assert_allclose(model.coef_, expected, atol=1e-8)
+    # From moments alone nothing is known along the direction in which they are collinear.
+    assert model.certificate_.kind == "none"
+    assert "cotas.certify(model, X, y) with all the rows can" in model.certificate_.statement
+    assert cotas.certify(model, X, y).relative_gap < 1e-9
 
 
 def test_stochastic_batches_are_one_epoch():

@@ -345,6 +345,23 @@ def test_answers_of_selection_need_no_arrays():
     assert ax.get_xlabel() == "degree"
 
 
+def test_real_answers_of_selection_are_drawn_as_they_are():
+    model, lams = cotas.LinearSVM(), [1.0, 0.1, 0.01]
+    choice = cotas.choose(model, X, Y, "lam", lams, folds=3, random_state=0)
+    ax = plots.loss_against_c(choice)
+    assert np.allclose(by_label(ax, "validation")[:, 1], choice.validation_loss)
+    assert by_gid(ax, "best").get_xdata()[0] == choice.best_c
+    curves = cotas.learning_curves(model, X, Y, [10, 20, 40], random_state=0)
+    drawn = by_label(plots.learning_curve(curves), "validation")
+    assert np.allclose(drawn, np.stack([curves.sizes, curves.validation_error], axis=1))
+    parts = cotas.bias_variance(
+        cotas.Ridge(), (XR, YR), "lam", [0.1, 1.0], repeats=9, random_state=0
+    )
+    least = by_gid(plots.bias_variance(parts), "least").get_xydata()[0]
+    total = parts.bias_squared + parts.variance + np.nan_to_num(parts.noise)
+    assert least.tolist() == pytest.approx([parts.values[np.argmin(total)], total.min()])
+
+
 def test_the_total_is_the_sum_and_its_least_is_marked():
     bias, variance = np.array([4.0, 1.0, 0.5]), np.array([0.0, 1.0, 5.0])
     ax = plots.bias_variance([1, 2, 3], bias, variance, noise=0.5)

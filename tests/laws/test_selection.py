@@ -58,6 +58,19 @@ def test_more_complexity_never_raises_the_training_loss_of_an_optimum():
     assert (np.diff(found.training_loss) <= 1e-6).all()
 
 
+@pytest.mark.parametrize("options", [{}, {"standardize": True}, {"fit_intercept": False}], ids=str)
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix])
+def test_the_grid_of_a_lasso_begins_where_it_is_zero(options, layout):
+    (X, y), held_out = halves(regression(), 40)
+    validation = layout(held_out[0]), held_out[1]
+    found = cotas.choose(cotas.Lasso(**options), layout(X), y, validation=validation, refit=False)
+    first, second = found.values[0], found.values[1]
+    at_most = cotas.Lasso(lam=first * 1.01, **options).fit(X, y)
+    below = cotas.Lasso(lam=second, **options).fit(X, y)
+    assert (at_most.coef_ == 0).all()
+    assert (below.coef_ != 0).any()
+
+
 def test_regimes_lie_on_the_two_sides_of_the_choice():
     X, y = noisy_clouds(150)
     found = cotas.choose(cotas.LinearSVM(), X, y, values=[0.001, 10.0, 0.1, 1.0], random_state=0)
@@ -125,6 +138,11 @@ ROUGH = {
     "three classes": (cotas.LinearSVM(tol=0.05), three_clouds(150), LAMS),
     "pegasos": (cotas.Pegasos(max_epochs=20, random_state=0), noisy_clouds(150), LAMS),
     "kernel": (cotas.KernelSVM(kernels.RBF(1.5), tol=0.05), noisy_clouds(150), LAMS),
+    "kernel, no bias": (
+        cotas.KernelSVM(kernels.RBF(1.5), tol=0.3, fit_intercept=False),
+        noisy_clouds(150),
+        LAMS,
+    ),
     "votes": (cotas.KernelSVM(kernels.RBF(1.5), tol=0.05), three_clouds(150), LAMS),
     "ridge": (cotas.Ridge(solver="gradient", tol=0.05), plane(), LAMS),
     "ridge, scaled": (cotas.Ridge(solver="gradient", tol=0.05, standardize=True), plane(), LAMS),
@@ -186,6 +204,18 @@ def test_a_missed_gap_is_marked_and_told():
     assert "Not proved" in str(found)
     assert found.regret > 0
     assert "MISSED tol" in str(found)
+
+
+def test_a_missed_gap_that_matters_is_proved_after_all():
+    X, y = noisy_clouds(200)
+    model = cotas.LinearSVM(solver="dual-coordinate-ascent", max_iterations=2, tol=1e-3)
+    common = {"values": [1.0, 0.1], "random_state": 0, "refit": False}
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning):
+        left = cotas.choose(model, X, y, tighten=0, **common)
+    found = cotas.choose(model, X, y, tighten=6, **common)
+    assert left.missed.any()
+    assert not found.missed.any()
+    assert (found.tightened[left.missed] > 0).all()
 
 
 def test_a_gap_that_could_change_the_winner_is_made_smaller():
@@ -382,6 +412,8 @@ def test_scores_are_those_of_grid_search(model, values, scoring, data):
     grid = GridSearchCV(model, {"lam": values}, cv=folds, scoring=scoring).fit(*data)
     assert -found.validation_loss == pytest.approx(grid.cv_results_["mean_test_score"])
     assert found.best_value == grid.best_params_["lam"]
+    scatter = grid.cv_results_["std_test_score"] / np.sqrt(3)  # of four folds, about their mean
+    assert found.standard_errors == pytest.approx(scatter)
     np.testing.assert_allclose(found.best_model_.coef_, grid.best_estimator_.coef_, rtol=1e-4)
 
 
@@ -392,6 +424,8 @@ def test_any_step_of_a_pipeline_can_be_chosen():
     model = Pipeline([("powers", PolynomialFeatures()), ("line", cotas.Ridge(lam=1e-6))])
     found = cotas.choose(model, X, y, "powers__degree", [1, 2, 3, 4], folds=5, random_state=0)
     assert found.best_value >= 3
+    short = cotas.choose(model, X, y, "degree", [1, 2, 3, 4], folds=5, random_state=0)
+    np.testing.assert_array_equal(short.validation_loss, found.validation_loss)
     assert found.regimes[0] == "under"
     assert found.safe
     scores = cross_validate(found.best_model_, X, y, cv=3)["test_score"]

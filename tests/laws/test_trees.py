@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.tree import DecisionTreeRegressor
 
-from cotas.certificates.weak_learners import PlainTrees, StumpClass
+from cotas.certificates.weak_learners import PlainTrees, StumpClass, places
 from cotas.solvers.binning import Scale, make_bins
+from cotas.solvers.sparse_binning import make_sparse_bins
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import evaluate_trees, join_trees, list_categories
@@ -18,7 +19,7 @@ from cotas.solvers.weak_learners import BinnedTrees
 def binned(X, categorical=(), used=None):
     mask = np.zeros(X.shape[1], dtype=bool)
     mask[list(categorical)] = True
-    return make_bins(X, used, mask, map)
+    return (make_sparse_bins if sparse.issparse(X) else make_bins)(X, used, mask, map)
 
 
 def learner(X, depth, categorical=(), gini=False):
@@ -99,18 +100,32 @@ def test_layouts_and_precisions_give_the_same_bins():
             np.testing.assert_array_equal(codes_of(found, j), codes_of(reference, j))
 
 
-def test_a_wide_sparse_matrix_is_never_made_dense(monkeypatch):
-    """Coded some columns at a time, to the same bins."""
-    X = sparse.random(300, 40, density=0.1, format="csr", random_state=0)
-    whole, scale = binned(X)
-    monkeypatch.setattr("cotas.solvers.binning.BLOCK_OF_COLUMNS", 300 * 7)
-    parts, scale_of_parts = binned(X)
-    assert 0 < len(parts.codes) < 40
-    for j in range(40):
-        np.testing.assert_array_equal(codes_of(parts, j), codes_of(whole, j))
-        np.testing.assert_array_equal(scale_of_parts.edges[j], scale.edges[j])
-    for a, b in zip(parts, whole, strict=True):
-        assert a.dtype == b.dtype
+@pytest.mark.parametrize("sample", [1 << 16, 512])
+@pytest.mark.parametrize("gaps", [0.0, 0.02], ids=["whole", "missing"])
+def test_a_sparse_matrix_has_the_bins_of_the_dense_one(monkeypatch, sample, gaps):
+    """Few and many distinct values, many and few zeros, categories, rows that are not used."""
+    rng = np.random.default_rng(0)
+    n, shares = 1500, np.repeat([0.02, 0.1, 0.4, 1.0], 3)
+    X = rng.normal(size=(n, 12)) * (rng.random((n, 12)) < shares)
+    X[:, 1::3] = np.round(X[:, 1::3])
+    X[:, 2::3] = np.round(99 * X[:, 2::3]) / 99
+    X[rng.random(X.shape) < gaps] = np.nan
+    X[:, 4] = rng.integers(0, 6, n)
+    X[:, 5] = np.where(rng.random(n) < 0.9, 0.0, rng.integers(0, 254, n))
+    monkeypatch.setattr("cotas.solvers.binning.SAMPLE", sample)
+    monkeypatch.setattr("cotas.solvers.sparse_binning.SAMPLE", sample)
+    for used in (None, np.sort(rng.permutation(n)[:1100])):
+        dense, scale = binned(X, [4], used)
+        for layout in (sparse.csr_matrix(X), sparse.csc_array(X)):
+            found, scale_found = binned(layout, [4], used)
+            assert 0 < len(found.codes) < 12
+            for j in range(12):
+                np.testing.assert_array_equal(scale_found.edges[j], scale.edges[j])
+                np.testing.assert_array_equal(codes_of(found, j), codes_of(dense, j))
+            for name in ("sizes", "missing", "categorical"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(dense, name))
+            for a, b in zip(found, dense, strict=True):
+                assert a.dtype == b.dtype
 
 
 def brute_force_edge(X, s, categorical=()):
@@ -221,18 +236,18 @@ def test_threads_and_siblings_do_not_change_the_tree(monkeypatch):
     from concurrent.futures import ThreadPoolExecutor
 
     rng = np.random.default_rng(0)
-    X, g = rng.normal(size=(9000, 40)), rng.normal(size=9000) + 1j
-    X[:, 20:] *= rng.random((9000, 20)) < 0.08
+    X, g = rng.normal(size=(9000, 60)), rng.normal(size=9000) + 1j
+    X[:, 20:] *= rng.random((9000, 40)) < 0.08
     bins, scale = binned(X)
     from cotas.solvers.split_search import LeastSquares
 
     with ThreadPoolExecutor(3) as pool:
         shared = Grower(bins, scale, 4, pool.map, 3)
         assert len(shared.shares) == 3
-        one, leaf, sums = shared.grow(LeastSquares(0.0), g)
+        one, leaf, sums = shared.grow(LeastSquares(0.0), g, complex(g.sum()))
         leaf = leaf.copy()
     monkeypatch.setattr("cotas.solvers.tree_growing.KEPT_BYTES", 0)
-    two, leaf2, sums2 = Grower(bins, scale, 4, map, 1).grow(LeastSquares(0.0), g)
+    two, leaf2, sums2 = Grower(bins, scale, 4, map, 1).grow(LeastSquares(0.0), g, complex(g.sum()))
     np.testing.assert_array_equal(one.feature, two.feature)
     np.testing.assert_array_equal(one.threshold, two.threshold)
     np.testing.assert_array_equal(leaf, leaf2)
@@ -244,3 +259,11 @@ def test_too_many_categories_are_refused():
     with pytest.raises(ValueError, match="Feature 0 has 300 categories"):
         binned(X, categorical=[0])
     assert isinstance(binned(X)[1], Scale)
+
+
+@pytest.mark.parametrize("n_cuts", [0, 1, 2, 3, 127, 128, 255])
+def test_the_checker_finds_the_bin_of_each_value(n_cuts):
+    rng = np.random.default_rng(n_cuts)
+    cuts = np.unique(np.round(rng.normal(size=n_cuts), 2))
+    x = np.r_[np.round(rng.normal(size=20_000), 2), cuts, -np.inf, np.inf]
+    np.testing.assert_array_equal(places(cuts, x), np.searchsorted(cuts, x))

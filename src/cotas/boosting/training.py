@@ -16,6 +16,7 @@ from sklearn.utils import check_scalar
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import Ensemble, collect
+from cotas.boosting.sharing import shared_with
 from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missing_values
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.data import Examples, read_examples
@@ -165,7 +166,7 @@ class Booster(BoostedClassifier):
         before = self.ensembles_ if resumes else None
         threads = self._threads()
         with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
-            each: Each = pool.map if threads > 1 else map
+            each: Each = shared_with(pool, threads - 1) if threads > 1 else map
             weak = prepare(learner, examples.X, examples.used(), each, threads, self.random_state)
             machines = self._machines(examples, before)
             self._train(weak, machines, held_out, each)

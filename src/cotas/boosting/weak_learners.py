@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import has_fit_parameter
@@ -14,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.weak_learners import StumpClass
 from cotas.solvers.binning import Scale, make_bins
+from cotas.solvers.sparse_binning import make_sparse_bins
 from cotas.solvers.trees import Categories, list_categories
 from cotas.solvers.weak_learners import (
     BinnedTrees,
@@ -158,7 +160,8 @@ def prepare(
             raise ValueError("Stump(search='exact') is for numeric features and criterion='error'.")
         none = list_categories(Scale([np.empty(0)] * X.shape[1], categorical))
         return Prepared(ExactStumpLearner(X, used, each), none, StumpClass(None, categorical))
-    bins, scale = make_bins(X, used, categorical, each)
+    bin_columns = make_sparse_bins if sparse.issparse(X) else make_bins
+    bins, scale = bin_columns(X, used, categorical, each)
     trees = BinnedTrees(bins, scale, learner.depth, each, threads, gini=learner.criterion == "gini")
     stumps = StumpClass(tuple(scale.edges), categorical) if trees.by_edge else None
     return Prepared(trees, list_categories(scale), stumps)

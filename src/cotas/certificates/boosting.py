@@ -7,6 +7,7 @@ them, and every number of the certificate is a sum over the data.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
+from cotas.certificates.round_weights import RoundWeights
 from cotas.certificates.sweep import (
     EPS,
     GOLDEN_RATIO,
@@ -151,7 +153,13 @@ class BoostingLedger(CombinationWitness):
 
 
 class LongSweep(Sweep):
-    """Longer blocks: each is read many times, once for every function of the combination."""
+    """Longer blocks: each is read many times, once for every function of the combination.
+
+    On the way the rows are multiplied by the weights of the sketch.
+    """
+
+    def __init__(self, X: Matrix, y: AnyArray, positives: Sequence[Any]) -> None:
+        super().__init__(X, y, positives, sketch_weights(0, np.shape(X)[1], GOLDEN_RATIO)[:, None])
 
     def _spans(self) -> list[slice]:
         n, d = self.X.shape
@@ -171,22 +179,24 @@ class Survey:
 def _survey(ledger: BoostingLedger, X: Matrix, y: AnyArray, each: Each) -> Survey:
     n, d = np.shape(X)
     s = ledger.normalised(n)
-    sweep = LongSweep(X, y, [ledger.positive], np.zeros((d, 1)))
+    sweep = LongSweep(X, y, [ledger.positive])
     final = np.empty(n)
+    plain = ledger.discrete and bool((ledger.combination.shrinks == 1.0).all())
+    follow = _signed_rounds if plain else _rounds
     size = float(np.abs(ledger.combination.coefficients()).sum()) or 1.0
 
     def read(block: Block) -> Tally:
         rows, signs = block.rows, block.signs[:, 0]
         # Weights that overflow are found out by their sum.
         with np.errstate(over="ignore", invalid="ignore"):
-            found = _rounds(ledger, rows, signs, s[block.span])
+            found = follow(ledger, rows, signs, s[block.span])
         margins, final[block.span] = found.pop("margins"), found.pop("final")
         used = s[block.span] > 0
         below = margins[:, None] <= size * np.array(MARGINS)
         cost = ledger.cost.value(ledger.scale * margins)
         return {
             **found,
-            **sketch_block(rows, signs, block.span),
+            **sketch_block(rows, signs, block.span, block.products[:, 0]),
             "sum below": s[block.span] @ below,
             "sum cost": s[block.span] @ np.where(used, cost, 0.0),
             "min margin": margins[used].min(initial=np.inf) / size,
@@ -200,9 +210,7 @@ def _rounds(ledger: BoostingLedger, rows: Matrix, y: FloatArray, s: FloatArray) 
     """The rounds again on some rows: the margins yF, and how large the functions are."""
     combination = ledger.combination
     margins, smallest, largest = np.zeros(len(y)), np.inf, 0.0
-    weights = None
-    if ledger.log_losses is not None:
-        weights = RoundWeights(ledger.log_losses, ledger.discrete, y, s)
+    weights = None if ledger.log_losses is None else RoundWeights(ledger.log_losses, s)
     for m, f in enumerate(combination.learners.values(rows)):
         least, most = combination.learners.sizes(m, f)
         smallest, largest = min(smallest, least), max(largest, most)
@@ -211,52 +219,36 @@ def _rounds(ledger: BoostingLedger, rows: Matrix, y: FloatArray, s: FloatArray) 
             margins *= combination.shrinks[m]
         margins += combination.steps[m] * agreement
         if weights is not None:
-            weights.advance(m, agreement, margins)
-    found = {
-        "max size": largest,
-        "min size": smallest,
-        "margins": margins,
-        "final": np.zeros(len(y)),
-    }
-    return found if weights is None else found | weights.tally()
+            weights.advance(m, agreement < 0, margins)
+    return _found(smallest, largest, margins, weights, y)
 
 
-class RoundWeights:
-    """The weights of each round on some rows: what they are, and how much of them f gets wrong."""
+def _signed_rounds(ledger: BoostingLedger, rows: Matrix, y: FloatArray, s: FloatArray) -> Tally:
+    """The same if every f is ±1, which its sizes must confirm."""
+    learners, steps = ledger.combination.learners, ledger.combination.steps
+    margins, smallest, largest = np.zeros(len(y)), np.inf, 0.0
+    weights = None if ledger.log_losses is None else RoundWeights(ledger.log_losses, s)
+    negative = y < 0
+    for m, (positive, (least, most)) in enumerate(learners.signs(rows)):
+        smallest, largest = min(smallest, least), max(largest, most)
+        wrong = positive == negative
+        margins += np.where(wrong, -steps[m], steps[m])
+        if weights is not None:
+            weights.advance_signs(m, wrong, steps[m], margins)
+    return _found(smallest, largest, margins, weights, y)
 
-    def __init__(
-        self, log_losses: FloatArray, discrete: bool, y: FloatArray, s: FloatArray
-    ) -> None:
-        k = len(log_losses) - 1
-        self.log_losses, self.discrete, self.y = log_losses, discrete, y
-        self.log_s = np.log(s, out=np.full(len(s), -np.inf), where=s > 0)
-        self.totals, self.wrong, self.after = np.zeros(k + 1), np.zeros(k), np.zeros(k)
-        self._weigh(0, np.zeros(len(y)))
 
-    def advance(self, m: int, agreement: FloatArray, margins: FloatArray) -> None:
-        # For yf = ±1 the mistakes are ½(1 − yf).
-        mistakes = agreement if self.discrete else (agreement < 0).astype(np.float64)
-        self.wrong[m] = self._missed(mistakes, self.totals[m])
-        self._weigh(m + 1, margins)
-        self.after[m] = self._missed(mistakes, self.totals[m + 1])
-
-    def _missed(self, mistakes: FloatArray, total: float) -> float:
-        along = float(self.w @ mistakes)
-        return 0.5 * (total - along) if self.discrete else along
-
-    def _weigh(self, m: int, margins: FloatArray) -> None:
-        exponents = self.log_s - margins
-        exponents -= self.log_losses[m]
-        self.w = np.exp(exponents, out=exponents)
-        self.totals[m] = self.w.sum()
-
-    def tally(self) -> Tally:
-        return {
-            "sum weights": self.totals,
-            "sum wrong": self.wrong,
-            "sum wrong after": self.after,
-            "final": self.y * self.w,
-        }
+def _found(
+    smallest: float,
+    largest: float,
+    margins: FloatArray,
+    weights: RoundWeights | None,
+    y: FloatArray,
+) -> Tally:
+    found = {"max size": largest, "min size": smallest, "margins": margins}
+    if weights is None:
+        return found | {"final": np.zeros(len(y))}
+    return found | weights.tally() | {"final": y * weights.w}
 
 
 def _fill(rows: Matrix) -> Matrix:
@@ -267,10 +259,16 @@ def _fill(rows: Matrix) -> Matrix:
     return filled
 
 
-def sketch_block(rows: Matrix, signs: FloatArray, span: slice) -> Tally:
-    """What a block adds to the sketch of the data; a missing value counts as a fixed number."""
+def sketch_block(
+    rows: Matrix, signs: FloatArray, span: slice, projected: FloatArray | None = None
+) -> Tally:
+    """What a block adds to the sketch of the data; a missing value counts as a fixed number.
+
+    `projected` are the rows times the weights of the sketch, if they are known.
+    """
     weights = sketch_weights(0, rows.shape[1], GOLDEN_RATIO)
-    projected = rows @ weights
+    if projected is None:
+        projected = rows @ weights
     if np.isnan(projected).any():
         projected = _fill(rows) @ weights
     row_weights = sketch_weights(span.start, span.stop, SQUARE_ROOT_OF_TWO)

@@ -121,6 +121,9 @@ class Certificate:
             fresh = self.witness.check(X, y)
         except (CertificateError, ValueError) as error:
             return [str(error)]
+        except (ArithmeticError, LookupError, TypeError) as error:
+            # A witness that was tampered with can be too long, too large or of another type.
+            return [f"The witness cannot be checked: {error}"]
         return [*self._foreign_data(fresh), *self._other_numbers(fresh)]
 
     def _foreign_data(self, fresh: Certificate) -> list[str]:

@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol, Self
+from itertools import chain
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -118,6 +119,13 @@ class KernelDualPoint:
         """The certificate of this point, recomputed from the data."""
         return self.check_all([self], X, y)[0]
 
+    def check_and_score(
+        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
+    ) -> tuple[Certificate, FloatArray]:
+        """The certificate, and Kβ as it was computed for it (zero for rows without weight)."""
+        survey = KernelSurvey([self], X, y, facts, each)
+        return survey.conclude(0), survey.values[:, 0, 0]
+
     def about(self, coef: FloatArray, intercept: float) -> Self:
         """The same dual point, said to measure other coefficients."""
         return replace(self, coef=np.array(coef), intercept=float(intercept))
@@ -185,7 +193,7 @@ class KernelSurvey:
         risk = float(problem.risk(agreements, self.weights[self.used]))
         primal = risk + 0.5 * problem.lam * squared_length
         dual = _best_dual(*gain_and_share, quadratic[1:, 1:], problem.lam)
-        rounding = self._rounding(c, primal, float(gain_and_share[0].sum()))
+        rounding = self._rounding(c, agreements, primal, float(gain_and_share[0].sum()))
         if dual - primal > rounding:
             raise CertificateError(
                 f"The lower bound {dual!r} exceeds the objective {primal!r} by more than "
@@ -291,13 +299,19 @@ class KernelSurvey:
         off = float(np.abs(self.points[c].coef - beta).max(initial=0.0))
         return off <= 1e-9 * scale
 
-    def _rounding(self, c: int, primal: float, gain: float) -> float:
-        """What floating-point arithmetic can do to both values."""
+    def _rounding(self, c: int, agreements: FloatArray, primal: float, gain: float) -> float:
+        """What floating-point arithmetic can do to both values.
+
+        A score may be off by `ENTRY` Σ |βⱼ|√k(xⱼ, xⱼ)·√k(xᵢ, xᵢ). Where yᵢf(xᵢ) is above 1 by
+        more than that, the loss is zero whatever the rounding.
+        """
         beta, lam = np.abs(self.points[c].coef), self.problem.lam
         length = float(self.lengths @ beta)
         dual_length = float(self.lengths @ self.alpha[:, c])
-        longest = float(self.lengths[self.used].max(initial=0.0))
-        terms = length * longest + 0.5 * lam * length**2 + dual_length**2 / (2 * lam)
+        lengths, weights = self.lengths[self.used], self.weights[self.used]
+        near = agreements <= 1.0 + 2 * ENTRY * (length * lengths + abs(self.points[c].intercept))
+        felt = float(weights[near] @ lengths[near])
+        terms = length * felt + 0.5 * lam * length**2 + dual_length**2 / (2 * lam)
         # With −ε for the smallest eigenvalue, K is ε away from a positive semi-definite matrix.
         below = 0.0 if self.evidence is None else max(0.0, -self.evidence.smallest)
         square, dual_square = float(beta @ beta), float(np.square(self.alpha[:, c]).sum())
@@ -314,28 +328,49 @@ def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness |
     return definiteness(K, SINGLE)
 
 
+Sums: TypeAlias = list[tuple[IntArray, FloatArray]]  # rows, and what has to be added to them
+
+
 def kernel_times(
     kernel: KernelFunction, X: Matrix, factors: FloatArray, wanted: BoolArray, each: Each = map
 ) -> FloatArray:
     """K · factors, block by block; only for the rows wanted and those with a factor.
 
-    The rows that have a factor are copied, and no others.
+    Where the formula makes K symmetric, rows with a factor are compared with each other once: a
+    block serves for itself and for its transpose. Those rows are copied, and no others.
     """
     support = np.asarray(factors.any(axis=1))
-    basis, rows = np.flatnonzero(support), np.flatnonzero(support | wanted)
+    basis = _pieces(np.flatnonzero(support), BLOCK)
+    parts = [(kernel.prepare(X, columns), factors[columns]) for columns in basis]
+
+    def with_all(rows: IntArray) -> Sums:
+        A = _filled(X[rows])
+        return [(rows, prepared.against(A) @ factor) for prepared, factor in parts]
+
+    def with_later(i: int) -> Sums:
+        A, own = _filled(X[basis[i]]), parts[i][1]
+        found = [(basis[i], parts[i][0].against(A) @ own)]
+        for columns, (prepared, factor) in zip(basis[i + 1 :], parts[i + 1 :], strict=True):
+            block = prepared.against(A)
+            found += [(basis[i], block @ factor), (columns, block.T @ own)]
+        return found
+
+    symmetric = kernel.known_mercer is True
+    rest = np.flatnonzero(wanted & ~support if symmetric else wanted | support)
+    # Blocks of BLOCK × BLOCK entries also where few rows have a factor.
+    height = BLOCK if len(basis) != 1 else max(BLOCK, BLOCK * BLOCK // len(basis[0]))
     out = np.zeros_like(factors)
-    some = [basis[i : i + BLOCK] for i in range(0, len(basis), BLOCK)]
-    parts = [(kernel.prepare(X, columns), factors[columns]) for columns in some]
-
-    def read(span: slice) -> dict[str, Any]:
-        A = _filled(X[rows[span]])
-        for prepared, factor in parts:
-            out[rows[span]] += prepared.against(A) @ factor
-        return {}
-
-    for _ in each(read, [slice(i, i + BLOCK) for i in range(0, len(rows), BLOCK)]):
-        pass
+    for sums in chain(
+        each(with_later, range(len(basis)) if symmetric else []),
+        each(with_all, _pieces(rest, height)),
+    ):
+        for rows, values in sums:
+            out[rows] += values
     return out
+
+
+def _pieces(rows: IntArray, size: int) -> list[IntArray]:
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
 def _filled(rows: Matrix) -> Matrix:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import eigvalsh
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.least_squares_pass import SquaredLossPass
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.projection import explained
-from cotas.certificates.scatter import Decrease, Scatter, decrease
-from cotas.certificates.sweep import EPS, Block, Sketch, Tally
-from cotas.certificates.targets import TargetSweep, moved
+from cotas.certificates.scatter import Decrease, decrease
+from cotas.certificates.sweep import EPS, Sketch
 
 # A bound this small in comparison with the objective is not worth another pass over the data.
 ENOUGH = 1e-10
 # The spectrum of the Hessian is shown up to this many features.
 LARGEST_SPECTRUM = 500
-# A mean so many deviations from zero is taken out of the rows before they are added up.
-FAR_FROM_ZERO = 30.0
-# Beyond this the squares of the checker itself may overflow.
-LARGEST_SQUARE = 1e300
 
 
 @dataclass(frozen=True)
@@ -99,105 +93,8 @@ class SquaredLossPoint:
         return plain
 
 
-class Survey:
-    """One pass over the data: the objective, its gradient, and the means.
-
-    With a free bias everything is about Q(θ) = min over θ₀ of P(θ, θ₀), and P = Q + ½r̄², r̄ being
-    the mean residual: the minimum of P is the minimum of Q.
-    """
-
-    def __init__(
-        self,
-        X: Matrix,
-        y: AnyArray,
-        points: Sequence[SquaredLossPoint],
-        each: Each = map,
-        scatter: Scatter | None = None,
-    ) -> None:
-        self.points, self.each = points, each
-        self.one = points[0]
-        self.intercepts = np.array([p.intercept for p in points])
-        self.thetas = np.stack([p.coef for p in points], axis=1)
-        self.sweep = TargetSweep(X, y, [p.column for p in points], self.thetas)
-        self.n, self.d = self.sweep.X.shape
-        weights = self.one.weights
-        if weights is not None and len(weights) != self.n:
-            raise ValueError(f"X has {self.n} rows; the certificate is about {len(weights)}.")
-        self._sample()
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.found = self.sweep.tally(self._read, each)
-            self._conclude()
-        mean = self.mean if self.one.free_bias else None
-        self.scatter = scatter or Scatter(self.sweep, weights, mean, self.shift)
-
-    def _sample(self) -> None:
-        """The size of the columns, and a rough centre of those that lie far from zero.
-
-        These are moved before rows are added up, or rounding would show. Of a sparse X no others
-        are moved, since their zeros would have to be stored.
-        """
-        _, rows = self.sweep.sample(256)
-        is_sparse = sparse.issparse(rows)
-        with np.errstate(over="ignore", invalid="ignore"):
-            centre = np.asarray(rows.mean(axis=0)).ravel()
-            squares = rows.power(2) if is_sparse else rows**2
-            self.spread = np.sqrt(np.asarray(squares.mean(axis=0)).ravel())
-            deviation = np.sqrt(np.maximum(self.spread**2 - centre**2, 0.0))
-            deviation = deviation if is_sparse else rows.std(axis=0)
-            far = np.abs(centre) > FAR_FROM_ZERO * deviation
-        self.shift: FloatArray | None = None
-        self.width = self.spread  # of the rows as they are added up
-        if self.one.free_bias and far.any() and np.isfinite(centre).all():
-            self.shift = np.where(far, centre, 0.0) if is_sparse else centre
-            self.width = np.where(far, deviation, self.spread) if is_sparse else deviation
-
-    def _read(self, block: Block) -> Tally:
-        shares = self._shares(block.span)
-        residuals = block.signs - block.products - self.intercepts
-        weighted = shares[:, None] * residuals
-        rows = block.rows if self.shift is None else moved(block.rows, self.shift)
-        combined = np.asarray(rows.T @ np.column_stack([weighted, shares]))
-        return {
-            "sum squares": np.einsum("ik,ik->k", weighted, residuals),
-            "sum residuals": weighted.sum(axis=0),
-            "sum target squares": shares @ block.signs**2,
-            "sum combined": combined,
-        }
-
-    def _shares(self, span: slice) -> FloatArray:
-        weights = self.one.weights
-        return np.full(span.stop - span.start, 1.0 / self.n) if weights is None else weights[span]
-
-    def _conclude(self) -> None:
-        found, one = self.found, self.one
-        mean_residual = found["sum residuals"]
-        penalty = 0.5 * np.sum(self.curvature[:, None] * self.thetas**2, axis=0)
-        self.primal = 0.5 * found["sum squares"] + penalty
-        combined, means = found["sum combined"][:, :-1], found["sum combined"][:, -1]
-        self.reduced = self.primal.copy()
-        if one.free_bias:
-            self.reduced = self.primal - 0.5 * mean_residual**2
-            combined = combined - np.outer(means, mean_residual)
-        self.gradient = self.curvature[:, None] * self.thetas - combined
-        self.mean = means if self.shift is None else means + self.shift
-        self.flat_start = 0.5 * found["sum target squares"]  # P at θ = 0, θ₀ = 0
-
-    @property
-    def curvature(self) -> FloatArray:
-        """λσⱼ², what the penalty adds to the diagonal of the Hessian."""
-        scale = self.one.penalty_scale
-        return self.one.lam * (np.ones(len(self.one.coef)) if scale is None else scale**2)
-
-    @property
-    def floor(self) -> FloatArray:
-        """The variance that rounding alone can give a column of this mean."""
-        if not self.one.free_bias:
-            return np.zeros(self.d)
-        least = ((16 + np.sqrt(self.n)) * EPS * np.abs(self.mean)) ** 2
-        if sparse.issparse(self.sweep.X):  # centred by a difference of squares
-            moved_mean = self.mean if self.shift is None else self.mean - self.shift
-            least = least + 64 * EPS * moved_mean**2
-        return np.asarray(least)
+class Survey(SquaredLossPass):
+    """What follows from one pass over the data, for each of the models."""
 
     def certificates(self) -> list[Certificate]:
         """One for each target."""
@@ -213,24 +110,6 @@ class Survey:
         a, b = fall[bounded], noise[bounded]
         self.fall_rounding[bounded] = 2 * np.sqrt(a * b) + b
         return [self._certificate(c, fall, how, sketches[c]) for c in range(k)]
-
-    def _noise(self) -> FloatArray:
-        """How much rounding may have moved each entry of the gradient."""
-        columns = []
-        for c in range(len(self.points)):
-            residual = 8 * EPS * np.sqrt(2 * self.primal[c]) + self._residual_error(c)
-            penalty = 8 * EPS * self.curvature * np.abs(self.points[c].coef)
-            columns.append(self.width * residual + penalty)
-        return np.stack(columns, axis=1)
-
-    def _out_of_range(self) -> str:
-        """Why no number here can be trusted, if squares overflow or vanish."""
-        seen = (self.primal, self.gradient, self.mean, self.flat_start)
-        if not all(
-            np.isfinite(part).all() and (np.abs(part) < LARGEST_SQUARE).all() for part in seen
-        ):
-            return "The objective of this model is not finite in double precision."
-        return ""
 
     def _fall(self, g: FloatArray) -> tuple[FloatArray, str]:
         """How far Q can fall at most with each slope g, and from which curvature that follows.
@@ -259,28 +138,6 @@ class Survey:
         found = self._explained()
         return np.minimum(fall, found.amounts), _about_the_columns(found)
 
-    def _explained(self) -> Decrease:
-        """What the columns can still explain of the residuals, and of their rounding."""
-        mean_residual = self.found["sum residuals"] * self.one.free_bias
-        centre = self.mean if self.one.free_bias else None
-        roots = np.sqrt(self.curvature)
-
-        def blocks() -> Iterator[FloatArray]:
-            for block in self.sweep.blocks():
-                rows = block.rows.toarray() if sparse.issparse(block.rows) else block.rows
-                products = block.products[:, : len(self.points)]
-                residuals = block.signs - products - self.intercepts - mean_residual
-                both = np.hstack([rows if centre is None else rows - centre, residuals])
-                yield both * np.sqrt(self._shares(block.span))[:, None]
-            if roots.any():
-                yield np.hstack([np.diag(roots), -roots[:, None] * self.thetas])
-
-        found = explained(blocks(), self.d, self.n, centre)
-        k = len(self.points)
-        off = np.array([self._residual_error(c) for c in range(k)])
-        amounts, noise = found.amounts[:k], found.amounts[k:] + 0.5 * self.d * off**2
-        return Decrease(np.append(amounts, noise), found.flat)
-
     @cached_property
     def eigenvalues(self) -> FloatArray:
         """The positive ones of H = C + λ·diag(σ²); none is below what the penalty makes it."""
@@ -304,7 +161,7 @@ class Survey:
         figures["‖∇P‖"] = float(np.linalg.norm(slope))
         figures |= self._spectrum(c)
         objection = self._measure_descent(c, lower, rounding, figures)
-        penalty = _penalty_in_words(point)
+        penalty = penalty_in_words(point)
         return Certificate(
             kind="gradient",
             lower=min(lower, upper),
@@ -324,12 +181,6 @@ class Survey:
             witness=point,
             sketch=sketch,
         )
-
-    def _residual_error(self, c: int) -> float:
-        """Some eps of the terms that a residual is made of."""
-        point = self.points[c]
-        terms = abs(point.intercept) + float(np.abs(point.coef) @ self.spread)
-        return float(32 * EPS * (np.sqrt(2 * self.flat_start[c]) + terms))
 
     def _rounding(self, c: int) -> float:
         """What the residuals are off by, what their sum is, and what the fall is."""
@@ -408,7 +259,8 @@ def _about_the_columns(found: Decrease) -> str:
     )
 
 
-def _penalty_in_words(point: SquaredLossPoint) -> str:
+def penalty_in_words(point: SquaredLossPoint) -> str:
+    """What the objective has besides the mean square."""
     if not point.lam:
         return "" if point.free_bias else " (without bias)"
     weight = "(λ/2)‖θ‖²" if point.penalty_scale is None else "(λ/2)Σ(σⱼθⱼ)²"

@@ -59,20 +59,26 @@ class PairPoint:
             subject=self.subject,
         )
 
-    def check(
-        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
-    ) -> Certificate:
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this point, recomputed from the data."""
         if np.shape(X)[0] != self.n_rows:
             raise ValueError(
                 f"X has {np.shape(X)[0]} rows; the certificate is about {self.n_rows}."
             )
         y = np.asarray(y)
-        facts = facts or gather_facts(X, y, [self.positive], each=each)
+        facts = gather_facts(X, y, [self.positive])
         some = X[self.rows][:, self.rows] if self.square else X[self.rows]
-        every = (some, y[self.rows], facts, each)
-        [certificate] = KernelDualPoint.check_all([self._alone()], *every)
-        return replace(certificate, witness=self)
+        return self.check_part(some, y[self.rows], facts)[0]
+
+    def check_part(
+        self, some: Matrix, y: AnyArray, facts: Facts, each: Each = map
+    ) -> tuple[Certificate, FloatArray]:
+        """The certificate, and Kβ as it was computed for it, from the rows that take part.
+
+        `facts` are those of all the rows.
+        """
+        certificate, scores = self._alone().check_and_score(some, y, facts, each)
+        return replace(certificate, witness=self), scores
 
     def _alone(self) -> KernelDualPoint:
         """The point on the rows that take part, and no others."""

@@ -24,11 +24,11 @@ from cotas.certificates.boosting import (
     NOT_ABOUT_NEW_DATA,
     Combination,
     LongSweep,
-    RoundWeights,
     read_sketch,
     sketch_block,
 )
 from cotas.certificates.certificate import Certificate
+from cotas.certificates.round_weights import RoundWeights
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.weak_learners import PlainTrees
 
@@ -86,7 +86,7 @@ class SammeLedger:
         s = np.full(n, 1.0 / n) if self.weights is None else self.weights / self.weights.sum()
         if len(s) != n:
             raise ValueError(f"The certificate is about {len(s)} rows, not {n}.")
-        sweep = LongSweep(X, y, list(self.classes), np.zeros((d, 1)))
+        sweep = LongSweep(X, y, list(self.classes))
         margins = np.empty(n)
 
         def read(block: Block) -> Tally:
@@ -94,7 +94,8 @@ class SammeLedger:
                 found = self._count(block.rows, block.signs.argmax(axis=1), s[block.span])
             margins[block.span] = found.pop("margins")
             labels = block.signs @ np.arange(1.0, len(self.classes) + 1)
-            return {**found, **sketch_block(block.rows, labels, block.span)}
+            sketch = sketch_block(block.rows, labels, block.span, block.products[:, 0])
+            return {**found, **sketch}
 
         return self._conclude(sweep.tally(read, each), margins, s, d)
 
@@ -102,19 +103,18 @@ class SammeLedger:
         """The rounds again on some rows: the margins μ, and the weights of each round."""
         at, F_own = np.arange(len(own)), np.zeros(len(own))
         votes, invalid = np.zeros((len(own), len(self.classes))), 0
-        weights = RoundWeights(self.log_losses, True, np.ones(len(own)), s)
+        weights = RoundWeights(self.log_losses, s)
         steps = self.combinations[0].steps
         for m, named in enumerate(self._names(rows)):
             invalid += int(np.count_nonzero(named < 0))
-            right = np.where(named == own, 1.0, -1.0)
+            wrong = named != own
             votes[at, named] += 2 * steps[m]
-            F_own += steps[m] * right
-            weights.advance(m, right, F_own)
+            F_own += np.where(wrong, -steps[m], steps[m])
+            weights.advance_signs(m, wrong, steps[m], F_own)
         mine = votes[at, own].copy()
         votes[at, own] = -np.inf
-        found = weights.tally()
-        del found["final"]
-        return {"margins": mine - votes.max(axis=1), "sum invalid": invalid, **found}
+        margins = mine - votes.max(axis=1)
+        return {"margins": margins, "sum invalid": invalid, **weights.tally()}
 
     def _names(self, rows: Matrix) -> Iterator[AnyArray]:
         """The place of the class that each round names on these rows; −1 where it names not one."""

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.ledger import plain_fields
@@ -68,9 +68,9 @@ class StagewiseRun:
             return self.eps * correlations
         return np.asarray(self.eps * np.sign(correlations))
 
-    def check(self, X: Matrix, y: AnyArray) -> StagewiseCertificate:
+    def check(self, X: Matrix, y: AnyArray, each: Each = map) -> StagewiseCertificate:
         """The certificate of this run, every number of it computed from the data."""
-        data = UnitColumns(X, y, self.weights, self.free_bias)
+        data = UnitColumns(X, y, self.weights, self.free_bias, each)
         if data.p != len(self.coef):
             raise ValueError(f"X has {data.p} features; the certificate is about {len(self.coef)}.")
         spectrum = data.spectrum()

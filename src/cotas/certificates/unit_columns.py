@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.moments import Moments, column_lengths, gather_moments
 from cotas.certificates.sweep import EPS, Block, Sweep, Tally
 
@@ -38,13 +38,21 @@ class Spectrum:
 class UnitColumns:
     """X and y as the theorems see them, without a copy of X."""
 
-    def __init__(self, X: Matrix, y: AnyArray, weights: FloatArray | None, centred: bool) -> None:
+    def __init__(
+        self,
+        X: Matrix,
+        y: AnyArray,
+        weights: FloatArray | None,
+        centred: bool,
+        each: Each = map,
+    ) -> None:
+        self.each = each
         shares = None if weights is None else weights / weights.sum()
         self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-        self.moments: Moments = gather_moments(self.X, y, shares, centred)
+        self.moments: Moments = gather_moments(self.X, y, shares, centred, each=each)
         self.rows, self.p = self.X.shape
         self.n = float(self.rows if weights is None else weights.sum())
-        lengths = column_lengths(self.X, self.moments)
+        lengths = column_lengths(self.X, self.moments, each)
         self.roots = np.sqrt(self.n * self.moments.weights)
         self.varies = lengths > 0
         self.scale = np.where(self.varies, lengths * np.sqrt(self.n), 1.0)
@@ -71,7 +79,7 @@ class UnitColumns:
         def read(block: Block) -> Tally:
             return {"sum found": np.asarray(block.rows.T @ matrix[block.span])}
 
-        found = sweep.tally(read)["sum found"]
+        found = sweep.tally(read, self.each)["sum found"]
         found = found - np.multiply.outer(self.moments.x_mean, matrix.sum(axis=0))
         found = found / self.scale[:, None] * self.varies[:, None]
         return np.asarray(found[:, 0] if vector else found)
@@ -116,7 +124,7 @@ class UnitColumns:
             centred = (block.rows - mean) * roots
             return {"sum gram": centred.T @ centred}
 
-        found = sweep.tally(read)["sum gram"]
+        found = sweep.tally(read, self.each)["sum gram"]
         if sparse.issparse(self.X):
             found = found - self.n * np.multiply.outer(mean, mean)
         inverse = self.varies / self.scale

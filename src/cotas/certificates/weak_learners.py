@@ -11,6 +11,8 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
+PLACED_AT_A_TIME = 1 << 13
+
 
 class Learners(Protocol):
     """Functions f₁, f₂, … that can be evaluated on rows of X."""
@@ -19,6 +21,10 @@ class Learners(Protocol):
 
     def values(self, rows: Matrix) -> Iterator[FloatArray]:
         """f₁, f₂, … on these rows, dense or CSR, one after the other."""
+        ...
+
+    def signs(self, rows: Matrix) -> Iterator[tuple[BoolArray, tuple[float, float]]]:
+        """Where each f is positive on these rows, and its sizes."""
         ...
 
     def sizes(self, m: int, f: FloatArray) -> tuple[float, float]:
@@ -57,30 +63,41 @@ class PlainTrees:
         return len(self.feature)
 
     def values(self, rows: Matrix) -> Iterator[FloatArray]:
-        if self.feature.max(initial=-1) >= rows.shape[1]:
-            raise ValueError(f"X has {rows.shape[1]} features, and the trees test more.")
-        source = rows.tocsc() if sparse.issparse(rows) else rows
-        columns = {int(j): _column(source, j) for j in np.unique(self.feature) if j >= 0}
+        columns, n = self._columns(rows), rows.shape[0]
         for t in range(len(self)):
-            yield self._descend(columns, t, 0, rows.shape[0])
+            f = self._descend(columns, t, 0, self.value[t])
+            yield f if isinstance(f, np.ndarray) else np.full(n, f)
+
+    def signs(self, rows: Matrix) -> Iterator[tuple[BoolArray, tuple[float, float]]]:
+        columns, n = self._columns(rows), rows.shape[0]
+        sizes = np.abs(self.value)
+        least, most = sizes.min(axis=1).tolist(), sizes.max(axis=1).tolist()
+        for t in range(len(self)):
+            f = self._descend(columns, t, 0, self.value[t] > 0)
+            f = f if isinstance(f, np.ndarray) else np.full(n, f)
+            yield f, (least[t], most[t])
 
     def sizes(self, m: int, f: FloatArray) -> tuple[float, float]:
         leaves = np.abs(self.value[m])
         return float(leaves.min()), float(leaves.max())
 
-    def _descend(self, columns: dict[int, FloatArray], t: int, v: int, n: int) -> Any:
-        """The values below node v: one number, or one for each row."""
+    def _columns(self, rows: Matrix) -> dict[int, FloatArray]:
+        if self.feature.max(initial=-1) >= rows.shape[1]:
+            raise ValueError(f"X has {rows.shape[1]} features, and the trees test more.")
+        source = rows.tocsc() if sparse.issparse(rows) else rows
+        return {int(j): _column(source, j) for j in np.unique(self.feature) if j >= 0}
+
+    def _descend(self, columns: dict[int, FloatArray], t: int, v: int, leaves: AnyArray) -> Any:
+        """What the leaves below node v hold: one of them, or one for each row."""
         n_nodes = self.feature.shape[1]
         while v < n_nodes and self.feature[t, v] < 0:
             v = 2 * v + 1
         if v >= n_nodes:
-            return np.full(n, self.value[t, v - n_nodes])
-        left, right = self._child(columns, t, 2 * v + 1, n), self._child(columns, t, 2 * v + 2, n)
-        return np.where(self._goes_left(columns, t, v), left, right)
-
-    def _child(self, columns: dict[int, FloatArray], t: int, v: int, n: int) -> Any:
-        n_nodes = self.feature.shape[1]
-        return self.value[t, v - n_nodes] if v >= n_nodes else self._descend(columns, t, v, n)
+            return leaves[v - n_nodes]
+        left = self._descend(columns, t, 2 * v + 1, leaves)
+        right = self._descend(columns, t, 2 * v + 2, leaves)
+        choose = _choose if leaves.dtype == np.bool_ else np.where
+        return choose(self._goes_left(columns, t, v), left, right)
 
     def _goes_left(self, columns: dict[int, FloatArray], t: int, v: int) -> BoolArray:
         j = int(self.feature[t, v])
@@ -123,8 +140,24 @@ class PlainTrees:
         }
 
 
+def _choose(condition: BoolArray, left: Any, right: Any) -> BoolArray:
+    """np.where for truth values, a byte each: a quarter of its time."""
+    if not isinstance(left, np.ndarray) and not isinstance(right, np.ndarray):
+        if left == right:
+            return np.full(len(condition), left)
+        return condition if left else ~condition
+    return np.asarray((condition & left) | (~condition & right))
+
+
 class MeasuredSizes:
     """Functions whose size is known only where they were evaluated."""
+
+    def values(self, rows: Matrix) -> Iterator[FloatArray]:
+        raise NotImplementedError
+
+    def signs(self, rows: Matrix) -> Iterator[tuple[BoolArray, tuple[float, float]]]:
+        for m, f in enumerate(self.values(rows)):
+            yield f > 0, self.sizes(m, f)
 
     def sizes(self, m: int, f: FloatArray) -> tuple[float, float]:
         found = np.abs(f)
@@ -218,12 +251,32 @@ class StumpClass:
             sums = np.bincount(codes, h, len(values)) if len(values) else np.zeros(1)
         else:
             cuts = self.thresholds[j]
-            sums = np.bincount(np.searchsorted(cuts, x), h, len(cuts) + 1)
+            sums = np.bincount(places(cuts, x), h, len(cuts) + 1)
         if self.categorical[j]:
             return float(np.abs(sums).sum()) + abs(missing)
         left = np.cumsum(sums)
         # Both leaves are free to be ±1, and so is the side of the missing values.
         return float(np.abs(left[-1] - 2 * left).max()) + abs(missing)
+
+
+def places(cuts: FloatArray, x: FloatArray) -> IntArray:
+    """#{k: cuts[k] < xᵢ}, as np.searchsorted, in half its time where x is in no order.
+
+    All values of a block, which stays in the cache, take each halving together.
+
+    >>> places(np.array([0.5, 2.5]), np.array([3.0, 0.5, 1.0]))
+    array([2, 0, 1])
+    """
+    widest = 1 << len(cuts).bit_length()
+    padded = np.append(cuts, np.full(widest - len(cuts), np.inf))
+    found = np.zeros(len(x), dtype=np.intp)
+    for start in range(0, len(x), PLACED_AT_A_TIME):
+        block = slice(start, start + PLACED_AT_A_TIME)
+        k, values, half = found[block], x[block], widest // 2
+        while half:
+            k += half * (padded[k + (half - 1)] < values)
+            half //= 2
+    return found
 
 
 def _column(X: Matrix, j: int) -> FloatArray:

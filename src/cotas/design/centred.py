@@ -6,10 +6,12 @@ not copied, except in blocks of a few megabytes.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.design.blocks import row_block, row_spans, times, times_transposed
 
 # Columns whose Gram matrix is formed in one go.
@@ -25,11 +27,19 @@ class CentredColumns:
     weights : sᵢ, which sum to one
     centre : whether the weighted means are subtracted
     scale : whether columns are divided by their length √Σ sᵢ(xᵢⱼ − mⱼ)²; a constant column is not
+    each, threads : a map that may work in threads, and how many, for Gram matrices of dense columns
     """
 
     def __init__(
-        self, X: Matrix, weights: FloatArray, centre: bool = True, scale: bool = False
+        self,
+        X: Matrix,
+        weights: FloatArray,
+        centre: bool = True,
+        scale: bool = False,
+        each: Each = map,
+        threads: int = 1,
     ) -> None:
+        self.each, self.threads = each, threads
         self.sparse = sparse.issparse(X)
         if self.sparse:
             X = sparse.csc_matrix(X, dtype=np.float64)
@@ -107,10 +117,13 @@ class CentredColumns:
             return self.gram(some, np.arange(self.p))
         chosen = np.asarray(self.X[:, some], dtype=np.float64) - self.mean[some]
         chosen *= self.weights[:, None] / self.scale[some]
-        found = self._transposed(chosen).T
+        # A few rows times X: the other way round BLAS is slower, and the answer lies by columns.
+        double = self.X.dtype == np.float64
+        found = np.asarray(chosen.T @ self.X if double else self._transposed(chosen).T)
         if self.centre:
-            found = found - np.multiply.outer(chosen.sum(axis=0), self.mean)
-        return np.asarray(found / self.scale)
+            found -= np.multiply.outer(chosen.sum(axis=0), self.mean)
+        found /= self.scale
+        return found
 
     def _sparse_gram(self, some: IntArray, others: IntArray) -> FloatArray:
         right = self.X[:, others]
@@ -123,10 +136,20 @@ class CentredColumns:
 
     def _dense_gram(self, some: IntArray, others: IntArray) -> FloatArray:
         """Centred block by block: the difference of two large moments would lose the digits."""
+        spans = row_spans(self.X, len(others))
+        parts = [spans[k :: self.threads] for k in range(min(self.threads, len(spans)))]
+        found = sum(self.each(lambda part: self._gram_of_rows(some, others, part), parts))
+        return np.asarray(found * self.weights[0] if self._even else found)
+
+    @cached_property
+    def _even(self) -> bool:
+        return bool((self.weights == self.weights[0]).all())
+
+    def _gram_of_rows(self, some: IntArray, others: IntArray, spans: list[slice]) -> FloatArray:
+        """Of some of the rows; the weights, where they are all the same, are left out."""
         found = np.zeros((len(some), len(others)))
-        whole = len(some) == len(others) == self.p
-        even = bool((self.weights == self.weights[0]).all())
-        for span in row_spans(self.X, len(others)):
+        whole, even = len(some) == len(others) == self.p, self._even
+        for span in spans:
             rows = self.X[span]
             right = self._centred_block(rows, others, whole)
             if some is not others:
@@ -136,7 +159,7 @@ class CentredColumns:
             if not even:
                 right = right * np.sqrt(self.weights[span])[:, None]
             found += right.T @ right
-        return found * self.weights[0] if even else found
+        return found
 
     def _centred_block(self, rows: Matrix, chosen: IntArray, whole: bool) -> FloatArray:
         picked = np.asarray(rows if whole else rows[:, chosen], dtype=np.float64)

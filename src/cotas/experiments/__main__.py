@@ -13,7 +13,7 @@ from cotas.experiments.findings import report, times_report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make the figures asked for; 2 if the call was wrong, 0 otherwise."""
+    """Make the figures asked for; 2 if the call was wrong, 130 after Ctrl-C, 0 otherwise."""
     parser = _parser()
     given = parser.parse_args(arguments)
     if given.list:
@@ -33,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError) as error:
         print(f"cotas.experiments: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("cotas.experiments: interrupted; what is listed is saved.", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -42,6 +45,12 @@ def listing(lang: str = "en") -> str:
     return "\n".join(
         f"{name:{width}}  {figure.description(lang)}" for name, figure in FIGURES.items()
     )
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 on, not {text!r}")
+    return int(text)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="list the names")
     parser.add_argument("--report", action="store_true", help="what the texts say and we find")
     parser.add_argument("--out", default="figures", metavar="FOLDER", help="default: figures")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="default: 0")
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help="default: en")
     return parser
 

@@ -41,7 +41,7 @@ class Figure:
         Parameters
         ----------
         seed : int, default=0
-            Everything drawn at random follows from it.
+            Everything drawn at random follows from it; a whole number from 0 on.
         lang : "en" or "es", default="en"
         **sizes : numbers of examples, rounds and so on, as `compute` has them
 

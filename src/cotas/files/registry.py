@@ -125,6 +125,7 @@ LOCATIONS = (
     "cotas.certificates.likelihood.LikelihoodLedger",
     "cotas.certificates.plurality.VoteLedger",
     "cotas.certificates.samme.SammeLedger",
+    "cotas.certificates.streamed.Stream",
     "cotas.certificates.weak_learners.PlainTrees",
     "cotas.certificates.weak_learners.PlainLinear",
     "cotas.certificates.weak_learners.StumpClass",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,14 +15,11 @@ from cotas.kernel.feature_map import FeatureMap
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
 from cotas.kernel.problems import BinaryProblem
-from cotas.kernel.search import Machine
+from cotas.kernel.search import Machine, Search, Setting
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.semismooth_newton import to_the_last_digit
-
-if TYPE_CHECKING:
-    from cotas.kernel.svm import KernelSVM
 
 
 @dataclass(frozen=True)
@@ -87,46 +83,52 @@ REMARKS = {
 }
 
 
-def solve_on_features(
-    model: KernelSVM, features: Any, Z: FloatArray, y: Any, problem: BinaryProblem
-) -> tuple[FloatArray, Machine]:
-    """θ of the features and what is proved about it."""
-    began, iteration, reason = time.perf_counter(), 0, "the solver made no further progress"
-    part = np.arange(len(Z)) if problem.rows is None else problem.rows
-    used = problem.weights > 0
-    rows, signs, weights = part[used], problem.signs[used], problem.weights[used]
-    own = Z if len(rows) == len(Z) else Z[rows]
-    best: tuple[FloatArray, Machine] | None = None
-    for theta, alpha, believed in _iterates(model, own, signs, weights, problem.lam):
-        iteration += 1
-        late = model.max_time is not None and time.perf_counter() - began > model.max_time
-        last = late or iteration >= model.max_iterations
-        if believed > model.tol and not last:
-            continue
-        theta0 = best_bias(own @ theta, signs > 0, weights) if model.fit_intercept else 0.0
-        spread, shares = np.zeros(len(Z)), np.zeros(len(Z))
-        spread[rows], shares[rows] = weights, alpha / weights
-        risk = RegularisedRisk(Hinge(), problem.lam, bool(model.fit_intercept))
-        point = DualPoint(risk, theta, theta0, problem.positive, shares, weights=spread)
-        witness = FeaturePoint(features, point, REMARKS[str(model.approximate)])
-        certificate = witness.check_features(Z, y)
-        if best is None or certificate.gap < best[1].certificate.gap:
-            best = theta, Machine(alpha, theta0, certificate)
-        if certificate.relative_gap <= model.tol:
-            reason = "the gap asked for is proved"
-            break
-        if last:
-            reason = "max_time reached" if late else "max_iterations reached"
-            break
-    assert best is not None
-    theta, machine = best
-    return theta, Machine(machine.signed, machine.intercept, machine.certificate, iteration, reason)
+class FeatureCandidate(NamedTuple):
+    """θ and α of the linear machine on the features, and the relative gap it believes to have."""
+
+    theta: FloatArray
+    alpha: FloatArray
+    relative_gap: float
 
 
-def _iterates(
-    model: KernelSVM, Z: FloatArray, signs: FloatArray, weights: FloatArray, lam: float
-) -> Iterator[tuple[FloatArray, FloatArray, float]]:
-    """θ, α and the relative gap that a solver of the linear machine believes to have."""
-    for found in to_the_last_digit(Z, signs, weights, lam, float(model.fit_intercept)):
-        yield found.theta, found.alpha, (found.primal - found.dual) / max(1.0, found.primal)
-    yield found.theta, found.alpha, 0.0  # the best there is
+class FeatureSearch(Search):
+    """For solvers of the linear machine on the features Z of all the rows."""
+
+    def __init__(
+        self, setting: Setting, problem: BinaryProblem, features: Any, Z: FloatArray
+    ) -> None:
+        super().__init__(setting, problem)
+        self.features, self.Z = features, Z
+        used = problem.weights > 0
+        part = np.arange(len(Z)) if problem.rows is None else problem.rows
+        self.rows, self.signs, self.weights = part[used], problem.signs[used], problem.weights[used]
+        self.own = Z if len(self.rows) == len(Z) else Z[self.rows]
+
+    def solve(self, number: int) -> Machine:
+        """The best θ of Newton's method, and what is proved about it."""
+        return self.follow(self._candidates(), number)
+
+    def nothing(self) -> FeatureCandidate:
+        """All zero."""
+        return FeatureCandidate(np.zeros(self.Z.shape[1]), np.zeros(len(self.rows)), 1.0)
+
+    def check(self, candidate: FeatureCandidate) -> Machine:
+        """The model with the best bias, and what the checker makes of it."""
+        theta, model = candidate.theta, self.model
+        theta0 = 0.0
+        if model.fit_intercept:
+            theta0 = best_bias(self.own @ theta, self.signs > 0, self.weights)
+        spread, shares = np.zeros(len(self.Z)), np.zeros(len(self.Z))
+        spread[self.rows], shares[self.rows] = self.weights, candidate.alpha / self.weights
+        risk = RegularisedRisk(Hinge(), self.problem.lam, bool(model.fit_intercept))
+        point = DualPoint(risk, theta, theta0, self.problem.positive, shares, weights=spread)
+        witness = FeaturePoint(self.features, point, REMARKS[str(model.approximate)])
+        certificate = witness.check_features(self.Z, self.setting.examples.y)
+        return Machine(theta, theta0, certificate)
+
+    def _candidates(self) -> Generator[FeatureCandidate, Any, None]:
+        bias = float(self.model.fit_intercept)
+        given = (self.own, self.signs, self.weights, self.problem.lam, bias)
+        for found in to_the_last_digit(*given):
+            gap = (found.primal - found.dual) / max(1.0, found.primal)
+            yield FeatureCandidate(found.theta, found.alpha, gap)

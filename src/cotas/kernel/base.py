@@ -127,11 +127,18 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         return low, high
 
     def _keep_model(self, examples: Examples, beta: FloatArray, theta0: FloatArray) -> None:
-        """Keep the rows with a coefficient in any machine, class by class as `SVC` does."""
+        """Keep the rows with a coefficient in any machine."""
         support = np.flatnonzero(beta.any(axis=0))
-        self.support_ = support[np.argsort(examples.codes[support], kind="stable")]
+        self._keep_support(examples, support, beta[:, support], theta0)
+
+    def _keep_support(
+        self, examples: Examples, support: IntArray, beta: FloatArray, theta0: FloatArray
+    ) -> None:
+        """Keep these rows with their coefficients, class by class as `SVC` does."""
+        order = np.argsort(examples.codes[support], kind="stable")
+        self.support_ = support[order]
         self.n_support_ = np.bincount(examples.codes[support], minlength=len(examples.classes))
-        self.dual_coef_ = np.ascontiguousarray(beta[:, self.support_])
+        self.dual_coef_ = np.ascontiguousarray(beta[:, order])
         self.intercept_ = np.array(theta0, dtype=np.float64)
         # Of a precomputed kernel the columns of new rows are all that is needed.
         rows = self.support_[:0] if is_precomputed(self.kernel_) else self.support_

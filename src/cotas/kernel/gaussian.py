@@ -93,6 +93,10 @@ class RBF(Kernel):
             return math.sqrt(0.5) / self.sigma
         return math.sqrt(self.gamma or 0.0)
 
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """k(a, a) = 1 of each row of A."""
+        return np.ones(as_rows(A, "A").shape[0])
+
     def _frame(self, X: Matrix) -> Frame | None:
         """None where the rows can be used as they are; else a centre and a scale to see them."""
         scale = self.inverse_length

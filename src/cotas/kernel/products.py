@@ -14,6 +14,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.design.blocks import row_spans
 
 DENSE_BYTES = 1 << 25  # rows of a sparse matrix are made dense this much at a time
+SMALL = 1 << 18  # entries that need not be read in blocks
 # A product of dense matrices does so many multiplications in the time of one of a sparse matrix.
 WORTH_FILLING = 24
 
@@ -68,6 +69,8 @@ def products(A: Matrix, B: Matrix, dtype: Any) -> AnyArray:
 
 def squared_norms(X: Matrix) -> FloatArray:
     """‖x‖² of each row, in double precision."""
+    if is_dense(X) and X.size <= SMALL:
+        return row_squares(X)
     norms = np.empty(X.shape[0])
     for span in row_spans(X) if X.shape[0] else []:
         norms[span] = row_squares(X[span])

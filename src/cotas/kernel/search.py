@@ -1,11 +1,14 @@
-"""Between a solver of the kernel SVM and the checker, for one binary problem."""
+"""Between a solver and the checker, for one binary problem of a kernel SVM."""
 
 from __future__ import annotations
 
 import time
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -25,12 +28,17 @@ from cotas.solvers.kernel_dual import KernelCandidate
 if TYPE_CHECKING:
     from cotas.kernel.svm import KernelSVM
 
+PROVED = "the gap asked for is proved"
+
 
 @dataclass(frozen=True)
 class Machine:
-    """The best model of a binary problem, with its certificate, and how the solver ended."""
+    """The best model of a binary problem, with its certificate, and how the solver ended.
 
-    signed: FloatArray
+    `coef` holds βᵢ = yᵢαᵢ/λ of each row that takes part, or θ of the features.
+    """
+
+    coef: FloatArray
     intercept: float
     certificate: Certificate
     iterations: int = 0
@@ -49,31 +57,66 @@ class Setting:
     stop: Event  # set by Ctrl-C
 
 
-class KernelSearch:
+class Candidate(Protocol):
+    """What a solver has reached, and the relative gap that it believes to have."""
+
+    @property
+    def relative_gap(self) -> float: ...
+
+
+class Search(ABC):
     """Shows the candidates of a solver to the checker and keeps the best."""
 
-    def __init__(self, setting: Setting, problem: BinaryProblem, each: Any) -> None:
-        self.setting, self.problem, self.each = setting, problem, each
-        self.model, self.callbacks = setting.model, as_callbacks(setting.model.callbacks)
+    def __init__(self, setting: Setting, problem: BinaryProblem) -> None:
+        self.setting, self.problem, self.model = setting, problem, setting.model
+        self.callbacks = as_callbacks(setting.model.callbacks)
         self.began, self.iteration = time.perf_counter(), 0
-        self.latest: KernelCandidate | None = None
+        self.latest: Any = None
         self.best: Machine | None = None
+        self.scores: FloatArray | None = None  # Ka of the latest candidate, if it was computed
 
-    def look_at(self, candidate: KernelCandidate) -> str | None:
+    @abstractmethod
+    def check(self, candidate: Any) -> Machine:
+        """The model of a candidate, and what the checker makes of it."""
+
+    @abstractmethod
+    def nothing(self) -> Any:
+        """The candidate with all multipliers zero."""
+
+    def follow(self, run: Generator[Any, Any, None], number: int | None) -> Machine:
+        """The best of a solver's run, which is ended as soon as it is good enough.
+
+        `number` says for the progress bar how many problems lie behind.
+        """
+        reason, candidate = None, None
+        try:
+            candidate = next(run, None)
+            while candidate is not None and reason is None:
+                if number is not None:
+                    self.setting.bar.reach(number + self._share_done(), candidate.relative_gap)
+                reason = self.look_at(candidate)
+                candidate = None if reason else go_on(run, self.scores)
+        except KeyboardInterrupt:
+            reason = "interrupted"
+            say_interrupted(self.setting)
+        return self.machine(reason or "the solver made no further progress")
+
+    def look_at(self, candidate: Candidate) -> str | None:
         """Why the search ends here, or None if it goes on.
 
-        The checker computes the kernel between all rows and the support vectors, so it is asked
-        only when the gap that the solver believes in is good enough, or for callbacks.
+        The checker reads all the data, and computes the kernel between all rows and the support
+        vectors, so it is asked only when the gap that the solver believes in is good enough, or
+        for callbacks.
         """
         model, believed = self.model, candidate.relative_gap
-        self.iteration, self.latest = self.iteration + 1, candidate
+        self.iteration, self.latest, self.scores = self.iteration + 1, candidate, None
         seconds = time.perf_counter() - self.began
         if believed <= model.tol or self.callbacks:
-            certificate = self._check(candidate)
+            certificate = self._keep_best(candidate)
             report = SolverReport(self.problem.label, self.iteration, seconds, certificate)
             asked = tell_all(self.callbacks, report)
             if certificate.relative_gap <= model.tol:
-                return "the gap asked for is proved"
+                return PROVED
             if asked:
                 return "a callback asked to stop"
         if self.setting.stop.is_set():
@@ -86,36 +129,67 @@ class KernelSearch:
 
     def machine(self, reason: str) -> Machine:
         """The best of all that was seen."""
-        if self.latest is None:  # interrupted before the first look: all multipliers are zero
-            nothing = np.zeros(len(self.problem.signs))
-            self.latest = KernelCandidate(nothing, -self.problem.signs, 1.0)
-        if reason != "the gap asked for is proved":
-            self._check(self.latest)
+        if reason != PROVED:  # interrupted before the first look, all multipliers are zero
+            last = self._keep_best(self.nothing() if self.latest is None else self.latest)
+            reason = PROVED if last.relative_gap <= self.model.tol else reason
         assert self.best is not None
         return replace(self.best, iterations=self.iteration, reason=reason)
 
-    def share_done(self) -> float:
+    def _keep_best(self, candidate: Any) -> Certificate:
+        machine = self.check(candidate)
+        if self.best is None or machine.certificate.gap < self.best.certificate.gap:
+            self.best = machine
+        return machine.certificate
+
+    def _share_done(self) -> float:
         """How many of the decades from a gap of one to `tol` lie behind."""
         if self.latest is None or self.latest.relative_gap >= 1:
             return 0.0
         gap, tol = max(self.latest.relative_gap, 1e-300), min(self.model.tol, 0.5)
         return float(min(1.0, np.log(gap) / np.log(tol)))
 
-    def _check(self, candidate: KernelCandidate) -> Certificate:
-        problem, examples = self.problem, self.setting.examples
+
+def go_on(run: Generator[Any, Any, None], scores: FloatArray | None) -> Any:
+    """The next candidate, if there is one; what the checker computed may help the solver."""
+    try:
+        return run.send(scores)
+    except StopIteration:
+        return None
+
+
+def say_interrupted(setting: Setting) -> None:
+    """Tell the user, and the problems that are still being solved."""
+    setting.stop.set()
+    warnings.warn(
+        "Interrupted: this is the best model so far, and its certificate is about it.",
+        stacklevel=6,
+    )
+
+
+class KernelSearch(Search):
+    """For solvers of the dual with the kernel itself."""
+
+    def __init__(self, setting: Setting, problem: BinaryProblem, each: Any) -> None:
+        super().__init__(setting, problem)
+        self.each = each
+        self.X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
+        self.y = setting.examples.y if problem.rows is None else setting.examples.y[problem.rows]
+
+    def nothing(self) -> KernelCandidate:
+        """All multipliers zero."""
+        return KernelCandidate(np.zeros(len(self.problem.signs)), -self.problem.signs, 1.0)
+
+    def check(self, candidate: KernelCandidate) -> Machine:
+        """The model with the best bias, and what the checker makes of it."""
+        problem = self.problem
         signed, theta0 = candidate.signed.copy(), 0.0
         if self.model.fit_intercept:
             given = None if problem.equal else problem.weights
             theta0 = best_bias(candidate.slopes + problem.signs, problem.signs > 0, given)
         point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
-        if isinstance(point, PairPoint):
-            certificate = point.check(examples.X, examples.y, facts, self.each)
-        else:
-            every = (examples.X, examples.y, facts, self.each)
-            [certificate] = KernelDualPoint.check_all([point], *every)
-        if self.best is None or certificate.gap < self.best.certificate.gap:
-            self.best = Machine(signed, theta0, certificate)
-        return certificate
+        check = point.check_part if isinstance(point, PairPoint) else point.check_and_score
+        certificate, self.scores = check(self.X, self.y, facts, self.each)
+        return Machine(signed, theta0, certificate)
 
     def _point(self, signed: FloatArray, theta0: float) -> KernelDualPoint | PairPoint:
         problem, kernel = self.problem, self.setting.kernel

@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
+from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import one_thread_in_blas
-from cotas.kernel.approximate import FourierFeatures, NystroemFeatures, solve_on_features
+from cotas.kernel.approximate import FeatureSearch, FourierFeatures, NystroemFeatures
 from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
@@ -78,6 +79,9 @@ class KernelSVM(KernelClassifier):
         Megabytes for rows of the Gram matrix, and for a copy of X in single precision if it fits
         into half of them. Besides, the fit takes blocks of a few megabytes for each core, a
         matrix of 1024 × 1024, and some numbers for each row.
+    shrinking : bool, default=True
+        With "smo": leave the rows out that seem to have found their bound. The fit ends when the
+        gap over all the rows is proved, so this changes the way there and not the answer.
     warm_start : bool, default=False
         Start from the multipliers of the last fit, on the same rows.
     class_weight : dict, "balanced" or None
@@ -137,6 +141,7 @@ class KernelSVM(KernelClassifier):
         max_iterations: int = 100_000,
         max_time: float | None = None,
         cache_mb: float = 500,
+        shrinking: bool = True,
         warm_start: bool = False,
         class_weight: Any = None,
         random_state: Any = None,
@@ -156,6 +161,7 @@ class KernelSVM(KernelClassifier):
         self.max_iterations = max_iterations
         self.max_time = max_time
         self.cache_mb = cache_mb
+        self.shrinking = shrinking
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.random_state = random_state
@@ -186,15 +192,24 @@ class KernelSVM(KernelClassifier):
         if self.approximate is not None:
             return self._fit_features(examples, kernel, problems)
         starts = self._starts(examples, problems)
-        bar = ProgressBar(len(problems), "KernelSVM", self.progress, unit="machine")
-        setting = Setting(self, kernel, examples, facts_of(examples, problems), bar, Event())
+        setting = self._setting(examples, kernel, problems, facts_of(examples, problems))
         try:
             machines = solve_all(setting, problems, starts)
         finally:
-            bar.close()
+            setting.bar.close()
         self.classes_, self.kernel_ = examples.classes, kernel
         self._keep(examples, problems, machines)
         return self
+
+    def _setting(
+        self,
+        examples: Examples,
+        kernel: Kernel,
+        problems: list[BinaryProblem],
+        facts: dict[Any, Facts],
+    ) -> Setting:
+        bar = ProgressBar(len(problems), "KernelSVM", self.progress, unit="machine")
+        return Setting(self, kernel, examples, facts, bar, Event())
 
     def _fit_features(
         self, examples: Examples, kernel: Kernel, problems: list[BinaryProblem]
@@ -207,13 +222,20 @@ class KernelSVM(KernelClassifier):
             features = FourierFeatures.of(kernel, X.shape[1], int(self.n_components), random)
         else:
             features = NystroemFeatures.of(kernel, X, int(self.n_components), random)
-        with one_thread_in_blas():  # these systems are small
-            Z, y = features.transform(X), examples.y
-            found = [solve_on_features(self, features, Z, y, problem) for problem in problems]
+        setting = self._setting(examples, kernel, problems, {})
+        try:
+            with one_thread_in_blas():  # these systems are small
+                Z = features.transform(X)
+                machines = [
+                    FeatureSearch(setting, problem, features, Z).solve(number)
+                    for number, problem in enumerate(problems)
+                ]
+        finally:
+            setting.bar.close()
         self.classes_, self.kernel_, self.features_ = examples.classes, kernel, features
-        self.coef_ = np.array([theta for theta, _ in found])
-        self.intercept_ = np.array([machine.intercept for _, machine in found])
-        self._conclude(problems, [machine for _, machine in found])
+        self.coef_ = np.array([machine.coef for machine in machines])
+        self.intercept_ = np.array([machine.intercept for machine in machines])
+        self._conclude(problems, machines)
         return self
 
     def certify_exact(self, X: Matrix, y: Any) -> Certificate | list[Certificate]:
@@ -341,10 +363,18 @@ class KernelSVM(KernelClassifier):
     def _keep(
         self, examples: Examples, problems: list[BinaryProblem], machines: list[Machine]
     ) -> None:
-        beta = np.zeros((len(machines), examples.n_rows))
-        for row, problem, machine in zip(beta, problems, machines, strict=True):
-            row[slice(None) if problem.rows is None else problem.rows] = machine.signed
-        self._keep_model(examples, beta, np.array([machine.intercept for machine in machines]))
+        part = [slice(None) if problem.rows is None else problem.rows for problem in problems]
+        support = np.zeros(examples.n_rows, dtype=np.bool_)
+        for rows, machine in zip(part, machines, strict=True):
+            support[rows] |= machine.coef != 0
+        chosen = np.flatnonzero(support)
+        beta, row = np.zeros((len(machines), len(chosen))), np.zeros(examples.n_rows)
+        for coef, rows, machine in zip(beta, part, machines, strict=True):
+            row[:] = 0.0
+            row[rows] = machine.coef
+            coef[:] = row[chosen]
+        theta0 = np.array([machine.intercept for machine in machines])
+        self._keep_support(examples, chosen, beta, theta0)
         self._conclude(problems, machines)
 
     def _conclude(self, problems: list[BinaryProblem], machines: list[Machine]) -> None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeAlias
 
-from cotas.arrays import FloatArray
+from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples
 from cotas.fitting.reporting import as_callbacks
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.kernel.blocks import KernelBlocks
-from cotas.kernel.choice import is_precomputed
 from cotas.kernel.problems import BinaryProblem
-from cotas.kernel.search import KernelSearch, Machine, Setting
+from cotas.kernel.search import KernelSearch, Machine, Setting, say_interrupted
 from cotas.solvers.kernel_dual import KernelCandidate
 from cotas.solvers.smo import smo
 from cotas.solvers.smo_simple import smo_simple
+
+Candidates: TypeAlias = Generator[KernelCandidate, FloatArray | None, None]
 
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
@@ -62,33 +62,23 @@ def solve(
 ) -> Machine:
     """Follow the solver and keep its best model, by what the checker makes of it."""
     search = KernelSearch(setting, problem, each)
-    reason = "the solver made no further progress"
-    try:
-        for candidate in candidates(setting, problem, start, each):
-            if number is not None:
-                setting.bar.reach(number + search.share_done(), candidate.relative_gap)
-            if (stop := search.look_at(candidate)) is not None:
-                reason = stop
-                break
-    except KeyboardInterrupt:
-        reason = "interrupted"
-        say_interrupted(setting)
-    return search.machine(reason)
+    return search.follow(candidates(setting, problem, search.X, start, each), number)
 
 
 def candidates(
-    setting: Setting, problem: BinaryProblem, start: FloatArray | None, each: Any
-) -> Iterator[KernelCandidate]:
+    setting: Setting, problem: BinaryProblem, X: Matrix, start: FloatArray | None, each: Any
+) -> Candidates:
+    """The run of the solver that the model asks for, on the rows that take part."""
     model = setting.model
     # Problems side by side share the cache out among them.
     size = int(model.cache_mb * 2**20) // (cpu_count() if each is map else 1)
-    X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
     blocks = KernelBlocks(setting.kernel, X, size // 2)
     bias = bool(model.fit_intercept)
     given = (blocks, problem.signs, problem.weights, problem.lam, bias)
     if model.solver == "smo-simple":
         return smo_simple(*given)
-    return smo(*given, float(model.tol), size - blocks.copied, each, start)
+    tol, room = float(model.tol), size - blocks.copied
+    return smo(*given, tol, room, each, start, shrinking=bool(model.shrinking))
 
 
 def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:
@@ -99,11 +89,3 @@ def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Fac
         label: Facts(known.longest, [sketch])
         for label, sketch in zip(labels, known.sketches, strict=True)
     }
-
-
-def say_interrupted(setting: Setting) -> None:
-    setting.stop.set()
-    warnings.warn(
-        "Interrupted: this is the best model so far, and its certificate is about it.",
-        stacklevel=5,
-    )

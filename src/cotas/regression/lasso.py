@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import closing
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from cotas.arrays import BoolArray, FloatArray, Matrix
+from cotas.arrays import BoolArray, Each, FloatArray, Matrix
+from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.certificates.screening import proved_zeros
 from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
-from cotas.fitting.threads import one_thread_in_blas
+from cotas.fitting.reporting import ProgressBar, as_callbacks
+from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
 from cotas.regression.base import LinearRegressor, Observations, read_observations
-from cotas.solvers.lasso_ball import inside_ball, lasso_on_ball
-from cotas.solvers.lasso_working_set import LassoIterate, WorkingSetLasso
+from cotas.regression.lasso_run import INTERRUPTED, LassoRun
+from cotas.solvers.lasso_state import LassoIterate
+from cotas.solvers.lasso_working_set import WorkingSetLasso
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
 DEFAULT_PART = 0.01
@@ -52,6 +56,13 @@ class Lasso(LinearRegressor):
         of the constant model, so that it means something for a y of any scale.
     max_time : float, optional
         Seconds after which the solver ends with what it has; the certificate tells how good it is.
+    callbacks : callable or list of callables, optional
+        Called with a `SolverReport` each time the solver has looked at all the columns, the
+        certificate being about the model so far; True ends the work on that target. Each report
+        costs a pass of the checker over the data.
+    progress : bool or None
+        Show a bar with the relative gap for work longer than a second. None shows it if tqdm is
+        installed and the output is a terminal or a notebook.
 
     Attributes
     ----------
@@ -61,6 +72,12 @@ class Lasso(LinearRegressor):
         The penalty and the radius that have this solution: one was given, the other follows.
     n_iter_ : int
         Rounds of the solver.
+    stop_reason_ : str
+        Why the fit ended, in words.
+
+    Notes
+    -----
+    Ctrl-C ends the fit with the best model so far; its certificate is about that model.
 
     Examples
     --------
@@ -89,6 +106,8 @@ class Lasso(LinearRegressor):
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_time: float | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
     ) -> None:
         self.lam = lam
         self.delta = delta
@@ -97,6 +116,8 @@ class Lasso(LinearRegressor):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_time = max_time
+        self.callbacks = callbacks
+        self.progress = progress
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients and prove their gap.
@@ -110,30 +131,15 @@ class Lasso(LinearRegressor):
         """
         self._check_parameters()
         seen = read_observations(self, X, y, sample_weight, layout="csc")
-        problem, self.n_iter_ = self._problem(), 1
-        with one_thread_in_blas():
-            columns = centred_columns(seen, problem)
-            found = [self._solve(columns, target) for target in seen.targets.T]
-            coefs, biases = in_units_of_the_data(columns, found, seen.targets)
-            points = [
-                LassoPoint(
-                    problem if self.delta is not None else replace(problem, lam=iterate.lam),
-                    coef,
-                    float(bias),
-                    seen.shares,
-                    column,
-                )
-                for iterate, coef, bias, column in zip(
-                    found, coefs, biases, seen.columns, strict=True
-                )
-            ]
-            self._certificates = [point.check(seen.X, seen.y) for point in points]
-        self._keep_parameters(coefs, biases, seen.single)
-        lams = np.array([iterate.lam for iterate in found])
-        lengths = np.array([np.abs(iterate.beta).sum() for iterate in found])
-        self.lam_ = float(lams[0]) if seen.single else lams
-        self.delta_ = float(lengths[0]) if seen.single else lengths
-        self._warn_if_not_proved()
+        bar = ProgressBar(None, type(self).__name__, self.progress, "look")
+        with closing(bar), one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
+            columns = centred_columns(seen, self._problem(), each)
+            ends: list[_End] = []
+            for target in range(len(seen.columns)):
+                go_on = not (ends and ends[-1].reason == INTERRUPTED)
+                ends.append(self._fit_target(columns, seen, target, bar, go_on))
+        self._keep(ends, seen.single)
+        self._warn(ends)
         return self
 
     def certified_zeros(self, X: Matrix, y: Any) -> BoolArray:
@@ -190,43 +196,92 @@ class Lasso(LinearRegressor):
             free_bias=bool(self.fit_intercept),
         )
 
-    def _solve(self, columns: CentredColumns, y: FloatArray) -> LassoIterate:
-        solver = WorkingSetLasso(columns, y, bool(self.positive))
-        deadline = np.inf if self.max_time is None else time.perf_counter() + self.max_time
-        tol = SHARE * self.tol
-        default = DEFAULT_PART * (solver.largest_lam or 1.0)
-        lam = default if self.lam is None else float(self.lam)
-        try:
-            if self.delta is not None:
-                found = lasso_on_ball(solver, float(self.delta), tol, deadline)
-            else:
-                found = solver.solve(lam, tol, deadline)
-        except KeyboardInterrupt:
-            warnings.warn(
-                "Interrupted: this is the model so far, and its certificate is about it.",
-                stacklevel=4,
-            )
-            found = solver.current()._replace(lam=lam)
-            if self.delta is not None:
-                found = inside_ball(found, float(self.delta))
-        self.n_iter_ = max(self.n_iter_, solver.rounds)
-        return found
+    def _fit_target(
+        self,
+        columns: CentredColumns,
+        seen: Observations,
+        target: int,
+        bar: ProgressBar,
+        go_on: bool,
+    ) -> _End:
+        """One target; if not to go on, the model that an interruption finds at the start."""
 
-    def _warn_if_not_proved(self) -> None:
-        worst = max(self._certificates, key=lambda certificate: certificate.relative_gap)
-        if worst.relative_gap > self.tol:
+        def certify(iterate: LassoIterate) -> Certificate:
+            coefs, biases = in_units_of_the_data(columns, [iterate], y[:, None])
+            penalised = replace(self._problem(), lam=iterate.lam)
+            problem = self._problem() if self.delta is not None else penalised
+            column = seen.columns[target]
+            point = LassoPoint(problem, coefs[0], float(biases[0]), seen.shares, column)
+            return LassoPoint.check_all([point], seen.X, seen.y, each=columns.each)[0]
+
+        y = seen.targets[:, target]
+        deadline = np.inf if self.max_time is None else time.perf_counter() + self.max_time
+        solver = WorkingSetLasso(columns, y, bool(self.positive), deadline)
+        run = LassoRun(
+            solver,
+            *self._aim(solver.largest_lam),
+            certify,
+            as_callbacks(self.callbacks),
+            bar,
+            seen.columns[target],
+        )
+        run.interrupted = not go_on
+        found = run.solve(SHARE * self.tol) if go_on else run.best
+        certificate = certify(found)
+        reason = run.reason(certificate.relative_gap <= self.tol)
+        return _End(found, certificate, solver.rounds, reason)
+
+    def _aim(self, largest_lam: float) -> tuple[float | None, float | None]:
+        """λ and δ of the problem, one of them None."""
+        if self.delta is not None:
+            return None, float(self.delta)
+        return float(self.lam or DEFAULT_PART * (largest_lam or 1.0)), None
+
+    def _keep(self, ends: list[_End], single: bool) -> None:
+        self._certificates = [end.certificate for end in ends]
+        models = [end.certificate.witness for end in ends]
+        coefs = np.stack([model.coef for model in models if model is not None])
+        biases = np.array([model.intercept for model in models if model is not None])
+        self._keep_parameters(coefs, biases, single)
+        lams = np.array([end.found.lam for end in ends])
+        lengths = np.array([end.found.length for end in ends])
+        self.lam_ = float(lams[0]) if single else lams
+        self.delta_ = float(lengths[0]) if single else lengths
+        self.n_iter_ = max(1, *(end.rounds for end in ends))
+
+    def _warn(self, ends: list[_End]) -> None:
+        worst = max(ends, key=lambda end: end.certificate.relative_gap)
+        self.stop_reason_ = worst.reason
+        if any(end.reason == INTERRUPTED for end in ends):
+            self.stop_reason_ = INTERRUPTED
             warnings.warn(
-                f"The relative gap proved is {worst.relative_gap:.2g}, and tol={self.tol:g} was "
-                "asked for. Raise max_time or tol, or rescale the features.",
+                "Interrupted: this is the best model so far, and its certificate is about it.",
+                stacklevel=3,
+            )
+        if worst.certificate.relative_gap > self.tol:
+            warnings.warn(
+                f"The relative gap proved is {worst.certificate.relative_gap:.2g}, and "
+                f"tol={self.tol:g} was asked for ({worst.reason}). Raise max_time or tol, or "
+                "rescale the features.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
 
-def centred_columns(seen: Observations, problem: LassoProblem) -> CentredColumns:
-    """The columns as the problem sees them."""
+class _End(NamedTuple):
+    """How the work on one target ended."""
+
+    found: LassoIterate
+    certificate: Certificate
+    rounds: int
+    reason: str
+
+
+def centred_columns(seen: Observations, problem: LassoProblem, each: Each = map) -> CentredColumns:
+    """The columns as the problem sees them; `each` may work in threads."""
     shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
-    return CentredColumns(seen.X, shares, problem.free_bias, problem.standardize)
+    threads = 1 if each is map else cpu_count()
+    return CentredColumns(seen.X, shares, problem.free_bias, problem.standardize, each, threads)
 
 
 def in_units_of_the_data(

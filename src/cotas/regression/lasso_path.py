@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +16,13 @@ from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
-from cotas.fitting.threads import one_thread_in_blas
+from cotas.fitting.reporting import Callback, ProgressBar, SolverReport, as_callbacks, tell_all
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
 from cotas.regression.base import Observations, read_observations
 from cotas.regression.lasso import SHARE, Lasso, centred_columns, in_units_of_the_data
 from cotas.solvers.homotopy import Homotopy
-from cotas.solvers.lasso_working_set import LassoIterate, WorkingSetLasso
+from cotas.solvers.lasso_state import LassoIterate
+from cotas.solvers.lasso_working_set import WorkingSetLasso
 
 METHODS = ("working-sets", "homotopy")
 
@@ -99,6 +104,8 @@ def lasso_path(
     fit_intercept: bool = True,
     tol: float = 1e-6,
     sample_weight: Any = None,
+    callbacks: Any = None,
+    progress: bool | None = None,
 ) -> LassoPath:
     """The solutions of the penalised Lasso for many λ, each with a proved gap.
 
@@ -114,10 +121,16 @@ def lasso_path(
     method : "working-sets" for a grid, "homotopy" for all the breakpoints down to ratio·λ_max
     positive, standardize, fit_intercept, tol : as in `Lasso`
     sample_weight : array of shape (n_samples,), optional
+    callbacks : callable or list of callables, optional
+        Called with a `SolverReport` after each λ, which is its label; True ends the path there.
+        Each report costs a pass of the checker over the data.
+    progress : bool or None
+        Show a bar over the values of λ with the present gap, as in `Lasso`.
 
     Returns
     -------
     LassoPath
+        After Ctrl-C, the path up to there, with its certificates.
 
     Examples
     --------
@@ -142,59 +155,96 @@ def lasso_path(
     problem = LassoProblem(
         positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
-    with one_thread_in_blas():
-        columns = centred_columns(seen, problem)
+    with one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
+        columns = centred_columns(seen, problem, each)
         if method == "homotopy":
             if lambdas is not None:
                 raise ValueError("method='homotopy' finds its own λ; use coef_at for others.")
             follower = Homotopy(columns, seen.y, positive)
             # Where no column is correlated with y, β = 0 for every λ.
             most = follower.largest_lam or 1.0
-            found = list(follower.knots(most, ratio * most))
+            total, solutions = None, follower.knots(most, ratio * most)
         else:
-            found = _grid(columns, seen.y, positive, lambdas, int(n_lambdas), ratio, tol)
-        return _certified(columns, seen, problem, found, method == "homotopy")
+            solver = WorkingSetLasso(columns, seen.y, positive)
+            grid = _grid(solver.largest_lam or 1.0, lambdas, int(n_lambdas), ratio)
+            total, solutions = len(grid), solver.path(grid, SHARE * tol)
+        bar = ProgressBar(total, "lasso_path", progress, "λ")
+        points = _Points(columns, seen, problem)
+        with closing(bar):
+            found = _walk(solutions, points, as_callbacks(callbacks), bar)
+        return points.certified(found, exact=method == "homotopy")
 
 
 def _grid(
-    columns: CentredColumns,
-    y: FloatArray,
-    positive: bool,
-    lambdas: Sequence[float] | None,
-    n_lambdas: int,
-    ratio: float,
-    tol: float,
-) -> list[LassoIterate]:
-    solver = WorkingSetLasso(columns, y, positive)
+    largest: float, lambdas: Sequence[float] | None, n_lambdas: int, ratio: float
+) -> FloatArray:
     if lambdas is None:
-        largest = solver.largest_lam or 1.0
-        grid = np.geomspace(largest, ratio * largest, n_lambdas)
-    else:
-        grid = np.sort(np.asarray(lambdas, dtype=np.float64))[::-1].copy()
-        if len(grid) == 0 or not (np.isfinite(grid).all() and grid[-1] > 0):
-            raise ValueError("lambdas must be finite numbers above zero, at least one.")
-    return solver.path(grid, SHARE * tol)
+        return np.geomspace(largest, ratio * largest, n_lambdas)
+    grid = np.sort(np.asarray(lambdas, dtype=np.float64))[::-1].copy()
+    if len(grid) == 0 or not (np.isfinite(grid).all() and grid[-1] > 0):
+        raise ValueError("lambdas must be finite numbers above zero, at least one.")
+    return grid
 
 
-def _certified(
-    columns: CentredColumns,
-    seen: Observations,
-    problem: LassoProblem,
-    found: list[LassoIterate],
-    exact: bool,
-) -> LassoPath:
-    coefs, biases = in_units_of_the_data(
-        columns, found, np.broadcast_to(seen.y[:, None], (seen.n_rows, len(found)))
-    )
-    points = [
-        LassoPoint(replace(problem, lam=iterate.lam), coef, float(bias), seen.shares)
-        for iterate, coef, bias in zip(found, coefs, biases, strict=True)
-    ]
-    return LassoPath(
-        lam=np.array([iterate.lam for iterate in found]),
-        delta=np.array([np.abs(iterate.beta).sum() for iterate in found]),
-        coef=coefs.T,
-        intercept=biases,
-        certificates=LassoPoint.check_all(points, seen.X, seen.y),
-        exact=exact,
-    )
+def _walk(
+    solutions: Iterator[LassoIterate],
+    points: _Points,
+    callbacks: list[Callback],
+    bar: ProgressBar,
+) -> list[LassoIterate]:
+    """The solutions up to the last λ, or up to where someone asked to stop."""
+    found: list[LassoIterate] = []
+    began = time.perf_counter()
+    try:
+        for solution in solutions:
+            found.append(solution)
+            figures = {"λ": f"{solution.lam:.2g}"}
+            if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
+                figures["gap"] = f"{solution.gap / max(1.0, solution.primal):.1e}"
+            bar.step(**figures)
+            if callbacks:
+                [certificate] = points.certificates([solution], *points.coefs([solution]))
+                seconds = time.perf_counter() - began
+                report = SolverReport(solution.lam, len(found), seconds, certificate)
+                if tell_all(callbacks, report):
+                    break
+    except KeyboardInterrupt:
+        if not found:
+            raise
+        warnings.warn(
+            f"Interrupted: the path ends at λ={found[-1].lam:.4g}, and its certificates are about "
+            "what is there.",
+            stacklevel=3,
+        )
+    return found
+
+
+class _Points:
+    """Solutions as the checker sees them."""
+
+    def __init__(self, columns: CentredColumns, seen: Observations, problem: LassoProblem) -> None:
+        self.columns, self.seen, self.problem = columns, seen, problem
+
+    def coefs(self, found: list[LassoIterate]) -> tuple[FloatArray, FloatArray]:
+        targets = np.broadcast_to(self.seen.y[:, None], (self.seen.n_rows, len(found)))
+        return in_units_of_the_data(self.columns, found, targets)
+
+    def certificates(
+        self, found: list[LassoIterate], coefs: FloatArray, biases: FloatArray
+    ) -> list[Certificate]:
+        points = [
+            LassoPoint(replace(self.problem, lam=iterate.lam), coef, float(bias), self.seen.shares)
+            for iterate, coef, bias in zip(found, coefs, biases, strict=True)
+        ]
+        return LassoPoint.check_all(points, self.seen.X, self.seen.y, each=self.columns.each)
+
+    def certified(self, found: list[LassoIterate], exact: bool) -> LassoPath:
+        coefs, biases = self.coefs(found)
+        return LassoPath(
+            lam=np.array([iterate.lam for iterate in found]),
+            delta=np.array([iterate.length for iterate in found]),
+            coef=coefs.T,
+            intercept=biases,
+            certificates=self.certificates(found, coefs, biases),
+            exact=exact,
+        )

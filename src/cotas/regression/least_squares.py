@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import Each, FloatArray, Matrix
-from cotas.certificates import Certificate, SquaredLossPoint, no_certificate
+from cotas.certificates import Certificate
+from cotas.certificates.streamed import Stream
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.regression.base import LinearRegressor, Observations, read_observations
@@ -80,8 +81,9 @@ class SquaredLossRegressor(LinearRegressor):
         With `solver="stochastic"` it is one pass of stochastic steps over the batch, and the
         certificate speaks of this batch. With any other solver the moments of the batch are
         merged with those of all the batches before, and the model is the closed form for all of
-        them together; from the second batch on nothing is proved, since the rows are gone:
-        `cotas.certify(model, X, y)` with all the rows proves it. After `fit` it starts anew.
+        them together. The checker adds up moments of its own, so that the certificate is about
+        all the batches although their rows are gone; with all the rows in the order in which
+        they came, its `verify(X, y)` computes it again. After `fit` it starts anew.
 
         Parameters
         ----------
@@ -103,7 +105,7 @@ class SquaredLossRegressor(LinearRegressor):
         if hasattr(self, "_memory"):
             del self._memory
 
-    def _merge(self, data: Observations, before: tuple[Moments, bool] | None) -> Self:
+    def _merge(self, data: Observations, before: tuple[Moments, Stream] | None) -> Self:
         """The closed form for this batch and all before it."""
         lam, d = self._lam(), data.X.shape[1]
         if d > LARGEST_GRAM:
@@ -119,19 +121,18 @@ class SquaredLossRegressor(LinearRegressor):
             found = normal_equations(moments, penalty, self.fit_intercept)
             singular = found is None
             found = found or pseudo_inverse(moments, penalty, self.fit_intercept)
-            theta0 = np.zeros(len(found.theta))
-            if self.fit_intercept:
-                theta0 = moments.target_mean - found.theta @ moments.mean
+            theta0 = task.bias(found.theta, moments.mean, moments.target_mean)
             points = [replace(p, penalty_scale=scale) for p in task.points(found.theta, theta0)]
-            weighted = data.weights is not None or (before is not None and before[1])
+            rows = (data.X, data.y, data.weights, data.columns, each)
             if before is None:
-                certificates = task.look(points).certificates()
+                stream, certificates = Stream.of_rows(*rows), task.look(points).certificates()
             else:
-                certificates = [_of_all_batches(point, weighted) for point in points]
+                stream = before[1].and_rows(*rows)
+                certificates = stream.certificates(points)
         outcome = Outcome(found.theta, theta0, condition=found.condition, singular=singular)
         self.solver_ = "normal-equations"
         self._keep(data, outcome, certificates, (SINGULAR,) if singular and not lam else ())
-        self._memory = (moments, weighted)
+        self._memory = (moments, stream)
         return self
 
     def _step_on(self, data: Observations, before: Any) -> Self:
@@ -214,17 +215,6 @@ def _threads(data: Observations) -> Iterator[tuple[Each, int]]:
     with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
         each: Callable[..., Any] = pool.map
         yield each, cpu_count()
-
-
-def _of_all_batches(point: SquaredLossPoint, weighted: bool) -> Certificate:
-    """Nothing proved yet; the witness can be checked against all the rows, if they weigh alike."""
-    reason = (
-        "The model is about all the batches so far, whose rows are gone: nothing was proved. "
-        "cotas.certify(model, X, y) with all of them proves it."
-    )
-    if weighted:
-        return no_certificate("Nothing was proved: the rows of earlier batches are gone.")
-    return replace(no_certificate(reason), witness=point)
 
 
 class LeastSquares(SquaredLossRegressor):

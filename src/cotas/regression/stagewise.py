@@ -15,7 +15,7 @@ from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
-from cotas.fitting.threads import one_thread_in_blas
+from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
 from cotas.regression.base import LinearRegressor, read_observations
 from cotas.regression.stagewise_path import StagewisePath
 from cotas.solvers.stagewise import Schedule, Stagewise
@@ -57,10 +57,12 @@ class StagewiseRegressor(LinearRegressor):
         target = seen.y if seen.single else column_or_1d(seen.y, warn=True)
         size = float(seen.n_rows if seen.weights is None else seen.weights.sum())
         shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
-        with one_thread_in_blas():
-            columns = CentredColumns(seen.X, shares, bool(self.fit_intercept), scale=True)
+        with one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
+            threads = 1 if each is map else cpu_count()
+            options = (bool(self.fit_intercept), True, each, threads)
+            columns = CentredColumns(seen.X, shares, *options)
             run = self._run(columns, target, size, eps, seen.weights)
-            certificate = run.check(seen.X, target)
+            certificate = run.check(seen.X, target, each)
         self.coef_, self.intercept_ = run.coef.copy(), run.intercept
         self._certificates = [certificate]
         self.n_iter_ = len(run.chosen)

@@ -37,7 +37,8 @@ def pictures_of(record: FitRecord, words: Mapping[str, str], lang: str) -> list[
         add("margins", lambda ax: _margins(ax, margins, words))
     if record.choice is not None and record.choice.c is not None:
         add("curve", lambda ax: loss_against_c(record.choice, ax=ax, title="", lang=lang))
-    if len(record.trace) > 1:
+    # The trace of a choice is that of many fits one after the other.
+    if len(record.trace) > 1 and record.choice is None:
         add("trace", lambda ax: _trace(ax, record.trace, words))
     return found
 

@@ -149,6 +149,7 @@ ENGLISH: dict[str, str] = {
     "fit_caption": "On the line the prediction is exact.",
     "true_value": "true value",
     "predicted_value": "predicted value",
+    "remark_few rows": "So few rows are all trained on, and none are kept apart.",
     "remark_constant": "Column “{column}” never changes; it is left out.",
     "remark_missing": "Column “{column}” is missing in {share} of the rows.",
     "remark_identifier": (

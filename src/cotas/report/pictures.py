@@ -7,6 +7,8 @@ from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
+from cotas.plots.style import STYLE
+
 IDENTIFIED = re.compile(r'(\bid="|url\(#|href="#)')
 
 
@@ -16,7 +18,7 @@ def drawn(draw: Callable[[Any], Any], name: str, size: tuple[float, float] = (6.
     from matplotlib.figure import Figure
 
     # The same drawing gives the same bytes: fixed salt, no date; letters stay letters.
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 10}):
+    with mpl.rc_context({**STYLE, "svg.fonttype": "none", "svg.hashsalt": name}):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
         out = StringIO()

@@ -91,8 +91,9 @@ def _parameters(record: FitRecord, words: Mapping[str, str]) -> dict[str, str]:
         if name not in silent and (name in ("lam", "delta", "tol") or value != usual[name])
     }
     support = getattr(estimator, "support_", None)
-    if support is not None and np.ndim(support) == 1:
-        told[words["support"]] = f"{len(support)} / {len(record.training.rows)}"
+    if support is not None:
+        rows = support if isinstance(support, np.ndarray) else np.concatenate(support)
+        told[words["support"]] = f"{len(np.unique(rows))} / {len(record.training.rows)}"
     told[words["seconds"]] = number(record.seconds)
     return told
 

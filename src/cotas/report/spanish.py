@@ -51,7 +51,7 @@ SPANISH: dict[str, str] = {
         "entrenamiento y de esta clase de modelos; las filas apartadas son la evidencia sobre "
         "las nuevas."
     ),
-    "details": "Todos los números, y dónde está el teorema",
+    "details": "Todos los números, y dónde está el teorema (en inglés)",
     "gap_words": (
         "El mejor modelo de esta clase tiene un objetivo entre {lower} y {upper} en estas "
         "filas; este tiene {upper}. Ninguna otra elección de sus parámetros lo mejora en más "
@@ -150,6 +150,7 @@ SPANISH: dict[str, str] = {
     "fit_caption": "Sobre la línea la predicción es exacta.",
     "true_value": "valor verdadero",
     "predicted_value": "valor predicho",
+    "remark_few rows": "Con tan pocas filas se entrena con todas y no se aparta ninguna.",
     "remark_constant": "La columna «{column}» nunca cambia; se deja fuera.",
     "remark_missing": "La columna «{column}» falta en el {share} de las filas.",
     "remark_identifier": (

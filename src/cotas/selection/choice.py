@@ -126,6 +126,14 @@ class Choice:
         return np.array([status == "MISSED tol" for status in self.status])
 
     @property
+    def standard_errors(self) -> FloatArray:
+        """How much the mean over the folds scatters, for each value; NaN with one fold."""
+        k = self.fold_losses.shape[1]
+        if k == 1:
+            return np.full(len(self.values), np.nan)
+        return np.asarray(self.fold_losses.std(axis=1, ddof=1) / np.sqrt(k))
+
+    @property
     def at_the_end(self) -> bool:
         """Whether the chosen value is the first or the last: a better one may lie beyond."""
         return bool(self.regimes) and self.best_index in (0, len(self.values) - 1)

@@ -76,11 +76,12 @@ def choose(
     X, y : the data
         Tables of any kind that the model takes.
     over : str, default="lam"
-        The parameter: of the model, of a step (`"svm__lam"`; of the last step also `"lam"`), or
+        The parameter: of the model, of a step (`"svm__lam"`, or `"lam"` where that is clear), or
         of a kernel (`"sigma"`, `"kernel__sigma"`). `over="kernel"` chooses among kernels.
     values : sequence, optional
-        The values, each tried once. For "lam" the default is two values for each power of ten,
-        from the mean squared length of the rows down to a millionth of it; for "n_rounds" and
+        The values, each tried once. For "lam" the default is thirteen, evenly in the logarithm,
+        from the mean squared length of the rows down to a millionth of it, or for a `Lasso` from
+        where all coefficients are zero down to a ten-thousandth of it; for "n_rounds" and
         "iterations", the number that the model has and its halves. Else they must be given.
     validation : float or (X_val, y_val), default=0.2
         The share of the rows to set aside, usually 0.1 to 0.3; or the rows to judge by.

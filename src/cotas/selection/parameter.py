@@ -17,6 +17,7 @@ from cotas.arrays import Matrix
 from cotas.kernel.choice import as_kernel, is_precomputed
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
+from cotas.regression.lasso import Lasso
 
 # With more of these a model can fit more, or less; c = 1/(λn) rises as λ falls (document 004).
 RISING = frozenset(
@@ -31,6 +32,8 @@ FALLING = frozenset(
 )
 # A grid for λ spans so many powers of ten below the mean squared length of the rows.
 DECADES, A_DECADE = 6, 2
+# That of a Lasso begins where all coefficients are zero, and ends at this part of it.
+LASSO_RATIO = 1e-4
 
 
 def check_estimator(model: Any) -> None:
@@ -88,7 +91,7 @@ class Parameter:
 
 
 def find_parameter(model: Any, over: Any) -> Parameter:
-    """Where the parameter is: of the model, of the last step of a pipeline, or of a kernel."""
+    """Where the parameter is: of the model, of a step of a pipeline, or of a kernel."""
     if not isinstance(over, str):
         raise TypeError(f"over must be the name of a parameter, such as 'lam', not {over!r}.")
     known = model.get_params(deep=True)
@@ -99,6 +102,11 @@ def find_parameter(model: Any, over: Any) -> Parameter:
         kernel = kernel if kernel.rpartition("__")[2] == "kernel" else inside(model) + "kernel"
         if kernel in known and field in _fields(known[kernel]):
             return Parameter(over, kernel, field)
+    elsewhere = [path for path in known if path.endswith(f"__{over}")]
+    if len(elsewhere) == 1:
+        return Parameter(over, elsewhere[0])
+    if elsewhere:
+        raise ValueError(f"over={over!r} may be {' or '.join(elsewhere)}: give the whole name.")
     raise ValueError(_unknown(model, over, list(known)))
 
 
@@ -184,9 +192,27 @@ def default_values(model: Any, parameter: Parameter, X: Matrix, y: Any) -> list[
     model = clone(model)
     if isinstance(model, Pipeline) and len(model) > 1:
         X = model[:-1].fit(X, y).transform(X)
-    scale = _scale(final_step(model), X)
-    grid = scale * np.geomspace(1.0, 10.0**-DECADES, DECADES * A_DECADE + 1)
+    last = final_step(model)
+    if isinstance(last, Lasso):
+        grid = np.geomspace(1.0, LASSO_RATIO, DECADES * A_DECADE + 1) * _all_zero(last, X, y)
+    else:
+        grid = np.geomspace(1.0, 10.0**-DECADES, DECADES * A_DECADE + 1) * _scale(last, X)
     return [float(f"{value:.3g}") for value in grid]
+
+
+def _all_zero(model: Lasso, X: Matrix, y: Any) -> float:
+    """The smallest λ of a Lasso that makes all its coefficients zero: the largest correlation."""
+    y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    # With the mean of y taken out, that of the columns makes no difference.
+    y = y - y.mean(axis=0) if model.fit_intercept else y
+    rows: Matrix = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    found = np.abs(np.asarray(rows.T @ y)) / len(y)
+    if model.standardize:
+        squares = rows.multiply(rows) if sparse.issparse(rows) else np.square(rows)
+        means = np.asarray(rows.mean(axis=0)).ravel()
+        variances = np.asarray(squares.mean(axis=0)).ravel() - means**2
+        found = found[variances > 0] / np.sqrt(variances[variances > 0])[:, None]
+    return float(found.max(initial=0.0)) or 1.0
 
 
 def _scale(model: Any, X: Matrix) -> float:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.loops import loop
@@ -16,9 +15,9 @@ SAMPLE = 1 << 16  # rows that the quantiles are taken from
 TILE = 64  # rows coded at a time, so that a row-major X is read from the cache
 DENSEST = 0.125  # a column with fewer values off its most frequent bin is stored as a list
 AT_A_TIME = 16  # columns of the sample
-BLOCK_OF_COLUMNS = 1 << 23  # entries of a sparse X that are made dense at a time
-
-# Runs a function on several arguments, perhaps in threads.
+COLUMNS_AT_A_TIME = 64  # are coded, so that their edges stay in the cache
+FEW = 16  # edges that are all compared with a value, rather than searched
+HALVES = (128, 64, 32, 16, 8, 4, 2, 1)
 
 
 class Bins(NamedTuple):
@@ -62,19 +61,27 @@ def midpoints(distinct: FloatArray) -> FloatArray:
     return np.where((middle >= a) & (middle < b), middle, a)
 
 
-def column_edges(values: AnyArray, most: int) -> tuple[FloatArray, FloatArray | None]:
+def column_edges(
+    values: AnyArray, most: int, zeros: int = 0
+) -> tuple[FloatArray, FloatArray | None]:
     """At most most − 1 ends of bins for these values, and the values if each has its own bin.
 
-    With too many distinct values the bins hold about as many of the values each.
+    With too many distinct values the bins hold about as many of the values each. `zeros` is how
+    many values of zero there are besides.
     """
     ordered = np.sort(values[~np.isnan(values)]).astype(np.float64)
-    if len(ordered) == 0:
+    at, n = int(np.searchsorted(ordered, 0.0)), len(ordered) + zeros
+    if zeros:
+        ordered = np.insert(ordered, at, 0.0)
+    if n == 0:
         return np.empty(0), ordered
-    distinct = ordered[np.r_[True, ordered[1:] != ordered[:-1]]]
+    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    distinct = ordered[first]
     if len(distinct) <= most:
         return midpoints(distinct), distinct
-    quantiles = ordered[np.arange(1, most) * len(ordered) // most]
-    upper = np.unique(np.searchsorted(distinct, quantiles))
+    # Where each distinct value begins among all, the zeros included.
+    begins = first + np.where(first > at, zeros - 1, 0) if zeros else first
+    upper = np.unique(np.searchsorted(begins, np.arange(1, most) * n // most, side="right") - 1)
     return midpoints(distinct)[upper[upper > 0] - 1], None
 
 
@@ -87,6 +94,26 @@ def categories(values: AnyArray, name: int) -> FloatArray:
             "apart. Merge the rare ones, or treat the feature as numeric."
         )
     return found
+
+
+@loop
+def count_below(edges: FloatArray, n_edges: int, x: FloatArray, k: AnyArray) -> None:
+    """kᵢ = #{e: edges[e] < xᵢ}
+
+    Few edges are compared one after the other with many values at a time; many are halved without
+    a branch, which would be predicted wrongly half of the time. They are padded with infinities.
+    """
+    if n_edges <= FEW:
+        k[:] = 0
+        for e in range(n_edges):
+            for i in range(len(x)):
+                k[i] += np.uint8(edges[e] < x[i])
+        return
+    for i in range(len(x)):
+        found = 0
+        for half in HALVES:
+            found += half * int(edges[found + half - 1] < x[i])
+        k[i] = found
 
 
 @loop
@@ -106,38 +133,44 @@ def code_tile(
 ) -> None:
     """Code the rows start to stop; column c of X is feature first + c.
 
-    The search halves the edges, which are padded with infinities to a power of two. `unseen`
-    marks features with a value that their list of distinct values lacks, `missing` those with a
-    NaN.
+    `unseen` marks features with a value that their list of distinct values lacks, `missing` those
+    with a NaN.
     """
+    x, k = np.zeros(TILE), np.zeros(TILE, dtype=np.uint8)
     for tile in range(start, stop, TILE):
-        end = min(tile + TILE, stop)
+        n = min(TILE, stop - tile)
         for c in range(X.shape[1]):
-            j = first + c
-            widest = 1
-            while widest <= n_edges[j]:
-                widest *= 2
-            for i in range(tile, end):
-                x = np.float64(X[i, c])
-                if np.isnan(x):
-                    missing[j] = 1
-                    codes[j, i] = np.uint8(n_edges[j] if categorical[j] else n_edges[j] + 1)
-                    continue
-                k, step = 0, widest // 2
-                while step > 0:
-                    # No branch, which would be predicted wrongly half of the time.
-                    k += step * int(edges[j, k + step - 1] < x)
-                    step //= 2
-                if categorical[j]:
-                    if edges[j, k] != x:
-                        k = n_edges[j]
-                elif exact[j] and values[j, k] != x:
-                    unseen[j] = 1
-                codes[j, i] = k
+            j, gaps, strange = first + c, 0, 0
+            for i in range(n):
+                x[i] = X[tile + i, c]
+                gaps += int(x[i] != x[i])
+            count_below(edges[j], n_edges[j], x[:n], k[:n])
+            if exact[j]:
+                for i in range(n):
+                    strange += int(values[j, k[i]] != x[i])
+                unseen[j] |= strange > gaps
+            if gaps or categorical[j]:
+                special_codes(edges[j], n_edges[j], categorical[j], x[:n], k[:n])
+                missing[j] |= gaps > 0
+            for i in range(n):
+                codes[j, tile + i] = k[i]
+
+
+@loop
+def special_codes(
+    edges: FloatArray, n_edges: int, categorical: bool, x: FloatArray, k: AnyArray
+) -> None:
+    """The codes of missing values and of unknown categories: the last."""
+    for i in range(len(x)):
+        if categorical:
+            if edges[k[i]] != x[i]:
+                k[i] = n_edges
+        elif np.isnan(x[i]):
+            k[i] = n_edges + 1
 
 
 def make_bins(
-    X: Matrix, used: IntArray | None, categorical: BoolArray, each: Each
+    X: AnyArray, used: IntArray | None, categorical: BoolArray, each: Each
 ) -> tuple[Bins, Scale]:
     """Choose the bins from the rows `used` (None: all) and code all the rows.
 
@@ -146,53 +179,25 @@ def make_bins(
     Cost: O(d·s·log s) for the s rows of the sample and O(n·d·log 256) for the codes; one byte for
     each entry of X.
     """
-    if not sparse.issparse(X):
-        return _dense_bins(X, used, categorical, each)
-    columns, d = X.tocsc(), X.shape[1]
-    width = max(1, min(d, BLOCK_OF_COLUMNS // X.shape[0]))
-    parts = []
-    for first in range(0, d, width):
-        chosen = slice(first, min(first + width, d))
-        block = columns[:, chosen].toarray()
-        parts.append(_dense_bins(block, used, categorical[chosen], each))
-    edges = [e for _, scale in parts for e in scale.edges]
-    return _join_bins([bins for bins, _ in parts]), Scale(edges, categorical)
-
-
-def _dense_bins(
-    X: AnyArray, used: IntArray | None, categorical: BoolArray, each: Each
-) -> tuple[Bins, Scale]:
     edges, values = _choose_edges(X, used, categorical, each)
     coding = _Coding(X, edges, values, categorical)
-    coding.run(0, X.shape[1], each)
-    for j in map(int, np.flatnonzero(coding.unseen | coding.too_many())):
-        column = _columns(X, used, j, j + 1)[0]
-        edges_j, distinct = column_edges(column, MOST_BINS - int(coding.missing[j]))
-        if distinct is not None or coding.too_many()[j]:
-            coding.replace(j, edges_j)
+    for first in range(0, X.shape[1], COLUMNS_AT_A_TIME):
+        coding.run(first, min(first + COLUMNS_AT_A_TIME, X.shape[1]), each)
+    crowded = coding.too_many()
+
+    def correct(j: int) -> None:
+        column, most = _columns(X, used, j, j + 1)[0], MOST_BINS - int(coding.missing[j])
+        if crowded[j]:
+            coding.replace(j, column_edges(column, most)[0])
+            return
+        codes = coding.codes[j] if used is None else coding.codes[j, used]
+        strange = column[coding.values[j, codes] != column]
+        distinct = np.union1d(values[j], strange[~np.isnan(strange)])  # type: ignore[arg-type]
+        if len(distinct) <= most:
+            coding.replace(j, midpoints(distinct))
+
+    list(each(correct, np.flatnonzero(coding.unseen | crowded).tolist()))
     return _with_lists(coding, each), Scale(coding.edges, categorical)
-
-
-def _join_bins(parts: list[Bins]) -> Bins:
-    """The features of all the parts side by side."""
-    dense = np.cumsum([0, *(len(part.codes) for part in parts)])
-    lists = np.cumsum([0, *(len(part.starts) - 1 for part in parts)])
-    entries = np.cumsum([0, *(len(part.rows) for part in parts)])
-    place = [
-        np.where(part.place >= 0, part.place + dense[k], part.place - lists[k])
-        for k, part in enumerate(parts)
-    ]
-    starts = [part.starts[:-1] + entries[k] for k, part in enumerate(parts)]
-    joined = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in Bins._fields
-        if name not in ("place", "starts")
-    }
-    return Bins(
-        place=np.concatenate(place).astype(np.int32),
-        starts=np.append(np.concatenate(starts), entries[-1]).astype(np.int64),
-        **joined,
-    )
 
 
 def _choose_edges(

@@ -3,7 +3,7 @@
 Each bin holds the weight of every class, S = (S₁ … S_K). Two criteria for the sums of a side:
 
     MostVotes    max_k S_k             what the class named there gets right
-    Gini         Σ_k S_k² / Σ_k S_k    the Gini criterion of scikit-learn's trees
+    ClassGini         Σ_k S_k² / Σ_k S_k    the Gini criterion of scikit-learn's trees
 
 A cut is as good as the two sides together.
 """
@@ -17,7 +17,6 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.loops import generic, loop
 from cotas.solvers.binning import MOST_BINS, Bins
-from cotas.solvers.histograms import send_rows
 from cotas.solvers.split_search import TIE, Cuts, new_cuts, sorted_order
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import Trees, tree_without_tests
@@ -29,7 +28,7 @@ class MostVotes(NamedTuple):
     least: float
 
 
-class Gini(NamedTuple):
+class ClassGini(NamedTuple):
     """Σ S²/W; a side must weigh more than `least`."""
 
     least: float
@@ -48,8 +47,8 @@ def most_votes(criterion: MostVotes, S: FloatArray) -> float:
     return best
 
 
-@side_score.when(Gini)
-def gini_score(criterion: Gini, S: FloatArray) -> float:
+@side_score.when(ClassGini)
+def gini_score(criterion: ClassGini, S: FloatArray) -> float:
     squares, total = 0.0, 0.0
     for k in range(len(S)):
         squares += S[k] * S[k]
@@ -190,7 +189,7 @@ def grow_class_tree(
         before = np.array([side_score(criterion, S) for S in totals])
         before[~np.isfinite(before)] = np.inf  # too light to be cut
         feature, route, tree = grower.write(level, tree, cuts, before)
-        send_rows(bins, feature, route, node)
+        grower.send(feature, route)
     leaves = np.zeros((2**grower.depth, n_classes))
     class_totals(node, classes, w, leaves)
     return tree, node, leaves

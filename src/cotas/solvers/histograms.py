@@ -1,46 +1,103 @@
 """Sums of a quantity over the rows of each bin, for one feature and several nodes of a tree.
 
 The quantity is a real number for each row, or a complex one where two sums are wanted at a time:
-its real part is then weight times target, its imaginary part the weight. One loop serves both.
+its real part is then weight times target, its imaginary part the weight. Where the target is ±1
+the signed weight alone tells both, and each bin keeps one sum for each sign until all rows are in.
+One loop serves all three; the criterion says which it is.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from cotas.arrays import AnyArray, IntArray
-from cotas.loops import loop
+from cotas.loops import generic, loop
 from cotas.solvers.binning import Bins
+from cotas.solvers.split_search import Edge, Gini, LeastSquares
 
 LANES = 4  # sums of the same bin in turn, so that an addition need not wait for the one before
 
 
+@generic
+def place_of(criterion: Any, code: int, g: Any) -> int:  # type: ignore[empty-body]
+    """Where the quantity of a row with this code is added."""
+
+
+@place_of.when(Edge)
+def place_of_edge(criterion: Edge, code: int, g: float) -> int:
+    return code
+
+
+@place_of.when(LeastSquares)
+def place_of_squares(criterion: LeastSquares, code: int, g: complex) -> int:
+    return code
+
+
+@place_of.when(Gini)
+def place_by_sign(criterion: Gini, code: int, g: float) -> int:
+    return 2 * int(code) + int(g > 0)
+
+
+@generic
+def collected(criterion: Any, added: AnyArray, b: int) -> Any:
+    """The sum of bin b, from what was added in the places above."""
+
+
+@collected.when(Edge)
+def collected_edge(criterion: Edge, added: AnyArray, b: int) -> float:
+    return added[b]  # type: ignore[no-any-return]
+
+
+@collected.when(LeastSquares)
+def collected_squares(criterion: LeastSquares, added: AnyArray, b: int) -> complex:
+    return added[b]  # type: ignore[no-any-return]
+
+
+@collected.when(Gini)
+def collected_signs(criterion: Gini, added: AnyArray, b: int) -> complex:
+    return complex(added[2 * b + 1] + added[2 * b], added[2 * b + 1] - added[2 * b])
+
+
 @loop
-def column_histogram(bins: Bins, j: int, g: AnyArray, total: AnyArray, lanes: AnyArray) -> None:
-    """lanes[0, b] = Σ gᵢ over the rows with feature j in bin b; total[0] = Σ gᵢ."""
+def column_histogram(
+    bins: Bins,
+    j: int,
+    criterion: Any,
+    g: AnyArray,
+    total: AnyArray,
+    lanes: AnyArray,
+    sums: AnyArray,
+) -> None:
+    """sums[b] = Σ gᵢ over the rows with feature j in bin b; total[0] = Σ gᵢ."""
     lanes[:] = 0
     k = bins.place[j]
     if k >= 0:
         codes = bins.codes[k]
         whole = len(codes) - len(codes) % LANES
         for i in range(0, whole, LANES):
-            lanes[0, codes[i]] += g[i]
-            lanes[1, codes[i + 1]] += g[i + 1]
-            lanes[2, codes[i + 2]] += g[i + 2]
-            lanes[3, codes[i + 3]] += g[i + 3]
+            lanes[0, place_of(criterion, codes[i], g[i])] += g[i]
+            lanes[1, place_of(criterion, codes[i + 1], g[i + 1])] += g[i + 1]
+            lanes[2, place_of(criterion, codes[i + 2], g[i + 2])] += g[i + 2]
+            lanes[3, place_of(criterion, codes[i + 3], g[i + 3])] += g[i + 3]
         for i in range(whole, len(codes)):
-            lanes[0, codes[i]] += g[i]
+            lanes[0, place_of(criterion, codes[i], g[i])] += g[i]
     else:
         for e in range(bins.starts[-k - 1], bins.starts[-k]):
-            lanes[e & 3, bins.listed[e]] += g[bins.rows[e]]
-    for b in range(lanes.shape[1]):
-        lanes[0, b] += lanes[1, b] + lanes[2, b] + lanes[3, b]
+            x = g[bins.rows[e]]
+            lanes[e & 3, place_of(criterion, bins.listed[e], x)] += x
+    for p in range(lanes.shape[1]):
+        lanes[0, p] += lanes[1, p] + lanes[2, p] + lanes[3, p]
+    for b in range(bins.sizes[j] + 1):
+        sums[b] = collected(criterion, lanes[0], b)
     if k < 0:
-        _fill_usual(bins.usual[j], total[0], lanes[0])
+        fill_usual(bins, j, total[0], sums)
 
 
 @loop
 def nodes_histogram(
     bins: Bins,
     j: int,
+    criterion: Any,
     node: IntArray,
     slot: IntArray,
     rows: IntArray,
@@ -48,6 +105,7 @@ def nodes_histogram(
     gathered: AnyArray,
     g: AnyArray,
     total: AnyArray,
+    added: AnyArray,
     sums: AnyArray,
 ) -> None:
     """sums[s, b] = Σ gᵢ over the rows of slot s with feature j in bin b.
@@ -55,26 +113,30 @@ def nodes_histogram(
     `rows` are the rows that have a slot, `slots` and `gathered` their slots and gᵢ; slot[node[i]]
     is the slot of row i, or negative; total[s] = Σ gᵢ over slot s.
     """
-    sums[:] = 0
+    added[:] = 0
     k = bins.place[j]
     if k >= 0:
         codes = bins.codes[k]
         for r in range(len(rows)):
-            sums[slots[r], codes[rows[r]]] += gathered[r]
-        return
-    for e in range(bins.starts[-k - 1], bins.starts[-k]):
-        i = bins.rows[e]
-        s = slot[node[i]]
-        if s >= 0:
-            sums[s, bins.listed[e]] += g[i]
+            added[slots[r], place_of(criterion, codes[rows[r]], gathered[r])] += gathered[r]
+    else:
+        for e in range(bins.starts[-k - 1], bins.starts[-k]):
+            i = bins.rows[e]
+            s = slot[node[i]]
+            if s >= 0:
+                added[s, place_of(criterion, bins.listed[e], g[i])] += g[i]
     for s in range(len(sums)):
-        _fill_usual(bins.usual[j], total[s], sums[s])
+        for b in range(bins.sizes[j] + 1):
+            sums[s, b] = collected(criterion, added[s], b)
+        if k < 0:
+            fill_usual(bins, j, total[s], sums[s])
 
 
 @loop
-def _fill_usual(usual: int, total: float, sums: AnyArray) -> None:
+def fill_usual(bins: Bins, j: int, total: Any, sums: AnyArray) -> None:
     """The bin that was not listed has what the others leave."""
-    for b in range(len(sums)):
+    usual = bins.usual[j]
+    for b in range(bins.sizes[j] + 1):
         if b != usual:
             total = total - sums[b]
     sums[usual] = total
@@ -95,13 +157,17 @@ def gather_rows(
 
 
 @loop
-def node_totals(node: IntArray, g: AnyArray, lanes: AnyArray) -> None:
-    """lanes[0, v] = Σ gᵢ over the rows of node v."""
+def node_totals(
+    criterion: Any, node: IntArray, g: AnyArray, lanes: AnyArray, totals: AnyArray
+) -> None:
+    """totals[v] += Σ gᵢ over the rows of node v."""
     lanes[:] = 0
     for i in range(len(node)):
-        lanes[i & 3, node[i]] += g[i]
-    for v in range(lanes.shape[1]):
-        lanes[0, v] += lanes[1, v] + lanes[2, v] + lanes[3, v]
+        lanes[i & 3, place_of(criterion, node[i], g[i])] += g[i]
+    for p in range(lanes.shape[1]):
+        lanes[0, p] += lanes[1, p] + lanes[2, p] + lanes[3, p]
+    for v in range(len(totals)):
+        totals[v] += collected(criterion, lanes[0], v)
 
 
 @loop
@@ -115,24 +181,18 @@ def node_counts(node: IntArray, lanes: IntArray) -> None:
 
 
 @loop
-def send_rows(bins: Bins, feature: IntArray, route: AnyArray, node: IntArray) -> None:
-    """Row i goes from node v to 2v + route[v, code of feature[v]]; without a feature to 2v."""
-    columns = bins.place[feature]
-    if len(feature) == 1 and feature[0] >= 0 and columns[0] >= 0:
-        codes = bins.codes[columns[0]]
-        for i in range(len(node)):
-            node[i] = route[0, codes[i]]
-        return
+def send_rows(codes: AnyArray, column: IntArray, route: AnyArray, node: IntArray) -> None:
+    """Row i goes from node v to 2v + route[v, its code in the column of v]."""
     for i in range(len(node)):
         v = node[i]
-        if feature[v] < 0:
-            node[i] = 2 * v
-        elif columns[v] >= 0:
-            node[i] = 2 * v + route[v, bins.codes[columns[v], i]]
-        else:
-            node[i] = 2 * v + route[v, bins.usual[feature[v]]]
+        node[i] = 2 * v + route[v, codes[column[v], i]]
+
+
+@loop
+def send_listed(bins: Bins, feature: IntArray, route: AnyArray, node: IntArray) -> None:
+    """Those that a list names go where their own code says, and not where the usual one does."""
     for v in range(len(feature)):
-        k = columns[v]
+        k = bins.place[feature[v]]
         if feature[v] < 0 or k >= 0:
             continue
         for e in range(bins.starts[-k - 1], bins.starts[-k]):

@@ -10,7 +10,9 @@ from scipy import linalg
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
-from cotas.solvers.lasso_working_set import WIDEST_GRAM, LassoIterate, WorkingSet
+from cotas.solvers.lasso_columns import WorkingSet
+from cotas.solvers.lasso_state import LassoIterate
+from cotas.solvers.lasso_working_set import WIDEST_GRAM
 
 # A column that would join at a rate so near that of λ lies in the span of those inside.
 PARALLEL = 1e-9

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from cotas.solvers.lasso_gram import enough
-from cotas.solvers.lasso_working_set import LassoIterate, WorkingSetLasso
+from cotas.solvers.lasso_state import LassoIterate, enough
+from cotas.solvers.lasso_working_set import WorkingSetLasso
 
 MAX_STEPS = 200
 
 
-def lasso_on_ball(
-    penalised: WorkingSetLasso, delta: float, tol: float, deadline: float = np.inf
-) -> LassoIterate:
+def lasso_on_ball(penalised: WorkingSetLasso, delta: float, tol: float) -> LassoIterate:
     """The solution with ‖β‖₁ ≤ δ and (δ/n)ω_δ small enough, as far as the solver can see.
 
         min  ½⟨y − X̃β, y − X̃β⟩    s.t. ‖β‖₁ ≤ δ
@@ -25,15 +21,15 @@ def lasso_on_ball(
     """
     low, high = 0.0, penalised.largest_lam
     lam = 0.5 * high
-    found = penalised.current()
+    found = penalised.latest
     for _ in range(MAX_STEPS):
         if lam <= 0:
             break
-        found = penalised.solve(lam, 0.1 * tol, deadline)
-        length = float(np.abs(found.beta).sum())
-        # Where the penalised problem is solved exactly, (δ/n)ω_δ is λ(δ − ‖β‖₁).
-        gap, loss = found.gap + lam * abs(delta - length), found.primal - lam * length
-        if enough(gap, loss, penalised.square, tol) or high - low <= 1e-15 * high:
+        found = penalised.solve(lam, 0.1 * tol)
+        length, loss = found.length, found.primal - lam * found.length
+        if enough(gap_on_ball(found, delta), loss, penalised.square, tol):
+            break
+        if high - low <= 1e-15 * high or penalised.ended:
             break
         low, high = (lam, high) if length > delta else (low, lam)
         slope = penalised.slope_of_length()
@@ -43,9 +39,14 @@ def lasso_on_ball(
     return inside_ball(found, delta)
 
 
+def gap_on_ball(found: LassoIterate, delta: float) -> float:
+    """Where the penalised problem is solved exactly, (δ/n)ω_δ is λ(δ − ‖β‖₁)."""
+    return found.gap + found.lam * abs(delta - found.length)
+
+
 def inside_ball(found: LassoIterate, delta: float) -> LassoIterate:
     """Scaled back onto the ball, where rounding or an early end left it outside."""
-    length = float(np.abs(found.beta).sum())
+    length = found.length
     if length <= delta:
         return found
     return found._replace(beta=found.beta * (delta / length))

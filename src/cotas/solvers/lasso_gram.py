@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.loops import loop
+from cotas.solvers.lasso_screening import restriction, survivors
+from cotas.solvers.lasso_state import GramState, afresh, enough, restricted_bounds
 
 # Beyond so many coefficients a factorisation costs more than the sweeps it saves.
 LARGEST_NEWTON = 1500
 SWEEPS = 10  # between two factorisations
 # Keeps the factorisation defined when columns repeat; the line search makes up for it.
 RIDGE = 1e-11
-# No gap below so many roundings of ⟨y, y⟩ can be seen.
-ROUNDINGS = 16 * 2.0**-52
-
-
-class GramState(NamedTuple):
-    """β and g = c − Gβ over the first m columns of a working set."""
-
-    G: FloatArray  # X̃ᵀX̃, with room for more columns
-    c: FloatArray  # X̃ᵀy
-    beta: FloatArray
-    g: FloatArray
+# The problem is copied to a smaller one when so many times fewer columns are left.
+WORTH_A_COPY = 2
 
 
 @loop
@@ -142,29 +133,45 @@ def newton(state: GramState, m: int, lam: float) -> None:
 
 
 @loop
-def restricted_gap(
-    state: GramState, m: int, lam: float, positive: bool, square: float
-) -> tuple[float, float]:
-    """P and P − D of the problem restricted to the working set; `square` is ⟨y, y⟩."""
-    length = fitted = explained = steepest = 0.0
-    for j in range(m):
-        length += abs(state.beta[j])
-        explained += state.beta[j] * state.c[j]
-        fitted += state.beta[j] * state.g[j]
-        steepest = max(steepest, state.g[j] if positive else abs(state.g[j]))
-    a = square - explained  # ⟨r, y⟩
-    b = max(a - fitted, 0.0)  # ⟨r, r⟩
-    primal = 0.5 * b + lam * length
-    if a <= 0.0 or b <= 0.0:
-        return primal, primal
-    kappa = min(a / b, lam / steepest) if steepest > 0.0 else a / b
-    return primal, primal - kappa * a + 0.5 * kappa * kappa * b
+def one_round(
+    state: GramState, m: int, lam: float, positive: bool, square: float, tol: float
+) -> bool:
+    """Some sweeps and a walk to the minimum of the face; whether the gap is small enough."""
+    for _ in range(SWEEPS):
+        moved = sweep(state, m, lam, positive)
+        found = restricted_bounds(state, m, lam, positive, square)
+        if moved == 0.0 or enough(found.gap, found.primal, square, tol):
+            return True
+    newton(state, m, lam)
+    found = restricted_bounds(state, m, lam, positive, square)
+    return enough(found.gap, found.primal, square, tol)
 
 
 @loop
-def enough(gap: float, primal: float, square: float, tol: float) -> bool:
-    """P − D ≤ tol·max(1, P), and ≤ tol·⟨y, y⟩, or as small as rounding lets it become."""
-    return gap <= max(tol * min(max(1.0, primal), square), ROUNDINGS * square)
+def on_survivors(
+    state: GramState,
+    m: int,
+    lam: float,
+    positive: bool,
+    square: float,
+    tol: float,
+    max_rounds: int,
+) -> tuple[bool, int]:
+    """Rounds on the columns that no gap has proved to be zero, fewer and fewer of them."""
+    small, size, left = state, m, np.arange(m)
+    done, rounds = False, 0
+    while not done and rounds < max_rounds:
+        still = survivors(small, size, lam, positive, square)
+        if WORTH_A_COPY * len(still) <= size:
+            left = left[still]
+            small, size = restriction(small, still), len(still)
+        done = one_round(small, size, lam, positive, square, tol)
+        rounds += 1
+    if size < m:
+        for a in range(size):
+            state.beta[left[a]] = small.beta[a]
+        afresh(state, m)
+    return done, rounds
 
 
 @loop
@@ -176,28 +183,30 @@ def solve_on_gram(
     square: float,
     tol: float,
     max_rounds: int,
+    screening: bool = True,
 ) -> tuple[bool, int]:
     """β on the working set until the gap is small enough; returns whether it is, and the rounds.
 
         min  ½βᵀGβ − cᵀβ + λ‖β‖₁      (β ≥ 0 if positive)
 
     A round is some sweeps of coordinate descent with covariance updates (Friedman et al. 2010)
-    and one walk to the minimum of the face they arrive at.
+    and one walk to the minimum of the face they arrive at. Columns whose zero the gap proves
+    leave, at the start (the gap of the last λ's solution at this λ: the sequential rule) and
+    after each round.
     Departures: the walk. Where columns are close to collinear, the sweeps alone crawl.
-    Invariant: g = c − Gβ; the objective never rises. Cost: O(mk) a sweep and O(k³) a walk, for
-    k coefficients that are not zero.
+    Invariant: g = c − Gβ; the objective never rises; the last gap is over all m columns. Cost:
+    O(mk) a sweep and O(k³) a walk, for k coefficients that are not zero.
     """
-    for rounds in range(max_rounds):
-        for _ in range(SWEEPS):
-            moved = sweep(state, m, lam, positive)
-            primal, gap = restricted_gap(state, m, lam, positive, square)
-            if moved == 0.0 or enough(gap, primal, square, tol):
-                return True, rounds + 1
-        newton(state, m, lam)
-        primal, gap = restricted_gap(state, m, lam, positive, square)
-        if enough(gap, primal, square, tol):
-            return True, rounds + 1
-    return False, max_rounds
+    done, rounds = False, 0
+    if screening:
+        done, rounds = on_survivors(state, m, lam, positive, square, tol, max_rounds)
+        found = restricted_bounds(state, m, lam, positive, square)
+        done = done and enough(found.gap, found.primal, square, tol)
+    # Those that left may have a correlation a little above λ where the gap is not zero.
+    while not done and rounds < max_rounds:
+        done = one_round(state, m, lam, positive, square, tol)
+        rounds += 1
+    return done, rounds
 
 
 @loop
@@ -208,6 +217,7 @@ def path_on_gram(
     square: float,
     tol: float,
     max_rounds: int,
+    screening: bool,
     betas: FloatArray,
     values: FloatArray,
 ) -> int:
@@ -218,15 +228,11 @@ def path_on_gram(
     m = len(state.c)
     total = 0
     for k in range(len(lambdas)):
-        _, rounds = solve_on_gram(state, m, lambdas[k], positive, square, tol, max_rounds)
+        lam = lambdas[k]
+        _, rounds = solve_on_gram(state, m, lam, positive, square, tol, max_rounds, screening)
         total += rounds
-        # Afresh, so that the rounding of many steps does not add up.
-        state.g[:] = state.c
-        for j in range(m):
-            if state.beta[j] != 0.0:
-                row, b = state.G[j], state.beta[j]
-                for i in range(m):
-                    state.g[i] -= b * row[i]
+        afresh(state, m)
         betas[k] = state.beta
-        values[k, 0], values[k, 1] = restricted_gap(state, m, lambdas[k], positive, square)
+        found = restricted_bounds(state, m, lam, positive, square)
+        values[k, 0], values[k, 1] = found.primal, found.gap
     return total

@@ -11,14 +11,17 @@ from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.blas import dsyrk, ssyrk
 
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.design.blocks import moved, row_block
 
-# Rows in double precision that stay in the cache of a core while they are added up.
-BLOCK_BYTES = 1 << 20
+# Rows in double precision that stay in the cache of a core while they are added up, but not
+# fewer than it takes for the product of a block to outweigh the start of it.
+BLOCK_BYTES, FEWEST_ROWS = 1 << 20, 1024
 EPS = float(np.finfo(np.float64).eps)
+# So many vectors are multiplied one by one.
+FEW_VECTORS = 3
 # A mean so many deviations from zero is taken out of the rows before they are squared.
 FAR_FROM_ZERO = 30.0
 
@@ -68,18 +71,24 @@ class Moments:
 
 
 def gather_moments(
-    X: Matrix, Y: FloatArray, weights: FloatArray | None, each: Each = map, threads: int = 1
+    X: Matrix,
+    Y: FloatArray,
+    weights: FloatArray | None,
+    each: Each = map,
+    threads: int = 1,
+    rough: bool = False,
 ) -> Moments:
     """The moments of all rows; X is read once, in blocks, and no copy of it is made.
 
-    `each` may work in threads; every thread adds up its own part of the rows.
+    `each` may work in threads; every thread adds up its own part of the rows. Where `rough`, the
+    rows of a dense X are multiplied in single precision, and the blocks added up in double.
     """
     n = X.shape[0]
     shift = rough_centre(X)
     edges = np.linspace(0, n, max(1, min(threads, n // 4096)) + 1).astype(int)
     parts = [slice(a, b) for a, b in pairwise(edges)]
     sums = [np.zeros(())] * 5
-    for found in each(lambda part: _add_up(X, Y, weights, shift, part), parts):
+    for found in each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts):
         sums = [a + b for a, b in zip(sums, found, strict=True)]
     gram, first, cross, y_first, y_second = sums
     total = float(n if weights is None else weights.sum())
@@ -92,30 +101,38 @@ def gather_moments(
     cross = cross - np.outer(first, y_first)
     loss = np.divide(first**2, np.diag(gram), where=np.diag(gram) > 0, out=np.zeros(len(first)))
     mean = first if shift is None else first + shift
-    rough = _rough_target(Y)
+    near = _rough_target(Y)
     return Moments(
-        total, mean, y_first + rough, scatter, cross, y_second - y_first**2, np.minimum(loss, 1.0)
+        total, mean, y_first + near, scatter, cross, y_second - y_first**2, np.minimum(loss, 1.0)
     )
 
 
 def _add_up(
-    X: Matrix, Y: FloatArray, weights: FloatArray | None, shift: FloatArray | None, part: slice
+    X: Matrix,
+    Y: FloatArray,
+    weights: FloatArray | None,
+    shift: FloatArray | None,
+    part: slice,
+    rough: bool,
 ) -> list[FloatArray]:
     """Σ w xxᵀ (lower half), Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of some rows, shifted."""
     d, k = X.shape[1], Y.shape[1]
     gram, right = np.zeros((d, d), order="F"), np.zeros((d, 1 + k))
     y = Y[part] - _rough_target(Y)
-    side = np.column_stack([np.ones(len(y)), y])  # what the rows are multiplied with
+    side = np.asfortranarray(np.column_stack([np.ones(len(y)), y]))  # to multiply the rows with
     if weights is not None:
         side *= weights[part, None]
     for span in _spans(X, part):
-        rows = row_block(X, span)
+        rows = X[span] if rough else row_block(X, span)
         if shift is not None:
             rows = moved(rows, shift)
-        right += rows.T @ side[span.start - part.start : span.stop - part.start]
+        if rough:
+            rows = rows.astype(np.float32, copy=False)
+        right += _combined(rows, side[span.start - part.start : span.stop - part.start])
         if weights is not None:
             root = np.sqrt(weights[span])
-            rows = sparse.diags(root) @ rows if sparse.issparse(rows) else rows * root[:, None]
+            dense = not sparse.issparse(rows)
+            rows = rows * root[:, None].astype(rows.dtype) if dense else sparse.diags(root) @ rows
         gram = _add_gram(gram, rows)
     return [
         gram,
@@ -126,12 +143,22 @@ def _add_up(
     ]
 
 
+def _combined(rows: Matrix, factors: FloatArray) -> FloatArray:
+    """rowsᵀ·factors; a few vectors, one by one, are faster than as a matrix."""
+    factors = factors.astype(rows.dtype, copy=False)
+    if factors.shape[1] > FEW_VECTORS:
+        return np.asarray(rows.T @ factors)
+    return np.stack([rows.T @ factor for factor in factors.T], axis=1)
+
+
 def _add_gram(gram: FloatArray, rows: Matrix) -> FloatArray:
     """gram + rowsᵀ·rows, the lower half at least."""
     if sparse.issparse(rows):
         return np.asarray(gram + (rows.T @ rows).toarray())
     if not rows.flags.c_contiguous:
         rows = np.ascontiguousarray(rows)
+    if rows.dtype == np.float32:
+        return np.asarray(gram + ssyrk(1.0, rows.T, lower=1))
     # BLAS sees the transpose of these rows as a matrix in its own layout: nothing is copied.
     return np.asarray(dsyrk(1.0, rows.T, beta=1.0, c=gram, overwrite_c=1, lower=1))
 
@@ -140,7 +167,7 @@ def _spans(X: Matrix, part: slice) -> Iterable[slice]:
     entries, size = X.shape[1], BLOCK_BYTES
     if sparse.issparse(X):  # each block costs a dense matrix of its own: fewer and larger ones
         entries, size = max(1.0, X.nnz / X.shape[0]), 16 * BLOCK_BYTES
-    rows = int(max(512, size // (8 * max(1, entries))))
+    rows = int(max(FEWEST_ROWS, size // (8 * max(1, entries))))
     return (slice(a, min(a + rows, part.stop)) for a in range(part.start, part.stop, rows))
 
 

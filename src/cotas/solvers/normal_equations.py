@@ -24,6 +24,44 @@ class ClosedForm(NamedTuple):
     condition: float
 
 
+class Factor(NamedTuple):
+    """The Cholesky factor of A + diag(penalty) with the columns scaled to unit diagonal."""
+
+    lower: FloatArray
+    scale: FloatArray  # of the columns that are used, 1/√Aⱼⱼ
+    used: BoolArray
+    condition: float
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """θ with one column for each column of b, zero where a column is not used."""
+        theta = np.zeros(b.shape)
+        if self.used.any():
+            scaled = self.scale[:, None] * b[self.used]
+            theta[self.used] = self.scale[:, None] * cho_solve((self.lower, True), scaled)
+        return theta
+
+
+def factorise(
+    moments: Moments, penalty: FloatArray, free_bias: bool, safe: float = SAFE_CONDITION
+) -> Factor | None:
+    """The factor, or None where the reciprocal condition number is not `safe`."""
+    A = moments.hessian(free_bias) + np.diag(penalty)
+    used = np.diag(A) > 0
+    if free_bias:
+        used &= ~moments.constant()
+    if not used.any():
+        return Factor(np.zeros((0, 0)), np.zeros(0), used, 1.0)
+    scale = 1.0 / np.sqrt(np.diag(A)[used])
+    scaled = A[np.ix_(used, used)] * np.outer(scale, scale)
+    factor, failed = dpotrf(scaled, lower=1)
+    if failed:
+        return None
+    reciprocal, _ = dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
+    if not reciprocal > max(safe, _error(moments, used, free_bias) / SAFE_ERROR):
+        return None
+    return Factor(factor, scale, used, 1.0 / float(reciprocal))
+
+
 def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> ClosedForm | None:
     """(A + diag(penalty)) θ = b, or None where rounding would show in the answer.
 
@@ -35,25 +73,11 @@ def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> 
     free bias has the coefficient zero, as in the solution of smallest norm.
     Invariant: the gradient of P vanishes. Cost: O(nd²) for the moments, O(d³) here.
     """
-    A = moments.hessian(free_bias) + np.diag(penalty)
-    b = moments.slope(free_bias)
-    used = np.diag(A) > 0
-    if free_bias:
-        constant = moments.constant()
-        used &= ~constant
-    theta = np.zeros(b.shape)
-    if not used.any():
-        return ClosedForm(theta.T, 1.0)
-    scale = 1.0 / np.sqrt(np.diag(A)[used])
-    scaled = A[np.ix_(used, used)] * np.outer(scale, scale)
-    factor, failed = dpotrf(scaled, lower=1)
-    if failed:
+    factor = factorise(moments, penalty, free_bias)
+    if factor is None:
         return None
-    reciprocal, _ = dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
-    if not reciprocal > max(SAFE_CONDITION, _error(moments, used, free_bias) / SAFE_ERROR):
-        return None
-    theta[used] = scale[:, None] * cho_solve((factor, True), scale[:, None] * b[used])
-    return ClosedForm(theta.T.copy(), 1.0 / float(reciprocal))
+    theta = factor.solve(moments.slope(free_bias))
+    return ClosedForm(theta.T.copy(), factor.condition)
 
 
 def _error(moments: Moments, used: BoolArray, free_bias: bool) -> float:

@@ -12,7 +12,8 @@ from cotas.arrays import AnyArray, IntArray
 class RowCache:
     """As many rows of length n as fit into `size` bytes.
 
-    Invariant: `slots[place_of[i]]` is row i where place_of[i] ≥ 0; never more than `size` bytes.
+    Invariant: `slots[place_of[i]]` is row i where place_of[i] ≥ 0, or those columns of it that
+    were kept; never more than `size` bytes.
     """
 
     def __init__(self, n: int, size: int, dtype: Any) -> None:
@@ -43,3 +44,16 @@ class RowCache:
         self._owner[places], self.place_of[taken] = taken, places
         self._used[places] = self._now
         return places
+
+    def narrow(self, columns: IntArray) -> None:
+        """Keep these columns of the rows and no others; what that frees is room for more rows.
+
+        Rows are copied to the front of the same memory, from the first place on.
+        """
+        memory, width = self.slots.reshape(-1), len(columns)
+        for place in np.flatnonzero(self._owner >= 0):
+            memory[place * width : (place + 1) * width] = self.slots[place, columns]
+        capacity = min(len(self.place_of), len(memory) // max(1, width))
+        self.slots = memory[: capacity * width].reshape(capacity, width)
+        more = np.full(capacity - len(self._owner), -1, dtype=np.int64)
+        self._owner, self._used = (np.append(old, more) for old in (self._owner, self._used))

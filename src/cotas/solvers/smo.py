@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.kernel_dual import Gram, KernelCandidate, SignedDual
 from cotas.solvers.row_cache import RowCache
+from cotas.solvers.shrinking import WORTH_IT, settled
 from cotas.solvers.working_set import choose, solve_working_set
 
-# The working set has so many rows; in small problems it starts with a part of all the rows and
-# grows by some rows in each round, since most of them need few.
+# The working set has so many rows, all of them if there are no more. In other small problems it
+# starts with a part of the rows and grows by some in each round, since most of them need few.
 WORKING_SET, SMALLEST, FIRST_PART, GROWTH = 1024, 64, 16, 1.25
 # Up to so many rows the whole matrix in double precision is a small matter.
 ALWAYS_DOUBLE = 1024
@@ -24,6 +25,10 @@ INNER = 0.1
 WHOLE = 1e-3
 # Rounds without half the gap after which single precision is no longer trusted.
 PATIENCE = 200
+# With fewer rows it takes longer to find those that can be set aside than to keep them.
+FEWEST_TO_SHRINK = 4096
+# With a larger gap many rows that seem to have settled will move again.
+SETTLING = 1e-2
 # A block of kernel values of this size stays in the cache of a core while it is used.
 BLOCK_ENTRIES = 1 << 18
 
@@ -58,8 +63,9 @@ def smo(
     cache_bytes: int,
     each: Each = map,
     start: FloatArray | None = None,
-) -> Iterator[KernelCandidate]:
-    """A candidate for each working set.
+    shrinking: bool = True,
+) -> Generator[KernelCandidate, FloatArray | None, None]:
+    """A candidate for each working set; the caller may send back its exact scores Ka.
 
         max Σ αᵢ − (1/2λ) ΣΣ αᵢαⱼyᵢyⱼ k(xᵢ, xⱼ)    s.t.  0 ≤ αᵢ ≤ sᵢ,  Σ αᵢyᵢ = 0 with a bias
 
@@ -67,29 +73,33 @@ def smo(
     ThunderSVM (Wen et al. 2018): the examples that violate the conditions of optimality most are
     optimised among themselves by second-order SMO (`solve_working_set`); then one product with
     the rows of those that moved brings F = f − y up to date for all. Only the rows that moved are
-    computed, and kept in a cache.
+    computed, and kept in a cache. With `shrinking`, rows that seem to have found their bound are
+    set aside, and their F is left as it is.
     Departures: the rows are in single precision (unless there are few), F in double. When the gap
     that F promises reaches `tol` and the caller still asks for more, F is computed again in double
-    precision; if single precision has no more to give, the rows are in double from then on.
+    precision, or taken from the scores sent back; all the rows take part again, and none is set
+    aside any more. If single precision has no more to give, the rows are in double from then on.
     Invariant: 0 ≤ αᵢ ≤ sᵢ; Σ αᵢyᵢ = 0 up to rounding. Cost: O(n) kernel values for each row that
     enters a working set and moves, less what the cache remembers.
     """
-    work = Decomposition(gram, SignedDual.of(y, weights, lam, free_bias), cache_bytes, each)
+    dual = SignedDual.of(y, weights, lam, free_bias)
+    work = Decomposition(gram, dual, cache_bytes, each, shrinking)
     if start is not None:
         work.begin_at(start)
     gap_before, target, least, since = np.inf, tol, np.inf, 0
     while True:
-        gap = work.relative_gap()
-        yield KernelCandidate(work.a, work.F, gap)
+        gap = work.relative_gap(target)
+        scores = yield KernelCandidate(work.a, work.F, gap)
         least, since = (gap, 0) if gap < 0.5 * least else (least, since + 1)
         if since > PATIENCE and work.use_double_precision():
             work.recompute()  # what looks like slow progress may be the noise of the rows
         elif gap > target and work.improve():
             continue
         elif not work.exact:
-            work.recompute()
+            complete = work.active is None
+            work.recompute(scores)
             gap = work.relative_gap()
-            if gap > 0.25 * gap_before:
+            if complete and gap > 0.25 * gap_before:
                 work.use_double_precision()
             gap_before = gap
         elif gap <= target and target > 1e-15:
@@ -99,9 +109,15 @@ def smo(
 
 
 class Decomposition:
-    """a, F = f − y and the cache; `exact` tells whether F was just computed in double precision."""
+    """a, F = f − y and the cache; `exact` tells whether F was just computed in double precision.
 
-    def __init__(self, gram: Gram, dual: SignedDual, cache_bytes: int, each: Each) -> None:
+    `active` are the rows that take part, None standing for all: of the others, F is as it was
+    when they were set aside. The columns of the cache are those of the active rows.
+    """
+
+    def __init__(
+        self, gram: Gram, dual: SignedDual, cache_bytes: int, each: Each, shrinking: bool
+    ) -> None:
         n = len(gram)
         self.gram, self.dual, self.each, self.cache_bytes = gram, dual, each, cache_bytes
         self.a, self.F = np.zeros(n), -dual.y
@@ -109,39 +125,73 @@ class Decomposition:
         self.cache = RowCache(n, cache_bytes, self.dtype)
         self.working_set = np.empty(0, dtype=np.int64)
         self.exact = True
-        self.size: float = np.clip(n // FIRST_PART, SMALLEST, WORKING_SET)
+        part = n if n <= WORKING_SET else max(n // FIRST_PART, SMALLEST)
+        self.size: float = min(part, WORKING_SET)
+        self.active: IntArray | None = None
+        self.shrinking = shrinking and n >= FEWEST_TO_SHRINK
+        self.settled = np.zeros(n, dtype=np.int8)
         self.whole: AnyArray | None = None  # all of K, where it is no larger than a working set
 
     def begin_at(self, start: FloatArray) -> None:
         """Start at this a, moved into the feasible set."""
         self.a = self.dual.feasible(start)
-        self.recompute()
+        self.F = self._slopes()
 
-    def relative_gap(self) -> float:
+    def relative_gap(self, worth: float = 0.0) -> float:
         """(P − D)/max(1, P), by the F at hand."""
-        return self.dual.relative_gap(self.a, self.F)
+        return self.dual.relative_gap(self.a, self.F, worth)
 
     def improve(self) -> bool:
         """Solve one working set and bring F up to date; False if nothing moved."""
         a, low, high = self.a, self.dual.low, self.dual.high
-        violation = self.dual.violation(a, self.F)
+        violation = self._violation()
+        if self.active is not None and violation < 0.5 * self.dual.violation(a, self.F):
+            self.recompute()  # most of what is wrong is now with the rows set aside
+            violation = self._violation()
         if violation <= 0:
             return False
         size, self.size = int(self.size), min(GROWTH * self.size, WORKING_SET)
         if len(a) <= size:
             return self._solve_whole(violation)
-        W = choose(self.F, a, low, high, size, self.working_set)
-        self.working_set = W
+        W = self.working_set = self._choose(size)
         K = np.asarray(self.gram.block(self.gram.side(W, self.dtype), W), dtype=np.float64)
         inside, F = a[W], self.F[W]
-        solve_working_set(K, inside, low[W], high[W], F, self.dual.free_bias, INNER * violation)
+        everything = self.active is not None and len(self.active) <= size
+        tol = (WHOLE if everything else INNER) * violation
+        solve_working_set(K, inside, low[W], high[W], F, self.dual.free_bias, tol)
         change = inside - a[W]
         moved = change != 0
         if not moved.any():
             return False
         a[W] = inside
         self._follow(W[moved], change[moved])
+        if self.shrinking and self.relative_gap() <= SETTLING:
+            self._set_aside()
         return True
+
+    def _violation(self) -> float:
+        if self.active is None:
+            return self.dual.violation(self.a, self.F)
+        return self.dual.part(self.active).violation(self.a[self.active], self.F[self.active])
+
+    def _choose(self, size: int) -> IntArray:
+        """The next working set, of active rows."""
+        F, a, dual, last = self.F, self.a, self.dual, self.working_set
+        if self.active is None:
+            return choose(F, a, dual.low, dual.high, size, last)
+        some = self.active
+        last = np.searchsorted(some, last[np.isin(last, some)])  # the order is that of their age
+        return some[choose(F[some], a[some], dual.low[some], dual.high[some], size, last)]
+
+    def _set_aside(self) -> None:
+        """Let the rows go that have been settled for two rounds, if they are many."""
+        rows = np.arange(len(self.a)) if self.active is None else self.active
+        now = settled(self.dual.part(rows), self.a[rows], self.F[rows])
+        staying = (now == 0) | (now != self.settled[rows])
+        self.settled[rows] = now
+        if np.count_nonzero(~staying) >= WORTH_IT * len(rows):
+            self.active = rows[staying]
+            self.cache.narrow(np.flatnonzero(staying))
 
     def _solve_whole(self, violation: float) -> bool:
         """The same where the working set is everything: F comes out of it."""
@@ -163,21 +213,30 @@ class Decomposition:
         new = np.concatenate([new[free], new[~free]])
         stored = self.cache.make_room(rows[new[: np.count_nonzero(free)]])
         side = self.gram.side(rows[new], self.dtype)
-        slots, F, every = self.cache.slots, self.F, np.arange(len(new))
+        slots, every, active = self.cache.slots, np.arange(len(new)), self.active
+        F = self.F if active is None else self.F[active]
 
         def bring_up_to_date(span: slice) -> None:
             out = F[span]
             add_rows(slots, places[known], change[known], span.start, out)
             if len(new):
-                block = self.gram.block(side, span)
+                block = self.gram.block(side, span if active is None else active[span])
                 add_rows(block, every, change[new], 0, out)
                 store_rows(block, stored, span.start, slots)
 
-        self._for_all_columns(bring_up_to_date, len(new))
+        self._for_all_columns(bring_up_to_date, len(F), len(new))
+        if active is not None:
+            self.F[active] = F
         self.exact = False
 
-    def recompute(self) -> None:
-        """F = Ka − y in double precision."""
+    def recompute(self, scores: FloatArray | None = None) -> None:
+        """F = Ka − y in double precision, for all the rows; Ka may be known already."""
+        if self.active is not None:
+            self.cache = RowCache(len(self.a), self.cache_bytes, self.dtype)
+        self.active, self.shrinking, self.exact = None, False, True
+        self.F = self._slopes() if scores is None else scores - self.dual.y
+
+    def _slopes(self) -> FloatArray:
         rows = np.flatnonzero(self.a)
         F = -self.dual.y
         for start in range(0, len(rows), WORKING_SET):
@@ -187,8 +246,8 @@ class Decomposition:
             def add(span: slice, side: Any = side, factors: FloatArray = factors) -> None:
                 F[span] += factors @ self.gram.block(side, span)
 
-            self._for_all_columns(add, len(some))
-        self.F, self.exact = F, True
+            self._for_all_columns(add, len(F), len(some))
+        return F
 
     def use_double_precision(self) -> bool:
         """Rows in double precision from now on; False if they are already."""
@@ -198,8 +257,7 @@ class Decomposition:
         self.cache = RowCache(len(self.a), self.cache_bytes, self.dtype)
         return True
 
-    def _for_all_columns(self, task: Callable[[slice], None], rows: int) -> None:
-        n = len(self.a)
+    def _for_all_columns(self, task: Callable[[slice], None], n: int, rows: int) -> None:
         width = int(np.clip(BLOCK_ENTRIES // max(1, rows), 256, 4096))
         for _ in self.each(task, [slice(s, min(s + width, n)) for s in range(0, n, width)]):
             pass

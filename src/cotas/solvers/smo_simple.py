@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from cotas.solvers.kernel_dual import Gram, KernelCandidate, SignedDual
 
 def smo_simple(
     gram: Gram, y: FloatArray, weights: FloatArray, lam: float, free_bias: bool
-) -> Iterator[KernelCandidate]:
+) -> Generator[KernelCandidate, FloatArray | None, None]:
     """A candidate after every n updates.
 
         min ½ ΣΣ aᵢaⱼ k(xᵢ, xⱼ) − Σ yᵢaᵢ    s.t.  0 ≤ yᵢaᵢ ≤ sᵢ/λ,  Σ aᵢ = 0 with a bias

@@ -4,6 +4,7 @@ Two criteria, for sums S over the rows of a side:
 
     Edge          |S_left| + |S_right|,               S = Σ sᵢ, signed weights
     LeastSquares  S_left²/W_left + S_right²/W_right,  S = Σ wᵢzᵢ, W = Σ wᵢ
+    Gini          the same for z = ±1, where the signed weights wᵢzᵢ tell both
 
 The first is the largest Σ sᵢ f(xᵢ) that leaves of ±1 can reach. The second is what leaves that
 hold the weighted mean of z take off Σ wᵢzᵢ²; for z = ±1 it is the Gini criterion.
@@ -36,6 +37,21 @@ class LeastSquares(NamedTuple):
     least: float
 
 
+class Gini(NamedTuple):
+    """`LeastSquares` for z = ±1: the sums are S + iW too, made from signed weights."""
+
+    least: float
+
+
+@loop
+def split_squares(least: float, left: complex, right: complex) -> float:
+    """S²/W of both sides, with one division in place of two."""
+    if left.imag <= least or right.imag <= least:
+        return -1.0
+    both = left.real * left.real * right.imag + right.real * right.real * left.imag
+    return both / (left.imag * right.imag)
+
+
 @generic
 def score(criterion: Any, left: Any, right: Any) -> float:  # type: ignore[empty-body]
     """How good a cut with these two sums is; negative where it is not allowed."""
@@ -48,9 +64,12 @@ def edge_score(criterion: Edge, left: float, right: float) -> float:
 
 @score.when(LeastSquares)
 def least_squares_score(criterion: LeastSquares, left: complex, right: complex) -> float:
-    if left.imag <= criterion.least or right.imag <= criterion.least:
-        return -1.0
-    return left.real * left.real / left.imag + right.real * right.real / right.imag
+    return split_squares(criterion.least, left, right)
+
+
+@score.when(Gini)
+def gini_score(criterion: Gini, left: complex, right: complex) -> float:
+    return split_squares(criterion.least, left, right)
 
 
 @generic
@@ -65,6 +84,17 @@ def edge_rank(criterion: Edge, sums: AnyArray) -> FloatArray:
 
 @rank.when(LeastSquares)
 def least_squares_rank(criterion: LeastSquares, sums: AnyArray) -> FloatArray:
+    return weighted_means(sums)
+
+
+@rank.when(Gini)
+def gini_rank(criterion: Gini, sums: AnyArray) -> FloatArray:
+    return weighted_means(sums)
+
+
+@loop
+def weighted_means(sums: AnyArray) -> FloatArray:
+    """S/W of each"""
     means = np.zeros(len(sums))
     for b in range(len(sums)):
         means[b] = sums[b].real / sums[b].imag if sums[b].imag > 0 else 0.0
@@ -165,7 +195,28 @@ def new_cuts(n_features: int, n_nodes: int, categorical: bool, kind: Any) -> Cut
     )
 
 
-def best_features(cuts: Cuts) -> IntArray:
-    """For each node the feature with the best cut; of equal ones the first."""
-    best = cuts.scores.max(axis=0)
-    return np.asarray(np.argmax(cuts.scores >= best - TIE * np.abs(best), axis=0))
+@loop
+def choose_cuts(
+    bins: Bins, cuts: Cuts, before: FloatArray, feature: IntArray, gain: FloatArray, route: AnyArray
+) -> None:
+    """The feature with the best cut of each node, or −1 if none is better than `before`.
+
+    Of equal ones the first; `route` is then 1 for the codes that go right.
+    """
+    for v in range(len(before)):
+        best = cuts.scores[:, v].max()
+        j = 0
+        while cuts.scores[j, v] < best - TIE * abs(best):
+            j += 1
+        gain[v], feature[v] = cuts.scores[j, v] - before[v], -1
+        if not gain[v] > 1e-12 * abs(before[v]):
+            continue
+        feature[v] = j
+        if bins.categorical[j]:
+            route[v] = 1
+            for k in range(cuts.last[j, v]):
+                route[v, cuts.order[j, v, k]] = 0
+        else:
+            route[v, cuts.last[j, v] + 1 :] = 1
+            if bins.missing[j]:
+                route[v, bins.sizes[j]] = 1 - cuts.missing_left[j, v]

@@ -15,6 +15,8 @@ WIDEST_GRAM = 2000
 # Several columns at once cost one pass over X together, which matters when X is not in the cache.
 AT_ONCE, CACHED_BYTES = 16, 1 << 24
 MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)  # all bits of a double but its sign
+# Columns whose largest correlation is known, so that the index is looked for in few of them.
+BLOCK = 512
 # Correlations that differ by less, relative to the largest, are tied.
 TIED = 1e-12
 # The residual is uncorrelated with every column, as far as rounding can tell.
@@ -49,28 +51,34 @@ class GramColumns(NamedTuple):
 
 
 @loop
-def largest_size(c: FloatArray) -> float:
-    """max |cⱼ|. The bits of a double without its sign are ordered as whole numbers.
+def magnitudes(c: FloatArray, tops: IntArray) -> np.int64:
+    """max |cⱼ| of each block of columns into `tops`, and of all of them, as bits.
 
-    A maximum of whole numbers is computed in vector registers; one of doubles is not, because of
-    NaN, which comes out as the largest of all here.
+    The bits of a double without its sign are ordered as whole numbers. A maximum of whole numbers
+    is computed in vector registers; one of doubles is not, because of NaN, which comes out as the
+    largest of all here.
     """
     bits = c.view(np.int64)
     largest = np.int64(0)
-    for j in range(len(bits)):
-        largest = max(largest, bits[j] & MAGNITUDE)
-    found = np.empty(1, dtype=np.int64)
-    found[0] = largest
-    return float(found.view(np.float64)[0])
+    for block in range(len(tops)):
+        part, top = bits[block * BLOCK : (block + 1) * BLOCK], np.int64(0)
+        for j in range(len(part)):
+            top = max(top, part[j] & MAGNITUDE)
+        tops[block] = top
+        largest = max(largest, top)
+    return largest
 
 
 @loop
 def choose(c: FloatArray, draw: float) -> int:
     """The index of the largest |cⱼ|, ties by the draw; −1 if all are zero."""
-    largest = largest_size(c)
-    if largest == 0.0:
+    tops = np.empty((len(c) + BLOCK - 1) // BLOCK, dtype=np.int64)
+    number = np.empty(1, dtype=np.float64)
+    number.view(np.int64)[0] = magnitudes(c, tops)
+    if number[0] == 0.0:
         return -1
-    least = (1.0 - TIED) * largest
+    number[0] *= 1.0 - TIED
+    least, least_bits = number[0], number.view(np.int64)[0]
     tied = 1
     if draw > 0.0:
         tied = 0
@@ -78,11 +86,14 @@ def choose(c: FloatArray, draw: float) -> int:
             if abs(c[j]) >= least:
                 tied += 1
     wanted = int(draw * tied)
-    for j in range(len(c)):
-        if abs(c[j]) >= least:
-            if wanted == 0:
-                return j
-            wanted -= 1
+    for block in range(len(tops)):
+        if tops[block] < least_bits:
+            continue
+        for j in range(block * BLOCK, min((block + 1) * BLOCK, len(c))):
+            if abs(c[j]) >= least:
+                if wanted == 0:
+                    return j
+                wanted -= 1
     return -1
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.binning import MOST_BINS, Bins, Scale
+from cotas.solvers.exponential_weights import parts_of
 from cotas.solvers.histograms import (
     LANES,
     column_histogram,
@@ -16,13 +17,14 @@ from cotas.solvers.histograms import (
     node_counts,
     node_totals,
     nodes_histogram,
+    send_listed,
     send_rows,
 )
-from cotas.solvers.split_search import Cuts, best_features, cut_node, new_cuts
+from cotas.solvers.split_search import Cuts, Edge, choose_cuts, cut_node, new_cuts
 from cotas.solvers.trees import Trees, tree_without_tests
 
 KEPT_BYTES = 1 << 26  # of histograms that the next level subtracts from
-WORTH_A_THREAD = 1 << 18  # entries of X
+WORTH_A_THREAD = 1 << 19  # entries of X
 
 
 @loop
@@ -31,13 +33,14 @@ def search_root(
     cuts: Cuts,
 ) -> None:  # fmt: skip
     """The best cut of all the rows by each of these features; the histograms go to `kept`."""
-    lanes = np.zeros((LANES, MOST_BINS), dtype=g.dtype)
+    lanes = np.zeros((LANES, 2 * MOST_BINS), dtype=g.dtype)
+    sums = np.zeros((1, MOST_BINS), dtype=total.dtype)
     for j in features:
-        column_histogram(bins, j, g, total, lanes)
+        column_histogram(bins, j, criterion, g, total, lanes, sums[0])
         for v in range(1):  # as in `search_level`, so that one compiled function serves both
-            cut_node(bins, criterion, j, v, lanes[v], total[v], cuts)
+            cut_node(bins, criterion, j, v, sums[v], total[v], cuts)
         if len(kept):
-            kept[j, 0] = lanes[0]
+            kept[j, 0] = sums[0]
 
 
 @loop
@@ -51,10 +54,13 @@ def search_level(
     Slot s is node slot_node[s]. With the histograms of the `parents` the sibling of a node with a
     slot has what the node leaves of its parent; without them every node has a slot.
     """
-    sums = np.zeros((len(slot_node), MOST_BINS), dtype=g.dtype)
-    other = np.zeros(MOST_BINS, dtype=g.dtype)
+    added = np.zeros((len(slot_node), 2 * MOST_BINS), dtype=g.dtype)
+    sums = np.zeros((len(slot_node), MOST_BINS), dtype=total.dtype)
+    other = np.zeros(MOST_BINS, dtype=total.dtype)
     for j in features:
-        nodes_histogram(bins, j, node, slot, rows, slots, gathered, g, slot_total, sums)
+        nodes_histogram(
+            bins, j, criterion, node, slot, rows, slots, gathered, g, slot_total, added, sums
+        )
         for s in range(len(slot_node)):
             v = slot_node[s]
             cut_node(bins, criterion, j, v, sums[s], total[v], cuts)
@@ -62,7 +68,7 @@ def search_level(
                 kept[j, v] = sums[s]
             if len(parents):
                 sibling = v ^ 1
-                for b in range(MOST_BINS):
+                for b in range(bins.sizes[j] + 1):
                     other[b] = parents[j, v // 2, b] - sums[s, b]
                 cut_node(bins, criterion, j, sibling, other, total[sibling], cuts)
                 if len(kept):
@@ -84,34 +90,64 @@ class Grower:
         n, d = bins.codes.shape[1], len(bins.place)
         self.n_rows, self.n_features = n, d
         self.node = np.zeros(n, dtype=np.uint8)
+        self.codes = bins.codes if len(bins.codes) else np.zeros((1, n), dtype=np.uint8)
         threads = threads if n * d > WORTH_A_THREAD else 1
         self.shares = [np.arange(k, d, threads, dtype=np.int32) for k in range(min(threads, d))]
+        self.parts = parts_of(n)
         self.rows = np.empty(n if depth > 1 else 0, dtype=np.int32)
         self.slots = np.empty(len(self.rows), dtype=np.uint8)
 
-    def grow(self, criterion: Any, g: AnyArray) -> tuple[Trees, AnyArray, AnyArray]:
+    def grow(self, criterion: Any, g: AnyArray, total: Any) -> tuple[Trees, AnyArray, AnyArray]:
         """A tree without values, the leaf of each row, and Σ gᵢ over each leaf.
 
-        The leaves are a view that the next tree overwrites.
+        `total` is Σ gᵢ, or Σ gᵢ + i·Σ|gᵢ| for `Gini`. The leaves are a view that the next tree
+        overwrites.
         """
         tree = tree_without_tests(self.depth)
         self.node[:] = 0
-        totals = np.array([g.sum()])
-        counts = np.array([self.n_rows])
-        kept = np.empty((0, 0, 0), dtype=g.dtype)
+        totals, counts = np.array([total]), np.array([self.n_rows])
+        kept = np.empty((0, 0, 0), dtype=totals.dtype)
         for level in range(self.depth):
             cuts, kept = self._search(level, criterion, g, totals, counts, kept)
             before = np.array([_score_of(total, criterion) for total in totals])
             feature, route, tree = self.write(level, tree, cuts, before)
-            send_rows(self.bins, feature, route, self.node)
+            self.send(feature, route)
             if level + 1 < self.depth:
                 totals = _children(totals, cuts, feature)
                 counted = np.zeros((LANES, 2 ** (level + 1)), dtype=np.int64)
                 node_counts(self.node, counted)
                 counts = counted[0]
-        sums = np.zeros((LANES, 2**self.depth), dtype=g.dtype)
-        node_totals(self.node, g, sums)
-        return tree, self.node, sums[0]
+        return tree, self.node, self._totals(criterion, g, 2**self.depth)
+
+    def _totals(self, criterion: Any, g: AnyArray, n_nodes: int) -> AnyArray:
+        """Σ gᵢ over each node."""
+        kind = np.float64 if isinstance(criterion, Edge) else np.complex128
+
+        def add(part: slice) -> AnyArray:
+            lanes = np.zeros((LANES, 2 * n_nodes), dtype=g.dtype)
+            totals = np.zeros(n_nodes, dtype=kind)
+            node_totals(criterion, self.node[part], g[part], lanes, totals)
+            return totals
+
+        return np.asarray(sum(self.each_part(add)))
+
+    def each_part(self, read: Any) -> Any:
+        """Rows in threads, if there are many."""
+        return self.each(read, self.parts) if len(self.parts) > 1 else map(read, self.parts)
+
+    def send(self, feature: IntArray, route: AnyArray) -> None:
+        """Each row from node v to 2v + route[v, code of feature[v]]; without a feature to 2v."""
+        bins, node, column = self.bins, self.node, self.bins.place[feature]
+        same = np.flatnonzero(column < 0)  # nodes whose rows have the usual code, at first
+        if len(same):
+            usual = route[same, bins.usual[feature[same]]]
+            first, column = route.copy(), np.maximum(column, 0)
+            first[same] = np.where(feature[same] < 0, 0, usual)[:, None]
+        else:
+            first = route
+        list(self.each_part(lambda p: send_rows(self.codes[:, p], column, first, node[p])))
+        if len(same):
+            send_listed(bins, feature, route, node)
 
     def _search(
         self,
@@ -123,10 +159,10 @@ class Grower:
         parents: AnyArray,
     ) -> tuple[Cuts, AnyArray]:
         n_nodes, d = 2**level, self.n_features
-        cuts = new_cuts(d, n_nodes, bool(self.bins.categorical.any()), g.dtype)
-        kept = np.empty((0, 0, 0), dtype=g.dtype)
-        if level + 1 < self.depth and d * n_nodes * MOST_BINS * g.itemsize <= KEPT_BYTES:
-            kept = np.empty((d, n_nodes, MOST_BINS), dtype=g.dtype)
+        cuts = new_cuts(d, n_nodes, bool(self.bins.categorical.any()), totals.dtype)
+        kept = np.empty((0, 0, 0), dtype=totals.dtype)
+        if level + 1 < self.depth and d * n_nodes * MOST_BINS * totals.itemsize <= KEPT_BYTES:
+            kept = np.empty((d, n_nodes, MOST_BINS), dtype=totals.dtype)
         if level == 0:
             self.share(lambda part: search_root(self.bins, part, criterion, g, totals, kept, cuts))
             return cuts, kept
@@ -155,30 +191,21 @@ class Grower:
 
         `before` are the scores of the nodes as they are: a cut must have a better one.
         """
-        n_nodes = 2**level
-        best = best_features(cuts)
+        first, n_nodes = 2**level - 1, 2**level
         feature = np.full(n_nodes, -1, dtype=np.int32)
-        route = np.zeros((n_nodes, MOST_BINS), dtype=np.uint8)
+        route, gain = np.zeros((n_nodes, MOST_BINS), dtype=np.uint8), np.zeros(n_nodes)
+        choose_cuts(self.bins, cuts, before, feature, gain, route)
         groups: list[AnyArray] = []
-        for v, j in enumerate(best):
-            gain = cuts.scores[j, v] - before[v]
-            if not gain > 1e-12 * abs(before[v]):
+        for v, j in enumerate(feature.tolist()):
+            if j < 0:
                 continue
-            at = n_nodes - 1 + v
-            feature[v] = tree.feature[0, at] = j
-            tree.gain[0, at] = gain
-            last = cuts.last[j, v]
+            at, last = first + v, int(cuts.last[j, v])
+            tree.feature[0, at], tree.gain[0, at] = j, gain[v]
             if self.bins.categorical[j]:
-                route[v] = 1
-                route[v, cuts.order[j, v, :last]] = 0
                 tree.group[0, at] = len(tree.groups) + len(groups)
                 groups.append(1 - route[v])
             else:
-                route[v, last + 1 :] = 1
-                tree.missing_left[0, at] = 0
-                if self.bins.missing[j]:
-                    tree.missing_left[0, at] = cuts.missing_left[j, v]
-                    route[v, self.bins.sizes[j]] = 1 - cuts.missing_left[j, v]
+                tree.missing_left[0, at] = cuts.missing_left[j, v] if self.bins.missing[j] else 0
                 edges = self.scale.edges[j]
                 tree.threshold[0, at] = edges[last] if last < len(edges) else np.inf
         if groups:

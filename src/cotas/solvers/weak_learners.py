@@ -18,8 +18,8 @@ from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.design.blocks import row_block, row_spans, times
 from cotas.loops import loop
 from cotas.solvers.binning import Bins, Scale
-from cotas.solvers.class_trees import Gini, MostVotes, grow_class_tree
-from cotas.solvers.split_search import Edge, LeastSquares
+from cotas.solvers.class_trees import ClassGini, MostVotes, grow_class_tree
+from cotas.solvers.split_search import Edge, Gini, LeastSquares
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import Trees
@@ -86,9 +86,9 @@ class BinnedTrees:
     def edge(self, s: FloatArray) -> Fitted:
         """For a stump the best of its class; a deeper tree is grown greedily by squared error."""
         if self.by_edge:
-            tree, leaf, sums = self.grower.grow(Edge(0.0), s)
+            tree, leaf, sums = self.grower.grow(Edge(0.0), s, float(s.sum()))
         else:
-            tree, leaf, sums = self._grow(s, np.abs(s))
+            tree, leaf, sums = self._grow_signed(s)
         return self._with(tree, leaf, np.where(sums.real > 0, 1.0, -1.0))
 
     def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted:
@@ -96,13 +96,13 @@ class BinnedTrees:
         return self._with(tree, leaf, np.clip(_means(sums), -LARGEST_LEAF, LARGEST_LEAF))
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
-        tree, leaf, sums = self._grow(wy, w)
+        tree, leaf, sums = self._grow_signed(wy)
         return self._with(tree, leaf, half_log_odds(_means(sums)))
 
     def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
         """For a stump the best of its class; a deeper tree is grown greedily by Gini."""
         least = LEAST_SHARE * float(w.sum())
-        criterion = MostVotes(least) if self.by_edge else Gini(least)
+        criterion = MostVotes(least) if self.by_edge else ClassGini(least)
         tree, leaf, weights = grow_class_tree(self.grower, criterion, classes, w, n_classes)
         chosen = weights.argmax(axis=1)
         values = np.where(chosen == np.arange(n_classes)[:, None], 1.0, -1.0)
@@ -111,10 +111,17 @@ class BinnedTrees:
     def _grow(self, wz: FloatArray, w: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
         g = np.empty(len(w), dtype=np.complex128)
         g.real, g.imag = wz, w
-        return self.grower.grow(LeastSquares(LEAST_SHARE * float(w.sum())), g)
+        total = complex(g.sum())
+        return self.grower.grow(LeastSquares(LEAST_SHARE * total.imag), g, total)
+
+    def _grow_signed(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
+        """The same for targets of ±1, which the signs of the weights are."""
+        total = complex(s.sum(), np.abs(s).sum())
+        return self.grower.grow(Gini(LEAST_SHARE * total.imag), s, total)
 
     def _with(self, tree: Trees, leaf: AnyArray, value: FloatArray) -> Fitted:
-        look_up(leaf, value, self.values)
+        read, out = self.grower.each_part, self.values
+        list(read(lambda part: look_up(leaf[part], value, out[part])))
         return Fitted(tree._replace(value=value[None, :]), self.values)
 
 

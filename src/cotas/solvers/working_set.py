@@ -26,6 +26,25 @@ MOST_FREE = 400
 PAIRS_BEFORE_NEWTON, NEWTON_STEPS, LARGEST_TURNS = 2, 50, 20
 
 
+@loop
+def least(values: FloatArray, among: IntArray, count: int) -> IntArray:
+    """Those of the places `among` that have the least values, at most so many."""
+    if count >= len(among):
+        return among
+    limit = np.partition(values[among], count)[count]
+    found, k = np.empty(count, dtype=np.int64), 0
+    for i in among:
+        if values[i] < limit:
+            found[k] = i
+            k += 1
+    for i in among:
+        if k < count and values[i] == limit:
+            found[k] = i
+            k += 1
+    return found
+
+
+@loop
 def choose(
     F: FloatArray, a: FloatArray, low: FloatArray, high: FloatArray, size: int, last: IntArray
 ) -> IntArray:
@@ -36,22 +55,14 @@ def choose(
     up to half of the last set makes the steps of one round aware of those of the round before.
     """
     free = (a[last] > low[last]) & (a[last] < high[last])
-    kept = np.concatenate([last[free], last[~free]])[: size // 2]
+    kept = np.concatenate((last[free], last[~free]))[: size // 2]
     rest = np.ones(len(a), dtype=np.bool_)
     rest[kept] = False
     side = (size - len(kept)) // 2
-    rising = _least(np.where(rest & (a < high), F, np.inf), side)
+    rising = least(F, np.flatnonzero(rest & (a < high)), side)
     rest[rising] = False
-    falling = _least(np.where(rest & (a > low), -F, np.inf), side)
-    return np.concatenate([rising, falling, kept])
-
-
-def _least(values: FloatArray, count: int) -> IntArray:
-    """The places of the least finite values, at most so many."""
-    if count >= len(values):
-        return np.flatnonzero(np.isfinite(values))
-    places = np.argpartition(values, count)[:count]
-    return places[np.isfinite(values[places])]
+    falling = least(-F, np.flatnonzero(rest & (a > low)), side)
+    return np.concatenate((rising, falling, kept))
 
 
 def solve_working_set(

@@ -1,0 +1,81 @@
+"""The report of a fit says what the fit said."""
+
+import os
+import re
+
+import pytest
+from test_report import Outline
+
+from terminal import cotas, customers
+
+
+def told(page):
+    return " ".join(Outline(page.read_text()).words)
+
+
+def four_digits(value):
+    return f"{value:.4g}".replace("-", "−")
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    there = tmp_path_factory.mktemp("shop")
+    customers().with_columns(shop_id=7).write_csv(there / "shop.csv")
+    return there
+
+
+@pytest.mark.parametrize("model", ["svm", "adaboost", "kernel-svm", "perceptron"])
+def test_the_numbers_are_those_of_the_fit(shop, model):
+    page = shop / f"{model}.html"
+    said = cotas(
+        *("fit", shop / "shop.csv", "--target", "bought", "--model", model),
+        *("--report", page, "--json", "-q"),
+    )
+    assert said.code == 0, said.err
+    document, words = said.document, told(page)
+    assert four_digits(document["hold_out"]["error"]) in words
+    assert four_digits(document["bound"]["upper"]) in words
+    for certificate in document["certificates"]:
+        assert four_digits(certificate["upper"]) in words
+    for name in ("age", "income", "town", "yes", "no", "bought", "160"):
+        assert name in words
+    assert "Column “shop_id” never changes" in words
+
+
+def test_several_classes_each_have_their_certificate(tmp_path):
+    page = tmp_path / "iris.html"
+    assert cotas("fit", "builtin:iris", "--report", page).code == 0
+    words = told(page)
+    for name in ("setosa", "versicolor", "virginica"):
+        assert f"class {name}" in words
+
+
+def test_spanish_all_through(shop):
+    page = shop / "es.html"
+    said = cotas(
+        *("fit", shop / "shop.csv", "--target", "bought", "--select", "lam"),
+        *("--report", page, "--lang", "es"),
+    )
+    assert said.code == 0, said.err
+    # The folded numbers are those of the certificate itself, which speaks English.
+    unfolded = re.sub(r"<details>.*?</details>", "", page.read_text(), flags=re.DOTALL)
+    words = " ".join(Outline(unfolded).words).lower()
+    for english in ("training", "column ", "rows", "loss", "share", "missing in", "never changes"):
+        assert english not in words, english
+    for spanish in ("certificado", "demostrado", "columna «shop_id»", "pérdida", "márgenes"):
+        assert spanish in words, spanish
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(shop, monkeypatch):
+    page = shop / "old.html"
+    page.write_text("the old report")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    said = cotas("fit", shop / "shop.csv", "--target", "bought", "--report", page)
+    assert said.code != 0
+    assert "No space left" in said.err
+    assert page.read_text() == "the old report"
+    assert [p.name for p in shop.iterdir() if p.name.endswith(".tmp")] == []

@@ -1,0 +1,109 @@
+"""Least squares batch by batch: what the checker proves of rows that are gone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from cotas import LeastSquares, Ridge
+from cotas.certificates import SquaredLossPoint
+from cotas.certificates.streamed import Stream
+from problems import LAYOUTS, regression, targeted
+
+X, Y = regression(120, 5, seed=2)
+BATCHES = [slice(0, 40), slice(40, 41), slice(41, 90), slice(90, 120)]
+MODELS = [
+    LeastSquares(),
+    LeastSquares(fit_intercept=False),
+    Ridge(lam=0.2),
+    Ridge(lam=0.2, standardize=True),
+    Ridge(lam=0.2, fit_intercept=False),
+]
+
+
+def streamed(model, X, y, weights=None, batches=BATCHES):
+    for batch in batches:
+        given = {} if weights is None else {"sample_weight": weights[batch]}
+        model.partial_fit(X[batch], y[batch], **given)
+    return model
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_the_certificate_is_about_all_the_rows(model, layout, offset):
+    moved = LAYOUTS[layout](X + offset)
+    model = streamed(model.__class__(**model.get_params()), moved, Y)
+    certificate = model.certificate_
+    assert certificate.holds
+    assert certificate.relative_gap <= 1e-9
+    assert certificate.figures["rows"] == 120
+    assert certificate.figures["batches"] == 4
+    assert "120 rows of 4 batches" in certificate.statement
+    assert certificate.verify(moved, Y)
+    # Other rows, another order, another label, fewer rows: none of them is what it speaks of.
+    assert not certificate.verify(moved[::-1], Y[::-1])
+    assert not certificate.verify(moved, np.where(np.arange(120) == 7, -Y, Y))
+    assert not certificate.verify(moved[:-1], Y[:-1])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_weights_count_in_whichever_batch_they_come(model):
+    weights = np.concatenate([np.ones(40), np.linspace(0.1, 3.0, 80)])
+    model = model.__class__(**model.get_params())
+    for batch in BATCHES:
+        given = {} if batch.stop <= 40 else {"sample_weight": weights[batch]}
+        model.partial_fit(X[batch], Y[batch], **given)
+    assert model.certificate_.holds
+    assert model.certificate_.verify(X, Y)
+    whole = model.__class__(**model.get_params()).fit(X, Y, sample_weight=weights)
+    assert model.certificate_.upper == pytest.approx(whole.certificate_.upper, rel=1e-9)
+
+
+def test_several_targets():
+    both = np.column_stack([Y, X[:, 1] - Y])
+    model = streamed(Ridge(lam=0.1), X, both)
+    assert [c.holds and c.verify(X, both) for c in model.certificate_] == [True, True]
+
+
+def test_changing_the_model_ends_the_certificate():
+    model = streamed(LeastSquares(), X, Y)
+    before = model.certificate_
+    model.coef_ = model.coef_ + 0.1
+    assert not model.certificate_.holds
+    assert not model.certificate_.verify(X, Y)
+    assert model.certificate_.witness.check(X, Y).gap > before.gap + 1e-4
+
+
+@given(targeted(20, 4), st.integers(1, 19), st.floats(0.0, 2.0), st.booleans(), st.integers(0, 99))
+def test_any_model_is_measured_as_from_the_rows(data, cut, lam, bias, seed):
+    """The two numbers, of any coefficients, are those of a pass over all the rows."""
+    rng, (n, d) = np.random.default_rng(seed), data.X.shape
+    assume(n > 1)
+    cut = min(cut, n - 1)
+    theta, theta0 = rng.normal(size=d), float(rng.normal()) * bias
+    point = SquaredLossPoint(theta, theta0, lam, bias)
+    stream = Stream.of_rows(data.X[:cut], data.y[:cut], None, [None])
+    stream = stream.and_rows(data.X[cut:], data.y[cut:], None, [None])
+    [found], expected = stream.certificates([point]), point.check(data.X, data.y)
+    if found.kind == "none":  # collinear columns
+        return
+    slack = found.rounding + expected.rounding + 1e-9 * expected.upper
+    assert abs(found.upper - expected.upper) <= slack
+    assert found.lower <= expected.upper + slack
+    best = Ridge(lam=lam, fit_intercept=bias) if lam else LeastSquares(fit_intercept=bias)
+    assert found.lower <= best.fit(data.X, data.y).certificate_.upper + slack
+    assert found.sketch.matches(expected.sketch)
+
+
+def test_the_solver_is_not_believed():
+    """Moments of the solver that went wrong give another model, and the checker sees it."""
+    model = LeastSquares().partial_fit(X[:60], Y[:60])
+    moments, stream = model._memory
+    model._memory = (replace(moments, cross=moments.cross + 0.1), stream)
+    model.partial_fit(X[60:], Y[60:])
+    assert model.certificate_.holds
+    assert model.certificate_.gap > 1e-4
+    assert model.certificate_.verify(X, Y)
