@@ -321,3 +321,11 @@ def test_a_leak_is_found_in_long_tables_and_an_exception_clears_the_column(n):
     order = np.random.default_rng(0).permutation(n)
     mixed = Table(table.features[order], y[order], "t", "npz")
     assert [r.column for r in inspect_table(mixed) if r.kind == "leak"] == ["x0"]
+
+
+def test_a_prepared_model_opened_without_its_preparation_says_so(tmp_path):
+    frame, y, _ = people(80)
+    PreparedModel(cotas.LinearSVM()).fit(frame, y).save(tmp_path / "m.cotas")
+    with pytest.warns(UserWarning, match=r"PreparedModel\.load"):
+        bare = cotas.load(tmp_path / "m.cotas")
+    assert isinstance(bare, cotas.LinearSVM)
