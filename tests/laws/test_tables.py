@@ -269,6 +269,12 @@ def test_a_file_that_breaks_off_is_not_taken_for_a_shorter_one(tmp_path, pack):
     assert read_table(path).features["x"].to_list()[-2:] == [0.5, 0.25]
 
 
+def test_letters_beyond_the_sample_tell_the_encoding_too(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"c,x\n" + b"plain,1\n" * 20_000 + "Íñigo,2\n".encode("cp1252"))
+    assert read_table(path).features["c"][-1] == "Íñigo"
+
+
 def test_public_names():
     assert cotas.read_table is read_table
     assert cotas.DataFileError is DataFileError

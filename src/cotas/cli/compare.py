@@ -29,7 +29,7 @@ def compare(
     task: Task = "auto",
     drop: Drop = None,
     hold_out: HoldOut = 0.2,
-    max_time: Annotated[float, typer.Option(help="Seconds for each model.")] = 60.0,
+    max_time: Annotated[float | None, typer.Option(help="Seconds for each model.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the errors and save them.")] = None,
     seed: Seed = 0,
     lang: Lang = "en",

@@ -27,6 +27,8 @@ from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.record import FitRecord, Rival, Sample, summarise
 from cotas.preparation.targets import hold_out_rows
 
+# They make a fixed number of iterations, and tell nobody in between.
+NO_TIME_LIMIT = ("ls-boost", "forward-stagewise", "regularized-forward-stagewise")
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 
@@ -128,6 +130,8 @@ def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Tr
         callback = watcher.callback
         estimator, notes = build(name, y, settings.seed, _timed(name, settings), callback)
         session.note(*(f"Note: {note}" for note in notes))
+        if settings.max_time is not None and name in NO_TIME_LIMIT:
+            session.note(f"Note: {name} has no time limit; set iterations with --param.")
         choice = None
         if settings.select is not None:
             estimator, choice = _chosen(estimator, X, y, settings)

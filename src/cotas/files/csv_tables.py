@@ -6,6 +6,7 @@ import codecs
 import io
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,14 @@ def read_csv(
     dialect = detect(sample, source, separator, header)
     if dialect.encoding != "utf-8":
         text = _as_utf8(text, dialect, source)
-    frame = _parse(text, dialect, source)
+    try:
+        frame = _parse(text, dialect, source)
+    except DataFileError:
+        other = replace(dialect, encoding="cp1252")
+        if _is_utf8(text):
+            raise
+        text = _as_utf8(text, other, source)
+        frame = _parse(text, dialect, source)
     _refuse_short_rows(frame, text, dialect, source)
     return frame
 
@@ -109,6 +117,16 @@ def csv_batches(
         frame = _parse(text, dialect, source, overrides, skip_header=skip)
         _refuse_short_rows(frame, text, dialect, source)
         yield from frame.iter_slices(rows)
+
+
+def _is_utf8(text: bytes | Path) -> bool:
+    """Whether all of it is, and not only its beginning."""
+    data = text.read_bytes() if isinstance(text, Path) else text
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _as_utf8(text: bytes | Path, dialect: Dialect, source: str) -> bytes:
