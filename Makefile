@@ -14,7 +14,7 @@ export NO_MKDOCS_2_WARNING := 1
 .PHONY: help setup demo test lint unit docs bench clean
 
 help:
-	@echo "make demo   train classifiers and regressions, print their certificates, draw a picture"
+	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
 	@echo "make test   lint, types, import contracts, docs, doctests and all tests"
 	@echo "make lint   ruff, mypy and import-linter"
 	@echo "make docs   build the documentation into site/"
@@ -28,7 +28,12 @@ $(READY): pyproject.toml
 setup: $(READY)
 
 demo: $(READY)
-	$(BIN)/python examples/demo.py
+	@mkdir -p out
+	$(BIN)/cotas fit builtin:houses --out out/houses.cotas --report out/houses.html
+	$(BIN)/cotas fit builtin:breast-cancer --select lam --out out/breast-cancer.cotas --report out/breast-cancer.html
+	$(BIN)/cotas certify out/breast-cancer.cotas builtin:breast-cancer
+	$(BIN)/cotas curve builtin:breast-cancer --picture out/loss-against-c.png
+	@echo "Open out/houses.html and out/breast-cancer.html in a browser."
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """Train classifiers and regressions, print their certificates, and draw what was learnt.
 
-Run it with `make demo`. The picture goes to the folder `out`.
+A tour through the families of models. The picture goes to the folder `out`.
 """
 
 from __future__ import annotations

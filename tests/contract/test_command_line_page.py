@@ -1,10 +1,13 @@
 """The page on the command line shows what the commands print, but for the numbers."""
 
+import contextlib
 import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
+
+from terminal import cotas
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text("utf-8")
 BLOCKS = [block.strip() for block in re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)]
@@ -14,11 +17,15 @@ NOT_HERE = ("fit builtin:breast-cancer --model auto", "curve ", "compare ")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """The files that the page shows, and the models that it saves."""
     there = tmp_path_factory.mktemp("page")
     for block in BLOCKS:
         first, _, content = block.partition("\n")
         if first.startswith("$ cat "):
             (there / first.removeprefix("$ cat ")).write_text(content + "\n")
+    with contextlib.chdir(there):
+        for words in re.findall(r"^\$ cotas (fit .* --out .*)$", PAGE, re.MULTILINE):
+            assert cotas(*words.split()).code == 0
     return there
 
 

@@ -308,3 +308,24 @@ def test_remarks_on_suspicious_data():
     linear = pl.DataFrame({"x": np.arange(n) * 1.0, "z": rng.normal(size=n)})
     table = Table(linear, 3.0 * np.arange(n) + 1, "t", "csv")
     assert [r.column for r in inspect_table(table, task="regression")] == ["x"]
+
+
+@pytest.mark.parametrize("n", [500, 5000])
+def test_a_leak_is_found_in_long_tables_and_an_exception_clears_the_column(n):
+    y = np.where(np.arange(n) < n // 2, "a", "b")
+    told = np.where(y == "a", -1.0, 1.0) + np.linspace(0, 0.5, n)
+    nearly = told.copy()
+    nearly[-1] = -2.0
+    table = Table(np.stack([told, nearly], axis=1), y, "t", "npz")
+    assert [r.column for r in inspect_table(table) if r.kind == "leak"] == ["x0"]
+    order = np.random.default_rng(0).permutation(n)
+    mixed = Table(table.features[order], y[order], "t", "npz")
+    assert [r.column for r in inspect_table(mixed) if r.kind == "leak"] == ["x0"]
+
+
+def test_a_prepared_model_opened_without_its_preparation_says_so(tmp_path):
+    frame, y, _ = people(80)
+    PreparedModel(cotas.LinearSVM()).fit(frame, y).save(tmp_path / "m.cotas")
+    with pytest.warns(UserWarning, match=r"PreparedModel\.load"):
+        bare = cotas.load(tmp_path / "m.cotas")
+    assert isinstance(bare, cotas.LinearSVM)

@@ -35,8 +35,11 @@ def explain(
         shown = table[: top or None]
         title = None if label is None else f"class {label} against the rest"
         rows = [[name, f"{theta:+.6g}", f"{effect:+.4g}"] for name, theta, effect in shown]
+        names = ["column", "coefficient", "per deviation"]
+        if not _standardised(saved):
+            names, rows = names[:2], [row[:2] for row in rows]
         session.say("")
-        session.table(["column", "coefficient", "per deviation"], rows, title)
+        session.table(names, rows, title)
         if len(table) > len(shown):
             session.say(f"… and {len(table) - len(shown)} more (--top 0 shows all)")
     importances = importances_of(saved)
@@ -109,6 +112,12 @@ def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
         table.sort(key=lambda entry: -abs(entry[2]))
         found[label] = [("(constant)", bias, 0.0), *table]
     return found
+
+
+def _standardised(saved: Saved) -> bool:
+    """Whether the columns were divided by their deviations before the training."""
+    model = saved.model
+    return isinstance(model, PreparedModel) and model.preparation_.layout_ != "sparse"
 
 
 def importances_of(saved: Saved) -> list[tuple[str, float]]:

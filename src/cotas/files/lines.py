@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cotas.files.problems import DataFileError
 
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 30
 
 

@@ -131,7 +131,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     if found.preparation is not None:
         warnings.warn(
             "The file also holds a preparation of the data, and the model expects prepared rows: "
-            "`cotas.files.models.read_model_file(path)` gives both.",
+            "`cotas.PreparedModel.load(path)` takes tables as they are.",
             stacklevel=2,
         )
     return found.model

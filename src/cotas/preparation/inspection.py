@@ -16,6 +16,8 @@ from cotas.preparation.columns import numbers_of
 
 # Fewer rows than this are separated by one column or another by chance.
 ENOUGH_ROWS = 30
+# What is not so for some rows is not so for all; sorting all of them takes long.
+SOME_ROWS = 1000
 RARE_CLASS, MOSTLY_MISSING, NEARLY_ONE = 0.1, 0.5, 0.99999
 
 
@@ -154,6 +156,13 @@ def tells_all(values: FloatArray, y: AnyArray, task: str) -> bool:
         if np.ptp(y) == 0:
             return False
         return bool(abs(np.corrcoef(values, y)[0, 1]) > NEARLY_ONE)
+    if len(values) > 2 * SOME_ROWS and not tells_all(values[:SOME_ROWS], y[:SOME_ROWS], task):
+        return len(np.unique(y[:SOME_ROWS])) == 1 and _in_intervals(values, y)
+    return _in_intervals(values, y)
+
+
+def _in_intervals(values: FloatArray, y: AnyArray) -> bool:
+    """Whether each class has an interval of its own."""
     classes, codes = np.unique(y, return_inverse=True)
     order = np.argsort(values, kind="stable")
     values, codes = values[order], codes[order]
@@ -206,6 +215,8 @@ def _row_marks(table: Table) -> AnyArray:
     """A number for each row that is the same for equal rows."""
     if table.has_names:
         return np.asarray(table.features.hash_rows(seed=0).to_numpy())
-    X = sparse.csr_matrix(table.features)
+    X = table.features
+    if not sparse.issparse(X):
+        return np.asarray(polars().DataFrame(X).hash_rows(seed=0).to_numpy())
     weights = np.random.default_rng(0).normal(size=X.shape[1])
     return np.asarray(X @ weights)

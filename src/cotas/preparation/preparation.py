@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.files.csv_tables import polars
 from cotas.fitting.parameters import check_positive
 from cotas.preparation.columns import (
@@ -22,6 +22,7 @@ from cotas.preparation.columns import (
     one_hot,
     words_of,
 )
+from cotas.preparation.statistics import frequent, measure
 
 # More columns than this, fewer than that part of them filled: the matrix is made sparse.
 MANY_COLUMNS, FEW_FILLED = 200, 0.2
@@ -153,24 +154,15 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     def _learn_numbers(self, values: FloatArray, names: list[str], plain: AnyArray) -> None:
         """Means and deviations of what is there; `plain` columns are left as they are."""
-        missing = np.isnan(values)
-        present = np.maximum((~missing).sum(axis=0), 1)
-        means = np.where(missing, 0.0, values).sum(axis=0) / present
-        deviations = np.where(missing, 0.0, values - means)
-        scales = np.sqrt((deviations**2).sum(axis=0) / present)
-        # A deviation that rounding alone can explain is none.
-        noise = 1e-13 * np.abs(means) * len(values) ** 0.5
-        constant = np.asarray(scales <= noise)
-        indicated: BoolArray = np.asarray(missing.any(axis=0))
-        gone: BoolArray = np.asarray((constant & ~indicated) | missing.all(axis=0))
-        for j in np.flatnonzero(gone):
-            reason = "empty" if missing[:, j].all() else "constant"
-            self.dropped_.append((names[j], reason))
+        found = measure(values)
+        for j in np.flatnonzero(found.gone):
+            self.dropped_.append((names[j], "empty" if found.empty[j] else "constant"))
         plain = plain | (not self.standardise)
-        means = np.where(plain, 0.0, means)
-        scales = np.where(plain | constant, 1.0, scales)
-        kept = [name for name, dropped in zip(names, gone, strict=True) if not dropped]
-        self._keep_numbers(kept, means[~gone], scales[~gone], indicated[~gone])
+        means = np.where(plain, 0.0, found.means)
+        scales = np.where(plain | found.constant, 1.0, found.scales)
+        stays = ~found.gone
+        kept = [name for name, stay in zip(names, stays, strict=True) if stay]
+        self._keep_numbers(kept, means[stays], scales[stays], found.indicated[stays])
 
     def _keep_numbers(
         self, names: list[str], means: FloatArray, scales: FloatArray, indicated: AnyArray
@@ -179,13 +171,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.means_, self.scales_, self.indicated_ = means, scales, indicated
 
     def _learn_category(self, words: Any, name: str) -> None:
-        counts = words.drop_nulls().value_counts(sort=True)
-        values, times = counts.to_series(0).to_list(), counts.to_series(1).to_list()
-        # The most frequent first, and in the order of the alphabet among equals.
-        ranked = sorted(zip(times, values, strict=True), key=lambda pair: (-pair[0], pair[1]))
-        least = self.min_frequency * len(words)
-        kept = sorted(value for time, value in ranked[: self.max_categories] if time >= least)
-        missing, pooled = bool(words.null_count()), len(kept) < len(values)
+        kept, values = frequent(words, self.min_frequency, self.max_categories)
+        missing, pooled = bool(words.null_count()), len(kept) < values
         if len(kept) + pooled + missing < 2:
             self.dropped_.append((name, "constant"))
             return
