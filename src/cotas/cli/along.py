@@ -47,7 +47,7 @@ def path(
     Example: cotas path builtin:breast-cancer --lams 1,0.1,0.01
     """
     speak(lang)
-    writable(picture, "--picture")
+    writable(picture, "--picture", data)
     values = _numbers(lams)
     table = open_table(data, target, drop, separator=separator, header=header)
     y, task = target_of(table, task)
@@ -95,7 +95,7 @@ def curve(
     Example: cotas curve builtin:breast-cancer --model svm --picture curve.png
     """
     speak(lang)
-    writable(picture, "--picture")
+    writable(picture, "--picture", data)
     values = _numbers(lams)
     table = open_table(data, target, drop, separator=separator, header=header)
     if model is not None and task == "auto":

@@ -55,7 +55,7 @@ def predict(
 
     Example: cotas predict model.cotas new.csv --out predictions.csv
     """
-    writable(out, "--out")
+    writable(out, "--out", data, model)
     saved = open_model(model, trust_pickle)
     tally = Tally()
     parts = _parts(session, saved, data, rows, separator, header)
