@@ -205,9 +205,8 @@ def _parameters(estimator: Any, lang: str) -> str:
         for name, value in values.items()
         if name not in hidden and (name == "lam" or str(value) != str(usual[name]))
     }
-    return ", ".join(f"{name}={_short(value)}" for name, value in shown.items()) or speak(lang)(
-        "defaults"
-    )
+    words = ", ".join(f"{name}={_short(value)}" for name, value in shown.items())
+    return words or speak(lang)("defaults")
 
 
 def _short(value: Any) -> str:
