@@ -29,7 +29,9 @@ def path(
     data: Data,
     target: Target = None,
     lams: Lams = None,
-    number: Annotated[int, typer.Option(help="How many values of λ, if none are given.")] = 10,
+    number: Annotated[
+        int, typer.Option(min=1, help="How many values of λ, if none are given.")
+    ] = 10,
     task: Task = "auto",
     tol: Annotated[float, typer.Option(help="The relative gap to prove at each λ.")] = 1e-6,
     drop: Drop = None,

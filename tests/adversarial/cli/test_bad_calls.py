@@ -290,3 +290,21 @@ def test_each_class_has_its_own_line_with_its_name():
     said = cotas("fit", "builtin:iris", "--lam", "0.1")
     proved = [line for line in said.out.splitlines() if line.startswith("proved")]
     assert [line.split()[1] for line in proved] == ["setosa:", "versicolor:", "virginica:"]
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "p.csv"), ("--out", "p.parquet"), ("--json",)])
+def test_a_table_without_rows_is_not_predicted(shop, out, monkeypatch):
+    monkeypatch.chdir(shop)
+    (shop / "none.csv").write_text("age,income,town,member\n")
+    said = cotas("predict", "shop.cotas", "none.csv", *out)
+    assert said.code == 3
+    assert "none.csv: it holds no rows" in said.err
+    assert not list(shop.glob("p.*"))
+
+
+@pytest.mark.parametrize("name", ["p.xlsx", "p.csv.zst", "p.tsv"])
+def test_predictions_are_what_the_name_of_their_file_says(shop, name):
+    said = cotas("predict", shop / "shop.cotas", shop / "shop.csv", "--out", shop / name)
+    assert said.code == 2
+    assert ".parquet" in said.err
+    assert not (shop / name).exists()
