@@ -74,7 +74,7 @@ def test_predictions_in_order_and_beside_the_columns(folder, name, rows):
     assert said.document["certified"] == certified.sum()
     assert table["age"].cast(pl.Float64).to_list() == customers()["age"].to_list()
     wrong = np.mean(loaded.predict(customers()) != customers()["bought"].to_numpy())
-    assert said.document["error"] == wrong
+    assert said.document["test_error"] == wrong
 
 
 def test_predictions_from_standard_input_to_standard_output(folder):
@@ -162,7 +162,7 @@ def test_libsvm_and_npz_from_fit_to_proof(tmp_path):
         said = cotas("predict", model, data, "--json")
         assert said.code == 0, said.err
         assert len(said.document["predictions"]) == 90
-        assert said.document["error"] < 0.3
+        assert said.document["test_error"] < 0.3
 
 
 def test_auto_tries_several_and_pays_for_the_choice():

@@ -79,3 +79,12 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(shop, monkeypatch):
     assert "No space left" in said.err
     assert page.read_text() == "the old report"
     assert [p.name for p in shop.iterdir() if p.name.endswith(".tmp")] == []
+
+
+@pytest.mark.parametrize(("model", "asks"), [("svm", True), ("adaboost", False)])
+def test_a_margin_of_one_is_asked_for_by_those_who_ask_for_it(shop, model, asks):
+    page = shop / "margin.html"
+    said = cotas("fit", shop / "shop.csv", "-t", "bought", "-m", model, "--report", page)
+    assert said.code == 0, said.err
+    assert ("the margin that the training asks for" in told(page)) == asks
+    assert ("one standard deviation" in told(page)) == (model == "svm")

@@ -299,3 +299,13 @@ def test_a_table_wider_than_the_sample(tmp_path):
     frame = pl.DataFrame(np.arange(12_000.0).reshape(3, 4000), schema=names)
     frame.write_csv(path)
     assert read_table(path).features.equals(frame)
+
+
+def test_blank_lines_are_no_rows_and_rows_of_missing_values_stay(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n1,x\n\n2,y\n\n\n")
+    assert cotas.read_table(path).features.rows() == [(1, "x"), (2, "y")]
+    parts = [part.features for part in batches(path, types={"a": pl.Int64})]
+    assert [row for part in parts for row in part.rows()] == [(1, "x"), (2, "y")]
+    path.write_text("a,b\n1,x\n,\n2,y\n")
+    assert cotas.read_table(path).features.rows() == [(1, "x"), (None, None), (2, "y")]

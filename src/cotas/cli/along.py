@@ -29,7 +29,9 @@ def path(
     data: Data,
     target: Target = None,
     lams: Lams = None,
-    number: Annotated[int, typer.Option(help="How many values of λ, if none are given.")] = 10,
+    number: Annotated[
+        int, typer.Option(min=1, help="How many values of λ, if none are given.")
+    ] = 10,
     task: Task = "auto",
     tol: Annotated[float, typer.Option(help="The relative gap to prove at each λ.")] = 1e-6,
     drop: Drop = None,
@@ -47,7 +49,7 @@ def path(
     Example: cotas path builtin:breast-cancer --lams 1,0.1,0.01
     """
     speak(lang)
-    writable(picture, "--picture")
+    writable(picture, "--picture", data)
     values = _numbers(lams)
     table = open_table(data, target, drop, separator=separator, header=header)
     y, task = target_of(table, task)
@@ -95,7 +97,7 @@ def curve(
     Example: cotas curve builtin:breast-cancer --model svm --picture curve.png
     """
     speak(lang)
-    writable(picture, "--picture")
+    writable(picture, "--picture", data)
     values = _numbers(lams)
     table = open_table(data, target, drop, separator=separator, header=header)
     if model is not None and task == "auto":

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import cotas
-from cotas.cli.codes import MEANINGS, PIPE_CLOSED
+from cotas.cli.codes import MEANINGS, PIPE_CLOSED, WRONG_USE
 
 # The module and function of each command, and the first line of its help: with these at hand
 # `cotas --help` loads none of them.
@@ -64,6 +64,23 @@ COMMANDS = {
 
 class Commands(TyperGroup):
     """Knows the commands by name, and loads the one that is asked for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta["cotas.json"] = "--json" in args
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Programs that asked for JSON get it even when the call could not be understood."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if ctx.meta["cotas.json"] and hasattr(error, "format_message"):
+                from cotas.cli.session import Session
+
+                session = Session(ctx.invoked_subcommand or "", json=True)
+                session.document({"error": error.format_message(), "exit_code": WRONG_USE})
+                session.close()
+            raise
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)

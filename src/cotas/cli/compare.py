@@ -43,7 +43,7 @@ def compare(
     Example: cotas compare builtin:breast-cancer --models svm,kernel-svm,adaboost
     """
     speak(lang)
-    writable(picture, "--picture")
+    writable(picture, "--picture", data)
     table = open_table(data, target, drop, separator=separator, header=header)
     y, task = target_of(table, task)
     settings = Settings(None, task, {}, seed=seed, hold_out=hold_out, max_time=max_time)

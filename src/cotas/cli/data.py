@@ -84,11 +84,14 @@ def target_of(table: Table, task: str) -> tuple[Any, str]:
     return as_target(table.target, task, f"the target {table.target_name!r}"), task
 
 
-def writable(path: Path | None, what: str) -> None:
-    """Fail before hours of work, not after."""
+def writable(path: Path | None, what: str, *read: str | Path) -> None:
+    """Fail before hours of work, not after; and write over none of the files that are read."""
     if path is None or str(path) == "-":
         return
     if path.is_dir():
         raise UsageError(f"{what} {path} is a folder; name a file.")
     if not path.parent.is_dir():
         raise UsageError(f"{what} cannot be written: there is no folder {path.parent}.")
+    for other in map(Path, read):
+        if path.exists() and other.exists() and path.samefile(other):
+            raise UsageError(f"{what} would write over {other}, which is read; name another file.")

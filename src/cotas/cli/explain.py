@@ -17,7 +17,7 @@ from cotas.preparation.prepared_model import PreparedModel
 def explain(
     session: Session,
     model: Model,
-    top: Annotated[int, typer.Option(help="How many columns to show; 0 for all.")] = 20,
+    top: Annotated[int, typer.Option(min=0, help="How many columns to show; 0 for all.")] = 20,
 ) -> None:
     """Say what a saved model has learned, and what is proved about it.
 

@@ -33,7 +33,7 @@ def export(
     """
     from cotas.export.onnx import to_onnx
 
-    writable(onnx, "--onnx")
+    writable(onnx, "--onnx", model)
     saved = open_model(model)
     refuse_foreign(saved, "export")
     estimator, names, prepared = _ready(saved)

@@ -68,8 +68,8 @@ def fit(
     Example: cotas fit builtin:breast-cancer --model svm --lam 0.01 --out model.cotas
     """
     speak(lang)
-    writable(out, "--out")
-    writable(report, "--report")
+    writable(out, "--out", data)
+    writable(report, "--report", data)
     if not 0 < confidence < 1:
         raise UsageError(f"--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.")
     if model not in (None, "auto"):
@@ -137,7 +137,7 @@ def summary(record: FitRecord, lang: str) -> list[str]:
     columns = {"rows": table.n_rows, "columns": table.n_columns, "target": table.target}
     lines = [
         (say("data"), f"{table.source}: {say('rows', **columns)}"),
-        (say("model"), f"{record.model_name} ({_parameters(record.model.estimator_)})"),
+        (say("model"), f"{record.model_name} ({_parameters(record.model.estimator_, lang)})"),
         (
             say("trained"),
             say("seconds", rows=len(record.training.rows), seconds=record.seconds),
@@ -145,7 +145,7 @@ def summary(record: FitRecord, lang: str) -> list[str]:
     ]
     if record.choice is not None:
         lines.append((say("chosen"), _choice(record.choice)))
-    lines += [(say("proved"), proof(c, record.model.estimator_, lang)) for c in record.certificates]
+    lines += [(say("proved"), words) for words in _proofs(record, lang)]
     lines.append((say("training error"), _error(record.training, say)))
     if record.hold_out is not None:
         lines.append((say("held-out error"), _error(record.hold_out, say)))
@@ -157,6 +157,14 @@ def summary(record: FitRecord, lang: str) -> list[str]:
         lines.append((say("future"), words))
     width = max(len(name) for name, _ in lines)
     return [f"{name:<{width}}  {words}" for name, words in lines]
+
+
+def _proofs(record: FitRecord, lang: str) -> list[str]:
+    """A line for each certificate; with one for each class, they begin with its name."""
+    found = [proof(c, record.model.estimator_, lang) for c in record.certificates]
+    if len(found) == 1:
+        return found
+    return [f"{name}: {words}" for name, words in zip(record.model.classes_, found, strict=True)]
 
 
 def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
@@ -188,7 +196,7 @@ def _error(sample: Any, say: Any) -> str:
     return str(say("share", share=sample.error, wrong=wrong, rows=len(sample.rows)))
 
 
-def _parameters(estimator: Any) -> str:
+def _parameters(estimator: Any, lang: str) -> str:
     """The parameters that differ from their defaults, or λ at least."""
     values, usual = estimator.get_params(), type(estimator)().get_params()
     hidden = ("callbacks", "progress", "random_state")
@@ -197,7 +205,8 @@ def _parameters(estimator: Any) -> str:
         for name, value in values.items()
         if name not in hidden and (name == "lam" or str(value) != str(usual[name]))
     }
-    return ", ".join(f"{name}={_short(value)}" for name, value in shown.items()) or "defaults"
+    words = ", ".join(f"{name}={_short(value)}" for name, value in shown.items())
+    return words or speak(lang)("defaults")
 
 
 def _short(value: Any) -> str:

@@ -27,7 +27,7 @@ Drop = Annotated[
 HoldOut = Annotated[
     float, typer.Option("--hold-out", help="The share of the rows to set aside; 0 for none.")
 ]
-Seed = Annotated[int, typer.Option(help="For everything that is drawn at random.")]
+Seed = Annotated[int, typer.Option(min=0, help="For everything that is drawn at random.")]
 Lang = Annotated[str, typer.Option(help="en or es.")]
 Separator = Annotated[
     str | None, typer.Option(help="Between the cells of a text table, if it is not recognised.")

@@ -17,10 +17,12 @@ import typer
 
 from cotas.arrays import AnyArray
 from cotas.cli.data import builtin, writable
+from cotas.cli.exits import UsageError
 from cotas.cli.options import Data, Header, Separator
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
 from cotas.files.csv_tables import polars
+from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches
 from cotas.preparation.columns import as_frame
 from cotas.preparation.prepared_model import PreparedModel
@@ -40,7 +42,7 @@ def predict(
     only: Annotated[
         bool, typer.Option("--only", help="Write the predictions without the columns of DATA.")
     ] = False,
-    rows: Annotated[int, typer.Option(help="Rows to hold in memory at a time.")] = 100_000,
+    rows: Annotated[int, typer.Option(min=1, help="Rows to hold in memory at a time.")] = 100_000,
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
@@ -55,7 +57,8 @@ def predict(
 
     Example: cotas predict model.cotas new.csv --out predictions.csv
     """
-    writable(out, "--out")
+    writable(out, "--out", data, model)
+    _refuse_unknown_ending(out)
     saved = open_model(model, trust_pickle)
     tally = Tally()
     parts = _parts(session, saved, data, rows, separator, header)
@@ -84,7 +87,7 @@ class Tally:
         return {
             "rows": self.rows,
             "certified": self.certified if self.certifies else None,
-            "error": self.error,
+            "test_error": self.error,  # "error" is what went wrong, in every document
         }
 
     @property
@@ -137,6 +140,7 @@ def _parts(
             n_features=int(getattr(saved.model, "n_features_in_", 0)) or None,
             zero_based=bool(recipe.zero_based) if recipe is not None else False,
         )
+    number = -1
     for number, table in enumerate(tables):
         if number == 0 and isinstance(saved.model, PreparedModel):
             target = [] if recipe is None or recipe.target is None else [recipe.target]
@@ -144,6 +148,8 @@ def _parts(
             known = table if frame is None else frame.drop(target, strict=False)
             session.note(*(f"Note: {n}" for n in saved.model.preparation_.compare(known)))
         yield table
+    if number < 0:
+        raise DataFileError("it holds no rows.", data)
 
 
 def predicted(saved: Saved, table: Table, tally: Tally, only: bool) -> Any:
@@ -218,6 +224,14 @@ def _truth(saved: Saved, table: Table) -> AnyArray | None:
         )
     except ValueError:
         return None
+
+
+def _refuse_unknown_ending(out: Path | None) -> None:
+    """A file must be what its name says."""
+    if out is not None and out.suffix not in ("", ".csv", ".txt", *_WRITERS):
+        raise UsageError(
+            f"--out cannot be {out.suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather."
+        )
 
 
 def write(frames: Iterator[Any], out: Path | None) -> None:

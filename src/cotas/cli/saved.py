@@ -71,7 +71,7 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
         return Saved(str(path), _checked(_from_skops(path), path), None, ours=False)
     if head.startswith((PICKLE, *_COMPRESSED)) or path.suffix in (".pkl", ".pickle", ".joblib"):
         return Saved(str(path), _checked(_from_pickle(path, trust_pickle), path), None, ours=False)
-    return _our_own(path)
+    raise ModelFileError(f"{path} is no model file, such as cotas fit --out writes.")
 
 
 def _is_ours(head: bytes, size: int) -> bool:

@@ -138,7 +138,12 @@ def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Tr
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = PreparedModel(estimator).fit(X, y)
+            try:
+                model = PreparedModel(estimator).fit(X, y)
+            except (TypeError, ValueError) as error:
+                if str(error).split(" ")[0] in settings.given:
+                    raise UsageError(str(error)) from error
+                raise
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if watcher.out_of_time:

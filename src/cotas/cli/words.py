@@ -13,6 +13,7 @@ WORDS = {
         "{rows} filas, {columns} columnas, objetivo {target}",
     ),
     "model": ("model", "modelo"),
+    "defaults": ("defaults", "valores por defecto"),
     "trained": ("trained on", "entrenado con"),
     "seconds": ("{rows} rows in {seconds:.2g} s", "{rows} filas en {seconds:.2g} s"),
     "chosen": ("chosen", "elegido"),

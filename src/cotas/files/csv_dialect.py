@@ -61,6 +61,11 @@ def detect(
             "it is neither text nor a format known here (CSV, Parquet, Arrow, LibSVM, npz).", source
         )
     quote = _quote(text)
+    separator = "\t" if separator == r"\t" else separator  # as it is typed on a command line
+    if separator is not None and (len(separator) != 1 or not separator.isascii()):
+        raise DataFileError(
+            f"the separator must be one character such as ; or a tab, not {separator!r}.", source
+        )
     if separator is None:
         separator = _separator(lines, quote)
     try:

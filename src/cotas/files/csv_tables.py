@@ -73,7 +73,7 @@ def read_csv(
         text = _as_utf8(text, other, source)
         frame = _parse(text, dialect, source)
     _refuse_short_rows(frame, text, dialect, source)
-    return frame
+    return _without_blank_lines(frame, text)
 
 
 def _text_and_sample(path: Place, max_bytes: int) -> tuple[bytes | Path, bytes]:
@@ -116,7 +116,7 @@ def csv_batches(
             continue
         frame = _parse(text, dialect, source, overrides, skip_header=skip)
         _refuse_short_rows(frame, text, dialect, source)
-        yield from frame.iter_slices(rows)
+        yield from _without_blank_lines(frame, text).iter_slices(rows)
 
 
 def _is_utf8(text: bytes | Path) -> bool:
@@ -245,6 +245,22 @@ def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source:
         raise DataFileError(
             f"it has {fields} fields, and the first line has {len(dialect.names)}.", source, line
         )
+
+
+def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
+    """Polars takes a blank line for a row in which all is missing.
+
+    Such rows go if there are as many as blank lines; else some are written out as ",,", and stay.
+    """
+    if frame.width < 2 or frame[frame.columns[-1]].null_count() == 0:
+        return frame
+    pl = polars()
+    empty = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    if not empty.any():
+        return frame
+    with text.open("rb") if isinstance(text, Path) else io.BytesIO(text) as lines:
+        blank = sum(not line.strip(b"\r\n") for line in lines)
+    return frame.filter(~empty) if blank == empty.sum() else frame
 
 
 def first_ragged_line(text: bytes | Path, dialect: Dialect) -> tuple[int, int] | None:

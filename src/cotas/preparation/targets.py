@@ -47,13 +47,18 @@ def as_target(y: Any, task: str, name: str = "the target") -> AnyArray:
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
             raise DataFileError(f"{name} holds NaN or an infinite number.")
-        if np.all(values == np.round(values)) and np.abs(values).max(initial=0.0) < 2**53:
+        if not np.all(values == np.round(values)):
+            raise DataFileError(
+                f"{name} holds numbers with decimals, which are quantities and no classes; take a "
+                "model and a task for regression."
+            )
+        if np.abs(values).max(initial=0.0) < 2**53:
             values = values.astype(np.int64)
     if values.dtype.kind == "b":
         values = np.where(values, "true", "false")
     if len(np.unique(values)) < 2:
         raise DataFileError(
-            f"{name} has one value only ({values[0]!r}); there is nothing to tell apart."
+            f"{name} has one value only ({values.tolist()[0]!r}); there is nothing to tell apart."
         )
     return values
 

@@ -14,6 +14,8 @@ from cotas.preparation.record import FitRecord, Sample
 from cotas.report.content import Picture
 from cotas.report.pictures import drawn
 
+# Their loss is zero from a margin of 1 on.
+ASK_FOR_A_MARGIN = ("svm", "kernel-svm", "passive-aggressive", "pegasos", "kernel-pegasos")
 MOST_POINTS = 2000  # of a cloud; more would make the file large and the cloud a blot
 
 
@@ -21,9 +23,9 @@ def pictures_of(record: FitRecord, words: Mapping[str, str], lang: str) -> list[
     """Those that the record has the numbers for."""
     found = []
 
-    def add(name: str, draw: Any) -> None:
+    def add(name: str, draw: Any, more: str = "") -> None:
         svg = drawn(draw, name)
-        found.append(Picture(words[f"{name}_title"], words[f"{name}_caption"], svg))
+        found.append(Picture(words[f"{name}_title"], words[f"{name}_caption"] + more, svg))
 
     samples = {words["training"]: record.training}
     if record.hold_out is not None:
@@ -34,7 +36,10 @@ def pictures_of(record: FitRecord, words: Mapping[str, str], lang: str) -> list[
         margins = {
             name: margins_of(sample, record.model.classes_) for name, sample in samples.items()
         }
-        add("margins", lambda ax: _margins(ax, margins, words))
+        # With several classes each has a machine of its own, and asks for it against the rest.
+        asked = record.model_name in ASK_FOR_A_MARGIN and record.training.scores.ndim == 1
+        more = words["margin_asked"] if asked else ""
+        add("margins", lambda ax: _margins(ax, margins, words, asked), more)
     if record.choice is not None and record.choice.c is not None:
         add("curve", lambda ax: loss_against_c(record.choice, ax=ax, title="", lang=lang))
     # The trace of a choice is that of many fits one after the other.
@@ -55,7 +60,9 @@ def margins_of(sample: Sample, classes: Any) -> FloatArray:
     return np.asarray(scores[rows, own] - rivals.max(axis=1))
 
 
-def _margins(ax: Any, margins: Mapping[str, FloatArray], words: Mapping[str, str]) -> None:
+def _margins(
+    ax: Any, margins: Mapping[str, FloatArray], words: Mapping[str, str], asked: bool
+) -> None:
     """Shares, so that few rows kept apart can be compared with many trained on."""
     with drawing(ax) as (ax, _):
         together = np.concatenate(list(margins.values()))
@@ -64,7 +71,8 @@ def _margins(ax: Any, margins: Mapping[str, FloatArray], words: Mapping[str, str
             heights = np.histogram(values, bins=edges)[0] / max(1, len(values))
             ax.stairs(heights, edges, label=name, linewidth=1.8, **look(k))
         ax.axvline(0, color=INK, linewidth=1.0)
-        ax.axvline(1, color=INK, linewidth=1.0, linestyle="--")
+        if asked:
+            ax.axvline(1, color=INK, linewidth=1.0, linestyle="--")
         ax.set(xlabel=words["margin"], ylabel=words["row_count"])
         legend(ax)
 

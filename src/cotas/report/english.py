@@ -108,8 +108,8 @@ ENGLISH: dict[str, str] = {
     "most_frequent": "{distinct} values, most often {value}",
     "distinct": "{distinct} values",
     "matrix": "A matrix of {columns} columns without names.",
-    "standardised": "{count} numbers standardised: less their mean, by their deviation.",
-    "one_hot": "{count} categories, with a column of zeros and ones for each value.",
+    "standardised": "Numbers, less their mean and divided by their deviation: {count}.",
+    "one_hot": "Categories, with a column of zeros and ones for each value: {count}.",
     "indicated": "Missing numbers become the mean, with a column that marks them: {names}.",
     "dropped": "Left out: {names}.",
     "as_given": "The numbers are used as they are.",
@@ -127,11 +127,13 @@ ENGLISH: dict[str, str] = {
     "validation_error": "error on rows kept apart",
     "note": "note",
     "per_unit": "per unit",
-    "margins_title": "Margins",
-    "margins_caption": (
-        "Below zero the prediction is wrong. The dashed line at 1 is the margin that the "
-        "training asks for."
+    "bars": (
+        "The number is how much the output changes for one unit of the column, the bar for one "
+        "standard deviation: bars can be compared, whatever the units."
     ),
+    "margins_title": "Margins",
+    "margins_caption": "Below zero the prediction is wrong.",
+    "margin_asked": " The dashed line at 1 is the margin that the training asks for.",
     "margin": "margin: score of the true class against the others",
     "row_count": "share of the rows",
     "training": "training rows",

@@ -141,7 +141,8 @@ def _effects(content: Content, words: Mapping[str, str]) -> str:
         return ""
     linear = content.effects[0].per_unit is not None
     title = words["coefficients" if linear else "importances"]
-    return section(title, *(_chart(effects, words) for effects in content.effects))
+    charts = [_chart(effects, words) for effects in content.effects]
+    return section(title, *([paragraph(words["bars"])] if linear else []), *charts)
 
 
 def _chart(effects: Effects, words: Mapping[str, str]) -> str:

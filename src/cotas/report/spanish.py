@@ -107,8 +107,8 @@ SPANISH: dict[str, str] = {
     "most_frequent": "{distinct} valores, el más frecuente {value}",
     "distinct": "{distinct} valores",
     "matrix": "Una matriz de {columns} columnas sin nombre.",
-    "standardised": "{count} números estandarizados: menos su media, entre su desviación.",
-    "one_hot": "{count} categorías, con una columna de ceros y unos para cada valor.",
+    "standardised": "Números, menos su media y divididos entre su desviación: {count}.",
+    "one_hot": "Categorías, con una columna de ceros y unos para cada valor: {count}.",
     "indicated": (
         "Los números que faltan pasan a ser la media, con una columna que los marca: {names}."
     ),
@@ -128,11 +128,13 @@ SPANISH: dict[str, str] = {
     "validation_error": "error en las filas apartadas",
     "note": "nota",
     "per_unit": "por unidad",
-    "margins_title": "Márgenes",
-    "margins_caption": (
-        "Por debajo de cero la predicción es errada. La línea a trazos en 1 es el margen que "
-        "pide el entrenamiento."
+    "bars": (
+        "El número es cuánto cambia la salida por una unidad de la columna; la barra, por una "
+        "desviación típica: las barras se pueden comparar, sean cuales sean las unidades."
     ),
+    "margins_title": "Márgenes",
+    "margins_caption": "Por debajo de cero la predicción es errada.",
+    "margin_asked": " La línea a trazos en 1 es el margen que pide el entrenamiento.",
     "margin": "margen: puntuación de la clase verdadera frente a las demás",
     "row_count": "proporción de las filas",
     "training": "filas de entrenamiento",

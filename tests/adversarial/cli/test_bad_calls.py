@@ -123,8 +123,8 @@ CALLS = {
         2,
         "perceptron has no parameter 'lam'",
     ),
-    "negative lam": (("fit", BREAST, "--lam", "-1"), 3, "lam must be a finite number above zero"),
-    "tol of zero": (("fit", BREAST, "--tol", "0"), 3, "tol must be a finite number above zero"),
+    "negative lam": (("fit", BREAST, "--lam", "-1"), 2, "lam must be a finite number above zero"),
+    "tol of zero": (("fit", BREAST, "--tol", "0"), 2, "tol must be a finite number above zero"),
     "lam in words": (("fit", BREAST, "--lam", "small"), 2, "Invalid value for '--lam'"),
     "hold out all": (("fit", BREAST, "--hold-out", "1"), 2, "--hold-out is a share"),
     "confidence": (("fit", BREAST, "--confidence", "1.5"), 2, "--confidence lies between"),
@@ -207,3 +207,104 @@ def test_bad_model_files(model, tmp_path, content, says, command):
     assert said.code == 4, said
     assert says in said.err
     assert "Traceback" not in said.err
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """A table, and a model that was trained on it."""
+    there = tmp_path_factory.mktemp("shop")
+    customers().write_csv(there / "shop.csv")
+    said = cotas("fit", there / "shop.csv", *SHOP, "--out", there / "shop.cotas")
+    assert said.code == 0, said.err
+    return there
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "shop.csv", "--target", "bought", "--out", "shop.csv"),
+        ("fit", "shop.csv", "--target", "bought", "--report", "shop.csv"),
+        ("predict", "shop.cotas", "shop.csv", "--out", "shop.csv"),
+        ("predict", "shop.cotas", "shop.csv", "--out", "shop.cotas"),
+        ("export", "shop.cotas", "--onnx", "shop.cotas"),
+    ],
+)
+def test_nothing_is_written_over_what_is_read(shop, words, monkeypatch):
+    monkeypatch.chdir(shop)
+    before = [(shop / name).read_bytes() for name in ("shop.csv", "shop.cotas")]
+    said = cotas(*words)
+    assert said.code == 2
+    assert "would write over" in said.err
+    assert [(shop / name).read_bytes() for name in ("shop.csv", "shop.cotas")] == before
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("fit", "--nope"), "--nope"),
+        (("fit",), "DATA"),
+        (("fit", "shop.csv", "--lam", "much"), "--lam"),
+        (("fit", "shop.csv", "--seed", "-1"), "--seed"),
+        (("nothing",), "nothing"),
+    ],
+)
+def test_a_call_that_is_not_understood_is_answered_in_json_too(words, part):
+    said = cotas(*words, "--json")
+    assert said.code == 2
+    assert said.document["exit_code"] == 2
+    assert part in said.document["error"]
+
+
+@pytest.mark.parametrize("value", ["lam=much", "lam=-1", "tol=0"])
+def test_a_parameter_that_makes_no_sense_is_wrong_use(shop, value):
+    said = cotas("fit", shop / "shop.csv", *SHOP, "--param", value)
+    assert said.code == 2
+    assert f"{value.partition('=')[0]} must be" in said.err
+
+
+def test_a_table_is_no_model_and_the_message_names_it(shop):
+    said = cotas("explain", shop / "shop.csv")
+    assert said.code == 4
+    assert "shop.csv is no model file" in said.err
+
+
+def test_the_separator_is_one_character_and_a_tab_may_be_typed(tmp_path):
+    path = tmp_path / "table.tsv"
+    customers(40).write_csv(path, separator="\t")
+    assert cotas("fit", path, *SHOP, "--separator", "\\t").code == 0
+    said = cotas("fit", path, *SHOP, "--separator", ";;")
+    assert said.code == 3
+    assert "one character" in said.err
+
+
+def test_quantities_are_no_classes(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("x,y\n" + "".join(f"{k % 7},{k / 3}\n" for k in range(40)))
+    for words in (("fit", path, "-t", "y", "--model", "svm"), ("separable", path, "-t", "y")):
+        said = cotas(*words)
+        assert said.code == 3
+        assert "no classes" in said.err
+
+
+def test_each_class_has_its_own_line_with_its_name():
+    said = cotas("fit", "builtin:iris", "--lam", "0.1")
+    proved = [line for line in said.out.splitlines() if line.startswith("proved")]
+    assert [line.split()[1] for line in proved] == ["setosa:", "versicolor:", "virginica:"]
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "p.csv"), ("--out", "p.parquet"), ("--json",)])
+def test_a_table_without_rows_is_not_predicted(shop, out, monkeypatch):
+    monkeypatch.chdir(shop)
+    (shop / "none.csv").write_text("age,income,town,member\n")
+    said = cotas("predict", "shop.cotas", "none.csv", *out)
+    assert said.code == 3
+    assert "none.csv: it holds no rows" in said.err
+    assert not list(shop.glob("p.*"))
+
+
+@pytest.mark.parametrize("name", ["p.xlsx", "p.csv.zst", "p.tsv"])
+def test_predictions_are_what_the_name_of_their_file_says(shop, name):
+    said = cotas("predict", shop / "shop.cotas", shop / "shop.csv", "--out", shop / name)
+    assert said.code == 2
+    assert ".parquet" in said.err
+    assert not (shop / name).exists()
