@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import polars as pl
@@ -93,6 +94,38 @@ def parquet_batches(folder: Path) -> None:
     print(f"  of 100,000 rows: peak memory {after:.0f} MB, of which {before:.0f} MB before reading")
 
 
+WHOLE_FIT = """
+import contextlib, io, sys
+from cotas.cli import main
+sys.argv = ["cotas", "fit", {path!r}, "--target", "cover", "--model", {model!r},
+            "--out", {path!r} + ".cotas", "--report", {path!r} + ".html"]
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main()
+"""
+
+
+def whole_fits(folder: Path) -> None:
+    """A million rows from the file to the saved model and the report, loops already compiled."""
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    columns = {f"x{j}": rng.normal(size=n).round(3) for j in range(8)}
+    columns["soil"] = rng.choice([f"s{k}" for k in range(12)], n)
+    columns["wild"] = rng.integers(0, 4, n)
+    score = columns["x0"] - 0.5 * columns["x1"] + 0.3 * (columns["soil"] == "s3")
+    columns["cover"] = np.where(score + rng.normal(size=n) > 0, "a", "b")
+    path = folder / "cover.csv"
+    pl.DataFrame(columns).write_csv(path)
+    print(f"\ncotas fit, {n:,} rows, 10 columns, {os.path.getsize(path) / 1e6:.0f} MB of CSV:")
+    for model in ("svm", "adaboost"):
+        code = WHOLE_FIT.format(path=str(path), model=model)
+        seconds = []
+        for _ in range(3):
+            start = perf_counter()
+            _, peak = peak_memory(code)
+            seconds.append(perf_counter() - start)
+        print(f"  {model}: {np.median(seconds[1:]):.1f} s, peak memory {peak:.0f} MB")
+
+
 def main(repeats: int = 7) -> None:
     print(conditions("polars"))
     with tempfile.TemporaryDirectory() as name:
@@ -100,3 +133,4 @@ def main(repeats: int = 7) -> None:
         csv_table(folder, repeats)
         libsvm_files(folder, repeats)
         parquet_batches(folder)
+        whole_fits(folder)
