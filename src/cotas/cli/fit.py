@@ -19,6 +19,8 @@ from cotas.cli.training import Settings, train
 from cotas.cli.words import speak
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord
+from cotas.report.certificates import in_words
+from cotas.report.words import words_of
 
 Model = Annotated[
     str | None,
@@ -87,6 +89,7 @@ def fit(
         select=select,
         max_time=max_time,
         command=command_line(),
+        lang=lang,
     )
     record = train(session, table, y, settings)
     if out is not None:
@@ -98,8 +101,10 @@ def fit(
     session.say(*summary(record, lang))
     if out is not None:
         session.say(f"{speak(lang)('saved')}: {out}")
+    if report is not None:
+        session.say(f"{speak(lang)('report')}: {report}")
     session.document(record.to_dict() | {"saved": None if out is None else str(out)})
-    session.note(*(f"Warning: {words}" for words in record.warnings))
+    session.note(*(f"{speak(lang)('warning')}: {words}" for words in record.warnings))
     _finish(record, strict)
 
 
@@ -182,6 +187,8 @@ def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
         if certificate.gap <= certificate.rounding:
             return say("rounding", asked=asked)
         return say("gap", gap=certificate.relative_gap, asked=asked)
+    if lang != "en":
+        return in_words(certificate, words_of(lang))
     return f"{say('holds', kind=certificate.kind)}: {certificate.statement}"
 
 

@@ -53,6 +53,8 @@ WORDS = {
         "the {kind} certificate DOES NOT HOLD: {why}",
         "el certificado «{kind}» NO SE CUMPLE: {why}",
     ),
+    "note": ("Note", "Nota"),
+    "warning": ("Warning", "Advertencia"),
     "none": ("nothing: {why}", "nada: {why}"),
 }
 
