@@ -86,34 +86,56 @@ def list_categories(scale: Scale) -> Categories:
 
 
 @loop
-def goes_right(trees: Trees, t: int, v: int, x: float, categories: Categories, j: int) -> int:
-    """1 if a row with the value x goes to the right at node v of tree t, else 0."""
-    group = trees.group[t, v]
-    if group < 0:
-        if np.isnan(x):
-            return 0 if trees.missing_left[t, v] else 1
-        return 0 if x <= trees.threshold[t, v] else 1
+def category_code(x: float, categories: Categories, j: int) -> int:
+    """The place of x among the categories of feature j; the last one if it is not among them."""
     k = categories.place[j]
     n = categories.sizes[k]
-    code = n
-    if not np.isnan(x):
-        code = np.searchsorted(categories.values[k, :n], x)
-        if code < n and categories.values[k, code] != x:
-            code = n
-    return 0 if trees.groups[group, code] else 1
+    if np.isnan(x):
+        return n  # type: ignore[no-any-return]
+    code = np.searchsorted(categories.values[k, :n], x)
+    return code if code < n and categories.values[k, code] == x else n  # type: ignore
 
 
 @loop
-def leaf_of(X: Any, i: int, trees: Trees, t: int, categories: Categories) -> int:
-    """The leaf of tree t that row i comes to."""
-    n_nodes, v = trees.feature.shape[1], 0
-    while v < n_nodes:
-        j = trees.feature[t, v]
-        right = 0
-        if j >= 0:
-            right = goes_right(trees, t, v, np.float64(X[i, j]), categories, j)
-        v = 2 * v + 1 + right
-    return v - n_nodes  # type: ignore[no-any-return]
+def find_leaves_by_thresholds(
+    X: Any, feature: IntArray, threshold: FloatArray, missing_left: AnyArray, leaves: IntArray
+) -> None:
+    """The leaf that each row comes to in a tree that compares with thresholds only."""
+    n_nodes = len(feature)
+    for i in range(len(leaves)):
+        v = 0
+        while v < n_nodes:
+            j, right = feature[v], 0
+            if j >= 0:
+                x = np.float64(X[i, j])
+                if not x <= threshold[v]:
+                    right = 1 - missing_left[v] if np.isnan(x) else 1
+            v = 2 * v + 1 + right
+        leaves[i] = v - n_nodes
+
+
+@loop
+def find_leaves(X: Any, trees: Trees, t: int, categories: Categories, leaves: IntArray) -> None:
+    """The leaf of tree t that each row of X comes to."""
+    feature, group = trees.feature[t], trees.group[t]
+    threshold, missing_left = trees.threshold[t], trees.missing_left[t]
+    if group.max() < 0:
+        # Without the tuples of arrays, which cost more to hand on than a test takes.
+        find_leaves_by_thresholds(X, feature, threshold, missing_left, leaves)
+        return
+    n_nodes = len(feature)
+    for i in range(len(leaves)):
+        v = 0
+        while v < n_nodes:
+            j, right = feature[v], 0
+            if j >= 0:
+                x = np.float64(X[i, j])
+                if group[v] >= 0:
+                    right = 1 - trees.groups[group[v], category_code(x, categories, j)]
+                elif not x <= threshold[v]:
+                    right = 1 - missing_left[v] if np.isnan(x) else 1
+            v = 2 * v + 1 + right
+        leaves[i] = v - n_nodes
 
 
 @loop
@@ -121,12 +143,14 @@ def add_trees(
     X: Any, trees: Trees, coefficients: FloatArray, categories: Categories, out: FloatArray
 ) -> None:
     """outᵢ ← outᵢ + Σ coefficient · tree(xᵢ)"""
+    leaves = np.empty(ROWS_AT_A_TIME, dtype=np.int64)
     for start in range(0, len(X), ROWS_AT_A_TIME):
-        stop = min(start + ROWS_AT_A_TIME, len(X))
+        rows = X[start : start + ROWS_AT_A_TIME]
         for t in range(len(trees.feature)):
-            for i in range(start, stop):
-                leaf = leaf_of(X, i, trees, t, categories)
-                out[i] += coefficients[t] * trees.value[t, leaf]
+            value, coefficient = trees.value[t], coefficients[t]
+            find_leaves(rows, trees, t, categories, leaves[: len(rows)])
+            for i in range(len(rows)):
+                out[start + i] += coefficient * value[leaves[i]]
 
 
 @loop
@@ -134,11 +158,14 @@ def add_votes(
     X: Any, trees: Trees, votes: FloatArray, categories: Categories, out: FloatArray
 ) -> None:
     """out[i, k] ← out[i, k] + Σ votes of the trees whose value on xᵢ is k"""
+    leaves = np.empty(ROWS_AT_A_TIME, dtype=np.int64)
     for start in range(0, len(X), ROWS_AT_A_TIME):
-        stop = min(start + ROWS_AT_A_TIME, len(X))
+        rows = X[start : start + ROWS_AT_A_TIME]
         for t in range(len(trees.feature)):
-            for i in range(start, stop):
-                out[i, int(trees.value[t, leaf_of(X, i, trees, t, categories)])] += votes[t]
+            value, vote = trees.value[t], votes[t]
+            find_leaves(rows, trees, t, categories, leaves[: len(rows)])
+            for i in range(len(rows)):
+                out[start + i, int(value[leaves[i]])] += vote
 
 
 def evaluate_trees(
