@@ -154,7 +154,8 @@ def _compared(rivals: Sequence[Rival], words: Mapping[str, str]) -> list[list[st
         return []
     names = ("model", "time", "gap", "proof")
     heading = [words[f"{name}_column"] for name in names]
-    heading += [words["training_error"], words["validation_error"], words["note"]]
+    noted = any(rival.note for rival in rivals)
+    heading += [words["training_error"], words["validation_error"], *[words["note"]] * noted]
     standings = {True: words["holds"], False: words["fails"], None: words["none"]}
     return [heading] + [
         [
@@ -164,7 +165,7 @@ def _compared(rivals: Sequence[Rival], words: Mapping[str, str]) -> list[list[st
             standings[rival.holds],
             number(rival.training_error),
             number(rival.error),
-            rival.note,
+            *[rival.note] * noted,
         ]
         for rival in rivals
     ]
