@@ -72,6 +72,8 @@ def fit(
     speak(lang)
     writable(out, "--out", data)
     writable(report, "--report", data)
+    if out is not None and out == report:
+        raise UsageError("--out and --report name the same file; the model needs its own.")
     if not 0 < confidence < 1:
         raise UsageError(f"--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.")
     if model not in (None, "auto"):
