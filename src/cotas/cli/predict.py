@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +18,7 @@ from cotas.cli.exits import UsageError
 from cotas.cli.options import Data, Header, Separator
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
+from cotas.files.atomic import replacing
 from cotas.files.csv_tables import polars
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches
@@ -239,21 +237,9 @@ def write(frames: Iterator[Any], out: Path | None) -> None:
     if out is None or str(out) == "-":
         _write_csv(frames, sys.stdout.buffer)
         return
-    with _replacing(out) as temporary:
-        writer = _WRITERS.get(out.suffix, _to_csv)
-        writer(frames, temporary)
-
-
-@contextmanager
-def _replacing(out: Path) -> Iterator[Path]:
-    handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.replace(name, out)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(out) as file:
+        writer = _WRITERS.get(out.suffix, _write_csv)
+        writer(frames, file)
 
 
 def _write_csv(frames: Iterator[Any], stream: Any) -> None:
@@ -262,17 +248,12 @@ def _write_csv(frames: Iterator[Any], stream: Any) -> None:
     stream.flush()
 
 
-def _to_csv(frames: Iterator[Any], path: Path) -> None:
-    with path.open("wb") as stream:
+def _to_gzip(frames: Iterator[Any], file: Any) -> None:
+    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6) as stream:
         _write_csv(frames, stream)
 
 
-def _to_gzip(frames: Iterator[Any], path: Path) -> None:
-    with gzip.open(path, "wb", compresslevel=6) as stream:
-        _write_csv(frames, stream)
-
-
-def _to_columns(frames: Iterator[Any], path: Path, kind: str) -> None:
+def _to_columns(frames: Iterator[Any], file: Any, kind: str) -> None:
     """Parquet and Arrow, written as the frames come."""
     from polars.io.plugins import register_io_source
 
@@ -283,12 +264,12 @@ def _to_columns(frames: Iterator[Any], path: Path, kind: str) -> None:
         yield from frames
 
     lazy = register_io_source(source, schema=first.schema)
-    lazy.sink_parquet(path) if kind == "parquet" else lazy.sink_ipc(path)
+    lazy.sink_parquet(file) if kind == "parquet" else lazy.sink_ipc(file)
 
 
-_WRITERS: dict[str, Callable[[Iterator[Any], Path], None]] = {
+_WRITERS: dict[str, Callable[[Iterator[Any], Any], None]] = {
     ".gz": _to_gzip,
-    ".parquet": lambda frames, path: _to_columns(frames, path, "parquet"),
-    ".arrow": lambda frames, path: _to_columns(frames, path, "arrow"),
-    ".feather": lambda frames, path: _to_columns(frames, path, "arrow"),
+    ".parquet": lambda frames, file: _to_columns(frames, file, "parquet"),
+    ".arrow": lambda frames, file: _to_columns(frames, file, "arrow"),
+    ".feather": lambda frames, file: _to_columns(frames, file, "arrow"),
 }

@@ -6,15 +6,23 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from cotas.files.errors import ModelFileError
 
 
 def write_atomically(path: str | os.PathLike[str], chunks: Iterable[Any]) -> None:
-    """Write the chunks of bytes to a new file beside `path`, then put it in its place.
+    """Write the chunks of bytes to a new file beside `path`, then put it in its place."""
+    with replacing(path) as file:
+        for chunk in chunks:
+            file.write(chunk)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A new file to write to, beside `path`, which takes its place when it is complete.
 
     The new file is on the disk before it gets its name, so whatever happens, `path` is the old
     file or the new one. An existing file keeps its permissions. A symbolic link is refused: who
@@ -27,8 +35,7 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[Any]) -> Non
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
-            for chunk in chunks:
-                file.write(chunk)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if mode is not None:
