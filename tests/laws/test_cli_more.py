@@ -190,3 +190,7 @@ def test_notes_and_proofs_are_in_spanish_too(tmp_path):
     assert "El modelo falla en una proporción 0" in said.out
     assert "valores por defecto" in said.out
     assert "The " not in said.out + said.err
+    vague = cotas(
+        "fit", path, "-t", "y", "--model", "pegasos", "--lang", "es", "-p", "max_epochs=1"
+    )
+    assert "el certificado «dualidad» se cumple, pero aquí no dice nada" in vague.out

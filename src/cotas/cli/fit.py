@@ -16,7 +16,7 @@ from cotas.cli.models import parameters, task_of
 from cotas.cli.options import Data, Drop, Header, HoldOut, Lang, Seed, Separator, Target, Task
 from cotas.cli.session import Session, command_line
 from cotas.cli.training import Settings, train
-from cotas.cli.words import speak
+from cotas.cli.words import kind_in, speak
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord
 from cotas.report.certificates import in_words
@@ -176,13 +176,13 @@ def _proofs(record: FitRecord, lang: str) -> list[str]:
 
 def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
     """What one certificate says, in one line."""
-    say = speak(lang)
+    say, kind = speak(lang), kind_in(lang, certificate.kind)
     if certificate.kind == "none":
         return say("none", why=certificate.statement)
     if not certificate.holds:
-        return say("fails", kind=certificate.kind, why=certificate.objection)
+        return say("fails", kind=kind, why=certificate.objection)
     if certificate.vacuous:
-        return say("vacuous", kind=certificate.kind)
+        return say("vacuous", kind=kind)
     if certificate.kind in ("duality", "gradient"):
         tol = getattr(estimator, "tol", None)
         asked = "–" if tol is None else f"{tol:g}"
@@ -191,7 +191,7 @@ def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
         return say("gap", gap=certificate.relative_gap, asked=asked)
     if lang != "en":
         return in_words(certificate, words_of(lang))
-    return f"{say('holds', kind=certificate.kind)}: {certificate.statement}"
+    return f"{say('holds', kind=kind)}: {certificate.statement}"
 
 
 def _choice(choice: Any) -> str:

@@ -59,6 +59,22 @@ WORDS = {
 }
 
 
+KINDS_IN_SPANISH = {
+    "duality": "dualidad",
+    "gradient": "gradiente",
+    "mistakes": "número de errores",
+    "training error": "error de entrenamiento",
+    "stagewise": "avance por etapas",
+    "stationary": "punto estacionario",
+    "separation": "separación",
+}
+
+
+def kind_in(lang: str, kind: str) -> str:
+    """What a kind of certificate is called."""
+    return KINDS_IN_SPANISH.get(kind, kind) if lang == "es" else kind
+
+
 def speak(lang: str) -> Callable[..., str]:
     """A function from a key and its values to words in this language."""
     if lang not in ("en", "es"):
