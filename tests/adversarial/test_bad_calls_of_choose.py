@@ -351,3 +351,10 @@ def test_leaving_one_out_works():
     found = cotas.choose(cotas.Ridge(), *plane(20), "lam", [1.0, 0.1], folds=LeaveOneOut())
     assert found.n_validation == 20
     assert found.fold_losses.shape == (2, 20)
+
+
+def test_the_message_on_what_is_no_estimator_is_short():
+    with pytest.raises(TypeError, match=r"not ndarray\.$"):
+        cotas.choose(X, Y, cotas.LinearSVM())
+    with pytest.raises(TypeError, match=r"not the class LinearSVM\.$"):
+        cotas.choose(cotas.LinearSVM, X, Y)

@@ -205,7 +205,7 @@ def test_regression_in_spanish(tmp_path):
     assert said.code == 0
     assert "objetivo price" in said.out
     assert "error de entrenamiento" in said.out
-    assert "With 11 rows" in said.err
+    assert "Con tan pocas filas" in said.err
     assert cotas("predict", tmp_path / "m.cotas", "builtin:houses").code == 0
 
 

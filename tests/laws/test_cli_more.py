@@ -179,3 +179,18 @@ def test_bad_calls(name):
     assert said.code == code, said
     assert says in said.err, said
     assert "Traceback" not in said.err
+
+
+def test_notes_and_proofs_are_in_spanish_too(tmp_path):
+    path = tmp_path / "tabla.csv"
+    path.write_text("x,y\n" + "".join(f"{k},{'sí' if k > 9 else 'no'}\n" for k in range(20)))
+    said = cotas("fit", path, "-t", "y", "--model", "adaboost", "--lang", "es")
+    assert said.code == 0, said.err
+    assert "Nota: Con tan pocas filas se entrena con todas" in said.err
+    assert "El modelo falla en una proporción 0" in said.out
+    assert "valores por defecto" in said.out
+    assert "The " not in said.out + said.err
+    vague = cotas(
+        "fit", path, "-t", "y", "--model", "pegasos", "--lang", "es", "-p", "max_epochs=1"
+    )
+    assert "el certificado «dualidad» se cumple, pero aquí no dice nada" in vague.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,8 @@ def writable(path: Path | None, what: str, *read: str | Path) -> None:
         raise UsageError(f"{what} {path} is a folder; name a file.")
     if not path.parent.is_dir():
         raise UsageError(f"{what} cannot be written: there is no folder {path.parent}.")
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(f"{what} cannot be written: the folder {path.parent} is read-only.")
     for other in map(Path, read):
         if path.exists() and other.exists() and path.samefile(other):
             raise UsageError(f"{what} would write over {other}, which is read; name another file.")

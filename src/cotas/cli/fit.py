@@ -16,9 +16,11 @@ from cotas.cli.models import parameters, task_of
 from cotas.cli.options import Data, Drop, Header, HoldOut, Lang, Seed, Separator, Target, Task
 from cotas.cli.session import Session, command_line
 from cotas.cli.training import Settings, train
-from cotas.cli.words import speak
+from cotas.cli.words import kind_in, speak
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord
+from cotas.report.certificates import in_words
+from cotas.report.words import words_of
 
 Model = Annotated[
     str | None,
@@ -70,6 +72,8 @@ def fit(
     speak(lang)
     writable(out, "--out", data)
     writable(report, "--report", data)
+    if out is not None and out == report:
+        raise UsageError("--out and --report name the same file; the model needs its own.")
     if not 0 < confidence < 1:
         raise UsageError(f"--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.")
     if model not in (None, "auto"):
@@ -87,6 +91,7 @@ def fit(
         select=select,
         max_time=max_time,
         command=command_line(),
+        lang=lang,
     )
     record = train(session, table, y, settings)
     if out is not None:
@@ -98,8 +103,10 @@ def fit(
     session.say(*summary(record, lang))
     if out is not None:
         session.say(f"{speak(lang)('saved')}: {out}")
+    if report is not None:
+        session.say(f"{speak(lang)('report')}: {report}")
     session.document(record.to_dict() | {"saved": None if out is None else str(out)})
-    session.note(*(f"Warning: {words}" for words in record.warnings))
+    session.note(*(f"{speak(lang)('warning')}: {words}" for words in record.warnings))
     _finish(record, strict)
 
 
@@ -169,20 +176,22 @@ def _proofs(record: FitRecord, lang: str) -> list[str]:
 
 def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
     """What one certificate says, in one line."""
-    say = speak(lang)
+    say, kind = speak(lang), kind_in(lang, certificate.kind)
     if certificate.kind == "none":
         return say("none", why=certificate.statement)
     if not certificate.holds:
-        return say("fails", kind=certificate.kind, why=certificate.objection)
+        return say("fails", kind=kind, why=certificate.objection)
     if certificate.vacuous:
-        return say("vacuous", kind=certificate.kind)
+        return say("vacuous", kind=kind)
     if certificate.kind in ("duality", "gradient"):
         tol = getattr(estimator, "tol", None)
         asked = "–" if tol is None else f"{tol:g}"
         if certificate.gap <= certificate.rounding:
             return say("rounding", asked=asked)
         return say("gap", gap=certificate.relative_gap, asked=asked)
-    return f"{say('holds', kind=certificate.kind)}: {certificate.statement}"
+    if lang != "en":
+        return in_words(certificate, words_of(lang))
+    return f"{say('holds', kind=kind)}: {certificate.statement}"
 
 
 def _choice(choice: Any) -> str:

@@ -19,6 +19,7 @@ from cotas.cli.exits import UsageError
 from cotas.cli.models import DEFAULTS, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
+from cotas.cli.words import speak
 from cotas.files.models import versions
 from cotas.files.tables import Table
 from cotas.preparation.inspection import Remark, inspect_table
@@ -26,6 +27,7 @@ from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.record import FitRecord, Rival, Sample, summarise
 from cotas.preparation.targets import hold_out_rows
+from cotas.report.words import remark_in, words_of
 
 # They make a fixed number of iterations, and tell nobody in between.
 NO_TIME_LIMIT = ("ls-boost", "forward-stagewise", "regularized-forward-stagewise")
@@ -46,6 +48,7 @@ class Settings:
     select: str | None = None
     max_time: float | None = None
     command: str = ""
+    lang: str = "en"
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     """Split, look at the data, train, and measure on the rows that were set aside."""
     rows, few = split(table, y, settings)
     remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test))]
-    session.note(*(f"Note: {remark}" for remark in remarks))
+    session.note(*(_noted(remark, settings.lang) for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
     if name == "auto":
         tried = try_all(session, rows, settings)
@@ -93,6 +96,11 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     rivals = sorted((rival_of(rows, one, sample) for one, sample in tried), key=lambda r: r.error)
     record = replace(record, rivals=tuple(rivals))
     return measured(record, rows, len(rivals) or 1, settings.confidence)
+
+
+def _noted(remark: Remark, lang: str) -> str:
+    words = str(remark) if lang == "en" else remark_in(words_of(lang), remark)
+    return f"{speak(lang)('note')}: {words}"
 
 
 def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Remark]]:

@@ -53,8 +53,26 @@ WORDS = {
         "the {kind} certificate DOES NOT HOLD: {why}",
         "el certificado «{kind}» NO SE CUMPLE: {why}",
     ),
+    "note": ("Note", "Nota"),
+    "warning": ("Warning", "Advertencia"),
     "none": ("nothing: {why}", "nada: {why}"),
 }
+
+
+KINDS_IN_SPANISH = {
+    "duality": "dualidad",
+    "gradient": "gradiente",
+    "mistakes": "número de errores",
+    "training error": "error de entrenamiento",
+    "stagewise": "avance por etapas",
+    "stationary": "punto estacionario",
+    "separation": "separación",
+}
+
+
+def kind_in(lang: str, kind: str) -> str:
+    """What a kind of certificate is called."""
+    return KINDS_IN_SPANISH.get(kind, kind) if lang == "es" else kind
 
 
 def speak(lang: str) -> Callable[..., str]:

@@ -101,8 +101,8 @@ def _read_header(file: BinaryIO, size: int) -> dict[str, Any]:
     (length,) = struct.unpack("<Q", start)
     if not 2 <= length <= min(size - 8, LONGEST_HEADER):
         raise ModelFileError(
-            f"The file says that its header has {length} bytes, and it has {size} in all, of "
-            f"which a header may take {LONGEST_HEADER}: it is no model file, or cut off."
+            f"This is no model file of cotas, or it was cut off: by its first bytes the header "
+            f"would take {length} bytes, and there are {size} in all."
         )
     header = parse(file.read(length), "The header")
     if not isinstance(header, dict):

@@ -128,8 +128,9 @@ ENGLISH: dict[str, str] = {
     "note": "note",
     "per_unit": "per unit",
     "bars": (
-        "The number is how much the output changes for one unit of the column, the bar for one "
-        "standard deviation: bars can be compared, whatever the units."
+        "The number is how much the output changes for one unit of the column. The bar is that "
+        "for one standard deviation, and for a category that for its presence, so that bars can "
+        "be compared."
     ),
     "margins_title": "Margins",
     "margins_caption": "Below zero the prediction is wrong.",

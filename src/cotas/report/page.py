@@ -142,7 +142,8 @@ def _effects(content: Content, words: Mapping[str, str]) -> str:
     linear = content.effects[0].per_unit is not None
     title = words["coefficients" if linear else "importances"]
     charts = [_chart(effects, words) for effects in content.effects]
-    return section(title, *([paragraph(words["bars"])] if linear else []), *charts)
+    scaled = linear and any(effects.sizes != effects.per_unit for effects in content.effects)
+    return section(title, *([paragraph(words["bars"])] if scaled else []), *charts)
 
 
 def _chart(effects: Effects, words: Mapping[str, str]) -> str:

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from cotas.preparation.inspection import Remark
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.record import ColumnSummary, FitRecord, Rival, Sample
 from cotas.report.content import Column, Content, Effects, HeldOut
 from cotas.report.drawings import pictures_of
 from cotas.report.markup import number
-from cotas.report.words import words_of
+from cotas.report.words import remark_in, words_of
 
 MOST_CLASSES = 10  # with a chart of coefficients of their own
 
@@ -32,7 +31,7 @@ def content_of(record: FitRecord, lang: str = "en") -> Content:
         target=table.target or "y",
         task=record.task,
         classes=_classes(record),
-        warnings=[*(_remark(remark, words) for remark in record.remarks), *record.warnings],
+        warnings=[*(remark_in(words, remark) for remark in record.remarks), *record.warnings],
         model=type(estimator).__name__,
         parameters=_parameters(record, words),
         preparation=_preparation(record.model.preparation_, words)
@@ -70,13 +69,6 @@ def _classes(record: FitRecord) -> dict[str, int]:
     samples = [record.training, *([record.hold_out] if record.hold_out is not None else [])]
     counts = Counter(str(label) for sample in samples for label in sample.truth)
     return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
-
-
-def _remark(remark: Remark, words: Mapping[str, str]) -> str:
-    said = words.get(f"remark_{remark.kind}")
-    if said is None:
-        return remark.message
-    return said.format(**{"column": remark.column, **remark.figures})
 
 
 def _parameters(record: FitRecord, words: Mapping[str, str]) -> dict[str, str]:
@@ -162,7 +154,8 @@ def _compared(rivals: Sequence[Rival], words: Mapping[str, str]) -> list[list[st
         return []
     names = ("model", "time", "gap", "proof")
     heading = [words[f"{name}_column"] for name in names]
-    heading += [words["training_error"], words["validation_error"], words["note"]]
+    noted = any(rival.note for rival in rivals)
+    heading += [words["training_error"], words["validation_error"], *[words["note"]] * noted]
     standings = {True: words["holds"], False: words["fails"], None: words["none"]}
     return [heading] + [
         [
@@ -172,7 +165,7 @@ def _compared(rivals: Sequence[Rival], words: Mapping[str, str]) -> list[list[st
             standings[rival.holds],
             number(rival.training_error),
             number(rival.error),
-            rival.note,
+            *[rival.note] * noted,
         ]
         for rival in rivals
     ]

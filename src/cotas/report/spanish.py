@@ -129,8 +129,9 @@ SPANISH: dict[str, str] = {
     "note": "nota",
     "per_unit": "por unidad",
     "bars": (
-        "El número es cuánto cambia la salida por una unidad de la columna; la barra, por una "
-        "desviación típica: las barras se pueden comparar, sean cuales sean las unidades."
+        "El número es cuánto cambia la salida por una unidad de la columna. La barra lo es por "
+        "una desviación típica, y en una categoría por su presencia, de modo que las barras se "
+        "pueden comparar."
     ),
     "margins_title": "Márgenes",
     "margins_caption": "Por debajo de cero la predicción es errada.",

@@ -40,7 +40,8 @@ def check_estimator(model: Any) -> None:
     """An estimator that can be cloned and fitted, not its class."""
     usable = all(hasattr(model, name) for name in ("fit", "predict", "get_params", "set_params"))
     if isinstance(model, type) or not usable:
-        raise TypeError(f"model must be an estimator such as cotas.LinearSVM(), not {model!r}.")
+        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise TypeError(f"model must be an estimator such as cotas.LinearSVM(), not {given}.")
 
 
 def is_number(value: Any) -> bool:

@@ -308,3 +308,17 @@ def test_predictions_are_what_the_name_of_their_file_says(shop, name):
     assert said.code == 2
     assert ".parquet" in said.err
     assert not (shop / name).exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_before_the_training(shop, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    said = cotas("fit", shop / "shop.csv", *SHOP, "--out", shop / "new.cotas")
+    assert said.code == 2
+    assert "read-only" in said.err
+
+
+def test_the_model_and_its_report_are_two_files(shop):
+    both = ("--out", shop / "same", "--report", shop / "same")
+    said = cotas("fit", shop / "shop.csv", *SHOP, *both)
+    assert said.code == 2
+    assert not (shop / "same").exists()
