@@ -81,11 +81,16 @@ def table(X: Any) -> Any:
 
 
 def agreement(model: Any, X: Any, y: Any) -> FloatArray:
-    """y·f(x) of each row; with several classes, its own score less the best of the others."""
+    """The margins of a model on rows and their labels."""
     labels, scores = labels_of(model, y), np.asarray(model.decision_function(table(X)), np.float64)
+    return margins_of(scores, labels, model.classes_)
+
+
+def margins_of(scores: FloatArray, labels: AnyArray, classes: AnyArray) -> FloatArray:
+    """y·f(x) of each row; with several classes, its own score less the best of the others."""
     if scores.ndim == 1:
-        return np.where(labels == model.classes_[1], scores, -scores)
-    own = np.searchsorted(model.classes_, labels)
+        return np.where(labels == classes[1], scores, -scores)
+    own = np.searchsorted(classes, labels)
     rows = np.arange(len(own))
     rivals = scores.copy()
     rivals[rows, own] = -np.inf

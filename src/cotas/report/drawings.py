@@ -9,6 +9,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.plots import loss_against_c
+from cotas.plots.fitted import margins_of
 from cotas.plots.style import COLOURS, INK, drawing, legend, look
 from cotas.preparation.record import FitRecord, Sample
 from cotas.report.content import Picture
@@ -34,7 +35,8 @@ def pictures_of(record: FitRecord, words: Mapping[str, str], lang: str) -> list[
         add("fit", lambda ax: _predictions(ax, samples, words))
     elif record.training.scores is not None:
         margins = {
-            name: margins_of(sample, record.model.classes_) for name, sample in samples.items()
+            name: margins_of(np.asarray(sample.scores), sample.truth, record.model.classes_)
+            for name, sample in samples.items()
         }
         # With several classes each has a machine of its own, and asks for it against the rest.
         asked = record.model_name in ASK_FOR_A_MARGIN and record.training.scores.ndim == 1
@@ -46,18 +48,6 @@ def pictures_of(record: FitRecord, words: Mapping[str, str], lang: str) -> list[
     if len(record.trace) > 1 and record.choice is None:
         add("trace", lambda ax: _trace(ax, record.trace, words))
     return found
-
-
-def margins_of(sample: Sample, classes: Any) -> FloatArray:
-    """y·f(x); with several classes the score of the own class less the best of the others."""
-    scores = np.asarray(sample.scores, dtype=np.float64)
-    if scores.ndim == 1:
-        return np.where(np.asarray(sample.truth) == classes[-1], scores, -scores)
-    own = np.searchsorted(classes, sample.truth)
-    rows = np.arange(len(own))
-    rivals = scores.copy()
-    rivals[rows, own] = -np.inf
-    return np.asarray(scores[rows, own] - rivals.max(axis=1))
 
 
 def _margins(
