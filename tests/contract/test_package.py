@@ -1,8 +1,12 @@
 """What holds for the package as a whole."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -106,3 +110,30 @@ def test_a_fit_needs_little_memory_besides_dense_single_precision_data():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.05 * X.nbytes
+
+
+def test_every_package_that_is_imported_is_asked_for():
+    """What is here only because another package needs it may be missing elsewhere."""
+    source = Path(cotas.__file__).parent
+    project = tomllib.loads((source.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    named = [
+        *project["dependencies"],
+        *(line for name, lines in extras.items() if name not in ("docs", "lint") for line in lines),
+    ]
+    packages = {re.split(r"[<>=\[ ]", line)[0].replace("-", "_") for line in named}
+    allowed = {*packages, "sklearn", "cotas", *sys.stdlib_module_names}
+    imported = {
+        (name.split(".")[0], path.relative_to(source))
+        for path in source.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in _imports(node)
+    }
+    assert imported
+    assert [(name, str(path)) for name, path in imported if name not in allowed] == []
+
+
+def _imports(node):
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []

@@ -12,7 +12,12 @@ from cotas.cli.exits import guarded
 from cotas.cli.session import Session
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary and no notes: only data, JSON and errors.")]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="Print no summary and no notes: only data, JSON and errors."
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error happened.")]
 
 _SHARED = {"json_": Json, "quiet": Quiet, "debug": Debug}

@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import click
 import typer
 
 from cotas.certificates import CertificateError
@@ -64,7 +63,7 @@ def guarded(session: Session) -> Iterator[None]:
     try:
         yield
         session.close()
-    except (typer.Exit, click.exceptions.Exit, click.ClickException, click.Abort):
+    except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except (Exception, KeyboardInterrupt) as error:
         code = code_of(error)
