@@ -6,7 +6,7 @@ If the model chooses another class than y, then p_y ≤ ½, so −log₂ p_y ≥
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,37 +20,15 @@ from cotas.certificates.boosting import (
     sketch_block,
 )
 from cotas.certificates.certificate import Certificate
+from cotas.certificates.class_combinations import ClassCombinations
 from cotas.certificates.sweep import Block, Sweep, Tally
 
 REFERENCE = "docs/theory/boosting.md: if the chosen class is wrong, p of the right one is at most ½"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LikelihoodLedger:
+class LikelihoodLedger(ClassCombinations):
     """T_k = Σ cₘ fₘₖ for each class, F = (K−1)/K (T − mean of T), p = softmax(F)."""
-
-    combinations: tuple[Combination, ...]
-    classes: AnyArray
-    weights: FloatArray | None = None
-
-    @property
-    def coef(self) -> FloatArray:
-        return np.stack([c.coefficients() for c in self.combinations])
-
-    @property
-    def intercept(self) -> float:
-        return 0.0
-
-    def about(self, coef: FloatArray, intercept: float) -> LikelihoodLedger:
-        changed = tuple(
-            Combination(c.learners, np.asarray(steps), np.ones(len(steps)))
-            for c, steps in zip(self.combinations, coef, strict=True)
-        )
-        return replace(self, combinations=changed)
-
-    def prefix(self, k: int) -> Self:
-        """The witness of the model after k rounds."""
-        return replace(self, combinations=tuple(c.prefix(k) for c in self.combinations))
 
     def of_mixed_data(self) -> Self:
         """All that is said here holds whatever the rounds were made on."""

@@ -22,12 +22,12 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.boosting import (
     NOT_ABOUT_NEW_DATA,
-    Combination,
     LongSweep,
     read_sketch,
     sketch_block,
 )
 from cotas.certificates.certificate import Certificate
+from cotas.certificates.class_combinations import ClassCombinations
 from cotas.certificates.round_weights import RoundWeights
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.weak_learners import PlainTrees
@@ -37,38 +37,19 @@ HALVINGS = 24  # of the interval that holds the best θ
 
 
 @dataclass(frozen=True, kw_only=True)
-class SammeLedger:
+class SammeLedger(ClassCombinations):
     """F_k = Σ cₘfₘₖ for each class k, where fₘₖ is +1 where round m names k and −1 elsewhere.
 
     `log_losses` are ln Σ sᵢ exp(−F of the right class) before each round and after the last, which
     only set the scale of the weights. `closed_form` says that cₘ = ½ ln((1−err)/err) + ½ ln(K−1).
     """
 
-    combinations: tuple[Combination, ...]
-    classes: AnyArray
-    weights: FloatArray | None = None
     log_losses: FloatArray
     closed_form: bool = False
 
-    @property
-    def coef(self) -> FloatArray:
-        return np.stack([c.coefficients() for c in self.combinations])
-
-    @property
-    def intercept(self) -> float:
-        return 0.0
-
-    def about(self, coef: FloatArray, intercept: float) -> SammeLedger:
-        changed = tuple(
-            Combination(c.learners, np.asarray(steps), np.ones(len(steps)))
-            for c, steps in zip(self.combinations, coef, strict=True)
-        )
-        return replace(self, combinations=changed)
-
     def prefix(self, k: int) -> Self:
         """The witness of the model after k rounds."""
-        kept = tuple(c.prefix(k) for c in self.combinations)
-        return replace(self, combinations=kept, log_losses=self.log_losses[: k + 1])
+        return replace(super().prefix(k), log_losses=self.log_losses[: k + 1])
 
     def of_mixed_data(self) -> Self:
         """The same without what only holds if all rounds were made on these data."""

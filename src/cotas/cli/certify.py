@@ -18,7 +18,6 @@ from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
 from cotas.files.tables import Table
-from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.targets import as_target
 
 
@@ -102,10 +101,7 @@ def _training_rows(saved: Saved, table: Table) -> AnyArray:
 
 def proofs(saved: Saved, table: Table, rows: AnyArray, y: AnyArray, max_time: float) -> Proofs:
     """Everything that can be proved about a model from its data."""
-    X = saved.input_of(table)
-    X = X[rows] if len(rows) < table.n_rows else X
-    if isinstance(saved.model, PreparedModel):
-        X = saved.model.preparation_.transform(X)
+    X = saved.input_of(table, rows if len(rows) < table.n_rows else None)
     found = cotas.certify(saved.estimator, X, y, max_time=max_time)
     certificates = found if isinstance(found, list) else [found]
     objections: list[str] = []

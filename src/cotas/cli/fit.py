@@ -18,7 +18,7 @@ from cotas.cli.session import Session, command_line
 from cotas.cli.training import Settings, train
 from cotas.cli.words import kind_in, speak
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.record import FitRecord
+from cotas.preparation.record import FitRecord, telling_parameters
 from cotas.report.certificates import in_words
 from cotas.report.words import words_of
 
@@ -207,13 +207,8 @@ def _error(sample: Any, say: Any) -> str:
 
 def _parameters(estimator: Any, lang: str) -> str:
     """The parameters that differ from their defaults, or λ at least."""
-    values, usual = estimator.get_params(), type(estimator)().get_params()
-    hidden = ("callbacks", "progress", "random_state")
-    shown = {
-        name: value
-        for name, value in values.items()
-        if name not in hidden and (name == "lam" or str(value) != str(usual[name]))
-    }
+    shown = telling_parameters(estimator, ("lam",))
+    shown.pop("random_state", None)  # the seed of the command
     words = ", ".join(f"{name}={_short(value)}" for name, value in shown.items())
     return words or speak(lang)("defaults")
 

@@ -153,7 +153,7 @@ def _parts(
 def predicted(saved: Saved, table: Table, tally: Tally, only: bool) -> Any:
     """A frame with the columns of the table and those of the predictions."""
     pl = polars()
-    X, model = saved.input_of(_as_numbers(saved, table)), saved.model
+    X, model = saved.input_of(_as_numbers(saved, table)), saved.estimator
     found: dict[str, Any] = {}
     labels = np.asarray(model.predict(X))
     found["prediction"] = labels

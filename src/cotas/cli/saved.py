@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
+from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
 from cotas.files.csv_tables import polars
 from cotas.files.errors import ModelFileError
@@ -41,11 +42,13 @@ class Saved:
         """What it is for."""
         return "classification" if is_classifier(self.model) else "regression"
 
-    def input_of(self, table: Table) -> Any:
-        """The features in the form that the model takes."""
-        if isinstance(self.model, PreparedModel) or not table.has_names:
-            return table.features
-        frame = table.features
+    def input_of(self, table: Table, rows: AnyArray | None = None) -> Any:
+        """The features of all or some rows as `estimator` takes them, prepared once for all."""
+        frame = table.features if rows is None else table.features[rows]
+        if isinstance(self.model, PreparedModel):
+            return self.model.prepare(frame)
+        if not table.has_names:
+            return frame
         names = getattr(self.model, "feature_names_in_", None)
         if names is not None:
             gone = [name for name in names if name not in frame.columns]
@@ -83,7 +86,7 @@ def _our_own(path: Path) -> Saved:
     found = read_model_file(path)
     if found.preparation is None:
         return Saved(str(path), found.model, None, ours=True)
-    model = PreparedModel.load(path)
+    model = PreparedModel.from_file(found, path)
     return Saved(str(path), model, model.recipe_, ours=True)
 
 

@@ -189,9 +189,10 @@ def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[An
 
 def sample_of(model: PreparedModel, rows: Rows, which: IntArray) -> Sample:
     """What the model says about some rows, and how wrong that is."""
-    X, truth = rows.take(which)
-    predictions = model.predict(X)
-    scores = model.decision_function(X) if hasattr(model, "decision_function") else None
+    table, truth = rows.take(which)
+    X, estimator = model.prepare(table), model.estimator_
+    predictions = np.asarray(estimator.predict(X))
+    scores = estimator.decision_function(X) if hasattr(estimator, "decision_function") else None
     if is_classifier(model):
         error = float(np.mean(predictions != truth))
         return Sample(which, truth, predictions, scores, error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -88,3 +89,20 @@ def _problem(
         equal=examples.weights is None,
         lam=lam if C is None else 1.0 / (C * total),
     )
+
+
+def gathered(
+    problems: Sequence[BinaryProblem], coefs: Sequence[FloatArray], n_rows: int
+) -> tuple[IntArray, FloatArray]:
+    """The rows with a coefficient in some problem, and theirs in each of the problems."""
+    part = [slice(None) if problem.rows is None else problem.rows for problem in problems]
+    support = np.zeros(n_rows, dtype=np.bool_)
+    for rows, coef in zip(part, coefs, strict=True):
+        support[rows] |= coef != 0
+    chosen = np.flatnonzero(support)
+    beta, row = np.zeros((len(coefs), len(chosen))), np.zeros(n_rows)
+    for out, rows, coef in zip(beta, part, coefs, strict=True):
+        row[:] = 0.0
+        row[rows] = coef
+        out[:] = row[chosen]
+    return chosen, beta

@@ -26,7 +26,7 @@ from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
 from cotas.kernel.interface import Kernel
-from cotas.kernel.problems import BinaryProblem, against_the_rest, one_against_one
+from cotas.kernel.problems import BinaryProblem, against_the_rest, gathered, one_against_one
 from cotas.kernel.search import Machine, Setting
 from cotas.kernel.training import facts_of, solve_all
 
@@ -363,16 +363,7 @@ class KernelSVM(KernelClassifier):
     def _keep(
         self, examples: Examples, problems: list[BinaryProblem], machines: list[Machine]
     ) -> None:
-        part = [slice(None) if problem.rows is None else problem.rows for problem in problems]
-        support = np.zeros(examples.n_rows, dtype=np.bool_)
-        for rows, machine in zip(part, machines, strict=True):
-            support[rows] |= machine.coef != 0
-        chosen = np.flatnonzero(support)
-        beta, row = np.zeros((len(machines), len(chosen))), np.zeros(examples.n_rows)
-        for coef, rows, machine in zip(beta, part, machines, strict=True):
-            row[:] = 0.0
-            row[rows] = machine.coef
-            coef[:] = row[chosen]
+        chosen, beta = gathered(problems, [m.coef for m in machines], examples.n_rows)
         theta0 = np.array([machine.intercept for machine in machines])
         self._keep_support(examples, chosen, beta, theta0)
         self._conclude(problems, machines)

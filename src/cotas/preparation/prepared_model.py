@@ -11,10 +11,10 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray
+from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.files.errors import ModelFileError
-from cotas.files.models import read_model_file, save
+from cotas.files.models import ModelFile, read_model_file, save
 from cotas.foreign.certify import certify
 from cotas.preparation.columns import as_frame
 from cotas.preparation.preparation import Preparation
@@ -117,7 +117,7 @@ class PreparedModel(BaseEstimator):
         ----------
         X : a table of the kind it was fitted on
         """
-        return np.asarray(self.estimator_.predict(self._prepared(X)))
+        return np.asarray(self.estimator_.predict(self.prepare(X)))
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: Any) -> FloatArray:
@@ -127,7 +127,7 @@ class PreparedModel(BaseEstimator):
         ----------
         X : a table of the kind it was fitted on
         """
-        return np.asarray(self.estimator_.decision_function(self._prepared(X)))
+        return np.asarray(self.estimator_.decision_function(self.prepare(X)))
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any) -> FloatArray:
@@ -137,7 +137,7 @@ class PreparedModel(BaseEstimator):
         ----------
         X : a table of the kind it was fitted on
         """
-        return np.asarray(self.estimator_.predict_proba(self._prepared(X)))
+        return np.asarray(self.estimator_.predict_proba(self.prepare(X)))
 
     @available_if(_estimator_has("certified_predict"))
     def certified_predict(self, X: Any) -> tuple[AnyArray, BoolArray]:
@@ -147,7 +147,7 @@ class PreparedModel(BaseEstimator):
         ----------
         X : a table of the kind it was fitted on
         """
-        labels, certified = self.estimator_.certified_predict(self._prepared(X))
+        labels, certified = self.estimator_.certified_predict(self.prepare(X))
         return np.asarray(labels), np.asarray(certified)
 
     def score(self, X: Any, y: Any) -> float:
@@ -158,7 +158,7 @@ class PreparedModel(BaseEstimator):
         X : a table of the kind it was fitted on
         y : array of shape (n_samples,)
         """
-        return float(self.estimator_.score(self._prepared(X), y))
+        return float(self.estimator_.score(self.prepare(X), y))
 
     # ---- what is known about it ------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ class PreparedModel(BaseEstimator):
         max_time : float
             See `cotas.certify`.
         """
-        found = certify(self.estimator_, self._prepared(X), y, max_time=max_time)
+        found = certify(self.estimator_, self.prepare(X), y, max_time=max_time)
         return found if isinstance(found, list) else [found]
 
     def in_original_units(self) -> list[tuple[dict[str, float], float]]:
@@ -221,7 +221,7 @@ class PreparedModel(BaseEstimator):
             The table it was trained on; a fingerprint of its prepared rows is stored.
         """
         check_is_fitted(self, "estimator_")
-        prepared = None if data is None else (self._prepared(data[0]), data[1])
+        prepared = None if data is None else (self.prepare(data[0]), data[1])
         recipe = recipe or getattr(self, "recipe_", None) or Recipe(self.preparation_)
         save(self.estimator_, path, data=prepared, preparation=recipe)
 
@@ -233,7 +233,17 @@ class PreparedModel(BaseEstimator):
         ----------
         path : str or Path
         """
-        found = read_model_file(path)
+        return cls.from_file(read_model_file(path), path)
+
+    @classmethod
+    def from_file(cls, found: ModelFile, path: str | Path) -> Self:
+        """The same of a file that was read already; `path` is for the message only.
+
+        Parameters
+        ----------
+        found : ModelFile
+        path : str or Path
+        """
         recipe = found.preparation
         if not isinstance(recipe, Recipe):
             raise ModelFileError(f"{path} holds a model without a preparation; use cotas.load.")
@@ -242,6 +252,12 @@ class PreparedModel(BaseEstimator):
         model.recipe_ = recipe
         return model
 
-    def _prepared(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Matrix:
+        """The numbers that the estimator takes, for who asks it several things about the same rows.
+
+        Parameters
+        ----------
+        X : table or matrix like the one it was fitted on
+        """
         check_is_fitted(self, "estimator_")
         return self.preparation_.transform(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -161,6 +162,20 @@ class FitRecord:
 
 def _sample_in_short(sample: Sample) -> dict[str, Any]:
     return {"rows": len(sample.rows), "error": sample.error, "r2": sample.r2}
+
+
+def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
+    """The parameters that differ from their defaults, and those that are always told.
+
+    What only watches the training says nothing about the model.
+    """
+    usual = type(estimator)().get_params(deep=False)
+    return {
+        name: value
+        for name, value in estimator.get_params(deep=False).items()
+        if name not in ("callbacks", "progress")
+        and (name in always or str(value) != str(usual[name]))
+    }
 
 
 def summarise(table: Table, most_columns: int = 500) -> TableSummary:

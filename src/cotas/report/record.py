@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from cotas.preparation.preparation import Preparation
-from cotas.preparation.record import ColumnSummary, FitRecord, Rival, Sample
+from cotas.preparation.record import (
+    ColumnSummary,
+    FitRecord,
+    Rival,
+    Sample,
+    telling_parameters,
+)
 from cotas.report.content import Column, Content, Effects, HeldOut
 from cotas.report.drawings import pictures_of
 from cotas.report.markup import number
@@ -74,13 +80,9 @@ def _classes(record: FitRecord) -> dict[str, int]:
 def _parameters(record: FitRecord, words: Mapping[str, str]) -> dict[str, str]:
     """What was given or chosen, and what came of it; parameters left as they were say nothing."""
     estimator = record.model.estimator_
-    usual = type(estimator)().get_params(deep=False)
-    given = estimator.get_params(deep=False)
-    silent = ("callbacks", "progress", "verbose")
     told = {
         name: number(value) if isinstance(value, float) else str(value)
-        for name, value in given.items()
-        if name not in silent and (name in ("lam", "delta", "tol") or value != usual[name])
+        for name, value in telling_parameters(estimator, ("lam", "delta", "tol")).items()
     }
     support = getattr(estimator, "support_", None)
     if support is not None:
