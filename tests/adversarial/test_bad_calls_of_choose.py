@@ -38,6 +38,19 @@ def test_values_that_are_no_sequence(values):
         choose(values=values)
 
 
+@pytest.mark.parametrize("model", [cotas.LinearSVM(), cotas.Ridge(), cotas.Lasso()])
+def test_nan_in_the_data_is_not_blamed_on_the_values(model):
+    X, y = np.array(noisy_clouds()[0], dtype=float), np.arange(len(noisy_clouds()[0])) % 2
+    X[3, 0] = np.nan
+    with pytest.raises(ValueError, match=r"X (holds|contains) NaN|Input X"):
+        cotas.choose(model, X, y)
+
+
+def test_a_single_class_is_named_as_one_writes_it():
+    with pytest.raises(ValueError, match=r"one class only \(7\)"):
+        cotas.LinearSVM().fit(np.eye(3), np.full(3, 7))
+
+
 def test_nan_among_the_values():
     with pytest.raises(ValueError, match="values holds NaN"):
         choose(values=[0.1, float("nan")])

@@ -86,8 +86,9 @@ def read_examples(
     if classes is None:
         classes = found
         if len(classes) < 2:
+            only = found.tolist()[0]
             raise ValueError(
-                f"y holds one class only ({found[0]!r}); a classifier needs at least 2 classes."
+                f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
             )
     else:
         unknown = np.setdiff1d(found, classes)

@@ -198,6 +198,11 @@ def default_values(model: Any, parameter: Parameter, X: Matrix, y: Any) -> list[
         grid = np.geomspace(1.0, LASSO_RATIO, DECADES * A_DECADE + 1) * _all_zero(last, X, y)
     else:
         grid = np.geomspace(1.0, 10.0**-DECADES, DECADES * A_DECADE + 1) * _scale(last, X)
+    if not np.isfinite(grid).all():
+        raise ValueError(
+            "X holds NaN or infinity. Leave those rows out, or fill them in, for example with a "
+            "SimpleImputer before the model in a pipeline."
+        )
     return [float(f"{value:.3g}") for value in grid]
 
 
