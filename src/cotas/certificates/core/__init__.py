@@ -1,0 +1,1 @@
+"""The trusted part: NumPy and the standard library only, numbers only, no prose for users."""

@@ -1,0 +1,126 @@
+"""Floating-point numbers that are known to lie above or below what they stand for.
+
+u = 2⁻⁵³ is the largest relative error of one operation in double precision, rounded to nearest,
+and γₖ = ku/(1 − ku). A sum of k products, added up in any order, is off by at most γₖ Σ|aᵢbᵢ|
+(Higham, *Accuracy and Stability*, section 3.1), plus `TINY` for each product that underflows.
+A scalar result is moved outwards by one number (`up`, `down`), which covers its own rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+U = 2.0**-53
+# More than the smallest positive double: what one product can lose by underflow.
+TINY = 2.0**-1000
+# Rows of a partial sum: few enough for a small γ, many enough for speed.
+CHUNK = 64
+
+
+def up(x: float) -> float:
+    """Return the next number above x, so that a rounded result becomes an upper bound."""
+    return math.nextafter(x, math.inf)
+
+
+def down(x: float) -> float:
+    """Return the next number below x, so that a rounded result becomes a lower bound."""
+    return math.nextafter(x, -math.inf)
+
+
+def gamma(k: int) -> float:
+    """γₖ = ku/(1 − ku), rounded up: the relative error of k operations one after the other."""
+    if not k * U < 0.5:
+        raise ValueError(f"{k} operations leave no digit.")
+    return up(up(k * U) / down(1.0 - up(k * U)))
+
+
+def above(x: float, operations: int = 1) -> float:
+    """An upper bound of what x ≥ 0 stands for after so many rounded operations."""
+    return up(x * up(1.0 + gamma(operations + 1))) + TINY
+
+
+def below(x: float, operations: int = 1) -> float:
+    """A lower bound of what x ≥ 0 stands for after so many rounded operations."""
+    return max(0.0, down(x * down(1.0 - gamma(operations + 1))) - TINY)
+
+
+def sum_up(terms: Iterable[float]) -> float:
+    """Σ of a few numbers, rounded up; `fsum` makes one error only."""
+    return up(math.fsum(terms))
+
+
+def sum_down(terms: Iterable[float]) -> float:
+    """Σ of a few numbers, rounded down."""
+    return down(math.fsum(terms))
+
+
+def total(a: Any) -> tuple[float, float]:
+    """Σ aᵢ of many numbers and how far it may be off.
+
+    Chunks of `CHUNK` numbers are added up by NumPy in any order, the chunks by `fsum`.
+    """
+    a = np.asarray(a, dtype=np.float64).ravel()
+    whole = len(a) - len(a) % CHUNK
+    parts = np.append(a[:whole].reshape(-1, CHUNK).sum(axis=1), a[whole:].sum())
+    size = np.append(np.abs(a[:whole]).reshape(-1, CHUNK).sum(axis=1), np.abs(a[whole:]).sum())
+    if not np.isfinite(size).all():
+        return math.nan, math.inf
+    value, mass = math.fsum(parts), above(math.fsum(size), CHUNK)
+    return value, up(above(gamma(CHUNK) * mass) + above(U * abs(value)))
+
+
+def total_up(a: Any) -> float:
+    """Σ aᵢ of many numbers, rounded up."""
+    value, off = total(a)
+    return up(value + off)
+
+
+def total_down(a: Any) -> float:
+    """Σ aᵢ of many numbers, rounded down."""
+    value, off = total(a)
+    return down(value - off)
+
+
+def norm_up(a: FloatArray) -> float:
+    """‖a‖, rounded up, whatever the size of the entries."""
+    top = float(np.abs(a).max(initial=0.0))
+    if not (0.0 < top < math.inf):
+        return 0.0 if top == 0.0 else math.inf
+    unit = 2.0 ** math.floor(math.log2(top)) or TINY  # a power of two: dividing by it is exact
+    scaled = a / unit
+    return above(unit * math.sqrt(above(total_up(scaled * scaled), 2)), 2)
+
+
+def exact_products(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """aᵢbᵢ as the sum of two numbers each, without error unless something over- or underflows.
+
+    Dekker's product by Veltkamp's splitting.
+    """
+
+    def split(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        big = x * 134217729.0  # 2²⁷ + 1
+        high = big - (big - x)
+        return high, x - high
+
+    product = a * b
+    (ah, al), (bh, bl) = split(a), split(b)
+    return product, ((ah * bh - product) + ah * bl + al * bh) + al * bl
+
+
+def dot(a: FloatArray, b: FloatArray, more: Iterable[float] = ()) -> tuple[float, float]:
+    """Σ aᵢbᵢ and the numbers of `more`, added up exactly and rounded once; and how far it is off."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        product, rest = exact_products(np.asarray(a, dtype=np.float64), np.asarray(b, np.float64))
+    if not (np.isfinite(product).all() and np.isfinite(rest).all()):
+        # Beyond 2⁹⁷⁰ the splitting overflows, and a plain sum is all there is.
+        value, off = total(np.append(product, list(more)))
+        return value, up(off + above(2 * U * total(np.abs(product))[0]))
+    value = math.fsum([*product.tolist(), *rest.tolist(), *more])
+    return value, up(U * abs(value)) + 8 * (len(product) + 1) * TINY
