@@ -22,8 +22,8 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.losses import HardMargin, Margin
 from cotas.certificates.core.regularizers import Pull
 from cotas.certificates.core.rounding import (
-    U,
     FloatArray,
+    U,
     above,
     below,
     down,
@@ -102,6 +102,14 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
         k = able[np.argmin(side[able])]  # the smallest, whose digits are the finest
         c[k] -= rest
     return c
+
+
+def moved_targets(risk: Risk, y: FloatArray, w: Weights) -> tuple[FloatArray, float]:
+    """Targets less a number near them, where the bias is free to follow; one rounding each."""
+    if isinstance(risk.loss, Margin) or not risk.free_bias:
+        return y, 0.0
+    middle = float(np.where(w.s > 0, y, 0.0).sum() / max(1, np.count_nonzero(w.s)))
+    return (y - middle, middle) if math.isfinite(middle) else (y, 0.0)
 
 
 def upper(
@@ -234,19 +242,18 @@ def bounds(
     bias: float,
     c: Any = None,
     weights: Any = None,
-    scored: Any = None,
 ) -> Bounds:
-    """Both bounds of one model; c is any dual point, None takes the slopes of the loss at the model.
-
-    `scored` may hold (z, off) of `rows.scores`, where they are at hand for several models.
-    """
+    """Both bounds of one model; c is any dual point, None takes the slopes at the model."""
     theta = np.asarray(theta, dtype=np.float64)
     if theta.shape != (rows.d,) or y.shape != (rows.n,):
         raise Objection("shape")
     risk.loss.check(y)
     risk.refuse(theta, bias)
     w = Weights.of(weights, rows.n)
-    z, off = scored or tuple(a[:, 0] for a in rows.scores(theta[:, None], np.array([bias])))
+    y, middle = moved_targets(risk, y, w)
+    z, off = (a[:, 0] for a in rows.scores(theta[:, None], np.array([bias]), middle))
+    if middle:
+        off = off + 2 * U * np.abs(y)
     value, charge = upper(risk, rows, y, w, theta, bias, z, off)
     if not math.isfinite(value):
         raise Objection("not finite")
