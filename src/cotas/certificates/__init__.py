@@ -5,9 +5,8 @@ from the data and the witness; nothing that a solver says about itself is repeat
 """
 
 from cotas.certificates.certificate import Certificate, conclude, no_certificate
-from cotas.certificates.duality import DualPoint, Expectation
+from cotas.certificates.duality import DualPoint, Expectation, HardMarginPoint
 from cotas.certificates.features import FeaturePoint
-from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.hold_out import HeldOut, hold_out_bound
 from cotas.certificates.kernel_duality import KernelDualPoint
 from cotas.certificates.kernel_mistakes import KernelPerceptronLedger

@@ -137,9 +137,9 @@ def squared_bounds(
     risk.refuse(theta, bias)
     w = Weights.of(weights, rows.n)
     y, middle = moved_targets(risk, y, w)
-    z, off = (a[:, 0] for a in rows.scores(theta[:, None], np.array([bias]), middle))
+    z, off = (a[:, 0] for a in rows.scores(theta[:, None], [(bias, -middle)]))
     off = off + 2 * U * np.abs(y)
-    value, charge = upper(risk, rows, y, w, theta, bias, z, off)
+    value, charge = upper(risk, y, w, theta, bias, z, off)
     r = z - y
     near = np.square(np.maximum(np.abs(r) * (1 - 2 * U) - off, 0.0))
     found, error = total(w.s * near)
@@ -191,7 +191,7 @@ def squared_bounds(
         return conclude(drop), how, math.inf
     own = norm_up(
         np.append(
-            theta * rows.unit, [b for b in [rows.moved_bias(theta, bias, middle)[0]] if free_bias]
+            theta * rows.unit, [b for b in [rows.moved_bias(theta, (bias, -middle))[0]] if free_bias]
         )
     )
     spread = above(math.sqrt(2 * value)) + above(float(np.abs(y).max(initial=0.0)))

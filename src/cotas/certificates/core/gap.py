@@ -13,8 +13,9 @@ Without a bias B = 0. A penalized bias is the weight b/κ of one more column, of
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,6 +83,7 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
 
     Nothing here has to be accurate: what is left of the sum is charged by `bounds`.
     """
+    c = np.asarray(c, dtype=np.float64)
     if c.shape != s.shape or not np.isfinite(c).all():
         raise Objection("dual point")
     c = np.where(s > 0, loss.clip(y, c, s), 0.0)
@@ -114,7 +116,6 @@ def moved_targets(risk: Risk, y: FloatArray, w: Weights) -> tuple[FloatArray, fl
 
 def upper(
     risk: Risk,
-    rows: Any,
     y: FloatArray,
     w: Weights,
     theta: FloatArray,
@@ -141,6 +142,8 @@ def upper(
         near = np.where(used, w.s * loss.value(y, z, 0.0), 0.0)
     value, error = total(far)
     worst = above(up(value + error), loss.ulps + 2)
+    if not math.isfinite(worst):
+        raise Objection("not finite")
     plain = float(near.sum())
     return up(above(worst / w.low, 1) + penalty), max(0.0, (worst - plain) / w.low)
 
@@ -234,6 +237,66 @@ def _multiples(
     return [1.0, min(max(peak, 0.0), reach)]
 
 
+class Claim(NamedTuple):
+    """A model of a problem, and any dual point; None takes the slopes of the loss at the model."""
+
+    y: FloatArray
+    theta: FloatArray
+    bias: float
+    c: Any = None
+
+
+def all_bounds(
+    risk: Risk, rows: Any, claims: Sequence[Claim], weights: Any = None
+) -> list[Bounds | Objection]:
+    """Both bounds of each model, or what speaks against it; X is read twice for all together."""
+    found: list[Any] = [_objection(risk, rows, claim) for claim in claims]
+    sound = [k for k, objection in enumerate(found) if objection is None]
+    if not sound:
+        return found
+    try:
+        w = Weights.of(weights, rows.n)
+        moved = [moved_targets(risk, claims[k].y, w) for k in sound]
+        thetas = np.stack([claims[k].theta for k in sound], axis=1)
+        biases = [(claims[k].bias, -middle) for k, (_, middle) in zip(sound, moved, strict=True)]
+        z, off = rows.scores(thetas, biases)
+    except Objection as objection:
+        return [objection if k in sound else found[k] for k in range(len(claims))]
+    # Targets that were moved are off by one rounding themselves.
+    duals, values = np.zeros((rows.n, len(sound))), {}
+    for i, k in enumerate(sound):
+        y, claim = moved[i][0], claims[k]
+        slack = off[:, i] if moved[i][1] == 0.0 else off[:, i] + 2 * U * np.abs(y)
+        try:
+            values[i] = upper(risk, y, w, claim.theta, claim.bias, z[:, i], slack)
+            c = w.s * risk.loss.slope(y, z[:, i]) if claim.c is None else claim.c
+            duals[:, i] = feasible(risk.loss, y, c, w.s, risk.free_bias)
+        except Objection as objection:
+            found[k] = objection
+    try:
+        pulls = rows.pull(duals)
+    except Objection as objection:
+        return [objection if found[k] is None else found[k] for k in range(len(claims))]
+    for i, k in enumerate(sound):
+        if found[k] is None:
+            value, charge = values[i]
+            point = (moved[i][0], w, claims[k].theta, duals[:, i], pulls[i])
+            bound, more = lower(risk, rows, *point, value)
+            found[k] = Bounds.proved(min(bound, value), value, charge + more)
+    return found
+
+
+def _objection(risk: Risk, rows: Any, claim: Claim) -> Objection | None:
+    try:
+        if claim.theta.shape != (rows.d,) or claim.y.shape != (rows.n,):
+            raise Objection("shape")
+        risk.loss.check(claim.y)
+        risk.refuse(claim.theta, claim.bias)
+    except Objection as objection:
+        return objection
+    return None
+
+
 def bounds(
     risk: Risk,
     rows: Any,
@@ -243,23 +306,8 @@ def bounds(
     c: Any = None,
     weights: Any = None,
 ) -> Bounds:
-    """Both bounds of one model; c is any dual point, None takes the slopes at the model."""
-    theta = np.asarray(theta, dtype=np.float64)
-    if theta.shape != (rows.d,) or y.shape != (rows.n,):
-        raise Objection("shape")
-    risk.loss.check(y)
-    risk.refuse(theta, bias)
-    w = Weights.of(weights, rows.n)
-    y, middle = moved_targets(risk, y, w)
-    z, off = (a[:, 0] for a in rows.scores(theta[:, None], np.array([bias]), middle))
-    if middle:
-        off = off + 2 * U * np.abs(y)
-    value, charge = upper(risk, rows, y, w, theta, bias, z, off)
-    if not math.isfinite(value):
-        raise Objection("not finite")
-    if c is None:
-        c = w.s * risk.loss.slope(y, z)
-    c = feasible(risk.loss, y, np.array(c, dtype=np.float64), w.s, risk.free_bias)
-    [pull] = rows.pull(c[:, None])
-    bound, more = lower(risk, rows, y, w, theta, c, pull, value)
-    return Bounds.proved(min(bound, value), value, charge + more)
+    """Both bounds of one model; raises what speaks against it."""
+    [found] = all_bounds(risk, rows, [Claim(y, theta, bias, c)], weights)
+    if isinstance(found, Objection):
+        raise found
+    return found

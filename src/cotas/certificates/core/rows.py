@@ -10,7 +10,7 @@ size, powers of two, so that one bound serves large and small ones:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class Rows:
 
     def __init__(self, X: Any, movable: bool, each: Each = map) -> None:
         self.sparse, self.each = hasattr(X, "indptr"), each
-        self.X = X
+        self.X, self.movable = X, movable
         self.n, self.d = int(X.shape[0]), int(X.shape[1])
         self.width = self.d
         if self.sparse:
@@ -131,10 +131,10 @@ class Rows:
         return above(float(self.unit.max(initial=0.0)) * float(self.lengths.max(initial=0.0)))
 
     def scores(
-        self, thetas: FloatArray, biases: FloatArray, less: float = 0.0
+        self, thetas: FloatArray, biases: Sequence[Sequence[float]]
     ) -> tuple[FloatArray, FloatArray]:
-        """Xθ + b − less for each column of θ, and how far each score may be off."""
-        moved = [self.moved_bias(theta, b, less) for theta, b in zip(thetas.T, biases, strict=True)]
+        """Xθ + b for each column of θ, and how far each score may be off; b is a sum of numbers."""
+        moved = [self.moved_bias(theta, b) for theta, b in zip(thetas.T, biases, strict=True)]
         offsets = np.array([value for value, _ in moved])
         sizes = np.array([norm_up(theta * self.unit) for theta in thetas.T])
         if not (np.isfinite(offsets).all() and np.isfinite(sizes).all()):
@@ -157,12 +157,11 @@ class Rows:
         slack = np.array([up(off + factor * abs(value)) for value, off in moved])
         return z, np.multiply.outer(found, factor * sizes) + (slack + TINY)
 
-    def moved_bias(self, theta: FloatArray, bias: float, less: float) -> tuple[float, float]:
-        """b − less + m·θ and how far it is off."""
-        if self.shift is None and not less:
-            return float(bias), 0.0
-        shift = np.zeros(self.d) if self.shift is None else self.shift
-        return dot(shift, theta, [float(bias), -less])
+    def moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> tuple[float, float]:
+        """b + m·θ and how far it is off."""
+        if self.shift is None:
+            return dot(np.zeros(0), np.zeros(0), biases)
+        return dot(self.shift, theta, biases)
 
     def pull(self, c: FloatArray) -> list[Pull]:
         """Xᵀc for each column of c, and how far each may be off."""
