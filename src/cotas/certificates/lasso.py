@@ -25,7 +25,7 @@ from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.duality import OPTIMISATION_ONLY, rows_of
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.sweep import Sketch
+from cotas.certificates.sweep import EPS, Sketch
 from cotas.certificates.targets import TargetSweep
 from cotas.certificates.words import in_words
 
@@ -172,7 +172,7 @@ class _Survey:
             },
             remarks=(OPTIMISATION_ONLY,),
             charge=found.charge if isinstance(found, Bounds) else 0.0,
-            scale=constant,
+            scale=constant + self._floor(),
             witness=point,
             sketch=self.sketch,
         )
@@ -188,6 +188,10 @@ class _Survey:
         share, y = s / s.sum(), self.y
         y = y - share @ y if self.points[0].problem.free_bias else y
         return float(0.5 * (share @ y**2))
+
+    def _floor(self) -> float:
+        """What the rounding of the targets leaves of the objective, in units of `scale`."""
+        return float(1e9 * EPS**2 * np.mean(self.y**2))
 
     def _about_the_dual(self, k: int) -> dict[str, float]:
         """The correlations of the residual, as the documents name them."""

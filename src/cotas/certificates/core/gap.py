@@ -188,7 +188,7 @@ def lower(
     def gain(t: float) -> tuple[float, float]:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             values, sizes = loss.gain(ys, cs, ss, t)
-        value, off = total(values)
+        value, off = sharp_total(values)
         size = total(sizes)[0]
         return value, up(off + above(gamma(loss.ulps + 4) * size, 2))
 
@@ -239,7 +239,7 @@ def _multiples(
 class Claim(NamedTuple):
     """A model of a problem, and any dual point; None takes the slopes of the loss at the model."""
 
-    risk: Risk
+    risk: Any
     y: FloatArray
     theta: FloatArray
     bias: float
@@ -303,7 +303,8 @@ def _sound_bounds(
     for i, pull in enumerate(rows.pull(duals)):
         if i in values and names[i] not in found:
             (value, charge), c = values[i], duals[:, i]
-            best, t, more = lower(claims[i].risk, rows, moved[i][0], w, claims[i].theta, c, pull, value)
+            claim, y = claims[i], moved[i][0]
+            best, t, more = lower(claim.risk, rows, y, w, claim.theta, c, pull, value)
             charge = 2 * (charge + more) + 64 * U * value
             found[names[i]] = Found(Bounds.proved(min(best, value), value, charge), c, pull, t)
     return found
