@@ -167,19 +167,20 @@ def test_one_certificate_with_a_part_for_each_class(model):
 
 def test_the_labels_are_those_of_the_parts():
     whole = fitted(cotas.KernelSVM(), MANY, NAMES)
-    pairs = [
-        "setosa against versicolor",
-        "setosa against virginica",
-        "versicolor against virginica",
-    ]
-    assert [part.label for part in whole.parts] == pairs
-    swapped = (whole.parts[1], whole.parts[0], whole.parts[2])
     labels = [part.label for part in whole.parts]
+    assert labels[:2] == ["setosa against versicolor", "setosa against virginica"]
+    assert labels[2:] == ["versicolor against virginica"]
+    swapped = (whole.parts[1], whole.parts[0], whole.parts[2])
     assert not Certificate.of_parts(swapped, labels).verify(MANY, NAMES)
     rest = fitted(cotas.LinearSVM(), MANY, NAMES)
-    assert [p.label for p in rest.parts] == [
-        f"{name} against the rest" for name in np.unique(NAMES)
-    ]
+    names = [f"{name} against the rest" for name in np.unique(NAMES)]
+    assert [part.label for part in rest.parts] == names
+
+
+def test_targets_come_as_vectors_and_as_columns():
+    column = cotas.LeastSquares().fit(X, TARGET[:, None]).certificate_
+    assert column.verify(X, TARGET)
+    assert column.verify(X, TARGET[:, None])
     both = cotas.Ridge().fit(X, np.c_[TARGET, -TARGET]).certificate_
     assert [part.label for part in both.parts] == ["target 0", "target 1"]
     assert both.verify(X, np.c_[TARGET, -TARGET])

@@ -12,7 +12,7 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.presentation import OPTIMISATION, as_html, as_text
 from cotas.certificates.sweep import Sketch
-from cotas.certificates.verification import contradictions, read_labels, read_rows
+from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
 from cotas.problem import relative_gap
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
@@ -177,7 +177,7 @@ class Certificate:
         if self.witness is None:
             return [f"There is nothing to verify: {self.statement}"]
         try:
-            fresh = self.witness.check(X, y)
+            fresh = self.witness.check(X, as_meant(y, getattr(self.witness, "column", None)))
         except ValueError as error:
             return [str(error)]
         except (ArithmeticError, LookupError, TypeError) as error:
