@@ -14,7 +14,7 @@ from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
-from cotas.certificates.duality import OPTIMISATION_ONLY, rows_of
+from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sweep import EPS, Sketch
 from cotas.certificates.targets import TargetSweep
@@ -194,7 +194,6 @@ def in_certificate(
     """Put both values and what follows from them into words."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
     lower, upper = (bounds.lower, bounds.upper) if isinstance(bounds, Bounds) else (0.0, math.inf)
-    mean = "mean" if point.weights is None else "weighted mean"
     who = "" if math.isinf(within) else f" within ρ = {within:.6g}"
     certificate = conclude(
         kind="gradient",
@@ -204,7 +203,7 @@ def in_certificate(
         # P ≥ 0 was known before, and this objective is not near zero.
         vacuous=lower <= 0.01 * upper and upper > 1e-9 * constant,
         statement=(
-            f"No linear model{who} has a smaller ½ {mean} squared error{penalty_in_words(point)} "
+            f"No linear model{who} has a smaller ½ {mean_of(point)} squared error{penalty_in_words(point)} "
             f"than {lower:.6g}; this one has {upper:.6g}."
         ),
         reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
