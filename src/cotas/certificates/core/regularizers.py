@@ -1,7 +1,7 @@
 """Regularizers Ω(θ): value and conjugate, both rounded up.
 
-What a conjugate is asked about is a `Pull`: a vector u of which û is known, with |uⱼ − ûⱼ| ≤ eⱼ·unitⱼ
-and ‖e‖ ≤ off. `level` of `radius` bounds Ω; the answer bounds ‖θ‖.
+What a conjugate is asked about is −u of a `Pull`: û is known, with |uⱼ − ûⱼ| ≤ eⱼ·unitⱼ and
+‖e‖ ≤ off. `level` of `radius` bounds Ω; the answer bounds ‖θ‖.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Pull(NamedTuple):
     off: float
 
     def largest(self, weights: FloatArray | None, positive: bool) -> float:
-        """max |uⱼ|/wⱼ, or max uⱼ/wⱼ, rounded up; at least zero."""
-        sizes = (self.u if positive else np.abs(self.u)) + self.unit * (self.off * (1 + 4 * U))
+        """max |uⱼ|/wⱼ, or max −uⱼ/wⱼ, rounded up; at least zero."""
+        sizes = (-self.u if positive else np.abs(self.u)) + self.unit * (self.off * (1 + 4 * U))
         scaled = sizes if weights is None else sizes / weights
         return above(max(0.0, float(scaled.max(initial=0.0))), 4)
 
@@ -59,7 +59,7 @@ class L2:
         return above(0.5 * self.lam * above(size * size), 3)
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
-        """Ω*(tu·share), rounded up."""
+        """Ω*(−tu·share), rounded up."""
         if self.lam <= 0:
             return math.inf
         units = pull.unit if self.weights is None else pull.unit / self.weights
@@ -107,14 +107,14 @@ class ElasticNet:
         return up(first + above(0.5 * self.lam2 * above(square * square), 3))
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
-        """Ω*(tu·share), rounded up: Σ (|uⱼ|/wⱼ − λ₁)₊²/2λ₂."""
+        """Ω*(−tu·share), rounded up: Σ (|uⱼ|/wⱼ − λ₁)₊²/2λ₂."""
         factor = above(t * share, 1)
         if self.lam2 <= 0:
             inside = above(factor * pull.largest(self.weights, self.positive)) <= self.lam1
             return 0.0 if inside else math.inf
         u = pull.u if self.weights is None else pull.u / self.weights
         units = pull.unit if self.weights is None else pull.unit / self.weights
-        sizes = (u if self.positive else np.abs(u)) * (1 + 4 * U) + units * (pull.off * (1 + 8 * U))
+        sizes = (-u if self.positive else np.abs(u)) * (1 + 4 * U) + units * (pull.off * (1 + 8 * U))
         over = np.maximum(factor * sizes * (1 + 8 * U) - self.lam1, 0.0) * (1 + 4 * U)
         size = norm_up(over)
         return above(above(size * size) / below(2 * self.lam2, 0), 4)
@@ -122,7 +122,7 @@ class ElasticNet:
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """The largest multiple inside the domain; with λ₂, a good one: what λ₂β leaves of u."""
         less = self.lam2 / share * (theta if self.weights is None else theta * self.weights**2)
-        top = above(share * pull._replace(u=pull.u - less).largest(self.weights, self.positive))
+        top = above(share * pull._replace(u=pull.u + less).largest(self.weights, self.positive))
         return max(0.0, self.lam1 / top * (1 - 16 * U)) if top > 0 else math.inf
 
     def radius(self, level: float) -> float:
