@@ -4,10 +4,9 @@ A solver hands over a model and a *witness*. Everything a `Certificate` says is 
 from the data and the witness; nothing that a solver says about itself is repeated.
 """
 
-from cotas.certificates.certificate import Certificate, CertificateError, no_certificate
-from cotas.certificates.duality import DualPoint, Expectation
+from cotas.certificates.certificate import Certificate, conclude, no_certificate
+from cotas.certificates.duality import DualPoint, Expectation, HardMarginPoint
 from cotas.certificates.features import FeaturePoint
-from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.hold_out import HeldOut, hold_out_bound
 from cotas.certificates.kernel_duality import KernelDualPoint
 from cotas.certificates.kernel_mistakes import KernelPerceptronLedger
@@ -21,7 +20,6 @@ from cotas.certificates.softmax import SoftmaxPoint
 
 __all__ = [
     "Certificate",
-    "CertificateError",
     "Descent",
     "DualPoint",
     "Expectation",
@@ -39,6 +37,7 @@ __all__ = [
     "SoftmaxPoint",
     "SquaredLossPoint",
     "ValidationBound",
+    "conclude",
     "hold_out_bound",
     "no_certificate",
     "optimum_region",

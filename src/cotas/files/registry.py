@@ -99,7 +99,7 @@ LOCATIONS = (
     "cotas.certificates.sweep.Sketch",
     "cotas.certificates.duality.DualPoint",
     "cotas.certificates.duality.Expectation",
-    "cotas.certificates.hard_margin.HardMarginPoint",
+    "cotas.certificates.duality.HardMarginPoint",
     "cotas.certificates.mistakes.PerceptronLedger",
     "cotas.certificates.mistakes.PassiveAggressiveLedger",
     "cotas.certificates.kernel_mistakes.KernelPerceptronLedger",

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
 from cotas.certificates import DualPoint, HardMarginPoint, Region, optimum_region
+from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_jobs, check_positive
@@ -233,7 +234,7 @@ class LinearSVM(LinearClassifier):
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
             problem = (examples.X, signs, weights, float(self.lam), float(self.fit_intercept))
             task = Task(*problem, int(seeds[c]), starts[c], each)
-            own = Facts(facts.longest, [facts.sketches[c]])
+            own = Facts(facts.longest, [facts.sketches[c]], rows)
             search = Search(self, examples, weights, labels[c], oversight, own, each)
             return self._follow(search, task)
 
@@ -242,6 +243,7 @@ class LinearSVM(LinearClassifier):
         try:
             with one_thread_in_blas(), rows_in_threads(examples.X, rows_jobs) as each:
                 facts = gather_facts(examples.X, examples.y, list(labels), each=each)
+                rows = Rows(examples.X, bool(self.fit_intercept), each)
                 solutions = oversight.for_each(solve, range(len(labels)), threads)
         finally:
             bar.close()
@@ -301,10 +303,7 @@ class LinearSVM(LinearClassifier):
     def _keep(self, solutions: list[Solution], why: str) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
         self.intercept_ = np.array([solution.point.intercept for solution in solutions])
-        self._certificates = [
-            replace(solution.certificate, remarks=(why, *solution.certificate.remarks))
-            for solution in solutions
-        ]
+        self._certificates = [solution.certificate.noted(why) for solution in solutions]
         self.n_iter_ = max(solution.iterations for solution in solutions)
         worst = max(solutions, key=lambda solution: solution.certificate.relative_gap)
         self.stop_reason_ = worst.reason

@@ -13,8 +13,9 @@ Without a bias B = 0. A penalized bias is the weight b/κ of one more column, of
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,8 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.losses import HardMargin, Margin
 from cotas.certificates.core.regularizers import Pull
 from cotas.certificates.core.rounding import (
-    U,
     FloatArray,
+    U,
     above,
     below,
     down,
@@ -82,6 +83,7 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
 
     Nothing here has to be accurate: what is left of the sum is charged by `bounds`.
     """
+    c = np.asarray(c, dtype=np.float64)
     if c.shape != s.shape or not np.isfinite(c).all():
         raise Objection("dual point")
     c = np.where(s > 0, loss.clip(y, c, s), 0.0)
@@ -104,9 +106,16 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
     return c
 
 
+def moved_targets(risk: Risk, y: FloatArray, w: Weights) -> tuple[FloatArray, float]:
+    """Targets less a number near them, where the bias is free to follow; one rounding each."""
+    if isinstance(risk.loss, Margin) or not risk.free_bias:
+        return y, 0.0
+    middle = float(np.where(w.s > 0, y, 0.0).sum() / max(1, np.count_nonzero(w.s)))
+    return (y - middle, middle) if math.isfinite(middle) else (y, 0.0)
+
+
 def upper(
     risk: Risk,
-    rows: Any,
     y: FloatArray,
     w: Weights,
     theta: FloatArray,
@@ -133,6 +142,8 @@ def upper(
         near = np.where(used, w.s * loss.value(y, z, 0.0), 0.0)
     value, error = total(far)
     worst = above(up(value + error), loss.ulps + 2)
+    if not math.isfinite(worst):
+        raise Objection("not finite")
     plain = float(near.sum())
     return up(above(worst / w.low, 1) + penalty), max(0.0, (worst - plain) / w.low)
 
@@ -226,6 +237,66 @@ def _multiples(
     return [1.0, min(max(peak, 0.0), reach)]
 
 
+class Claim(NamedTuple):
+    """A model of a problem, and any dual point; None takes the slopes of the loss at the model."""
+
+    y: FloatArray
+    theta: FloatArray
+    bias: float
+    c: Any = None
+
+
+def all_bounds(
+    risk: Risk, rows: Any, claims: Sequence[Claim], weights: Any = None
+) -> list[Bounds | Objection]:
+    """Both bounds of each model, or what speaks against it; X is read twice for all together."""
+    found: list[Any] = [_objection(risk, rows, claim) for claim in claims]
+    sound = [k for k, objection in enumerate(found) if objection is None]
+    if not sound:
+        return found
+    try:
+        w = Weights.of(weights, rows.n)
+        moved = [moved_targets(risk, claims[k].y, w) for k in sound]
+        thetas = np.stack([claims[k].theta for k in sound], axis=1)
+        biases = [(claims[k].bias, -middle) for k, (_, middle) in zip(sound, moved, strict=True)]
+        z, off = rows.scores(thetas, biases)
+    except Objection as objection:
+        return [objection if k in sound else found[k] for k in range(len(claims))]
+    # Targets that were moved are off by one rounding themselves.
+    duals, values = np.zeros((rows.n, len(sound))), {}
+    for i, k in enumerate(sound):
+        y, claim = moved[i][0], claims[k]
+        slack = off[:, i] if moved[i][1] == 0.0 else off[:, i] + 2 * U * np.abs(y)
+        try:
+            values[i] = upper(risk, y, w, claim.theta, claim.bias, z[:, i], slack)
+            c = w.s * risk.loss.slope(y, z[:, i]) if claim.c is None else claim.c
+            duals[:, i] = feasible(risk.loss, y, c, w.s, risk.free_bias)
+        except Objection as objection:
+            found[k] = objection
+    try:
+        pulls = rows.pull(duals)
+    except Objection as objection:
+        return [objection if found[k] is None else found[k] for k in range(len(claims))]
+    for i, k in enumerate(sound):
+        if found[k] is None:
+            value, charge = values[i]
+            point = (moved[i][0], w, claims[k].theta, duals[:, i], pulls[i])
+            bound, more = lower(risk, rows, *point, value)
+            found[k] = Bounds.proved(min(bound, value), value, charge + more)
+    return found
+
+
+def _objection(risk: Risk, rows: Any, claim: Claim) -> Objection | None:
+    try:
+        if claim.theta.shape != (rows.d,) or claim.y.shape != (rows.n,):
+            raise Objection("shape")
+        risk.loss.check(claim.y)
+        risk.refuse(claim.theta, claim.bias)
+    except Objection as objection:
+        return objection
+    return None
+
+
 def bounds(
     risk: Risk,
     rows: Any,
@@ -234,25 +305,9 @@ def bounds(
     bias: float,
     c: Any = None,
     weights: Any = None,
-    scored: Any = None,
 ) -> Bounds:
-    """Both bounds of one model; c is any dual point, None takes the slopes of the loss at the model.
-
-    `scored` may hold (z, off) of `rows.scores`, where they are at hand for several models.
-    """
-    theta = np.asarray(theta, dtype=np.float64)
-    if theta.shape != (rows.d,) or y.shape != (rows.n,):
-        raise Objection("shape")
-    risk.loss.check(y)
-    risk.refuse(theta, bias)
-    w = Weights.of(weights, rows.n)
-    z, off = scored or tuple(a[:, 0] for a in rows.scores(theta[:, None], np.array([bias])))
-    value, charge = upper(risk, rows, y, w, theta, bias, z, off)
-    if not math.isfinite(value):
-        raise Objection("not finite")
-    if c is None:
-        c = w.s * risk.loss.slope(y, z)
-    c = feasible(risk.loss, y, np.array(c, dtype=np.float64), w.s, risk.free_bias)
-    [pull] = rows.pull(c[:, None])
-    bound, more = lower(risk, rows, y, w, theta, c, pull, value)
-    return Bounds.proved(min(bound, value), value, charge + more)
+    """Both bounds of one model; raises what speaks against it."""
+    [found] = all_bounds(risk, rows, [Claim(y, theta, bias, c)], weights)
+    if isinstance(found, Objection):
+        raise found
+    return found

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.rounding import U, FloatArray, up
+from cotas.certificates.core.rounding import FloatArray, U, up
 
 Pair = tuple[FloatArray, FloatArray]
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import (
-    U,
     FloatArray,
+    U,
     above,
     below,
     norm_up,

@@ -10,14 +10,14 @@ size, powers of two, so that one bound serves large and small ones:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.regularizers import Pull
-from cotas.certificates.core.rounding import TINY, U, FloatArray, above, dot, gamma, norm_up, up
+from cotas.certificates.core.rounding import TINY, FloatArray, U, above, dot, gamma, norm_up, up
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -57,7 +57,7 @@ class Rows:
 
     def __init__(self, X: Any, movable: bool, each: Each = map) -> None:
         self.sparse, self.each = hasattr(X, "indptr"), each
-        self.X = X
+        self.X, self.movable = X, movable
         self.n, self.d = int(X.shape[0]), int(X.shape[1])
         self.width = self.d
         if self.sparse:
@@ -68,7 +68,7 @@ class Rows:
     def _measure(self, movable: bool) -> None:
         """Choose shift and unit by looking at some rows; any choice gives valid bounds."""
         self.shift: FloatArray | None = None
-        some = self._read(slice(0, self.n, max(1, self.n // SAMPLE)), moved=False)
+        some = self.read(slice(0, self.n, max(1, self.n // SAMPLE)), moved=False)
         with np.errstate(all="ignore"):
             if self.sparse:
                 some = some.toarray() if some.shape[0] * self.d < 1 << 22 else np.zeros((1, self.d))
@@ -82,7 +82,7 @@ class Rows:
             sound = np.isfinite(size) & (size > 2.0**-960)
             self.unit = np.exp2(np.clip(np.round(np.log2(np.where(sound, size, 1.0))), -960, 960))
 
-    def _read(self, span: slice, moved: bool = True) -> Any:
+    def read(self, span: slice, moved: bool = True) -> Any:
         """Some rows in double precision; no entry is copied unless it has to be changed."""
         if not self.sparse:
             rows = np.asarray(self.X[span]).astype(np.float64, copy=False)
@@ -119,7 +119,7 @@ class Rows:
     def lengths(self) -> FloatArray:
         """‖(x − m)/unit‖ of each row, rounded up; computed once."""
         if self._lengths is None:
-            found = self.each(lambda span: self._block_lengths(self._read(span)), self.spans())
+            found = self.each(lambda span: self._block_lengths(self.read(span)), self.spans())
             lengths = np.concatenate(list(found)) if self.n else np.zeros(0)
             if not np.isfinite(lengths).all():
                 raise Objection("rows")
@@ -130,9 +130,11 @@ class Rows:
         """max ‖x − m‖, rounded up."""
         return above(float(self.unit.max(initial=0.0)) * float(self.lengths.max(initial=0.0)))
 
-    def scores(self, thetas: FloatArray, biases: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Xθ + b for each column of θ, and how far each score may be off."""
-        moved = [self._moved_bias(theta, b) for theta, b in zip(thetas.T, biases, strict=True)]
+    def scores(
+        self, thetas: FloatArray, biases: Sequence[Sequence[float]]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Xθ + b for each column of θ, and how far each score may be off; b is a sum of numbers."""
+        moved = [self.moved_bias(theta, b) for theta, b in zip(thetas.T, biases, strict=True)]
         offsets = np.array([value for value, _ in moved])
         sizes = np.array([norm_up(theta * self.unit) for theta in thetas.T])
         if not (np.isfinite(offsets).all() and np.isfinite(sizes).all()):
@@ -140,7 +142,7 @@ class Rows:
         directions = thetas[:, 0] if thetas.shape[1] == 1 else np.ascontiguousarray(thetas)
 
         def read(span: slice) -> FloatArray:
-            rows = self._read(span)
+            rows = self.read(span)
             if self._lengths is None:
                 found[span] = self._block_lengths(rows)
             return np.asarray(rows @ directions).reshape(-1, thetas.shape[1])
@@ -155,11 +157,11 @@ class Rows:
         slack = np.array([up(off + factor * abs(value)) for value, off in moved])
         return z, np.multiply.outer(found, factor * sizes) + (slack + TINY)
 
-    def _moved_bias(self, theta: FloatArray, bias: float) -> tuple[float, float]:
+    def moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> tuple[float, float]:
         """b + m·θ and how far it is off."""
         if self.shift is None:
-            return float(bias), 0.0
-        return dot(self.shift, theta, [float(bias)])
+            return dot(np.zeros(0), np.zeros(0), biases)
+        return dot(self.shift, theta, biases)
 
     def pull(self, c: FloatArray) -> list[Pull]:
         """Xᵀc for each column of c, and how far each may be off."""
@@ -168,7 +170,7 @@ class Rows:
         def read(span: slice) -> FloatArray:
             factors = c[span]
             used = np.flatnonzero(factors.any(axis=1))
-            rows = self._read(span)
+            rows = self.read(span)
             if 4 * len(used) < len(factors):
                 rows, factors = rows[used], factors[used]
             product = rows.T @ (factors[:, 0] if single else factors)
