@@ -206,7 +206,8 @@ class EpsilonInsensitive(Squared):
     reach: ClassVar[float] = 1.0
 
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
-        return np.maximum(0.0, np.abs(y - z) + off - self.epsilon)
+        """The farther end less ε, the rounding of the residual counted before ε is taken away."""
+        return np.maximum(0.0, (np.abs(y - z) + off) * (1 + 4 * U) - self.epsilon)
 
     def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:
         r = z - y
