@@ -29,6 +29,7 @@ from cotas.certificates.core.rounding import (
     below,
     down,
     gamma,
+    ratio,
     sharp_total,
     total,
     up,
@@ -127,13 +128,14 @@ def upper(
     loss = risk.loss
     penalty = risk.regularizer.value(theta)
     if risk.bias_scale:
-        penalty = up(penalty + above(0.5 * risk.regularizer.lam * (bias / risk.bias_scale) ** 2, 6))
+        size = above(abs(bias) / risk.bias_scale)
+        penalty = up(penalty + above(0.5 * risk.regularizer.lam * above(size * size), 3))
     if isinstance(loss, HardMargin):
         # θ/m has all margins at least 1, m being the smallest margin.
         smallest = float(np.min(np.where(w.s > 0, y * z - off * (1 + 8 * U), math.inf)))
         if not smallest > 0:
             raise Objection("not separated")
-        value = above(penalty / below(smallest * smallest, 2), 4)
+        value = above(ratio(penalty, below(smallest * smallest, 2)), 4)
         return value, 0.0
     used = w.s > 0
     with np.errstate(over="ignore", invalid="ignore"):
@@ -159,7 +161,7 @@ def bias_bound(risk: Risk, rows: Any, y: FloatArray, w: Weights, level: float) -
     for side in (1.0, -1.0):
         value, error = total(np.where(y == side, w.s, 0.0))
         low.append(down(value - error))
-    if not min(low) > 0:
+    if not (low[0] > 0 and low[1] > 0):
         return math.inf  # one class only: every bias is as good as a larger one
     return up(reach + loss.shortfall(above(level * (w.high / min(low)), 3)))
 
@@ -196,7 +198,7 @@ def lower(
         found = regularizer.conjugate(pull, t, share)
         if risk.bias_scale:
             extra = above(risk.bias_scale * above(t * share * rest, 2))
-            found = up(found + above(extra * extra / below(2 * regularizer.lam, 0), 3))
+            found = up(found + above(ratio(extra * extra, below(2 * regularizer.lam, 0)), 3))
         return up(found + above(t * slip, 1))
 
     best, charge = -math.inf, 0.0
@@ -246,6 +248,7 @@ class Claim(NamedTuple):
     c: Any = None
 
 
+@np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
 def all_bounds(
     risk: Risk, rows: Any, claims: Sequence[Claim], weights: Any = None
 ) -> list[Bounds | Objection]:
@@ -273,17 +276,26 @@ def all_bounds(
             duals[:, i] = feasible(risk.loss, y, c, w.s, risk.free_bias)
         except Objection as objection:
             found[k] = objection
-    try:
-        pulls = rows.pull(duals)
-    except Objection as objection:
-        return [objection if found[k] is None else found[k] for k in range(len(claims))]
-    for i, k in enumerate(sound):
+    for (i, k), pull in zip(enumerate(sound), _pulls(rows, duals), strict=True):
         if found[k] is None:
             value, charge = values[i]
-            point = (moved[i][0], w, claims[k].theta, duals[:, i], pulls[i])
-            bound, more = lower(risk, rows, *point, value)
-            found[k] = Bounds.proved(min(bound, value), value, charge + more)
+            point = (moved[i][0], w, claims[k].theta, duals[:, i], pull)
+            bound, more = lower(risk, rows, *point, value) if pull else (0.0, 0.0)
+            try:
+                found[k] = Bounds.proved(min(bound, value), value, charge + more)
+            except Objection as objection:
+                found[k] = objection
     return found
+
+
+def _pulls(rows: Any, duals: FloatArray) -> list[Pull | None]:
+    """Xᵀc of each dual point, all at once; None for those that are too large to be summed."""
+    try:
+        return list(rows.pull(duals))
+    except Objection:
+        if duals.shape[1] == 1:
+            return [None]
+        return [pull for c in duals.T for pull in _pulls(rows, c[:, None])]
 
 
 def _objection(risk: Risk, rows: Any, claim: Claim) -> Objection | None:

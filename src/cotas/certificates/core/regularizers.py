@@ -18,7 +18,9 @@ from cotas.certificates.core.rounding import (
     U,
     above,
     below,
+    exact_sum,
     norm_up,
+    ratio,
     total_up,
     up,
 )
@@ -34,8 +36,8 @@ class Pull(NamedTuple):
     def largest(self, weights: FloatArray | None, positive: bool) -> float:
         """max |uⱼ|/wⱼ, or max −uⱼ/wⱼ, rounded up; at least zero."""
         sizes = (-self.u if positive else np.abs(self.u)) + self.unit * (self.off * (1 + 4 * U))
-        scaled = sizes if weights is None else sizes / weights
-        return above(max(0.0, float(scaled.max(initial=0.0))), 4)
+        top = float((sizes if weights is None else sizes / weights).max(initial=0.0))
+        return math.inf if math.isnan(top) else above(top, 4)
 
 
 def _weighted(theta: FloatArray, weights: FloatArray | None) -> FloatArray:
@@ -70,7 +72,7 @@ class L2:
             above(size * size, 3) + above(2 * mixed * pull.off, 3) + above(widest * widest, 3)
         )
         factor = above(t * share, 1)
-        return above(above(factor * factor) * square / below(2.0 * self.lam, 0), 6)
+        return above(ratio(above(factor * factor) * square, below(2.0 * self.lam, 0)), 6)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """No multiple is excluded."""
@@ -117,7 +119,7 @@ class ElasticNet:
         sizes = (-u if self.positive else np.abs(u)) * (1 + 4 * U) + units * (pull.off * (1 + 8 * U))
         over = np.maximum(factor * sizes * (1 + 8 * U) - self.lam1, 0.0) * (1 + 4 * U)
         size = norm_up(over)
-        return above(above(size * size) / below(2 * self.lam2, 0), 4)
+        return above(ratio(above(size * size), below(2 * self.lam2, 0)), 4)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """The largest multiple inside the domain; with λ₂, a good one: what λ₂β leaves of u."""
@@ -150,8 +152,8 @@ class Ball:
         if self.weights is not None:
             sizes = np.nextafter(sizes, math.inf)  # above the exact products
         # The sign of a sum by `fsum` is that of the exact sum.
-        if math.fsum([*sizes.tolist(), -self.delta]) > 0.0:
-            raise Objection("ball", length=math.fsum(sizes.tolist()), delta=self.delta)
+        if not exact_sum([*sizes.tolist(), -self.delta]) <= 0.0:
+            raise Objection("ball", length=exact_sum(sizes.tolist()), delta=self.delta)
 
     def value(self, theta: FloatArray) -> float:
         """Zero inside."""
