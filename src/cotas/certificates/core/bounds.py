@@ -35,7 +35,8 @@ class Bounds:
             raise Objection("not finite")
         if lower > upper:
             raise AssertionError(f"lower {lower!r} above upper {upper!r}: the core is wrong")
-        return cls(float(lower), float(upper), float(charge))
+        # Rounding cannot have cost more than there is between them.
+        return cls(float(lower), float(upper), min(float(charge), float(upper - lower)))
 
     @property
     def gap(self) -> float:

@@ -191,7 +191,8 @@ def squared_bounds(
         return conclude(drop), how, math.inf
     own = norm_up(
         np.append(
-            theta * rows.unit, [b for b in [rows.moved_bias(theta, (bias, -middle))[0]] if free_bias]
+            theta * rows.unit,
+            [b for b in [rows.moved_bias(theta, (bias, -middle))[0]] if free_bias],
         )
     )
     spread = above(math.sqrt(2 * value)) + above(float(np.abs(y).max(initial=0.0)))

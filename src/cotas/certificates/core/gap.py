@@ -21,8 +21,9 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.losses import HardMargin, Margin
-from cotas.certificates.core.regularizers import Pull
+from cotas.certificates.core.regularizers import L2, Pull
 from cotas.certificates.core.rounding import (
+    TINY,
     FloatArray,
     U,
     above,
@@ -54,6 +55,10 @@ class Risk:
             raise Objection("model not finite")
         if bias and not (self.free_bias or self.bias_scale):
             raise Objection("bias")
+        if not 0.0 <= self.bias_scale < math.inf or not self.loss.sound():
+            raise Objection("parameters")
+        if isinstance(self.loss, HardMargin) and not isinstance(self.regularizer, L2):
+            raise Objection("parameters")  # other Ω do not shrink with the square of a margin
         self.regularizer.refuse(theta)
 
 
@@ -87,7 +92,7 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
     c = np.asarray(c, dtype=np.float64)
     if c.shape != s.shape or not np.isfinite(c).all():
         raise Objection("dual point")
-    c = np.where(s > 0, loss.clip(y, c, s), 0.0)
+    c = _sizeable(np.where(s > 0, loss.clip(y, c, s), 0.0))
     if not free_bias or not c.any():
         return c
     if math.isinf(loss.reach) and not isinstance(loss, Margin):
@@ -96,6 +101,7 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
         sides = float(c[c > 0].sum()), float(-c[c < 0].sum())
         heavy, light = max(sides), min(sides)
         c = np.where((c > 0) == (sides[0] > sides[1]), c * (light / heavy), c)
+    c = _sizeable(c)
     for _ in range(2):
         rest = sharp_total(c)[0]
         side = c * math.copysign(1.0, rest)
@@ -105,6 +111,11 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
         k = able[np.argmin(side[able])]  # the smallest, whose digits are the finest
         c[k] -= rest
     return c
+
+
+def _sizeable(c: FloatArray) -> FloatArray:
+    """Zero for what has not all its digits."""
+    return np.where(np.abs(c) < TINY, 0.0, c)
 
 
 def moved_targets(risk: Risk, y: FloatArray, w: Weights) -> tuple[FloatArray, float]:
@@ -202,8 +213,10 @@ def lower(
         return up(found + above(t * slip, 1))
 
     best, charge = -math.inf, 0.0
+    least = float(np.abs(cs).min(initial=math.inf))
     for t in _multiples(risk, pull, theta, share, gain, cost):
-        if not (0.0 <= t <= loss.reach and math.isfinite(t)):
+        # Below TINY the digits of tc would be lost.
+        if not (t <= loss.reach and t < math.inf and t * least >= TINY):
             continue
         value, off = gain(t)
         exact = down(value - off)

@@ -40,6 +40,15 @@ class Pull(NamedTuple):
         return math.inf if math.isnan(top) else above(top, 4)
 
 
+def _refuse_parameters(theta: FloatArray, weights: FloatArray | None, *numbers: float) -> None:
+    """Refuse what is negative or not finite, and weights of another length."""
+    given = np.append(numbers, () if weights is None else weights)
+    if not ((given >= 0) & (given < math.inf)).all():
+        raise Objection("parameters")
+    if weights is not None and weights.shape != theta.shape:
+        raise Objection("parameters")
+
+
 def _weighted(theta: FloatArray, weights: FloatArray | None) -> FloatArray:
     return theta if weights is None else theta * weights
 
@@ -53,7 +62,8 @@ class L2:
     degree: ClassVar[int] = 2
 
     def refuse(self, theta: FloatArray) -> None:
-        """Refuse nothing: every θ is a point of the problem."""
+        """Every θ is a point of the problem."""
+        _refuse_parameters(theta, self.weights, self.lam)
 
     def value(self, theta: FloatArray) -> float:
         """Ω, rounded up."""
@@ -98,6 +108,7 @@ class ElasticNet:
 
     def refuse(self, theta: FloatArray) -> None:
         """Refuse a negative coefficient where there must be none."""
+        _refuse_parameters(theta, self.weights, self.lam1, self.lam2)
         if self.positive and (theta < 0).any():
             raise Objection("sign")
 
@@ -116,7 +127,9 @@ class ElasticNet:
             return 0.0 if inside else math.inf
         u = pull.u if self.weights is None else pull.u / self.weights
         units = pull.unit if self.weights is None else pull.unit / self.weights
-        sizes = (-u if self.positive else np.abs(u)) * (1 + 4 * U) + units * (pull.off * (1 + 8 * U))
+        sizes = (-u if self.positive else np.abs(u)) * (1 + 4 * U) + units * (
+            pull.off * (1 + 8 * U)
+        )
         over = np.maximum(factor * sizes * (1 + 8 * U) - self.lam1, 0.0) * (1 + 4 * U)
         size = norm_up(over)
         return above(ratio(above(size * size), below(2 * self.lam2, 0)), 4)
@@ -147,6 +160,7 @@ class Ball:
 
     def refuse(self, theta: FloatArray) -> None:
         """Refuse what is not proved to lie inside."""
+        _refuse_parameters(theta, self.weights, self.delta)
         ElasticNet(0.0, positive=self.positive).refuse(theta)
         sizes = np.abs(_weighted(theta, self.weights))
         if self.weights is not None:

@@ -20,6 +20,8 @@ FloatArray = NDArray[np.float64]
 U = 2.0**-53
 # More than the smallest positive double: what one product can lose by underflow.
 TINY = 2.0**-1000
+# More than the root of what a sum of squares can lose by underflow.
+SMALL = 2.0**-500
 # Rows of a partial sum: few enough for a small γ, many enough for speed.
 CHUNK = 64
 
