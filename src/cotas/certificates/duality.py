@@ -106,9 +106,8 @@ class DualPoint:
         rows = rows_of(X, first.problem.free_bias, facts, each)
         facts = facts or gather_facts(X, y, [point.positive for point in points], each=each)
         claims = [point._claim(np.asarray(y), rows.n) for point in points]
-        found = all_bounds(risk_of(first.problem), rows, claims, first.weights)
-        parts = zip(points, found, facts.sketches, strict=True)
-        return [point._conclude(bounds, facts.longest, sketch) for point, bounds, sketch in parts]
+        parts = zip(points, all_bounds(rows, claims, first.weights), facts.sketches, strict=True)
+        return [one._conclude(found.bounds, facts.longest, sketch) for one, found, sketch in parts]
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this point, recomputed from the data."""
@@ -122,7 +121,8 @@ class DualPoint:
         with np.errstate(all="ignore"):
             c = -signs * (shares / self.per)
             c = c if self.weights is None else c * self.weights
-        return Claim(signs, np.asarray(self.coef, np.float64), float(self.intercept), c)
+        theta = np.asarray(self.coef, np.float64)
+        return Claim(risk_of(self.problem), signs, theta, float(self.intercept), c)
 
     def _conclude(self, found: Bounds | Objection, longest: float, sketch: Any) -> Certificate:
         """Put both values and what follows from them into words."""
@@ -195,8 +195,9 @@ class HardMarginPoint:
         if np.shape(self.alpha) != (rows.n,):
             raise ValueError(f"X has {rows.n} rows; the certificate is about {len(self.alpha)}.")
         c = -signs * np.asarray(self.alpha, np.float64)
-        claim = Claim(signs, np.asarray(self.coef, np.float64), float(self.intercept), c)
-        [found] = all_bounds(Risk(losses.HardMargin(), L2(1.0), self.free_bias), rows, [claim])
+        risk = Risk(losses.HardMargin(), L2(1.0), self.free_bias)
+        theta, bias = np.asarray(self.coef, np.float64), float(self.intercept)
+        found = all_bounds(rows, [Claim(risk, signs, theta, bias, c)])[0].bounds
         sketch = gather_facts(X, y, [self.positive]).sketches[0]
         lower, upper = (found.lower, found.upper) if isinstance(found, Bounds) else (0.0, math.inf)
         figures = {}

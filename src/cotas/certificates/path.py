@@ -26,7 +26,8 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.duality import DualPoint, DualSurvey
+from cotas.certificates.duality import DualPoint
+from cotas.certificates.old_survey import DualSurvey
 from cotas.certificates.prediction import quantile
 from cotas.certificates.sweep import EPS, Block, Facts, Sweep, Tally, gather_facts
 from cotas.losses import Hinge

@@ -17,6 +17,7 @@ OBJECTIONS = {
     "rows": "A row holds NaN or infinity, or is too long for double precision.",
     "not finite": "The objective of this model is not finite in double precision.",
     "not separated": "The model is not proved to separate the data.",
+    "parameters": "A parameter of the problem is negative, not finite or of another size.",
     "penalty": "λ must be a finite number above zero.",
     "kernel": "The kernel is not one that the checker can evaluate.",
 }

@@ -36,9 +36,12 @@ def _claims(case: Case, rng: np.random.Generator) -> Iterator[str]:
     values = [exact.value(rational(theta), Rational(bias)) for theta, bias in models]
     best = _least([*values, *_line_values(exact, case, rng)])
     rows = Rows(case.X, case.risk.free_bias)
-    asked = [Claim(case.y, *models[0], case.c), Claim(case.y, *models[1], None)]
+    asked = [
+        Claim(case.risk, case.y, *models[0], case.c),
+        Claim(case.risk, case.y, *models[1], None),
+    ]
     try:
-        found: list[Any] = all_bounds(case.risk, rows, asked, case.weights)
+        found: list[Any] = [f.bounds for f in all_bounds(rows, asked, case.weights)]
     except Exception as error:  # every exception is a failure here
         yield f"all_bounds raised {error!r}"
         return
@@ -139,7 +142,7 @@ def _tightness(case: Case, found: Bounds, value: Any) -> Iterator[str]:
     """No wider than 1e-9 of the value, and of what the scores themselves are rounded by."""
     slope = np.abs(case.c / np.maximum(case.s, 1e-9)).max()
     sizes = np.abs(case.dense) @ np.abs(case.theta) + np.abs(case.y) + abs(case.bias) + 1
-    room = 1e-290 + TIGHT * (found.upper + 1e-3 * slope * sizes.max())
+    room = 1e-50 + TIGHT * (found.upper + 1e-3 * slope * sizes.max())
     if not found.gap <= room:
         yield f"gap {found.gap:.3g} of {found.upper:.6g} at an optimal pair, well scaled"
     if not found.upper <= near(value) + room:
@@ -152,9 +155,9 @@ def _of_bad_dual(
     """No dual point makes a bound false, or anything but an objection be raised."""
     kind = str(rng.choice(BAD_DUALS))
     k = int(rng.integers(len(models)))
-    claim = Claim(case.y, *models[k], _bad_dual(kind, case, rng))
+    claim = Claim(case.risk, case.y, *models[k], _bad_dual(kind, case, rng))
     try:
-        found: Any = bounds(case.risk, rows, *claim, weights=case.weights)
+        found: Any = bounds(case.risk, rows, *claim[1:], weights=case.weights)
     except Objection as objection:
         in_order = {"dual point"} if kind in ("nan", "inf", "short") else set()
         if objection.code not in in_order | _reasons(case, claim, values[k]):

@@ -35,8 +35,7 @@ class Bounds:
             raise Objection("not finite")
         if lower > upper:
             raise AssertionError(f"lower {lower!r} above upper {upper!r}: the core is wrong")
-        # Rounding cannot have cost more than there is between them.
-        return cls(float(lower), float(upper), min(float(charge), float(upper - lower)))
+        return cls(float(lower), float(upper), float(charge))
 
     @property
     def gap(self) -> float:

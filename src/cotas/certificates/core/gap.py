@@ -186,8 +186,8 @@ def lower(
     c: FloatArray,
     pull: Pull,
     level: float,
-) -> tuple[float, float]:
-    """D(tc) at a good t, rounded down, and what of it is rounding."""
+) -> tuple[float, float, float]:
+    """D(tc) at a good t, rounded down, that t, and what of it is rounding."""
     loss, regularizer = risk.loss, risk.regularizer
     share = up(1.0 / w.low)
     value, off = sharp_total(c) if risk.free_bias or risk.bias_scale else (0.0, 0.0)
@@ -212,7 +212,7 @@ def lower(
             found = up(found + above(ratio(extra * extra, below(2 * regularizer.lam, 0)), 3))
         return up(found + above(t * slip, 1))
 
-    best, charge = -math.inf, 0.0
+    best, multiple, charge = 0.0, 0.0, 0.0  # D(0): no loss here is negative
     least = float(np.abs(cs).min(initial=math.inf))
     for t in _multiples(risk, pull, theta, share, gain, cost):
         # Below TINY the digits of tc would be lost.
@@ -222,9 +222,8 @@ def lower(
         exact = down(value - off)
         found = down((down(exact / w.high) if exact >= 0 else down(exact / w.low)) - cost(t))
         if found > best:
-            best, charge = found, up(off / w.low + t * slip)
-    charge += _conjugate_rounding(regularizer, pull, share)
-    return (max(best, 0.0), charge) if not math.isnan(best) else (0.0, charge)
+            best, multiple, charge = found, t, up(off / w.low + t * slip)
+    return best, multiple, charge + _conjugate_rounding(regularizer, pull, share)
 
 
 def _conjugate_rounding(regularizer: Any, pull: Pull, share: float) -> float:
@@ -255,49 +254,80 @@ def _multiples(
 class Claim(NamedTuple):
     """A model of a problem, and any dual point; None takes the slopes of the loss at the model."""
 
+    risk: Risk
     y: FloatArray
     theta: FloatArray
     bias: float
     c: Any = None
 
 
+class Found(NamedTuple):
+    """The bounds of a claim, or what speaks against it; the dual point, Xᵀc and t that prove it."""
+
+    bounds: Bounds | Objection
+    c: FloatArray | None = None
+    pull: Pull | None = None
+    t: float = 0.0
+
+
 @np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
-def all_bounds(
-    risk: Risk, rows: Any, claims: Sequence[Claim], weights: Any = None
-) -> list[Bounds | Objection]:
-    """Both bounds of each model, or what speaks against it; X is read twice for all together."""
-    found: list[Any] = [_objection(risk, rows, claim) for claim in claims]
-    sound = [k for k, objection in enumerate(found) if objection is None]
-    if not sound:
-        return found
-    try:
-        w = Weights.of(weights, rows.n)
-        moved = [moved_targets(risk, claims[k].y, w) for k in sound]
-        thetas = np.stack([claims[k].theta for k in sound], axis=1)
-        biases = [(claims[k].bias, -middle) for k, (_, middle) in zip(sound, moved, strict=True)]
-        z, off = rows.scores(thetas, biases)
-    except Objection as objection:
-        return [objection if k in sound else found[k] for k in range(len(claims))]
-    # Targets that were moved are off by one rounding themselves.
-    duals, values = np.zeros((rows.n, len(sound))), {}
-    for i, k in enumerate(sound):
-        y, claim = moved[i][0], claims[k]
-        slack = off[:, i] if moved[i][1] == 0.0 else off[:, i] + 2 * U * np.abs(y)
+def all_bounds(rows: Any, claims: Sequence[Claim], weights: Any = None) -> list[Found]:
+    """Both bounds of each model; X is read twice for all of them together."""
+    against: dict[int, Objection] = {}
+    for k, claim in enumerate(claims):
         try:
-            values[i] = upper(risk, y, w, claim.theta, claim.bias, z[:, i], slack)
-            c = w.s * risk.loss.slope(y, z[:, i]) if claim.c is None else claim.c
-            duals[:, i] = feasible(risk.loss, y, c, w.s, risk.free_bias)
+            _refuse(rows, claim)
         except Objection as objection:
-            found[k] = objection
-    for (i, k), pull in zip(enumerate(sound), _pulls(rows, duals), strict=True):
-        if found[k] is None:
-            value, charge = values[i]
-            point = (moved[i][0], w, claims[k].theta, duals[:, i], pull)
-            bound, more = lower(risk, rows, *point, value) if pull else (0.0, 0.0)
+            against[k] = objection
+    sound = [k for k in range(len(claims)) if k not in against]
+    found: dict[int, Found] = {}
+    try:
+        found = _sound_bounds(rows, [claims[k] for k in sound], Weights.of(weights, rows.n), sound)
+    except Objection as objection:
+        against |= dict.fromkeys(sound, objection)
+    return [found[k] if k in found else Found(against[k]) for k in range(len(claims))]
+
+
+def _refuse(rows: Any, claim: Claim) -> None:
+    if claim.theta.shape != (rows.d,) or claim.y.shape != (rows.n,):
+        raise Objection("shape")
+    claim.risk.loss.check(claim.y)
+    claim.risk.refuse(claim.theta, claim.bias)
+
+
+def _sound_bounds(
+    rows: Any, claims: Sequence[Claim], w: Weights, names: Sequence[int]
+) -> dict[int, Found]:
+    """The bounds of models that are points of their problems, by name."""
+    if not claims:
+        return {}
+    moved = [moved_targets(claim.risk, claim.y, w) for claim in claims]
+    thetas = np.stack([claim.theta for claim in claims], axis=1)
+    biases = [(claim.bias, -middle) for claim, (_, middle) in zip(claims, moved, strict=True)]
+    z, off = rows.scores(thetas, biases)
+    duals, values, found = np.zeros((rows.n, len(claims))), {}, {}
+    for i, claim in enumerate(claims):
+        y, middle = moved[i]
+        # Targets that were moved are off by one rounding themselves.
+        slack = off[:, i] + 2 * U * np.abs(y) if middle else off[:, i]
+        try:
+            values[i] = upper(claim.risk, y, w, claim.theta, claim.bias, z[:, i], slack)
+            c = w.s * claim.risk.loss.slope(y, z[:, i]) if claim.c is None else claim.c
+            duals[:, i] = feasible(claim.risk.loss, y, c, w.s, claim.risk.free_bias)
+        except Objection as objection:
+            found[names[i]] = Found(objection)
+    for i, pull in enumerate(_pulls(rows, duals)):
+        if i in values and names[i] not in found:
+            (value, charge), c, claim = values[i], duals[:, i], claims[i]
+            best, t, more = 0.0, 0.0, 0.0
+            if pull is not None:
+                best, t, more = lower(claim.risk, rows, moved[i][0], w, claim.theta, c, pull, value)
+            # Rounding cannot have cost more than there is between the two.
+            charge = min(2 * (charge + more), value - best) + 64 * U * value
             try:
-                found[k] = Bounds.proved(min(bound, value), value, charge + more)
+                found[names[i]] = Found(Bounds.proved(min(best, value), value, charge), c, pull, t)
             except Objection as objection:
-                found[k] = objection
+                found[names[i]] = Found(objection)
     return found
 
 
@@ -311,17 +341,6 @@ def _pulls(rows: Any, duals: FloatArray) -> list[Pull | None]:
         return [pull for c in duals.T for pull in _pulls(rows, c[:, None])]
 
 
-def _objection(risk: Risk, rows: Any, claim: Claim) -> Objection | None:
-    try:
-        if claim.theta.shape != (rows.d,) or claim.y.shape != (rows.n,):
-            raise Objection("shape")
-        risk.loss.check(claim.y)
-        risk.refuse(claim.theta, claim.bias)
-    except Objection as objection:
-        return objection
-    return None
-
-
 def bounds(
     risk: Risk,
     rows: Any,
@@ -332,7 +351,7 @@ def bounds(
     weights: Any = None,
 ) -> Bounds:
     """Both bounds of one model; raises what speaks against it."""
-    [found] = all_bounds(risk, rows, [Claim(y, theta, bias, c)], weights)
+    found = all_bounds(rows, [Claim(risk, y, theta, bias, c)], weights)[0].bounds
     if isinstance(found, Objection):
         raise found
     return found

@@ -199,3 +199,24 @@ class Rows:
         if not (np.isfinite(u).all() and all(map(math.isfinite, offs))):
             raise Objection("not finite")
         return [Pull(column, self.unit, off) for column, off in zip(u.T, offs, strict=True)]
+
+    def column_lengths(self, s: FloatArray, sum_low: float) -> tuple[FloatArray, FloatArray]:
+        """√(Σ sᵢ(xᵢⱼ − aⱼ)²/S) for a centre a of each column, rounded up, and |a| from the shift.
+
+        Sparse columns are measured from zero.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = self.each(lambda span: self.read(span).T @ s[span], self.spans())
+            centre = np.zeros(self.d) if self.sparse else pairwise(parts)[0] / sum_low
+
+            def read(span: slice) -> FloatArray:
+                rows = self.read(span)
+                if self.sparse:
+                    squares = rows.copy()
+                    squares.data = squares.data * squares.data
+                    return np.asarray(squares.T @ s[span])
+                return np.asarray(s[span] @ np.square(rows - centre))
+
+            squares, additions = pairwise(self.each(read, self.spans()))
+            lengths = np.sqrt(squares / sum_low)
+        return lengths * (1.0 + gamma(BLOCK_ROWS + additions + 12)) + TINY, np.abs(centre)
