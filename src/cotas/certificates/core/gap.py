@@ -323,7 +323,7 @@ def _sound_bounds(
             if pull is not None:
                 best, t, more = lower(claim.risk, rows, moved[i][0], w, claim.theta, c, pull, value)
             # Rounding cannot have cost more than there is between the two.
-            charge = min(2 * (charge + more), value - best) + 64 * U * value
+            charge = min(2 * (charge + more), max(0.0, value - best)) + 64 * U * value
             try:
                 found[names[i]] = Found(Bounds.proved(min(best, value), value, charge), c, pull, t)
             except Objection as objection:

@@ -175,7 +175,8 @@ class Ball:
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
         """δ max |tuⱼ·share|/wⱼ, rounded up."""
-        return above(self.delta * above(t * share) * pull.largest(self.weights, self.positive), 4)
+        largest = pull.largest(self.weights, self.positive)
+        return above(self.delta * above(above(t * share) * largest))
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """No multiple is excluded."""

@@ -195,7 +195,8 @@ class Rows:
             masses = np.abs(c).T @ self.lengths
         tallest = max(span.stop - span.start for span in spans)
         factor = gamma(tallest + additions + 4)
-        offs = [above(factor * above(float(mass), self.n + 2), 2) for mass in masses]
+        lost = above(self.n * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # by underflow
+        offs = [up(above(factor * above(float(mass), self.n + 2), 2) + lost) for mass in masses]
         if not (np.isfinite(u).all() and all(map(math.isfinite, offs))):
             raise Objection("not finite")
         return [Pull(column, self.unit, off) for column, off in zip(u.T, offs, strict=True)]
