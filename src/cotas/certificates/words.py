@@ -21,6 +21,7 @@ OBJECTIONS = {
         "The columns are nearly collinear, and from the products of the batches alone nothing can "
         "be proved: cotas.certify(model, X, y) with all the rows can, and so can Ridge without them."
     ),
+    "parameters": "A parameter of the problem is negative, not finite or of another size.",
     "penalty": "λ must be a finite number above zero.",
     "kernel": "The kernel is not one that the checker can evaluate.",
 }

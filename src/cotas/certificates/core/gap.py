@@ -21,14 +21,16 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.losses import HardMargin, Margin
-from cotas.certificates.core.regularizers import Pull
+from cotas.certificates.core.regularizers import L2, Pull
 from cotas.certificates.core.rounding import (
+    TINY,
     FloatArray,
     U,
     above,
     below,
     down,
     gamma,
+    ratio,
     sharp_total,
     total,
     up,
@@ -53,6 +55,10 @@ class Risk:
             raise Objection("model not finite")
         if bias and not (self.free_bias or self.bias_scale):
             raise Objection("bias")
+        if not 0.0 <= self.bias_scale < math.inf or not self.loss.sound():
+            raise Objection("parameters")
+        if isinstance(self.loss, HardMargin) and not isinstance(self.regularizer, L2):
+            raise Objection("parameters")  # other Ω do not shrink with the square of a margin
         self.regularizer.refuse(theta)
 
 
@@ -86,7 +92,7 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
     c = np.asarray(c, dtype=np.float64)
     if c.shape != s.shape or not np.isfinite(c).all():
         raise Objection("dual point")
-    c = np.where(s > 0, loss.clip(y, c, s), 0.0)
+    c = _sizeable(np.where(s > 0, loss.clip(y, c, s), 0.0))
     if not free_bias or not c.any():
         return c
     if math.isinf(loss.reach) and not isinstance(loss, Margin):
@@ -95,6 +101,7 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
         sides = float(c[c > 0].sum()), float(-c[c < 0].sum())
         heavy, light = max(sides), min(sides)
         c = np.where((c > 0) == (sides[0] > sides[1]), c * (light / heavy), c)
+    c = _sizeable(c)
     for _ in range(2):
         rest = sharp_total(c)[0]
         side = c * math.copysign(1.0, rest)
@@ -104,6 +111,11 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
         k = able[np.argmin(side[able])]  # the smallest, whose digits are the finest
         c[k] -= rest
     return c
+
+
+def _sizeable(c: FloatArray) -> FloatArray:
+    """Zero for what has not all its digits."""
+    return np.where(np.abs(c) < TINY, 0.0, c)
 
 
 def moved_targets(risk: Risk, y: FloatArray, w: Weights) -> tuple[FloatArray, float]:
@@ -127,13 +139,14 @@ def upper(
     loss = risk.loss
     penalty = risk.regularizer.value(theta)
     if risk.bias_scale:
-        penalty = up(penalty + above(0.5 * risk.regularizer.lam * (bias / risk.bias_scale) ** 2, 6))
+        size = above(abs(bias) / risk.bias_scale)
+        penalty = up(penalty + above(0.5 * risk.regularizer.lam * above(size * size), 3))
     if isinstance(loss, HardMargin):
         # θ/m has all margins at least 1, m being the smallest margin.
         smallest = float(np.min(np.where(w.s > 0, y * z - off * (1 + 8 * U), math.inf)))
         if not smallest > 0:
             raise Objection("not separated")
-        value = above(penalty / below(smallest * smallest, 2), 4)
+        value = above(ratio(penalty, below(smallest * smallest, 2)), 4)
         return value, 0.0
     used = w.s > 0
     with np.errstate(over="ignore", invalid="ignore"):
@@ -159,7 +172,7 @@ def bias_bound(risk: Risk, rows: Any, y: FloatArray, w: Weights, level: float) -
     for side in (1.0, -1.0):
         value, error = total(np.where(y == side, w.s, 0.0))
         low.append(down(value - error))
-    if not min(low) > 0:
+    if not (low[0] > 0 and low[1] > 0):
         return math.inf  # one class only: every bias is as good as a larger one
     return up(reach + loss.shortfall(above(level * (w.high / min(low)), 3)))
 
@@ -196,12 +209,14 @@ def lower(
         found = regularizer.conjugate(pull, t, share)
         if risk.bias_scale:
             extra = above(risk.bias_scale * above(t * share * rest, 2))
-            found = up(found + above(extra * extra / below(2 * regularizer.lam, 0), 3))
+            found = up(found + above(ratio(extra * extra, below(2 * regularizer.lam, 0)), 3))
         return up(found + above(t * slip, 1))
 
     best, multiple, charge = 0.0, 0.0, 0.0  # D(0): no loss here is negative
+    least = float(np.abs(cs).min(initial=math.inf))
     for t in _multiples(risk, pull, theta, share, gain, cost):
-        if not (0.0 <= t <= loss.reach and math.isfinite(t)):
+        # Below TINY the digits of tc would be lost.
+        if not (t <= loss.reach and t < math.inf and t * least >= TINY):
             continue
         value, off = gain(t)
         exact = down(value - off)
@@ -255,6 +270,7 @@ class Found(NamedTuple):
     t: float = 0.0
 
 
+@np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
 def all_bounds(rows: Any, claims: Sequence[Claim], weights: Any = None) -> list[Found]:
     """Both bounds of each model; X is read twice for all of them together."""
     against: dict[int, Objection] = {}
@@ -300,14 +316,29 @@ def _sound_bounds(
             duals[:, i] = feasible(claim.risk.loss, y, c, w.s, claim.risk.free_bias)
         except Objection as objection:
             found[names[i]] = Found(objection)
-    for i, pull in enumerate(rows.pull(duals)):
+    for i, pull in enumerate(_pulls(rows, duals)):
         if i in values and names[i] not in found:
-            (value, charge), c = values[i], duals[:, i]
-            claim, y = claims[i], moved[i][0]
-            best, t, more = lower(claim.risk, rows, y, w, claim.theta, c, pull, value)
-            charge = 2 * (charge + more) + 64 * U * value
-            found[names[i]] = Found(Bounds.proved(min(best, value), value, charge), c, pull, t)
+            (value, charge), c, claim = values[i], duals[:, i], claims[i]
+            best, t, more = 0.0, 0.0, 0.0
+            if pull is not None:
+                best, t, more = lower(claim.risk, rows, moved[i][0], w, claim.theta, c, pull, value)
+            # Rounding cannot have cost more than there is between the two.
+            charge = min(2 * (charge + more), max(0.0, value - best)) + 64 * U * value
+            try:
+                found[names[i]] = Found(Bounds.proved(min(best, value), value, charge), c, pull, t)
+            except Objection as objection:
+                found[names[i]] = Found(objection)
     return found
+
+
+def _pulls(rows: Any, duals: FloatArray) -> list[Pull | None]:
+    """Xᵀc of each dual point, all at once; None for those that are too large to be summed."""
+    try:
+        return list(rows.pull(duals))
+    except Objection:
+        if duals.shape[1] == 1:
+            return [None]
+        return [pull for c in duals.T for pull in _pulls(rows, c[:, None])]
 
 
 def bounds(

@@ -17,7 +17,17 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.regularizers import Pull
-from cotas.certificates.core.rounding import TINY, FloatArray, U, above, dot, gamma, norm_up, up
+from cotas.certificates.core.rounding import (
+    SMALL,
+    TINY,
+    FloatArray,
+    U,
+    above,
+    dot,
+    gamma,
+    norm_up,
+    up,
+)
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -57,6 +67,9 @@ class Rows:
 
     def __init__(self, X: Any, movable: bool, each: Each = map) -> None:
         self.sparse, self.each = hasattr(X, "indptr"), each
+        if self.sparse and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()  # an entry that is stored twice would be counted once in a length
         self.X, self.movable = X, movable
         self.n, self.d = int(X.shape[0]), int(X.shape[1])
         self.width = self.d
@@ -113,7 +126,7 @@ class Rows:
                 if filled.any():
                     squares[filled] = np.add.reduceat(scaled * scaled, rows.indptr[:-1][filled])
         # One rounding of x − m, one of the square, those of the sum, and that of the root.
-        return np.asarray(np.sqrt(squares) * (1.0 + gamma(self.width + 8)) + TINY)
+        return np.asarray(np.sqrt(squares) * (1.0 + gamma(self.width + 8)) + SMALL)
 
     @property
     def lengths(self) -> FloatArray:
@@ -136,7 +149,7 @@ class Rows:
         """Xθ + b for each column of θ, and how far each score may be off; b is a sum of numbers."""
         moved = [self.moved_bias(theta, b) for theta, b in zip(thetas.T, biases, strict=True)]
         offsets = np.array([value for value, _ in moved])
-        sizes = np.array([norm_up(theta * self.unit) for theta in thetas.T])
+        sizes = np.array([up(norm_up(theta * self.unit) + TINY) for theta in thetas.T])
         if not (np.isfinite(offsets).all() and np.isfinite(sizes).all()):
             raise Objection("not finite")
         directions = thetas[:, 0] if thetas.shape[1] == 1 else np.ascontiguousarray(thetas)
@@ -182,7 +195,8 @@ class Rows:
             masses = np.abs(c).T @ self.lengths
         tallest = max(span.stop - span.start for span in spans)
         factor = gamma(tallest + additions + 4)
-        offs = [above(factor * above(float(mass), self.n + 2), 2) for mass in masses]
+        lost = above(self.n * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # by underflow
+        offs = [up(above(factor * above(float(mass), self.n + 2), 2) + lost) for mass in masses]
         if not (np.isfinite(u).all() and all(map(math.isfinite, offs))):
             raise Objection("not finite")
         return [Pull(column, self.unit, off) for column, off in zip(u.T, offs, strict=True)]
