@@ -5,8 +5,8 @@ Neither the box 0 ≤ αᵢ ≤ sᵢ nor anything else here knows of λ. Take a 
 
     P ≥ P* + (λ/2)‖θ − θ*‖²,    P* ≥ c(A − v·θ* − e) + (λ/2)‖θ*‖²,
 
-e being what rounding adds: ‖v − Σ αᵢyᵢxᵢ‖·‖θ*‖ + |Σ αᵢyᵢ|·|θ₀*|, with ‖θ*‖ ≤ √2u, since P(0) = 1, and
-|θ₀*| ≤ 1 + ‖θ*‖ max‖xᵢ‖. Added up, they are a ball around m = (θ + cuv)/2 with the squared radius
+e being what rounding adds: ‖v − Σ αᵢyᵢxᵢ‖·‖θ*‖ + |Σ αᵢyᵢ|·|θ₀*|, with ‖θ*‖ ≤ √2u, since P(0) = 1,
+and |θ₀*| ≤ 1 + ‖θ*‖ max‖xᵢ‖. Added up, they are a ball around m = (θ + cuv)/2 of squared radius
 
     ρ²(u) = ‖θ‖²/4 + (R − cA + cθ·v/2 + ce)u + ‖cv‖²u²/4.
 
@@ -209,7 +209,9 @@ def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix, y_val: Any
     share = _share(point, weights, positive)
     factors = weights * share * np.where(positive, 1.0, -1.0)
     centre = centre_of(sweep.X) if free else None
-    bias, bias_off = dot(theta, np.zeros(len(theta)) if centre is None else centre, [point.intercept])
+    bias, bias_off = dot(
+        theta, np.zeros(len(theta)) if centre is None else centre, [point.intercept]
+    )
     losses = np.empty(len(positive))
 
     def read(block: Block) -> Tally:
@@ -226,7 +228,10 @@ def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix, y_val: Any
     found = sweep.tally(read)
     blocks, longest = int(found["sum blocks"]), float(found["max length"])
     most, least = total_up(weights), total_down(weights)
-    v, pull = np.asarray(found["sum v"]) / least, above(float(found["sum pull"]) / least, blocks + 8)
+    v, pull = (
+        np.asarray(found["sum v"]) / least,
+        above(float(found["sum pull"]) / least, blocks + 8),
+    )
     # Rows added up in a block, blocks, and the sum of the weights that it is divided by.
     operations = int(found["max rows"]) + blocks + 4 * CHUNK + MORE
     slip, slip_off = total(factors)
