@@ -170,9 +170,10 @@ def _log_probability(wrong: int, n: int, p: float) -> Decimal:
     """
     k = np.arange(wrong, max(0, wrong - MOST_TERMS), -1, dtype=np.float64)
     ratios = k / (n - k + 1) * ((1.0 - p) / p)
-    if len(ratios) and not ratios[0] < 1.0 - 2.0**-40:
+    if len(ratios) < wrong and not ratios[0] < 1.0 - 2.0**-40:
         return Decimal("Infinity")
-    terms = np.cumprod(ratios)
+    with np.errstate(over="ignore", under="ignore"):
+        terms = np.cumprod(ratios)
     # Twice, since 1 − r may have lost digits.
     rest = 2.0 * terms[-1] / (1.0 - ratios[0]) if len(terms) < wrong else 0.0
     total = above(1.0 + total_up(terms) + float(rest), 8) * (1.0 + gamma(8 * len(terms) + 8))
@@ -194,9 +195,8 @@ def _log_factorial(m: int) -> Decimal:
 def _divergence(q: float, p: float) -> Decimal:
     """kl(q, p) = q log(q/p) + (1−q) log((1−q)/(1−p)), rounded down."""
     with localcontext(ENOUGH):
-        a, b = Decimal(q), Decimal(p)
-        parts = [(a, b), (1 - a, 1 - b)]
-        return sum((x * (x / z).ln() for x, z in parts if x > 0), -SLIGHT)
+        pairs = [(Decimal(q), Decimal(p)), (1 - Decimal(q), 1 - Decimal(p))]
+        return sum((a * (a / b).ln() for a, b in pairs if a > 0), -SLIGHT)
 
 
 def _logarithm(risk: Fraction) -> Decimal:
@@ -215,7 +215,8 @@ def _in_percent(confidence: float) -> str:
 
 
 def _of_mistakes(wrong: int, n: int, confidence: float, tried: int) -> Certificate:
-    upper = upper_error(wrong, n, _risk(confidence, tried))
+    # With little confidence the bound can be below what was measured.
+    upper = max(upper_error(wrong, n, _risk(confidence, tried)), wrong / n)
     return _certificate(
         wrong / n,
         upper,

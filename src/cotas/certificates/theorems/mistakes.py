@@ -541,9 +541,7 @@ def _read_kernel(
         agreements=_or_nothing(rows - off - 4.0 * U * np.abs(rows)),
         off=off,
         lengths=[above(math.sqrt(max(0.0, s))) if s < math.inf else math.inf for s in squares],
-        radius=above(
-            float((weights * np.sqrt(sizes**2 + first.bias**2))[used].max(initial=0.0)), 8
-        ),
+        radius=above(float((weights * np.hypot(sizes, first.bias))[used].max(initial=0.0)), 8),
         missed=[
             ledger.impossible() or _other_beta(ledger, weights * signs[:, c])
             for c, ledger in enumerate(ledgers)

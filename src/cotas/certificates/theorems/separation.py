@@ -62,7 +62,7 @@ class SeparationWitness:
         n = sweep.X.shape[0]
         if self.alpha is not None and len(self.alpha) != n:
             raise ValueError(f"X has {n} rows; the certificate is about {len(self.alpha)}.")
-        alpha = None if self.alpha is None else _nonnegative(self.alpha)
+        alpha = None if self.alpha is None else _combination(self.alpha)
 
         def read(block: Block) -> Tally:
             lengths, signs = row_lengths(block.rows), block.signs[:, 0]
@@ -92,8 +92,9 @@ class SeparationWitness:
         if self.bias not in (0.0, 1.0) or (not self.bias and self.intercept):
             raise ValueError("The separator has a bias, and the problem has none.")
         u = np.append(np.asarray(self.coef, dtype=np.float64), self.intercept)
-        top = float(np.abs(u).max())
-        return u if not math.isfinite(top) else np.ldexp(u, -math.frexp(top)[1])
+        if not np.isfinite(u).all():
+            raise ValueError("The separator is not finite.")
+        return np.ldexp(u, -math.frexp(float(np.abs(u).max()))[1])
 
     def _conclude(self, found: Tally, u: FloatArray, sketch: Sketch) -> Certificate:
         smallest = float(found["min agreement"])
@@ -101,7 +102,7 @@ class SeparationWitness:
         # One row alone is a convex combination too: γ* ≤ min ‖zᵢ‖.
         ceiling = above(math.hypot(float(found["min length"]), self.bias), 4)
         ceiling = min(ceiling, found.get("ceiling", math.inf))
-        separable = smallest > 0 and math.isfinite(norm_up(u))
+        separable = smallest > 0
         rounding = gamma(ROUNDINGS * len(u)) * longest + ROUNDINGS * TINY
         figures = {"longest row": longest}
         objection, margin = "", 0.0
@@ -147,31 +148,31 @@ class SeparationWitness:
 def _least_agreement(block: Block, lengths: FloatArray, u: FloatArray, bias: float) -> float:
     """The least zᵢ·u of the block, rounded down; not a number where something overflowed.
 
-    Rows that plain arithmetic leaves undecided are summed up exactly, until one is not positive.
+    The rows that plain arithmetic leaves lowest are summed up exactly, until the lowest is one of
+    them, or is not positive in any case.
     """
     signs, tiny = block.signs[:, 0], TINY * lengths  # what u may have lost by its scaling
     with np.errstate(over="ignore", invalid="ignore"):
         agreements = signs * (block.products[:, 0] + bias * u[-1])
         size = np.asarray(abs(block.rows) @ np.abs(u[:-1])) + abs(bias * u[-1])
         off = outwards(gamma(len(u) + MORE) * size + tiny)
-        lowest = agreements - off
-    for i in np.flatnonzero((lowest <= 0) & (agreements + off > 0)):
+        lowest, highest = agreements - off, agreements + off
+    if not (np.isfinite(lowest).all() and np.isfinite(highest).all()):
+        return math.nan
+    while lowest[i := int(np.argmin(lowest))] < highest[i] > 0:
         row = block.rows[i]
         row = row.toarray().ravel() if sparse.issparse(row) else row
         value, slack = dot(row, u[:-1], [bias * u[-1]])
-        lowest[i] = down(down(signs[i] * value - slack) - tiny[i])
-        if not lowest[i] > 0:
-            break
-    return float(lowest.min()) if np.isfinite(lowest).all() else math.nan
+        lowest[i] = highest[i] = down(down(signs[i] * value - slack) - tiny[i])
+    return float(lowest[i])
 
 
-def _nonnegative(alpha: FloatArray) -> FloatArray:
-    """α without its negative entries, in units of a power of two near the largest."""
-    positive = np.maximum(np.asarray(alpha, dtype=np.float64), 0.0)
-    top = float(positive.max(initial=0.0))
-    if not 0.0 < top < math.inf:
-        raise ValueError("The combination must have a positive entry, and finite ones only.")
-    return np.ldexp(positive, -math.frexp(top)[1])
+def _combination(alpha: FloatArray) -> FloatArray:
+    """α in units of a power of two near its largest entry."""
+    alpha = np.asarray(alpha, dtype=np.float64)
+    if not (np.isfinite(alpha).all() and (alpha >= 0).all() and alpha.any()):
+        raise ValueError("A convex combination is finite, not negative, and not zero.")
+    return np.ldexp(alpha, -math.frexp(float(alpha.max()))[1])
 
 
 def _ceiling(found: Tally, alpha: FloatArray, signs: FloatArray, bias: float) -> float:
