@@ -7,6 +7,7 @@ claim about it can be decided without rounding.
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
 from dataclasses import fields, replace
@@ -35,7 +36,7 @@ from cotas.kernels import Linear
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 
-SEED = time.time_ns() % 2**32
+SEED = int(os.environ.get("COTAS_SEED", time.time_ns() % 2**32))
 
 
 @pytest.fixture
@@ -409,6 +410,8 @@ def test_all_optima_lie_where_they_are_said_to(rng, consequence):
         half, centre = 2.0 ** rng.integers(-20, 21), 0.0
         if rng.random() < 0.6:
             centre = float(rng.integers(-100, 100)) * 2.0 ** rng.integers(0, 34) * max(1.0, half)
+        if (centre + half) - centre != half or centre - (centre - half) != half:
+            centre = 0.0  # rows that would be rounded are another problem
         X = np.repeat([centre + half, centre - half], pairs)[:, None]
         y = np.repeat([1, -1], pairs)
         if rng.random() < 0.3:

@@ -31,7 +31,7 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.enclosures import MORE, at_most, outwards, whole
+from cotas.certificates.enclosures import MORE, at_most, outwards, row_lengths, whole
 from cotas.certificates.kernel_duality import ENTRY, KernelFunction, examine, kernel_times
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.positivity import Definiteness
@@ -213,10 +213,12 @@ class Ledger:
             return "The ledger holds examples that were never presented."
         return ""
 
-    def missed(self, rebuilt: FloatArray, averaged: FloatArray | None, adds: int, R: float) -> str:
+    def missed(
+        self, rebuilt: FloatArray, averaged: FloatArray | None, adds: int, way: float
+    ) -> str:
         """Why the ledger does not give back the model, or nothing if it does.
 
-        The run has rounded twice at each step, the checker once for each of `adds` additions, and
+        `way` is Σ updatesᵢ‖zᵢ‖, how far the steps went, in norm. The run has rounded twice at each step, the checker once for each of `adds` additions, and
         each entry of the ledger, unless it is a count, at each of its own steps: they may differ
         by no more. An average is a difference of two such sums.
         """
@@ -224,12 +226,13 @@ class Ledger:
         if not adds * U < 0.25:
             return ANOTHER_MODEL
         before = self.origin if self.averaged_start is None else self.averaged_start
-        way = up(R * total_up(np.asarray(self.updates, dtype=np.float64)))
         size = up(up(way + norm_up(self.origin)) + norm_up(before))
         entry = 0.0 if self.scales_rows else _precision(self.updates)
         steps = self.passes(int(np.count_nonzero(_used(self)))) + 4
         model = np.append(self.coef, self.intercept)
         end = model if self.last is None else self.last
+        if size < 2.0**-900:  # there underflow would hide everything
+            return "" if np.array_equal(self.origin + rebuilt, end) else ANOTHER_MODEL
         slack = above((gamma(adds) + steps * entry) * size, 4)
         if not norm_up(self.origin + rebuilt - end) <= slack < math.inf:
             return ANOTHER_MODEL
@@ -250,6 +253,14 @@ def _precision(entries: AnyArray) -> float:
 def _used(ledger: Ledger) -> AnyArray:
     weights = ledger.weights
     return np.ones(len(ledger.updates), dtype=np.bool_) if weights is None else weights > 0
+
+
+def _way(block: Block, entries: list[AnyArray], factor: FloatArray, bias: float) -> FloatArray:
+    """Σ updatesᵢ‖zᵢ‖ over the rows that moved the model, rounded up."""
+    steps = np.stack([np.abs(np.asarray(e[block.span], dtype=np.float64)) for e in entries], axis=1)
+    moved = np.flatnonzero(steps.any(axis=1))
+    lengths = np.hypot(row_lengths(block.rows[moved]), bias) * factor[moved]
+    return np.array([total_up(outwards(column * lengths)) for column in steps[moved].T])
 
 
 def _or_nothing(lowest: FloatArray) -> FloatArray:
@@ -282,8 +293,10 @@ def _read(
         with np.errstate(over="ignore", invalid="ignore"):
             scores = block.signs * (block.products + first.bias * u[-1])
             agreements[block.span] = scores * factor[block.span, None]
+        entries = [ledger.updates for ledger in ledgers]
         found = {
-            "sum rebuilt": rebuilt(block, [ledger.updates for ledger in ledgers]),
+            "sum rebuilt": rebuilt(block, entries),
+            "sum way": _way(block, entries, factor[block.span], first.bias),
             "max adds": len(block.signs),
             "sum adds": 1,
         }
@@ -309,7 +322,7 @@ def _read(
                 found["sum rebuilt"][:, c],
                 found["sum average"][:, c] if "sum average" in found else None,
                 adds,
-                radius,
+                above(float(found["sum way"][c]), adds),
             )
             for c, ledger in enumerate(ledgers)
         ],
