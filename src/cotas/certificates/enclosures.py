@@ -82,7 +82,7 @@ def shifted(rows: Matrix, centre: FloatArray | None) -> Matrix:
 
 def whole(value: Any) -> bool:
     """Whether a count is one: a whole number that is not negative."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+    return isinstance(value, Integral) and int(value) >= 0
 
 
 def at_most(x: float, digits: int = 6) -> str:

@@ -196,7 +196,8 @@ def _divergence(q: float, p: float) -> Decimal:
     """kl(q, p) = q log(q/p) + (1−q) log((1−q)/(1−p)), rounded down."""
     with localcontext(ENOUGH):
         pairs = [(Decimal(q), Decimal(p)), (1 - Decimal(q), 1 - Decimal(p))]
-        return sum((a * (a / b).ln() for a, b in pairs if a > 0), -SLIGHT)
+        parts: list[Decimal] = [a * (a / b).ln() for a, b in pairs if a > 0]
+        return sum(parts, -SLIGHT)
 
 
 def _logarithm(risk: Fraction) -> Decimal:

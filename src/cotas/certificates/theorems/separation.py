@@ -94,7 +94,7 @@ class SeparationWitness:
         u = np.append(np.asarray(self.coef, dtype=np.float64), self.intercept)
         if not np.isfinite(u).all():
             raise ValueError("The separator is not finite.")
-        return np.ldexp(u, -math.frexp(float(np.abs(u).max()))[1])
+        return np.asarray(np.ldexp(u, -math.frexp(float(np.abs(u).max()))[1]))
 
     def _conclude(self, found: Tally, u: FloatArray, sketch: Sketch) -> Certificate:
         smallest = float(found["min agreement"])
