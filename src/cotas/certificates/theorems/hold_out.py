@@ -187,9 +187,10 @@ def _log_factorial(m: int) -> Decimal:
     """log m!, within `SLIGHT`: Stirling's series errs by less than its first term left out."""
     if m < 1000:
         return Decimal(math.factorial(m)).ln()
-    x, series = Decimal(m), (12, -360, 1260, -1680, 1188, Decimal(-360360) / 691, 156)
-    tail = sum(1 / (d * x ** (2 * i + 1)) for i, d in enumerate(series))
-    return (x + Decimal("0.5")) * x.ln() - x + HALF_LOG_TWO_PI + tail
+    x = Decimal(m)
+    series = (12, -360, 1260, -1680, 1188, Decimal(-360360) / 691, 156)
+    tail = (1 / (Decimal(d) * x ** (2 * i + 1)) for i, d in enumerate(series))
+    return sum(tail, (x + Decimal("0.5")) * x.ln() - x + HALF_LOG_TWO_PI)
 
 
 def _divergence(q: float, p: float) -> Decimal:

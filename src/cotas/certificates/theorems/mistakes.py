@@ -218,9 +218,9 @@ class Ledger:
     ) -> str:
         """Why the ledger does not give back the model, or nothing if it does.
 
-        `way` is Σ updatesᵢ‖zᵢ‖, how far the steps went, in norm. The run has rounded twice at each step, the checker once for each of `adds` additions, and
-        each entry of the ledger, unless it is a count, at each of its own steps: they may differ
-        by no more. An average is a difference of two such sums.
+        `way` is Σ updatesᵢ‖zᵢ‖. The run has rounded twice at each step, the checker once for each
+        of `adds` additions, and each entry of the ledger, unless it is a count, at each of its
+        own steps: they may differ by no more. An average is a difference of two such sums.
         """
         adds += 2 * (self.mistakes if self.scales_rows else self.presentations) + 2 * MORE
         if not adds * U < 0.25:
