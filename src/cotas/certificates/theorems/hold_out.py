@@ -188,8 +188,8 @@ def _log_factorial(m: int) -> Decimal:
     if m < 1000:
         return Decimal(math.factorial(m)).ln()
     x = Decimal(m)
-    series = (12, -360, 1260, -1680, 1188, Decimal(-360360) / 691, 156)
-    tail = (1 / (Decimal(d) * x ** (2 * i + 1)) for i, d in enumerate(series))
+    series = [*map(Decimal, (12, -360, 1260, -1680, 1188)), Decimal(-360360) / 691, Decimal(156)]
+    tail = (1 / (d * x ** (2 * i + 1)) for i, d in enumerate(series))
     return sum(tail, (x + Decimal("0.5")) * x.ln() - x + HALF_LOG_TWO_PI)
 
 
