@@ -26,9 +26,9 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.consequences.bias import best_biases
 from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
-from cotas.certificates.prediction import quantile
 from cotas.certificates.stationarity import stationary_certificate
 from cotas.certificates.sweep import EPS, Facts, Sweep, gather_facts
 from cotas.problem import RegularisedRisk
@@ -242,9 +242,8 @@ class KernelSurvey:
             signs, weights = self.signs[self.used, c], self.weights[self.used]
             corners = signs - self.values[self.used, c, 0]
             room = radius * self.lengths[self.used] + 1e-12 * np.abs(corners)
-            level = float(weights[signs > 0].sum())
-            found[LEAST_BIAS] = quantile(corners - room, weights, level, lower=True)
-            found[GREATEST_BIAS] = quantile(corners + room, weights, level)
+            ends = best_biases(corners - room, corners + room, signs > 0, weights)
+            found[LEAST_BIAS], found[GREATEST_BIAS] = ends
         return found
 
     def _against_positivity(self, c: int, quadratic: FloatArray) -> Definiteness | None:

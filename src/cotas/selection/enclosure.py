@@ -3,7 +3,8 @@
 A gap g of a problem that is λ-strongly convex in θ proves ‖θ − θ*‖ ≤ √(2g/λ), so each score of
 the optimum is known up to √(2g/λ)·‖x‖ and the interval of its bias, and with the scores the loss
 and the error of the optimum on any rows. For the support vector machine, linear or with a kernel,
-`cotas.certificates.prediction` and `kernel_duality` have the enclosure. For ridge regression
+`certificates/consequences/prediction.py` and `kernel_duality` have the enclosure. For ridge
+regression
 
     Σ λσⱼ²(θⱼ − θⱼ*)² ≤ 2g   and   f*(x) = ȳ + θ*·(x − x̄),
 
@@ -23,9 +24,9 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, KernelDualPoint, optimum_region
+from cotas.certificates.enclosures import as_double, row_lengths
 from cotas.certificates.kernel_duality import DISTANCE, GREATEST_BIAS, LEAST_BIAS
 from cotas.certificates.least_squares import SquaredLossPoint
-from cotas.certificates.prediction import row_lengths
 from cotas.design.blocks import times
 from cotas.kernel.choice import is_precomputed
 from cotas.losses import Hinge
@@ -136,7 +137,7 @@ def _ridge(
     lengths = _lengths_from(X, centre, scale)
     gaps = np.array([c.gap + c.charge for c in certificates])
     radii = np.sqrt(2 * gaps / one.lam)
-    size = row_lengths(X)[:, None] * np.linalg.norm(theta, axis=0) + np.abs(mean)
+    size = row_lengths(as_double(X))[:, None] * np.linalg.norm(theta, axis=0) + np.abs(mean)
     room = lengths[:, None] * radii + 1e-12 * (np.abs(values) + size)
     return Scores(values - room, values + room)
 
