@@ -72,6 +72,8 @@ def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
         said, right = getattr(claimed, name), getattr(fresh, name)
         if said != right:
             found.append(f"{name} is {right!r}, and not {said!r}.")
+    if fresh.label and claimed.label != fresh.label:
+        found.append(f"It is about {fresh.label}, and not about {claimed.label}.")
     slack = 4 * fresh.charge
     if not _reads_alike(claimed.statement, fresh.statement, slack):
         found.append(f"The statement is: {fresh.statement} And not: {claimed.statement}")

@@ -14,7 +14,7 @@ from cotas.design.blocks import row_block, row_spans
 from cotas.kernel.feature_map import FeatureMap
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
-from cotas.kernel.problems import BinaryProblem
+from cotas.kernel.problems import BinaryProblem, against
 from cotas.kernel.search import Machine, Search, Setting
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
@@ -122,7 +122,8 @@ class FeatureSearch(Search):
         spread[self.rows], shares[self.rows] = self.weights, candidate.alpha / self.weights
         risk = RegularisedRisk(Hinge(), self.problem.lam, bool(model.fit_intercept))
         point = DualPoint(risk, theta, theta0, self.problem.positive, shares, weights=spread)
-        witness = FeaturePoint(self.features, point, REMARKS[str(model.approximate)])
+        name = against(self.problem.negative, self.problem.positive)
+        witness = FeaturePoint(self.features, point, REMARKS[str(model.approximate)], name)
         certificate = witness.check_features(self.Z, self.setting.examples.y)
         return Machine(theta, theta0, certificate)
 

@@ -90,7 +90,7 @@ class LinearSVM(LinearClassifier):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of labels; the second counts as +1, the first as −1
-    certificate_ : Certificate, or a list of them with more than two classes
+    certificate_ : Certificate, with a part for each of more than two classes
     support_ : array of row numbers, or a list of them with more than two classes
         The examples with αᵢ > 0, as far as the gap that was reached can tell.
     dual_coef_ : array of yᵢαᵢ for those examples, or a list of them

@@ -67,7 +67,7 @@ class Lasso(LinearRegressor):
     Attributes
     ----------
     coef_, intercept_ : the model
-    certificate_ : Certificate, or a list with one for each target
+    certificate_ : Certificate, with a part for each of several targets
     lam_, delta_ : float, or arrays with one entry for each target
         The penalty and the radius that have this solution: one was given, the other follows.
     n_iter_ : int

@@ -271,7 +271,7 @@ class LeastSquares(SquaredLossRegressor):
     ----------
     coef_ : array of shape (n_features,) or (n_targets, n_features)
     intercept_ : float or array of shape (n_targets,)
-    certificate_ : Certificate, or a list of them where y has several columns
+    certificate_ : Certificate, with a part for each of several columns of y
     history_ : dict of arrays
         "iteration", "J" (added up over the targets), "theta", "intercept" and "gradient_norm" of
         an iterative solver, thinned to at most a thousand entries. For "stochastic" one entry an

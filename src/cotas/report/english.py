@@ -109,7 +109,6 @@ ENGLISH: dict[str, str] = {
     "indicated": "Missing numbers become the mean, with a column that marks them: {names}.",
     "dropped": "Left out: {names}.",
     "as_given": "The numbers are used as they are.",
-    "class_of": "class {label}",
     "support": "support vectors",
     "seconds": "training time [s]",
     "interrupted": (

@@ -110,7 +110,6 @@ SPANISH: dict[str, str] = {
     ),
     "dropped": "Se dejan fuera: {names}.",
     "as_given": "Los números se usan tal como están.",
-    "class_of": "clase {label}",
     "support": "vectores de soporte",
     "seconds": "tiempo de entrenamiento [s]",
     "interrupted": (

@@ -111,10 +111,9 @@ class SurrogateBound(Combined):
                 survey.margins[block.span] = least.min(axis=0)
                 if self.surrogate != "votes":
                     survey.costs[block.span] = self._cost(least)
-            used = weights.w[block.span] > 0
             found = {
                 "max largest": lead.largest,
-                "max slack": lead.slack[used].max(initial=0.0),
+                "max slack": lead.slack.min(),  # of rows whose functions are all told
                 "min votes": lead.votes,
                 "max open": lead.open,
                 **sketch_block(block),
@@ -160,23 +159,24 @@ class SurrogateBound(Combined):
         self, survey: Survey, weights: Weights, edge: float, sweep: LongSweep
     ) -> Certificate:
         bound, theta = self._bound(survey, weights)
-        if not math.isfinite(bound):
-            return refused("training error", self, "The cost of the model overflows.")
+        if not np.isfinite(survey.margins[weights.w > 0]).all():
+            raise Objection("F is not a finite number for some example.")
         # An example whose sign rounding leaves open counts as a mistake.
         wrong = survey.margins <= 0
-        error = min(weights.share_up(wrong), bound)
+        upper = bound if bound < math.inf else 1.0  # no error is larger
+        error = min(weights.share_up(wrong), upper)
         slack = float(survey.tally["max slack"])
         return conclude(
             "training error",
             error,
-            bound,
-            vacuous=bound >= 1.0,
+            upper,
+            vacuous=upper >= 1.0,
             statement=self._statement(wrong, error, bound, theta, weights),
             reference=REFERENCES[self.surrogate],
             figures=self._figures(survey, weights, edge, theta),
             remarks=self._remarks(edge),
             trusted=self.trusted(),
-            charge=bound * (8 * slack + gamma(4 * OPERATIONS)),
+            charge=upper * (8 * slack + gamma(4 * OPERATIONS)),
             witness=self,
             sketch=read_sketch(survey.tally, *sweep.X.shape),
         )
@@ -189,9 +189,9 @@ class SurrogateBound(Combined):
         how = f"{np.count_nonzero(wrong)} of {len(wrong)} examples"
         how, word = how if weights.uniform else at_most(error), weights.word
         name = SURROGATES[self.surrogate].format(theta=f"{theta:.4g}")
+        limit = f"allows at most {at_most(bound)}" if bound < math.inf else "overflows"
         return (
-            f"The {word}training error ({who}) is at most {how}; the {word}mean of {name} allows "
-            f"at most {at_most(bound)}."
+            f"The {word}training error ({who}) is at most {how}; the {word}mean of {name} {limit}."
         )
 
     def _remarks(self, edge: float) -> list[str]:
