@@ -1,0 +1,1 @@
+"""Theorems whose two sides are measured: mistakes, separation, rows held out."""
