@@ -372,7 +372,8 @@ def test_too_many_columns_for_the_spectrum(monkeypatch):
         assert [item.name for item in items if item.holds] == needs_no_eigenvalue
         assert all(item.vacuous for item in items if not item.holds)
         boost = LSBoost(iterations=400).fit(*data).certificate_
-        assert boost.holds and boost.vacuous
+        assert boost.holds
+        assert boost.vacuous
         assert [item.name for item in boost.at(400) if item.holds] == needs_no_eigenvalue[1:]
         regularized = RegularizedForwardStagewise(delta=3.0, iterations=400).fit(*data)
         assert regularized.certificate_.holds

@@ -101,7 +101,7 @@ class StagewiseRegressor(LinearRegressor):
         weights: FloatArray | None,
         shift: FloatArray,
     ) -> StagewisePath:
-        y_shift = float(np.mean(y)) if columns.centre else 0.0
+        y_shift = float(np.mean(y) if np.ptp(y) else y[0]) if columns.centre else 0.0
         solver = Stagewise(columns, y - y_shift, size, self._schedule(eps))
         try:
             while solver.advance(STEPS_BETWEEN_LOOKS):
@@ -128,10 +128,8 @@ class StagewiseRegressor(LinearRegressor):
         scale = columns.scale * math.sqrt(size)
         y_mean = y_shift + float(columns.weights @ (y - y_shift)) * columns.centre
         nothing = np.zeros(0)
-        path = StagewisePath(
-            shell, scale, shift + columns.mean, y_mean, nothing, nothing, nothing
-        )
-        return replace(path, run=shell.about(path.coef(m), path.intercept(m)))
+        whole = StagewisePath(shell, scale, shift + columns.mean, y_mean, nothing, nothing, nothing)
+        return replace(whole, run=shell.about(whole.coef(m), whole.intercept(m)))
 
     def _rates(self) -> FloatArray:
         """ε for each iteration, whatever it was given as."""

@@ -82,11 +82,15 @@ class Exact:
         self.squares = [inner(self.w, x, x) for x in self.columns]
         self.used = [j for j, s in enumerate(self.squares) if s]
         self.sigma = [root(s) if s else Fraction(1) for s in self.squares]
-        self.C = [[inner(self.w, self.columns[i], self.columns[j]) for j in self.used] for i in self.used]
+        self.C = [
+            [inner(self.w, self.columns[i], self.columns[j]) for j in self.used] for i in self.used
+        ]
         self.cross = [inner(self.w, self.columns[j], self.y) for j in self.used]
         self.solution, self.rank = solve(self.C, self.cross)
         self.square = inner(self.w, self.y, self.y)
-        self.fitted = sum((a * b for a, b in zip(self.solution, self.cross, strict=True)), Fraction(0))
+        self.fitted = sum(
+            (a * b for a, b in zip(self.solution, self.cross, strict=True)), Fraction(0)
+        )
 
     def centre(self, x):
         mean = inner(self.w, x, [1] * len(x)) / self.n if self.centred else 0
@@ -122,7 +126,10 @@ class Exact:
             v = [Fraction(int(i == a)) for a in range(len(rows))]
             span = [[self.w[r] * self.columns[j][r] for r in rows] for j in self.used] + found
             w = [self.w[r] for r in rows]
-            M = [[sum(a * b / u for a, b, u in zip(p, q, w, strict=True)) for q in span] for p in span]
+            M = [
+                [sum(a * b / u for a, b, u in zip(p, q, w, strict=True)) for q in span]
+                for p in span
+            ]
             t = [sum(a * b / u for a, b, u in zip(p, v, w, strict=True)) for p in span]
             x, _ = solve(M, t)
             v = [c - sum(x[k] * span[k][a] for k in range(len(span))) for a, c in enumerate(v)]
@@ -134,7 +141,10 @@ class Exact:
         found = list(self.y)
         for j in self.used:
             if beta[j]:
-                found = [r - beta[j] / self.sigma[j] * x for r, x in zip(found, self.columns[j], strict=True)]
+                found = [
+                    r - beta[j] / self.sigma[j] * x
+                    for r, x in zip(found, self.columns[j], strict=True)
+                ]
         return found
 
     def correlations(self, r):
@@ -144,7 +154,11 @@ class Exact:
         """2n L_n of a model as it predicts."""
         total = Fraction(0)
         for i, w in enumerate(self.w):
-            r = self.raw_y[i] - intercept - sum(c * x[i] for c, x in zip(coef, self.raw, strict=True))
+            r = (
+                self.raw_y[i]
+                - intercept
+                - sum(c * x[i] for c, x in zip(coef, self.raw, strict=True))
+            )
             total += w * r * r
         return total
 
@@ -209,7 +223,9 @@ def exact_bounds(certificate, exact, k, drop):
         bounds |= {"training error": (here / (2 * n)) ** 2, "predictions": here}
         bounds |= {"gradient": here / n**2, "coefficients": here / mu if mu else (None if F else F)}
         by_drop = sum((e / (2 - e) for e in eps[:k]), Fraction(0)) * drop
-        by_rate = sum((e * root(F * q) for e, q in zip(eps[:k], products, strict=False)), Fraction(0))
+        by_rate = sum(
+            (e * root(F * q) for e, q in zip(eps[:k], products, strict=False)), Fraction(0)
+        )
         bounds["length of the coefficients"] = min(by_drop, by_rate**2)
         return bounds
     again = [*eps[:k], eps[min(k, len(eps) - 1)]] if eps else []
@@ -271,7 +287,7 @@ def check_claim(certificate, exact, seed):
     """The sentence itself: λ_pmin, ‖Xβ_LS‖², the training error of the model, the ball."""
     run, figures = certificate.witness, certificate.figures
     mu, F = figures["λ_pmin, at least"], figures["‖Xβ_LS‖², at most"]
-    assert F * 1 >= 0 and exact.fitted <= Fraction(F), say(seed)
+    assert exact.fitted <= Fraction(F), say(seed)
     if mu:
         assert exact.smallest_is_at_least(Fraction(mu)), say(seed)
     loss = exact.loss(rational(run.coef), Fraction(run.intercept))
@@ -279,7 +295,7 @@ def check_claim(certificate, exact, seed):
     if run.algorithm == "R-FS":
         assert loss <= 2 * exact.n * upper * ROOM, say(seed)
         delta = Fraction(run.delta)
-        excess, _, top, _, _, agree, square = quantities(exact, betas(run, len(exact.raw))[-1])
+        _, _, top, _, _, agree, square = quantities(exact, betas(run, len(exact.raw))[-1])
         dual = square - 2 * (delta * top - agree)
         assert 2 * exact.n * lower <= max(dual * ROOM, 0), say(seed)
         return
@@ -353,7 +369,16 @@ def forgeries(run, rng):
                 yield name, given.astype(dtype)
     for name in NUMBERS:
         given = getattr(run, name)
-        for value in (math.nan, math.inf, -math.inf, 5e-324, -given, 2 * given, given * (1 + 1e-6), 0):
+        for value in (
+            math.nan,
+            math.inf,
+            -math.inf,
+            5e-324,
+            -given,
+            2 * given,
+            given * (1 + 1e-6),
+            0,
+        ):
             yield name, value
         yield name, str(given)
         yield name, np.float32(given)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,16 +21,16 @@ SOME_ITERATIONS = 128
 # Steps that are made again together.
 TOGETHER = 64
 # A run is taken for what its algorithm does if each step is so near to what the rule gives, in
-# parts of the largest correlation. No inequality rests on it: those are decided for the run as made.
+# parts of the largest correlation. No inequality rests on it: they are decided for the run as made.
 ALIKE = 1e-9
 
 
-def more(a: FloatArray, operations: FloatArray | int = 8) -> FloatArray:
+def more(a: Any, operations: Any = 8) -> FloatArray:
     """No less than what a ≥ 0 stands for after so many rounded operations."""
     return np.asarray(a * (1.0 + 1.01 * (np.asarray(operations) + 3) * U))
 
 
-def less(a: FloatArray, operations: FloatArray | int = 8) -> FloatArray:
+def less(a: Any, operations: Any = 8) -> FloatArray:
     """No more than what a ≥ 0 stands for after so many rounded operations."""
     return np.asarray(a * (1.0 - 1.01 * (np.asarray(operations) + 3) * U))
 
@@ -39,19 +40,19 @@ class Trace:
     """What was measured along the run; entry k is about iteration k, from 0 to the last.
 
     `visited` are the iterations at which all correlations c = Xᵀr were computed, and `largest`,
-    `norms` and `agreements` are ‖c‖_∞, ‖c‖ and β·c there. Upper bounds, but for `drops`,
-    `nonzeros` and `agreements`, which is off by no more than `agreement_error`.
+    `norms` and `agreements` are ‖c‖_∞ and ‖c‖, at most, and β·c there.
     """
 
-    drops: FloatArray  # ‖y‖² − ‖r‖², and no more than that
+    drops: FloatArray  # ‖y‖² − ‖r‖², at least
     drop_error: FloatArray  # how much less at most
-    lengths: FloatArray  # ‖β‖₁
+    lengths: FloatArray  # ‖β‖₁, about
+    longest: FloatArray  # ‖β‖₁, at most
     nonzeros: IntArray
     visited: IntArray
     largest: FloatArray
     norms: FloatArray
     agreements: FloatArray
-    agreement_error: FloatArray
+    agreement_error: FloatArray  # how far at most from β·c
 
 
 def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Trace, FloatArray, str]:
@@ -61,34 +62,12 @@ def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Trace, FloatArray, str
     off by `error`, with `off` for the data and ‖β‖₁ ≤ min(δ, Σ|u|).
     """
     m, ks = len(run.chosen), np.arange(len(run.chosen) + 1)
-    keeps = run.keeps()
     visited = iterations_to_visit(m, data, everything=run.algorithm == "R-FS")
     reach = more(np.minimum(np.append(0.0, np.cumsum(np.abs(run.steps))), run.delta), m + 8)
     error = more((data.off + data.rho * more((8 * ks + 8) * U)) * (data.length + reach))
-    seen = Seen(data, np.unique(run.chosen), visited)
-    lengths, nonzeros, met = np.zeros(m + 1), np.zeros(m + 1, dtype=np.int64), np.zeros(m)
-    place = np.searchsorted(seen.used, run.chosen)
-    beta, r = np.zeros(len(seen.used)), data.y
-    columns = data.columns(seen.used) if not data.by_gram else np.zeros((0, len(seen.used)))
-    seen.see(0, beta[:, None], r[:, None])
-    for a in range(0, m, TOGETHER):
-        b = min(a + TOGETHER, m)
-        moves = np.zeros((len(beta), b - a))
-        moves[place[a:b], np.arange(b - a)] = run.steps[a:b]
-        betas = trail(beta, moves, keeps[a:b], np.zeros(len(beta)))
-        residuals = r[:, None]
-        if data.by_gram:
-            rows = data.G[np.ix_(run.chosen[a:b], seen.used)]
-            met[a:b] = data.c0[run.chosen[a:b]] - np.einsum("kj,jk->k", rows, betas[:, :-1])
-        else:
-            moved = columns[:, place[a:b]]
-            residuals = trail(r, -run.steps[a:b] * moved, keeps[a:b], data.y)
-            met[a:b] = np.einsum("ik,i,ik->k", moved, data.w, residuals[:, :-1])
-        beta, r = betas[:, -1], residuals[:, -1]
-        lengths[a + 1 : b + 1] = np.abs(betas[:, 1:]).sum(axis=0)
-        nonzeros[a + 1 : b + 1] = np.count_nonzero(betas[:, 1:], axis=0)
-        seen.see(a + 1, betas[:, 1:], residuals[:, 1:])
-    largest, norms, agreements, others = seen.finish()
+    parts = list(_walk(run, data, visited))
+    lengths, nonzeros, met = (np.concatenate(part) for part in list(zip(*parts, strict=True))[:3])
+    largest, norms, agreements, others = np.hstack([part[3] for part in parts])
     at = error[visited]
     # β·c of rounded numbers, each c being off by `error` and β by its own part of it.
     inner = more(2 * reach[visited] * (at + data.p * U * (largest + data.length)), 2 * data.p)
@@ -102,6 +81,7 @@ def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Trace, FloatArray, str
     trace = Trace(
         drops - drop_error,
         2 * drop_error,
+        lengths,
         more(lengths + (8 * ks + 8) * U * reach, data.p),
         nonzeros,
         visited,
@@ -110,9 +90,54 @@ def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Trace, FloatArray, str
         agreements,
         inner,
     )
-    whole = np.zeros(data.p)
-    whole[seen.used] = beta
-    return trace, whole, _complaint(run, data, met, error, trace)
+    return trace, parts[-1][4], _complaint(run, data, met, error, trace)
+
+
+def _walk(run: StagewiseRun, data: UnitColumns, visited: IntArray) -> Iterator[tuple[Any, ...]]:
+    """Some steps at a time: ‖β‖₁, how many are not zero, Xⱼ·r met, what `_look` sees, and β."""
+    used = np.unique(run.chosen)
+    place, keeps = np.searchsorted(used, run.chosen), run.keeps()
+    columns = data.columns(used) if not data.by_gram else np.zeros((0, len(used)))
+    beta, r, whole = np.zeros(len(used)), data.y, np.zeros(data.p)
+    yield (
+        np.zeros(1),
+        np.zeros(1, np.int64),
+        np.zeros(0),
+        _look(data, used, beta[:, None], r[:, None]),
+        whole,
+    )
+    for a in range(0, len(place), TOGETHER):
+        some = slice(a, a + TOGETHER)
+        chosen, at, steps, keep = run.chosen[some], place[some], run.steps[some], keeps[some]
+        moves = np.zeros((len(used), len(at)))
+        moves[at, np.arange(len(at))] = steps
+        betas = trail(beta, moves, keep, np.zeros(len(used)))
+        residuals = np.broadcast_to(r[:, None], (len(r), len(at) + 1))
+        if data.by_gram:
+            rows = data.G[np.ix_(chosen, used)]
+            met = data.c0[chosen] - np.einsum("kj,jk->k", rows, betas[:, :-1])
+        else:
+            residuals = trail(r, -steps * columns[:, at], keep, data.y)
+            met = np.einsum("ik,i,ik->k", columns[:, at], data.w, residuals[:, :-1])
+        beta, r = betas[:, -1], residuals[:, -1]
+        whole[used] = beta
+        seen = visited[(visited > a) & (visited <= a + TOGETHER)] - a
+        seen = _look(data, used, betas[:, seen], residuals[:, seen])
+        lengths, nonzeros = np.abs(betas).sum(axis=0), np.count_nonzero(betas, axis=0)
+        yield lengths[1:], nonzeros[1:], met, seen, whole
+
+
+def _look(data: UnitColumns, used: IntArray, betas: FloatArray, r: FloatArray) -> FloatArray:
+    """‖c‖_∞, ‖c‖, β·c and β·c⁰ with c = Xᵀr, for each state of the run."""
+    if betas.shape[1] == 0:
+        return np.zeros((4, 0))
+    states = r
+    if data.by_gram:
+        states = np.zeros((data.p, betas.shape[1]))
+        states[used] = betas
+    c = data.correlations(states)
+    sizes = np.abs(c).max(axis=0, initial=0.0), np.sqrt((c * c).sum(axis=0))
+    return np.array([*sizes, (betas * c[used]).sum(axis=0), data.c0[used] @ betas])
 
 
 def trail(start: FloatArray, moves: FloatArray, keeps: FloatArray, home: FloatArray) -> FloatArray:
@@ -149,39 +174,3 @@ def iterations_to_visit(m: int, data: UnitColumns, everything: bool) -> IntArray
     spread = np.geomspace(1, m, SOME_ITERATIONS // 2)
     even = np.linspace(0, m, SOME_ITERATIONS // 2)
     return np.unique(np.concatenate([spread, even]).round().astype(np.int64))
-
-
-class Seen:
-    """‖Xᵀr‖_∞, ‖Xᵀr‖, β·Xᵀr and β·Xᵀy at the iterations to visit."""
-
-    def __init__(self, data: UnitColumns, used: IntArray, visited: IntArray) -> None:
-        self.data, self.used, self.visited = data, used, visited
-        self.waiting: list[tuple[FloatArray, FloatArray]] = []
-        self.found: list[FloatArray] = []
-
-    def see(self, first: int, betas: FloatArray, residuals: FloatArray) -> None:
-        """The states of the run at some iterations in a row."""
-        span = np.searchsorted(self.visited, [first, first + betas.shape[1]])
-        wanted = self.visited[span[0] : span[1]] - first
-        if len(wanted):
-            kept = residuals[:, wanted] if not self.data.by_gram else np.zeros((0, len(wanted)))
-            self.waiting.append((betas[:, wanted], kept))
-        if sum(betas.shape[1] for betas, _ in self.waiting) >= TOGETHER:
-            self._measure()
-
-    def finish(self) -> FloatArray:
-        """What was measured at all the iterations visited."""
-        if self.waiting:
-            self._measure()
-        return np.hstack(self.found)
-
-    def _measure(self) -> None:
-        betas, states = (np.hstack(part) for part in zip(*self.waiting, strict=True))
-        self.waiting = []
-        if self.data.by_gram:
-            states = np.zeros((self.data.p, betas.shape[1]))
-            states[self.used] = betas
-        c = self.data.correlations(states)
-        inner = (betas * c[self.used]).sum(axis=0), self.data.c0[self.used] @ betas
-        sizes = np.abs(c).max(axis=0, initial=0.0), np.sqrt((c * c).sum(axis=0))
-        self.found.append(np.array([*sizes, *inner]))

@@ -15,7 +15,13 @@ from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.theorems.replay import Trace, replay
 from cotas.certificates.theorems.stagewise_bounds import (
-    LENGTH, SPARSITY, TELLING, THEOREMS, Setting, best, omegas,
+    LENGTH,
+    SPARSITY,
+    TELLING,
+    THEOREMS,
+    Setting,
+    best,
+    omegas,
 )  # fmt: skip
 from cotas.certificates.theorems.unit_columns import UnitColumns
 
@@ -50,7 +56,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Proof:
-    """The items of a theorem by rows, the iterations by columns; and the run itself by iterations."""
+    """The items of a theorem by rows and the iterations by columns; what the path of a run shows."""
 
     names: tuple[str, ...]
     bounds: FloatArray = field(repr=False)
@@ -64,22 +70,26 @@ class Proof:
     omegas: FloatArray = field(repr=False)  # ω_δ of R-FS
 
     @classmethod
-    def of(cls, run: StagewiseRun, s: Setting, square: float, start: float) -> Proof:
-        """Every item of the theorem at every iteration; `start` is about ‖β_LS‖."""
+    def of(cls, run: StagewiseRun, s: Setting, square: float) -> Proof:
+        """Every item of the theorem at every iteration."""
         items = THEOREMS[run.algorithm][1](s)
         first = np.isin(s.ks[:-1], np.unique(run.chosen, return_index=True)[1])
         items[SPARSITY] = (s.ks.astype(np.float64), np.append(0.0, np.cumsum(first)), s.ks >= 0)
         omega = omegas(s.trace, s.delta) if run.algorithm == "R-FS" else np.zeros(0)
-        i = s.ks if run.algorithm == "LS-Boost" else best(s, omega if len(omega) else s.trace.largest)
+        i = (
+            s.ks
+            if run.algorithm == "LS-Boost"
+            else best(s, omega if len(omega) else s.trace.largest)
+        )
         bounds, measured, holds = (np.array(rows) for rows in zip(*items.values(), strict=True))
-        known = measured[:, :1].copy()
-        for row, name in enumerate(items):
-            known[row] = {"coefficients": start, LENGTH: np.inf, SPARSITY: s.p}.get(name, known[row])
+        # What is known before the first step: as much as was measured there, and the p columns.
         plain = np.isin(list(items), (LENGTH, SPARSITY))[:, None]
-        vacuous = (bounds >= np.where(plain, 1.0, TELLING) * known) & (plain | (s.ks > 0))
+        known = np.where(plain, np.inf, TELLING * measured[:, :1])
+        known[-1] = s.p
+        vacuous = (bounds >= known) & (plain | (s.ks > 0)) | ~holds
         losses = np.maximum(square - (s.trace.drops + s.trace.drop_error / 2), 0.0) / (2 * s.n)
         return cls(
-            tuple(items), bounds, measured, holds, vacuous | ~holds, i,
+            tuple(items), bounds, measured, holds, vacuous, i,
             losses, s.trace.lengths, s.trace.nonzeros, omega,
         )  # fmt: skip
 
@@ -93,19 +103,18 @@ class Proof:
         if not 0 <= k <= self.last:
             raise ValueError(f"k must lie between 0 and {self.last}, the iterations made.")
         table = (self.bounds, self.measured, self.holds, self.vacuous)
-        columns = zip(self.names, *(rows[:, k].tolist() for rows in table), strict=True)
-        return [Item(*column, int(self.iterations[k])) for column in columns]
+        rows = zip(self.names, *(rows[:, k].tolist() for rows in table), strict=True)
+        i = int(self.iterations[k])
+        return [Item(name, bound, found, ok, empty, i) for name, bound, found, ok, empty in rows]
 
     def says_no_more_than(self, other: Proof) -> bool:
         """Whether another proof, computed afresh, has the same items, and proves as many."""
         if self.names != other.names or self.holds.shape != other.holds.shape:
             return False
-        size = np.nanmax(np.where(np.isfinite(other.bounds), other.bounds, 0.0), axis=1)[:, None]
-        same = [
-            np.isclose(mine, theirs, rtol=1e-6, atol=1e-9 * size).all()
-            for mine, theirs in ((self.bounds, other.bounds), (self.measured, other.measured))
-        ]
-        return all(same) and bool((self.holds <= other.holds).all())
+        pairs = ((self.bounds, other.bounds), (self.measured, other.measured))
+        size = 1e-9 * np.max(other.measured, initial=0.0, where=np.isfinite(other.measured))
+        same = all(np.allclose(a, b, 1e-6, size) for a, b in pairs)
+        return same and bool((self.holds <= other.holds).all())
 
 
 @dataclass(frozen=True)
@@ -172,7 +181,9 @@ class StagewiseRun:
 
     def _checked(self, p: int) -> StagewiseRun:
         """The same, in double precision; what is no run of the algorithm is refused."""
-        eps, steps, coef = (np.array(a, dtype=np.float64) for a in (self.eps, self.steps, self.coef))
+        eps, steps, coef = (
+            np.array(a, dtype=np.float64) for a in (self.eps, self.steps, self.coef)
+        )
         chosen, delta, bias = np.asarray(self.chosen), float(self.delta), float(self.intercept)
         if coef.shape != (p,):
             raise ValueError(f"X has {p} features; the certificate is about {len(coef)}.")
@@ -189,9 +200,9 @@ class StagewiseRun:
 
     def _conclude(self, data: UnitColumns) -> StagewiseCertificate:
         trace, beta, objection = replay(self, data)
-        smallest, fitted, start = data.curvature()
+        smallest, fitted = data.curvature()
         s = Setting(data.n, int(data.varies.sum()), self.eps, self.delta, smallest, fitted, trace)
-        proof = Proof.of(self, s, data.square, start)
+        proof = Proof.of(self, s, data.square)
         apart, whole = data.apart(beta, self.coef, self.intercept)
         k, first = proof.last, proof.items(proof.last)[0]
         if not apart <= 1e-9 * whole:
@@ -201,7 +212,7 @@ class StagewiseRun:
             "ε (last)": float(self.eps[-1]) if k else math.nan,
             "λ_pmin, at least": smallest,
             "‖Xβ_LS‖², at most": fitted,
-            "‖β‖₁ (unit columns)": float(trace.lengths[k]),
+            "‖β‖₁ (unit columns)": float(trace.longest[k]),
             "coefficients that are not zero": float(trace.nonzeros[k]),
             "inequalities that are open": float((~proof.holds).sum()),
         }
@@ -225,7 +236,10 @@ class StagewiseRun:
             who = f"After {k} iterations the training error is"
             if self.algorithm == "FS":
                 figures |= {"best iteration": float(first.iteration), "at the end, at most": lower}
-                who, lower = f"After {k} iterations iteration {first.iteration} has a training error", first.measured
+                who, lower = (
+                    f"After {k} iterations iteration {first.iteration} has a training error",
+                    first.measured,
+                )
             told = first.holds and lower <= below(first.bound, 32 * k + 64)
             upper = first.bound if told else lower
             allowed = f"the theorem allows {upper:.6g}" if told else "the theorem's bound is open"
@@ -240,7 +254,7 @@ class StagewiseRun:
             statement=statement,
             reference=THEOREMS[self.algorithm][0],
             figures=figures,
-            remarks=(OPTIMISATION_ONLY, *([OPEN] if smallest == 0.0 else [])),
+            remarks=(OPTIMISATION_ONLY, *([OPEN] if smallest == 0.0 < fitted else [])),
             trusted=() if self.weights is None else ("the weights of the rows",),
             charge=1024 * data.off * data.square / data.n,
             witness=self,

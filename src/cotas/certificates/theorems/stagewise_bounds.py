@@ -62,12 +62,8 @@ class Setting:
         return found
 
     def distance(self) -> FloatArray:
-        """‖β − β_LS‖ for the nearest β_LS, at most: ‖X(β − β_LS)‖/√μ, or ‖Xᵀr‖/μ."""
-        found = _over(more(np.sqrt(self.excess())), math.sqrt(self.smallest))
-        if self.smallest > 0:
-            seen = self.trace.visited
-            found[seen] = np.minimum(found[seen], more(self.trace.norms / self.smallest))
-        return more(found)
+        """‖β − β_LS‖ for the nearest β_LS, at most: ‖X(β − β_LS)‖/√μ."""
+        return more(_over(more(np.sqrt(self.excess())), math.sqrt(self.smallest)))
 
     def subgradient(self, square: float) -> FloatArray:
         """(F + G²Σε²)/(2Σε) over ε₀ … ε_k for k = 0, 1, …, with G² = `square`.
@@ -112,7 +108,7 @@ def ls_boost(s: Setting) -> Items:
         COEFFICIENTS: (more(_over(root, smallest)), s.distance(), proved),
         PREDICTIONS: (root, far, proved),
         GRADIENT: (more(root / s.n), more(s.steepest() / s.n), proved),
-        LENGTH: s.item(np.minimum(by_drop, by_rate), s.trace.lengths, operations + 8),
+        LENGTH: s.item(np.minimum(by_drop, by_rate), s.trace.longest, operations + 8),
     }
 
 
@@ -132,7 +128,7 @@ def forward_stagewise(s: Setting) -> Items:
         PREDICTIONS: s.item(_over(wide, math.sqrt(smallest)), more(np.sqrt(excess)), operations),
         CORRELATION: s.item(b, s.steepest()[i], operations),
         # ‖β‖₁ grows by ε at most in each step: nothing to compare.
-        LENGTH: (s.grown(np.append(0.0, np.cumsum(s.eps))), s.trace.lengths[i], s.ks >= 0),
+        LENGTH: (s.grown(np.append(0.0, np.cumsum(s.eps))), s.trace.longest[i], s.ks >= 0),
     }
 
 
@@ -148,7 +144,7 @@ def regularized(s: Setting) -> Items:
     return {
         TRAINING: s.item(s.delta * b / s.n, more(s.delta * omega[i] / s.n), operations),
         PREDICTIONS: s.item(np.sqrt(2 * s.delta * b), far, operations),
-        LENGTH: (s.grown(s.delta * (1.0 - shrunk)), s.trace.lengths[i], s.ks >= 0),
+        LENGTH: (s.grown(s.delta * (1.0 - shrunk)), s.trace.longest[i], s.ks >= 0),
     }
 
 

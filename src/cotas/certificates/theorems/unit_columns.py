@@ -26,7 +26,7 @@ from cotas.certificates.targets import TargetSweep
 
 # Up to so many rows or columns λ_pmin is bounded.
 LARGEST_SPECTRUM = 3000
-# Rows of a block, few for short sums; entries up to which sparse rows are made dense, to be shifted.
+# Rows of a block, few for short sums; entries up to which sparse rows are made dense and shifted.
 ROWS, DENSE = 256, 1e8
 # Squares below this lose digits by underflow.
 SMALLEST = 2.0**-900
@@ -113,12 +113,13 @@ class UnitColumns:
     def _gram(self, delta: FloatArray) -> FloatArray:
         def read(span: slice, D: Matrix) -> FloatArray:
             w = self.w[span][:, None]
-            return (D.T @ D.multiply(w)).toarray() if sparse.issparse(D) else D.T @ (D * w)
+            product = D.T @ D.multiply(w) if sparse.issparse(D) else D.T @ (D * w)
+            return np.asarray(product.toarray() if sparse.issparse(product) else product)
 
         inverse = self.varies / self.scale
         found = (self._sum(read) - self.n * np.outer(delta, delta)) * np.outer(inverse, inverse)
         np.fill_diagonal(found, self.varies)
-        return found
+        return np.asarray(found)
 
     def columns(self, chosen: IntArray | slice) -> FloatArray:
         """Some columns, as an array of their own."""
@@ -135,8 +136,8 @@ class UnitColumns:
         found = self._sum(lambda span, D: D.T @ (self.w[span][:, None] * states[span]))
         return np.asarray(found * (self.varies / self.scale)[:, None])
 
-    def curvature(self) -> tuple[float, float, float]:
-        """μ ≤ λ_pmin(XᵀX), F ≥ ‖Xβ_LS‖², and about how long the shortest β_LS is.
+    def curvature(self) -> tuple[float, float]:
+        """μ ≤ λ_pmin(XᵀX) and F ≥ ‖Xβ_LS‖².
 
         If the floating-point Cholesky factorisation of A of order d runs through, then
         λ_min(A) ≥ −γ_{d+1}/(1 − γ_{d+1})·trace(A) (Rump 2006). A is XᵀX − (μ + error)I for columns
@@ -144,26 +145,20 @@ class UnitColumns:
         the null space of the centred columns, and is added, so as to leave λ_pmin as it is.
         μ is zero where that does not run through: nothing is then known of λ_pmin.
         """
-        most = above(self.square * (1 + self.off), 4)
-        used = np.flatnonzero(self.varies)
-        if not len(used):
-            return 0.0, 0.0, 0.0
-        if self.objection or min(self.rows, len(used)) > LARGEST_SPECTRUM:
-            return 0.0, most, 0.0
+        used, most = np.flatnonzero(self.varies), above(self.square * (1 + self.off), 4)
+        if self.objection or not 0 < min(self.rows, len(used)) <= LARGEST_SPECTRUM:
+            return 0.0, most * bool(len(used))
         A = self.G[np.ix_(used, used)] if self.by_gram else self._kernel()
-        if not np.isfinite(A).all():
-            return 0.0, most, 0.0
         values, vectors = np.linalg.eigh(A)
         error = above((self.p + 1) * (3 * self.off + gamma(2 * len(A) + 8)), 4)
         mu = _shortened(float(values[0]) - 4 * error)
         if mu <= 0.0 or not _positive(A - up(mu + error) * np.eye(len(A))):
-            return 0.0, most, 0.0
+            return 0.0, most
         if not self.by_gram:
-            along = vectors.T @ (np.sqrt(self.w) * self.y)
-            return mu, most, float(np.sqrt((along**2 / values).sum()))
+            return mu, most
         beta = np.zeros(self.p)
         beta[used] = vectors @ ((vectors.T @ self.c0[used]) / values)
-        return mu, min(most, self._fitted(beta, mu)), float(np.linalg.norm(beta))
+        return mu, min(most, self._fitted(beta, mu))
 
     def _fitted(self, beta: FloatArray, mu: float) -> float:
         """‖Xβ_LS‖² = (‖y‖² − ‖r‖²) + ‖X(β − β_LS)‖² ≤ β·(c⁰ + c) + ‖c‖²/μ, rounded up."""
