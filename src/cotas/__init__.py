@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
     from cotas.certificates import (
         Certificate,
-        CertificateError,
         Separability,
         hold_out_bound,
     )
@@ -62,7 +61,6 @@ _HOME = {
     "AveragedPerceptron": "cotas.linear.perceptron",
     "BiasVariance": "cotas.selection.decomposition",
     "Certificate": "cotas.certificates",
-    "CertificateError": "cotas.certificates",
     "Choice": "cotas.selection.choice",
     "ConvexAnyBoost": "cotas.boosting.anyboost",
     "DataFileError": "cotas.files.problems",
@@ -119,7 +117,6 @@ __all__ = [
     "AveragedPerceptron",
     "BiasVariance",
     "Certificate",
-    "CertificateError",
     "Choice",
     "ConvexAnyBoost",
     "DataFileError",

@@ -51,7 +51,7 @@ def test_the_rate_of_gradient_descent(lam, standardize, share):
         found = model.certificate_
         promised = found.figures["gap that the rate of gradient descent allows"]
         assert found.holds
-        assert found.gap <= promised * (1 + 1e-9) + found.rounding
+        assert found.gap <= promised * (1 + 1e-9) + found.charge
         assert found.figures["step · largest curvature"] == pytest.approx(share)
 
 

@@ -99,7 +99,7 @@ def test_a_choice_carries_the_bound_for_all_it_tried():
         cotas.LinearSVM(), X[:150], y[:150], values=[1.0, 0.1], validation=held_out, tighten=0
     )
     assert once.hold_out.figures["models to choose from"] == 2
-    assert not any("class by class" in note for note in found.hold_out.remarks)
+    assert not any("class by class" in note for note in found.hold_out.notes)
 
 
 def test_where_there_is_no_bound_it_says_why():
@@ -108,9 +108,9 @@ def test_where_there_is_no_bound_it_says_why():
     assert "have been trained on" in folds.hold_out.statement
     assert folds.validated_model_ is None
     stratified = cotas.choose(cotas.LinearSVM(), X, y, values=[0.1], random_state=0)
-    assert any("class by class" in note for note in stratified.hold_out.remarks)
+    assert any("class by class" in note for note in stratified.hold_out.notes)
     plain = cotas.choose(cotas.LinearSVM(), X, y, values=[0.1], random_state=0, stratify=False)
-    assert not any("class by class" in note for note in plain.hold_out.remarks)
+    assert not any("class by class" in note for note in plain.hold_out.notes)
     numbers = cotas.choose(cotas.Ridge(), *regression(), values=[0.1], random_state=0)
     assert "no largest value" in numbers.hold_out.statement
     bounded = cotas.choose(

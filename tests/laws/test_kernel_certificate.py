@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 
 import cotas
-from cotas import CertificateError, LinearSVM
+from cotas import LinearSVM
 from cotas.certificates import KernelDualPoint
 from cotas.certificates import kernel_duality as checker
 from cotas.kernels import RBF, Custom, Linear, Polynomial, Precomputed
@@ -118,8 +118,8 @@ def test_a_matrix_in_single_precision_bounds_up_to_its_rounding():
         p = replace(point(Precomputed(), K, Y, lam=lam), coef=np.zeros(len(Y)))
         exact, single = p.check(K, Y), p.check(K.astype(np.float32).astype(float), Y)
         assert single.kind == "duality"
-        assert abs(single.lower - exact.lower) <= single.rounding + 1e-6 * abs(exact.lower)
-        assert exact.rounding < 1e-4 * single.rounding
+        assert abs(single.lower - exact.lower) <= single.charge + 1e-6 * abs(exact.lower)
+        assert exact.charge < 1e-4 * single.charge
 
 
 def test_blocks_do_not_matter(monkeypatch):
@@ -222,13 +222,12 @@ def test_a_kernel_that_was_not_examined_can_still_be_caught(monkeypatch):
     assert evidence.value < 0
 
 
-def test_a_wrong_kernel_that_claims_to_be_valid_raises(monkeypatch):
+def test_a_wrong_kernel_that_claims_to_be_valid_is_found_out(monkeypatch):
     """Nothing in a proof is believed that the numbers contradict."""
     monkeypatch.setattr(Custom, "known_mercer", True)
     ones = np.ones(len(Y))
     p = replace(point(Custom(negative), X, Y), coef=ones / len(Y) * Y / 1e-3)
-    with pytest.raises(CertificateError, match="semi-definite"):
-        p.check(X, Y)
+    assert p.check(X, Y).kind == "stationary"
 
 
 def test_the_rounding_that_is_stated_covers_the_rounding_there_is():
@@ -246,10 +245,10 @@ def test_the_rounding_that_is_stated_covers_the_rounding_there_is():
         theta = beta.astype(np.longdouble) @ long
         losses = np.maximum(0, 1 - signs * (long @ theta))
         primal = losses.mean() + lam / 2 * (theta @ theta)
-        assert abs(float(primal) - certificate.upper) <= certificate.rounding
-        assert certificate.rounding <= 1e-10 * max(1.0, certificate.upper)
+        assert abs(float(primal) - certificate.upper) <= certificate.charge
+        assert certificate.charge <= 1e-10 * max(1.0, certificate.upper)
     model = cotas.KernelSVM("linear", C=1.0, tol=1e-6).fit(data, labels)
-    assert model.certificate_.rounding < 2e-6  # Σ |β|‖x‖ · max ‖x‖ alone would make it 2e-5
+    assert model.certificate_.charge < 2e-6  # Σ |β|‖x‖ · max ‖x‖ alone would make it 2e-5
 
 
 class Lopsided:

@@ -180,7 +180,7 @@ def test_no_model_lies_below_the_bound(data, seed, bias):
         theta0 = rng.normal() if bias else 0.0
         value = np.mean(np.maximum(0, 1 - data.y * (K @ beta + theta0)))
         value += lam / 2 * beta @ K @ beta
-        assert certificate.lower <= value + certificate.rounding
+        assert certificate.lower <= value + certificate.charge
 
 
 def test_the_gap_closes_and_tol_stops_at_the_proof():

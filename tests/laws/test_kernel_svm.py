@@ -46,7 +46,7 @@ def test_the_certificate_brackets_the_optimum(data, kernel, bias):
     model = cotas.KernelSVM(kernel, lam=0.1, fit_intercept=bias, tol=1e-7).fit(data.X, data.y)
     best = best_objective(gram(kernel, data.X), data.y, 0.1, bias)
     certificate = model.certificate_
-    slack = 1e-7 * max(1.0, best) + certificate.rounding
+    slack = 1e-7 * max(1.0, best) + certificate.charge
     assert certificate.holds
     assert certificate.lower <= best + slack
     assert best <= certificate.upper + slack

@@ -66,8 +66,8 @@ def test_gaps_bracket_and_are_proved_on_any_data(data, size, positive, standardi
         other = 0.5 * np.ones(data.X.shape[1]) * size / data.X.shape[1]
         rival = certificate.witness.about(other, 0.1 * bias).check(*data)
         if rival.holds:
-            assert rival.upper >= certificate.lower - certificate.rounding
-            assert rival.lower <= certificate.upper + rival.rounding
+            assert rival.upper >= certificate.lower - certificate.charge
+            assert rival.lower <= certificate.upper + rival.charge
 
 
 def test_weights_are_repetitions():

@@ -102,7 +102,7 @@ def test_the_bounds_enclose_the_exact_minimum(problem, seed, noise):
         weights=weights / weights.sum(),
     )
     found = point.check(X, y)
-    slack = found.rounding + 1e-12 * found.upper
+    slack = found.charge + 1e-12 * found.upper
     assert found.holds
     assert found.lower <= best + slack
     assert best <= found.upper + slack
@@ -118,7 +118,7 @@ def test_a_fit_reaches_the_exact_minimum(problem):
         found = model.fit(X, y, sample_weight=weights).certificate_
     start = 0.5 * np.average(y**2, weights=weights)
     assert found.holds
-    assert found.lower <= best + found.rounding + 1e-12 * start
+    assert found.lower <= best + found.charge + 1e-12 * start
     if lam == 0 or lam > 1e-12 * np.square(X).max():  # else λ is lost beside X in double precision
         assert found.upper <= best + 1e-9 * start + 1e-300
 
@@ -158,7 +158,7 @@ def test_a_column_that_the_few_rows_miss_is_not_taken_for_flat():
     perfect = LeastSquares().fit(X, y)
     without = replace(perfect.certificate_.witness, coef=perfect.coef_ * [1, 1, 1, 0])
     found = without.check(X, y)
-    assert found.lower <= perfect.certificate_.upper + found.rounding
+    assert found.lower <= perfect.certificate_.upper + found.charge
     assert found.gap == pytest.approx(without.check(X, y).upper - perfect.certificate_.upper)
 
 
@@ -256,5 +256,5 @@ def test_nearly_collinear_columns_are_not_taken_for_flat(power, bias, layout):
     y = rng.integers(-8, 9, size=12).astype(float)
     best = exact_minimum(X, y, 0.0, bias, np.ones(12))
     found = SquaredLossPoint(np.zeros(3), 0.0, 0.0, bias).check(layout(X), y)
-    assert found.lower <= best + found.rounding
+    assert found.lower <= best + found.charge
     assert found.lower == pytest.approx(best, rel=1e-5)

@@ -128,8 +128,8 @@ def test_all_solvers_reach_the_same_optimum(bias, weighted, solver):
     best, found = exact.certificate_, other.certificate_
     assert found.relative_gap <= tol
     assert found.verify(X, y)
-    assert found.lower <= best.upper + best.rounding
-    assert best.lower - best.rounding <= found.upper <= best.upper + tol
+    assert found.lower <= best.upper + best.charge
+    assert best.lower - best.charge <= found.upper <= best.upper + tol
     radius = np.sqrt(2 * found.gap / 0.1) + np.sqrt(2 * best.gap / 0.1)
     assert np.linalg.norm(other.coef_ - exact.coef_) <= radius + 1e-9
 
@@ -179,12 +179,12 @@ def test_a_resumed_fit_reaches_the_same_optimum_and_never_falls_behind(solver, b
     whole = clone(model).fit(X, y).certificate_
     model.set_params(max_iterations=2)
     gaps = [model.fit(X, y).certificate_.gap for _ in range(3)]
-    assert (np.diff(gaps) <= whole.rounding).all()
+    assert (np.diff(gaps) <= whole.charge).all()
     certificate = model.set_params(max_iterations=1000).fit(X, y).certificate_
     assert model.stop_reason_ == "the gap asked for is proved"
     assert certificate.verify(X, y)
-    assert certificate.lower <= whole.upper + whole.rounding
-    assert whole.lower <= certificate.upper + certificate.rounding
+    assert certificate.lower <= whole.upper + whole.charge
+    assert whole.lower <= certificate.upper + certificate.charge
     model.fit(X, y)
     assert model.n_iter_ == 0  # nothing was left to do
 
@@ -219,7 +219,7 @@ def test_it_goes_on_after_ctrl_c_and_after_a_pickle(solver):
     model = pickle.loads(pickle.dumps(model.set_params(callbacks=None, warm_start=True)))
     model.set_params(max_iterations=1).fit(X, y)
     for certificate, gap in zip(model.certificate_, before, strict=True):
-        assert certificate.gap <= gap + certificate.rounding
+        assert certificate.gap <= gap + certificate.charge
         assert certificate.verify(X, y)
 
 

@@ -136,7 +136,7 @@ def test_the_bounds_enclose_the_best_objective(data, lam, sampling, average, ste
         theta = model.coef_[0] * rng.uniform(0, 1.5) + scale * rng.normal(size=data.X.shape[1])
         theta0 = rng.normal() if bias else 0.0
         value = objective(*data, lam, theta, theta0)
-        assert certificate.lower <= value * (1 + 1e-12) + certificate.rounding
+        assert certificate.lower <= value * (1 + 1e-12) + certificate.charge
 
 
 def test_the_gap_closes():

@@ -20,7 +20,7 @@ def few_columns(monkeypatch):
 
 
 def refined(model):
-    return REFINED in model.certificate_.remarks
+    return REFINED in model.certificate_.notes
 
 
 def expected(X, y, weights=None, bias=True):
@@ -59,7 +59,7 @@ def test_ridge_is_the_same_as_without(monkeypatch, standardize):
 def test_several_targets():
     model = LeastSquares().fit(X, BOTH)
     for c, certificate in enumerate(model.certificate_):
-        assert REFINED in certificate.remarks
+        assert REFINED in certificate.notes
         np.testing.assert_allclose(model.coef_[c], expected(X, BOTH[:, c])[0], rtol=1e-10)
 
 

@@ -52,7 +52,7 @@ def test_any_multipliers_give_a_lower_bound_for_any_model(loss, bias, data, seed
         theta0 = float(rng.normal()) * (bias != "none")
         other = point.about(theta, theta0).check(data.X, data.y)
         assert other.lower <= other.upper
-        assert certificate.lower <= other.upper + other.rounding
+        assert certificate.lower <= other.upper + other.charge
 
 
 @by_loss
@@ -87,7 +87,7 @@ def test_the_gap_of_the_slopes_is_the_square_of_the_gradient(loss, bias):
         share = -loss.slope(data.y * (data.X @ theta + theta0))
         problem = problem_with(loss, bias)
         certificate = DualPoint(problem, theta, theta0, 1, share).check(data.X, data.y)
-        assert certificate.gap <= best.gap * (1 + 1e-9) + certificate.rounding
+        assert certificate.gap <= best.gap * (1 + 1e-9) + certificate.charge
 
 
 @by_loss
@@ -135,7 +135,7 @@ def test_any_reference_gives_a_lower_bound_for_any_softmax_model(free_bias, size
         assert 0 <= certificate.lower <= certificate.upper
         loss = method.SoftmaxLoss(y, point.weights, 3)
         _, best = solve(data, loss, "free" if free_bias else "none")[-1]
-        assert certificate.lower <= best.objective + certificate.rounding
+        assert certificate.lower <= best.objective + certificate.charge
         ideal = replace(point, reference_coef=best.theta.T, reference_intercept=best.theta0)
         assert ideal.check(data, y).lower == pytest.approx(best.objective, rel=1e-9)
         assert ideal.about(best.theta.T, best.theta0).check(data, y).gap <= 1e-9

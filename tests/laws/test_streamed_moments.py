@@ -90,7 +90,7 @@ def test_any_model_is_measured_as_from_the_rows(data, cut, lam, bias, seed):
     [found], expected = stream.certificates([point]), point.check(data.X, data.y)
     if found.kind == "none":  # collinear columns
         return
-    slack = found.rounding + expected.rounding + 1e-9 * expected.upper
+    slack = found.charge + expected.charge + 1e-9 * expected.upper
     assert abs(found.upper - expected.upper) <= slack
     assert found.lower <= expected.upper + slack
     best = Ridge(lam=lam, fit_intercept=bias) if lam else LeastSquares(fit_intercept=bias)

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import LinearSVC
 
 from cotas import certify
+from cotas.foreign.against_the_rest import with_best_bias
 from problems import clouds, three_clouds
 
 X, Y = clouds(150, 4)
@@ -102,7 +103,9 @@ def test_linear_svc_by_its_own_problem_and_with_a_free_bias(loss, weighted):
     assert own.gap <= 1e-4 * own.upper
     assert own.upper > free.upper  # the penalty of the bias
     assert own.lower > free.lower
-    assert free.lower <= free.figures["objective with that bias"] <= free.upper
+    better = with_best_bias(free.witness, X + 1.0, Y)
+    bias, other = better.intercept, better.check(X + 1.0, Y)
+    assert free.lower <= other.upper <= free.upper
     assert free.verify(X + 1.0, Y)
     assert "free bias" in str(free)
     name = loss.replace("_", " ")
@@ -111,8 +114,8 @@ def test_linear_svc_by_its_own_problem_and_with_a_free_bias(loss, weighted):
     at = objective(name, 0.3, weights)
     shifted = np.append(theta, model.intercept_ + theta.sum())  # the same scores on X
     assert free.upper == pytest.approx(at(shifted))
-    best = np.append(theta, free.figures["best bias for this θ"] + theta.sum())
-    assert free.figures["objective with that bias"] == pytest.approx(at(best))
+    best = np.append(theta, bias + theta.sum())
+    assert other.upper == pytest.approx(at(best))
     for step in (-1e-3, 1e-3):
         assert at(best) <= at(best + step * np.eye(5)[4]) + 1e-12
     if loss == "squared_hinge":

@@ -85,7 +85,7 @@ def check(problem, certificate, closeness):
     shares = np.ones(len(y)) if weights is None else weights
     upper, lower = best_objective(X, y, shares / shares.sum(), lam, bias)
     # What Clarabel leaves open: its own gap and its rounding.
-    slack = certificate.rounding + 1e-11 * max(1.0, upper)
+    slack = certificate.charge + 1e-11 * max(1.0, upper)
     assert certificate.lower <= upper + slack
     assert lower <= certificate.upper + slack
     assert certificate.upper - upper <= certificate.gap + slack
@@ -130,7 +130,7 @@ def test_however_badly_scaled_the_bounds_are_true(problem, spread):
         X, y, weights, lam, bias = problem
         shares = np.ones(len(y)) if weights is None else weights
         upper, _ = best_objective(X, y, shares / shares.sum(), lam, bias)
-        assert certificate.lower <= upper + certificate.rounding + 1e-9 * max(1.0, upper)
+        assert certificate.lower <= upper + certificate.charge + 1e-9 * max(1.0, upper)
         proved = certificate.relative_gap <= 1e-8
         assert proved == (model.stop_reason_ == "the gap asked for is proved")
 
@@ -150,6 +150,6 @@ def test_the_gap_of_an_exact_optimum_is_below_rounding_and_says_so(n, seed, lam)
     total, combination, _ = survey.feasible(0)
     assert abs(primal - (total - problem.dual_cost(combination))) <= 1e-12 * primal
     certificate = point.check(X, y)
-    assert 0 <= certificate.gap <= certificate.rounding <= 1e-11 * primal
+    assert 0 <= certificate.gap <= certificate.charge <= 1e-11 * primal
     assert "below rounding" in str(certificate)
     assert "below rounding" in certificate._repr_html_()

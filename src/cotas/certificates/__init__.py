@@ -4,7 +4,7 @@ A solver hands over a model and a *witness*. Everything a `Certificate` says is 
 from the data and the witness; nothing that a solver says about itself is repeated.
 """
 
-from cotas.certificates.certificate import Certificate, CertificateError, no_certificate
+from cotas.certificates.certificate import Certificate, conclude, no_certificate
 from cotas.certificates.duality import DualPoint, Expectation
 from cotas.certificates.features import FeaturePoint
 from cotas.certificates.hard_margin import HardMarginPoint
@@ -21,7 +21,6 @@ from cotas.certificates.softmax import SoftmaxPoint
 
 __all__ = [
     "Certificate",
-    "CertificateError",
     "Descent",
     "DualPoint",
     "Expectation",
@@ -39,6 +38,7 @@ __all__ = [
     "SoftmaxPoint",
     "SquaredLossPoint",
     "ValidationBound",
+    "conclude",
     "hold_out_bound",
     "no_certificate",
     "optimum_region",

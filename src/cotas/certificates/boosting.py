@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.round_weights import RoundWeights
 from cotas.certificates.sweep import (
     EPS,
@@ -319,18 +319,17 @@ def _conclude(ledger: BoostingLedger, survey: Survey, edge: float) -> Certificat
             "smallest margin and the largest edge above.",
         )
     name = "Π 2√(err(1−err))" if ledger.closed_form else f"the mean {ledger.cost.name} cost"
-    return Certificate(
+    return conclude(
         kind="training error",
         lower=error,
         upper=loss,
-        holds=not objection,
         objection=objection,
         vacuous=loss >= 1.0,
         statement=f"The training error is {error:.6g}; {name} allows at most {loss:.6g}.",
         reference=SCHAPIRE if ledger.discrete else SURROGATE,
         figures=figures,
         remarks=tuple(remarks),
-        rounding=rounding,
+        charge=rounding,
         witness=ledger,
         sketch=survey.sketch,
     )

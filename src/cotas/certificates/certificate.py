@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.presentation import as_html, as_text
+from cotas.certificates.presentation import OPTIMISATION, as_html, as_text
 from cotas.certificates.sweep import Sketch
+from cotas.certificates.verification import contradictions, read_labels, read_rows
+from cotas.problem import relative_gap
 
-
-class CertificateError(RuntimeError):
-    """A lower bound above its upper bound: one of the two is wrong, so there is no certificate."""
+NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
+CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
 
 
 class Witness(Protocol):
@@ -44,6 +45,8 @@ class Witness(Protocol):
 class Certificate:
     """A statement about a fitted model, its bounds, and the witness to check it again.
 
+    Certificates are made by `conclude`, `no_certificate` and `Certificate.of_parts` only.
+
     Attributes
     ----------
     kind : str
@@ -58,18 +61,26 @@ class Certificate:
         For "hold-out": the error measured on rows held out, and the bound for future rows.
     holds : bool
         Whether the statement is true of the data and the witness.
-    vacuous : bool
-        Whether the bound says nothing that was not known without it.
     statement, reference : str
         The statement in words, and where it is proved.
     figures : mapping
         The numbers the statement is made of, by name.
     remarks : tuple of str
         What a reader should know besides, such as what was not proved.
+    vacuous : bool
+        Whether the bound says nothing that was not known without it.
     objection : str
         Why the statement does not hold, where it does not.
-    rounding : float
-        How much `upper` and `lower` may be off because of floating-point arithmetic.
+    trusted : tuple of str
+        What the proof takes on trust, such as a kernel function of the user's own.
+    notes : tuple of str
+        What the estimator says about its run; `verify` does not look at it.
+    zero_objective : float or None
+        The objective of the zero model, which gives the scale where the best may be zero.
+    label : str
+        Which part of a composite this is: "setosa against the rest", "target 0".
+    parts : tuple of Certificate
+        The certificates a composite is made of; empty in all others.
     """
 
     kind: str
@@ -82,66 +93,100 @@ class Certificate:
     remarks: tuple[str, ...] = ()
     vacuous: bool = False
     objection: str = ""
-    rounding: float = 0.0
+    trusted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    zero_objective: float | None = None
+    label: str = ""
+    # What rounding cost the bounds. Not a part of what is said: only a fresh certificate's own
+    # is used, as the tolerance in comparing a claimed one with it, and so it is never stored.
+    charge: float = field(default=0.0, repr=False, compare=False, metadata={"stored": False})
     witness: Witness | None = field(default=None, repr=False)
     sketch: Sketch | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        # Plain Python numbers, whatever the checker computed with: `holds` is True, not np.True_.
-        for name in ("lower", "upper", "rounding"):
-            object.__setattr__(self, name, float(getattr(self, name)))
-        for name in ("holds", "vacuous"):
-            object.__setattr__(self, name, bool(getattr(self, name)))
+    parts: tuple[Certificate, ...] = field(default=(), repr=False)
 
     @property
     def gap(self) -> float:
-        """upper − lower; never below zero, since a difference below rounding is rounding."""
+        """upper − lower; never below zero."""
         return max(0.0, self.upper - self.lower)
 
     @property
     def relative_gap(self) -> float:
-        """gap / max(1, |upper|)"""
-        if math.isinf(self.upper):
-            return math.inf
-        return self.gap / max(1.0, abs(self.upper))
+        """gap / upper: the best objective is lower than this one by at most that share of it.
 
-    def verify(self, X: Matrix, y: AnyArray) -> bool:
+        Where the best may be zero, as in interpolation, upper counts as no less than 1e-9 times
+        the objective of the zero model.
+        """
+        return relative_gap(self.gap, self.upper, self.zero_objective)
+
+    @property
+    def singles(self) -> tuple[Certificate, ...]:
+        """The parts of a composite, or this certificate alone."""
+        return self.parts or (self,)
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Certificate], labels: Sequence[str]) -> Certificate:
+        """The composite of one certificate for each class, pair of classes or target.
+
+        It holds if all parts hold. Its bounds, and so its gap and its relative gap, are those of
+        the worst part: the one with the largest relative gap.
+        """
+        named = tuple(replace(p, label=label) for p, label in zip(parts, labels, strict=True))
+        worst = max(named, key=lambda part: part.relative_gap)
+        against = [f"{part.label}: {part.objection}" for part in named if not part.holds]
+        whole = conclude(
+            worst.kind,
+            worst.lower,
+            worst.upper,
+            statement=f"Each of {len(named)} parts has its own proof, and the bounds of the whole "
+            f"are those of the worst one, {worst.label}. {worst.statement}",
+            reference=worst.reference,
+            witness=None,
+            sketch=None,
+            objection=" ".join(against),
+            remarks=_each_once(remark for part in named for remark in part.remarks),
+            trusted=_each_once(trusted for part in named for trusted in part.trusted),
+            vacuous=any(part.vacuous for part in named),
+            scale=worst.zero_objective,
+            charge=worst.charge,
+        )
+        return replace(whole, parts=named)
+
+    # ---- checked again -------------------------------------------------------------------------
+
+    def verify(self, X: Any, y: Any) -> bool:
         """Whether everything this certificate says comes out again from the data.
 
-        X and y are the data of the fit, in any layout, with the rows in the same order. The
-        numbers are computed from them and from the witness; none is taken from the fit.
+        X and y are the data of the fit, in any form that `fit` takes, with the rows in the same
+        order. The numbers are computed from them and from the witness; none is taken from the
+        fit, and neither is any tolerance.
         """
         return not self.discrepancies(X, y)
 
-    def discrepancies(self, X: Matrix, y: AnyArray) -> list[str]:
+    def discrepancies(self, X: Any, y: Any) -> list[str]:
         """In words, each point in which the data contradict the certificate; empty if none."""
+        rows, labels = read_rows(X), read_labels(y)
+        if not self.parts:
+            return self._against(rows, labels)
+        whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
+        found = contradictions(self, whole)
+        for k, part in enumerate(self.parts):
+            own = labels[:, k] if labels.ndim == 2 else labels
+            found += [f"{part.label}: {words}" for words in part._against(rows, own)]
+        return found
+
+    def _against(self, X: Matrix, y: AnyArray) -> list[str]:
         if self.witness is None:
             return [f"There is nothing to verify: {self.statement}"]
         try:
             fresh = self.witness.check(X, y)
-        except (CertificateError, ValueError) as error:
+        except ValueError as error:
             return [str(error)]
         except (ArithmeticError, LookupError, TypeError) as error:
             # A witness that was tampered with can be too long, too large or of another type.
             return [f"The witness cannot be checked: {error}"]
-        return [*self._foreign_data(fresh), *self._other_numbers(fresh)]
+        return contradictions(self, fresh)
 
-    def _foreign_data(self, fresh: Certificate) -> list[str]:
-        if self.sketch is None or fresh.sketch is None or self.sketch.matches(fresh.sketch):
-            return []
-        return ["These are not the data that the certificate speaks of, or not in that order."]
-
-    def _other_numbers(self, fresh: Certificate) -> list[str]:
-        found = [] if fresh.holds else [fresh.objection]
-        if not self.holds:
-            found.append(f"The certificate itself says: {self.objection}")
-        slack = self.rounding + fresh.rounding
-        for name in ("lower", "upper"):
-            claimed, computed = getattr(self, name), getattr(fresh, name)
-            # Two infinities agree, and anything else next to an infinity does not.
-            if claimed != computed and not abs(claimed - computed) <= slack:
-                found.append(f"{name} is {computed:.9g}, and not {claimed:.9g}.")
-        return found
+    # ---- the same, said otherwise --------------------------------------------------------------
 
     def about(self, coef: FloatArray, intercept: Any) -> Certificate:
         """This certificate when the model it is asked about has the given parameters.
@@ -154,34 +199,45 @@ class Certificate:
             np.array_equal(witness.coef, coef) and np.array_equal(witness.intercept, intercept)
         ):
             return self
-        return replace(
-            self,
-            holds=False,
-            objection="The model was changed after it was certified.",
-            witness=witness.about(coef, intercept),
-        )
+        changed = "The model was changed after it was certified."
+        return self.objected(changed, witness.about(coef, intercept))
+
+    def objected(self, objection: str, witness: Witness | None) -> Certificate:
+        """The same claim, which does not hold for the reason given, with the witness given."""
+        return replace(self, holds=False, objection=objection, witness=witness)
+
+    def noted(self, *notes: str) -> Certificate:
+        """The same with more said by the estimator, which nobody proves."""
+        if self.parts:
+            return replace(self, parts=tuple(part.noted(*notes) for part in self.parts))
+        return replace(self, notes=(*self.notes, *notes))
 
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
         """Everything in plain Python types, ready for JSON; the witness only on request."""
         plain: dict[str, Any] = {
             "kind": self.kind,
-            "lower": float(self.lower),
-            "upper": float(self.upper),
-            "gap": float(self.gap),
-            "relative_gap": float(self.relative_gap),
-            "holds": bool(self.holds),
-            "vacuous": bool(self.vacuous),
+            "lower": self.lower,
+            "upper": self.upper,
+            "gap": self.gap,
+            "relative_gap": self.relative_gap,
+            "holds": self.holds,
+            "vacuous": self.vacuous,
             "statement": self.statement,
             "objection": self.objection,
             "reference": self.reference,
             "figures": {name: float(value) for name, value in self.figures.items()},
             "remarks": list(self.remarks),
-            "rounding": float(self.rounding),
+            "trusted": list(self.trusted),
+            "notes": list(self.notes),
         }
+        if self.label:
+            plain["label"] = self.label
         if self.sketch is not None:
             plain["data"] = self.sketch.to_dict()
         if witness and self.witness is not None:
             plain["witness"] = self.witness.to_dict()
+        if self.parts:
+            plain["parts"] = [part.to_dict(witness) for part in self.parts]
         return plain
 
     def __str__(self) -> str:
@@ -191,21 +247,76 @@ class Certificate:
         return as_html(self)
 
 
-def no_certificate(reason: str, remarks: Sequence[str] = ()) -> Certificate:
+def conclude(
+    kind: str,
+    lower: float,
+    upper: float,
+    *,
+    statement: str,
+    reference: str,
+    witness: Witness | None,
+    sketch: Sketch | None,
+    objection: str = "",
+    figures: Mapping[str, float] | None = None,
+    remarks: Sequence[str] = (),
+    trusted: Sequence[str] = (),
+    vacuous: bool = False,
+    charge: float = 0.0,
+    scale: float | None = None,
+) -> Certificate:
+    """The certificate of what a checker found: the one door through which all of them come.
+
+    It holds if there is no objection and the bounds are finite and in order. `scale` is the
+    objective of the zero model, and `charge` what rounding cost the two bounds.
+    """
+    lower, upper, charge = float(lower), float(upper), float(charge)
+    if not objection and not (math.isfinite(lower) and math.isfinite(upper)):
+        objection = NOT_FINITE
+    if not objection and not lower <= upper + charge:
+        objection = CONTRADICTION
+    if kind in OPTIMISATION:
+        lower = min(lower, upper)  # the best objective is at most that of the model
+    return Certificate(
+        kind=kind,
+        lower=lower,
+        upper=upper,
+        holds=not objection,
+        statement=statement,
+        reference=reference,
+        figures={name: float(value) for name, value in (figures or {}).items()},
+        remarks=tuple(remarks),
+        vacuous=bool(vacuous),
+        objection=objection,
+        trusted=tuple(trusted),
+        zero_objective=None if scale is None else float(scale),
+        charge=charge,
+        witness=witness,
+        sketch=sketch,
+    )
+
+
+def no_certificate(
+    reason: str, remarks: Sequence[str] = (), witness: Witness | None = None
+) -> Certificate:
     """The honest answer of an algorithm that has no bound, or of a run that spoiled it.
 
     >>> print(no_certificate("This algorithm has no bound."))
     Certificate: none
       This algorithm has no bound.
     """
-    return Certificate(
-        kind="none",
-        lower=-math.inf,
-        upper=math.inf,
-        holds=False,
+    return conclude(
+        "none",
+        -math.inf,
+        math.inf,
         statement=reason,
         reference="",
-        remarks=tuple(remarks),
-        vacuous=True,
+        witness=witness,
+        sketch=None,
         objection=reason,
+        remarks=remarks,
+        vacuous=True,
     )
+
+
+def _each_once(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sweep import EPS, Block, Sketch, Sweep, Tally, gather_facts
 
@@ -62,11 +62,10 @@ class HardMarginPoint:
         )
         lower = total**2 / (2 * square) if square > 0 else 0.0
         objection = "" if smallest > 0 else "The model does not separate the data."
-        return Certificate(
+        return conclude(
             kind="duality",
             lower=min(lower, upper),
             upper=upper,
-            holds=not objection,
             objection=objection,
             vacuous=lower <= 0.01 * upper,
             statement=(
@@ -80,7 +79,7 @@ class HardMarginPoint:
                 "no separator keeps a distance above": 1 / np.sqrt(2 * lower) if lower else np.inf,
             },
             remarks=("It certifies the optimisation, not the error on new data.",),
-            rounding=0.0 if np.isinf(upper) else 1e-9 * upper + 64 * EPS,
+            charge=0.0 if np.isinf(upper) else 1e-9 * upper + 64 * EPS,
             witness=self,
             sketch=sketch,
         )

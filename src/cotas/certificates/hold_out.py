@@ -25,7 +25,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, rel_entr
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.ledger import plain_fields
 
 NOT_ABOUT_OTHERS = (
@@ -178,17 +178,18 @@ def _certificate(
     vacuous: bool,
 ) -> Certificate:
     chosen = f" The choice among {tried} is accounted for by a union bound." if tried > 1 else ""
-    return Certificate(
+    return conclude(
         kind="hold-out",
         lower=lower,
         upper=upper,
-        holds=True,
         vacuous=vacuous,
         statement=statement + chosen,
         reference=reference,
         figures={"rows": n, "confidence": confidence, "models to choose from": tried},
         remarks=(NOT_ABOUT_OTHERS,),
-        rounding=1e-9 * upper,
+        charge=1e-9 * upper,
+        witness=None,
+        sketch=None,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.boosting import CombinationWitness, read_sketch, sketch_block
-from cotas.certificates.certificate import Certificate, CertificateError
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.sweep import EPS, Block, Sweep, Tally
 from cotas.certificates.weak_learners import StumpClass
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
@@ -92,16 +92,11 @@ class HullPoint(CombinationWitness):
             objection = "The combination lies outside the hull."
         elif not math.isfinite(upper):
             objection = "The cost of the model overflows."
-        elif gap < -rounding:
-            raise CertificateError(
-                f"The gap is {gap:.3g}: a combination in the hull cannot be better than the best."
-            )
         lower = upper - max(gap, 0.0)
-        return Certificate(
+        return conclude(
             kind="duality",
-            lower=lower,
+            lower=upper - gap,
             upper=upper,
-            holds=not objection,
             objection=objection,
             vacuous=bool(lower <= 0 and upper > 0 and gap >= upper),
             statement=(
@@ -116,7 +111,7 @@ class HullPoint(CombinationWitness):
                 "−⟨∇H, F⟩": along,
             },
             remarks=self._remarks(),
-            rounding=rounding,
+            charge=rounding,
             witness=self,
             sketch=read_sketch(tally, *shape),
         )

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, no_certificate
+from cotas.certificates.certificate import Certificate, conclude, no_certificate
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.least_squares_pass import SquaredLossPass
 from cotas.certificates.ledger import plain_fields
@@ -100,7 +100,7 @@ class Survey(SquaredLossPass):
         """One for each target."""
         problem = self._out_of_range()
         if problem:
-            return [replace(no_certificate(problem), witness=p) for p in self.points]
+            return [no_certificate(problem, witness=p) for p in self.points]
         falls, how = self._fall(np.hstack([self.gradient, self._noise()]))
         k, sketches = len(self.points), self.sweep.sketches(self.found)
         fall, noise = falls[:k], falls[k:]
@@ -162,11 +162,10 @@ class Survey(SquaredLossPass):
         figures |= self._spectrum(c)
         objection = self._measure_descent(c, lower, rounding, figures)
         penalty = penalty_in_words(point)
-        return Certificate(
+        return conclude(
             kind="gradient",
             lower=min(lower, upper),
             upper=upper,
-            holds=not objection,
             objection=objection,
             # P ≥ 0 was known before, and this objective is not near zero.
             vacuous=known <= 0.01 * upper and upper > rounding,
@@ -177,7 +176,7 @@ class Survey(SquaredLossPass):
             reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
             figures=figures,
             remarks=(how, OPTIMISATION_ONLY),
-            rounding=float(rounding),
+            charge=float(rounding),
             witness=point,
             sketch=sketch,
         )

@@ -19,7 +19,7 @@ from cotas.certificates.boosting import (
     read_sketch,
     sketch_block,
 )
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.class_combinations import ClassCombinations
 from cotas.certificates.sweep import Block, Sweep, Tally
 
@@ -68,11 +68,10 @@ class LikelihoodLedger(ClassCombinations):
         objection = ""
         if not error <= bits + rounding:
             objection = "The training error is above its bound."
-        return Certificate(
+        return conclude(
             kind="training error",
             lower=error,
             upper=bits,
-            holds=not objection,
             objection=objection,
             vacuous=bits >= 1.0,
             statement=(
@@ -82,7 +81,7 @@ class LikelihoodLedger(ClassCombinations):
             reference=REFERENCE,
             figures={"classes": float(K), "rounds": float(len(self.combinations[0].steps))},
             remarks=(NOT_ABOUT_NEW_DATA,),
-            rounding=rounding,
+            charge=rounding,
             witness=self,
             sketch=read_sketch(tally, n, d),
         )

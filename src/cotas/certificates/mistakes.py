@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.ledger import Ledger, Survey
 from cotas.certificates.sweep import EPS, Block, Tally
 
@@ -143,11 +143,10 @@ def _perceptron_certificate(
         objection = "The ledger holds another number of mistakes."
     elif k > allowed * (1 + 1e-9):
         objection = "The run made more mistakes than the theorem allows."
-    return Certificate(
+    return conclude(
         kind="mistakes",
         lower=float(k),
         upper=allowed,
-        holds=not objection,
         objection=objection,
         vacuous=allowed >= ledger.presentations,
         statement=(
@@ -159,7 +158,7 @@ def _perceptron_certificate(
         figures=figures,
         remarks=(*remarks, NOT_ABOUT_NEW_DATA),
         # A margin known to ± εR makes (R/γ)² uncertain by the factor 2εR/γ.
-        rounding=0.0 if math.isinf(allowed) else allowed * (1e-9 + 64 * EPS * radius / margin),
+        charge=0.0 if math.isinf(allowed) else allowed * (1e-9 + 64 * EPS * radius / margin),
         witness=ledger,
         sketch=survey.sketches[c],
     )
@@ -218,11 +217,10 @@ def _passive_aggressive_certificate(
     elif k * least_step > total_step * (1 + 64 * ledger.precision * passes):
         # Each mistake costs a step of at least `least_step`, so the ledger limits k as well.
         objection = "The ledger is too small for that many mistakes."
-    return Certificate(
+    return conclude(
         kind="mistakes",
         lower=float(k),
         upper=allowed,
-        holds=not objection,
         objection=objection,
         vacuous=allowed >= ledger.presentations,
         statement=(
@@ -238,7 +236,7 @@ def _passive_aggressive_certificate(
             "presentations": ledger.presentations,
         },
         remarks=("u is the model itself.", NOT_ABOUT_NEW_DATA),
-        rounding=1e-9 * allowed,
+        charge=1e-9 * allowed,
         witness=ledger,
         sketch=survey.sketches[c],
     )

@@ -19,7 +19,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.boosting import NOT_ABOUT_NEW_DATA, read_sketch, sketch_block
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.sweep import Block, Sweep, Tally
 
 REFERENCE = "docs/theory/boosting.md, the vote of several classes"
@@ -82,11 +82,10 @@ class VoteLedger:
             objection = "A vote has a negative weight, which the bound does not allow."
         elif not error <= bound + rounding:
             objection = "The training error is above its bound."
-        return Certificate(
+        return conclude(
             kind="training error",
             lower=error,
             upper=bound,
-            holds=not objection,
             objection=objection,
             vacuous=bound >= 1.0,
             statement=(
@@ -96,7 +95,7 @@ class VoteLedger:
             reference=REFERENCE,
             figures={"classes": float(len(self.classes)), "rounds": float(len(self.votes))},
             remarks=(NOT_ABOUT_NEW_DATA,),
-            rounding=rounding,
+            charge=rounding,
             witness=self,
             sketch=read_sketch(tally, n, d),
         )

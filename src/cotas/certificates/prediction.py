@@ -53,7 +53,7 @@ def optimum_region(certificate: Certificate, X: Matrix, y: AnyArray) -> Region |
     point = certificate.witness
     if not isinstance(point, DualPoint) or not certificate.holds or point.problem.bias_scale:
         return None
-    radius = math.sqrt(2 * (certificate.gap + certificate.rounding) / point.problem.lam)
+    radius = math.sqrt(2 * (certificate.gap + certificate.charge) / point.problem.lam)
     if not point.problem.free_bias:
         return Region(point.coef, radius, 0.0, 0.0)
     low, high = _bias_interval(point, radius, X, y)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
 
+OPTIMISATION = ("duality", "gradient")  # the kinds whose bounds enclose the best objective
 BOUNDS = {
     "duality": ("best objective is at least", "objective of this model"),
     "stagewise": ("training error above the best", "the theorem allows"),
@@ -27,11 +29,21 @@ def verdict(certificate: Certificate) -> str:
     return "holds, but the bound is vacuous" if certificate.vacuous else "holds"
 
 
+def percent(relative_gap: float) -> str:
+    """A relative gap as people read it: the best is lower by at most that much of the objective.
+
+    >>> percent(0.02345), percent(1.2345e-7), percent(0.0)
+    ('2.35%', '1.2e-05%', '0%')
+    """
+    share = 100 * relative_gap
+    return f"{share:.2f}%" if share >= 0.01 else f"{share:.2g}%"
+
+
 def lines(certificate: Certificate) -> list[tuple[str, str]]:
     """The numbers, each with its name."""
     below, above = BOUNDS[certificate.kind]
     table = [(above, f"{certificate.upper:.6g}"), (below, f"{certificate.lower:.6g}")]
-    if certificate.kind in ("duality", "gradient"):
+    if certificate.kind in OPTIMISATION:
         table.append(("gap", _gap(certificate)))
     table += [(name, f"{value:.6g}") for name, value in certificate.figures.items()]
     if certificate.reference:
@@ -39,44 +51,90 @@ def lines(certificate: Certificate) -> list[tuple[str, str]]:
     return table
 
 
+def remarks(certificate: Certificate) -> list[str]:
+    """What is to be known besides the numbers: what is trusted, and who says what."""
+    return [
+        *(f"Taken on trust: {trusted}" for trusted in certificate.trusted),
+        *(f"Note: {remark}" for remark in certificate.remarks),
+        *(f"Said by the estimator, not proved: {note}" for note in certificate.notes),
+    ]
+
+
 def _gap(certificate: Certificate) -> str:
-    if certificate.gap <= certificate.rounding:
-        return f"below rounding ({certificate.rounding:.1g})"
-    if certificate.lower <= 0:
+    relative = certificate.relative_gap
+    if relative > certificate.gap / max(certificate.upper, 5e-324) or certificate.upper <= 0:
         return f"{certificate.gap:.6g}"
-    above = certificate.gap / certificate.lower
-    percent = f"{100 * above:.2f}" if above >= 1e-4 else f"{100 * above:.2g}"
-    return f"{certificate.gap:.6g} (at most {percent}% above the best)"
+    return f"{certificate.gap:.6g} (the best is at most {percent(relative)} lower)"
 
 
 def as_text(certificate: Certificate) -> str:
     """Several lines for a terminal."""
+    if certificate.parts:
+        return _composite_text(certificate)
     if certificate.kind == "none":
-        body = [certificate.statement, *certificate.remarks]
+        body = [certificate.statement, *certificate.remarks, *certificate.notes]
         return "\n".join(["Certificate: none", *(f"  {line}" for line in body)])
-    table = lines(certificate)
-    width = max(len(name) for name, _ in table)
     return "\n".join(
         [
             f"Certificate: {certificate.kind}, {verdict(certificate)}",
             f"  {certificate.statement}",
-            *(f"  {name:<{width}}  {value}" for name, value in table),
-            *(f"  Note: {remark}" for remark in certificate.remarks),
+            *(f"  {line}" for line in _aligned(lines(certificate))),
+            *(f"  {remark}" for remark in remarks(certificate)),
         ]
     )
 
 
+def _composite_text(certificate: Certificate) -> str:
+    heading, *rows = _aligned([_HEADING, *map(_part, certificate.parts)])
+    return "\n".join(
+        [
+            f"Certificate: {certificate.kind}, {verdict(certificate)}",
+            f"  {certificate.statement}",
+            f"  {heading}",
+            *(f"  {row}" for row in rows),
+            *(f"  {remark}" for remark in remarks(certificate)),
+        ]
+    )
+
+
+_HEADING = ("part", "lower", "upper", "relative gap", "")
+
+
+def _part(part: Certificate) -> tuple[str, ...]:
+    gap = percent(part.relative_gap) if part.kind in OPTIMISATION else "–"
+    bounds = ("–", "–") if part.kind == "none" else (f"{part.lower:.6g}", f"{part.upper:.6g}")
+    return (part.label, *bounds, gap, f"{part.kind}, {verdict(part)}")
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
+
+
 def as_html(certificate: Certificate) -> str:
-    """A small table for a notebook."""
-    if certificate.kind == "none":
+    """A small table for a notebook; of a composite, a row for each part, and the parts inside."""
+    if certificate.kind == "none" and not certificate.parts:
         return f"<p><b>Certificate: none.</b> {html.escape(certificate.statement)}</p>"
-    rows = "".join(
-        f"<tr><th align='left'>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
-        for name, value in lines(certificate)
+    if certificate.parts:
+        head = "".join(f"<th align='left'>{html.escape(name)}</th>" for name in _HEADING)
+        table = f"<tr>{head}</tr>" + "".join(_html_row(_part(part)) for part in certificate.parts)
+    else:
+        table = "".join(_html_row(row) for row in lines(certificate))
+    notes = "".join(f"<li>{html.escape(remark)}</li>" for remark in remarks(certificate))
+    details = "".join(
+        f"<details><summary>{html.escape(part.label)}</summary>{as_html(part)}</details>"
+        for part in certificate.parts
     )
-    notes = "".join(f"<li>{html.escape(remark)}</li>" for remark in certificate.remarks)
+    title = html.escape(f"Certificate: {certificate.kind}, {verdict(certificate)}")
     return (
-        f"<div><b>Certificate: {html.escape(certificate.kind)}, {verdict(certificate)}</b>"
-        f"<p>{html.escape(certificate.statement)}</p><table>{rows}</table>"
-        f"{f'<ul>{notes}</ul>' if notes else ''}</div>"
+        f"<div><b>{title}</b><p>{html.escape(certificate.statement)}</p><table>{table}</table>"
+        f"{f'<ul>{notes}</ul>' if notes else ''}{details}</div>"
     )
+
+
+def _html_row(cells: Sequence[str]) -> str:
+    first, *others = map(html.escape, cells)
+    return f"<tr><th align='left'>{first}</th>{''.join(f'<td>{cell}</td>' for cell in others)}</tr>"

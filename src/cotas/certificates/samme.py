@@ -26,7 +26,7 @@ from cotas.certificates.boosting import (
     read_sketch,
     sketch_block,
 )
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.class_combinations import ClassCombinations
 from cotas.certificates.round_weights import RoundWeights
 from cotas.certificates.sweep import Block, Tally
@@ -116,11 +116,10 @@ class SammeLedger(ClassCombinations):
         objection = self._objection(tally)
         if not objection and not error <= bound + rounding:
             objection = "The training error is above its bound."
-        return Certificate(
+        return conclude(
             kind="training error",
             lower=error,
             upper=bound,
-            holds=not objection,
             objection=objection,
             vacuous=theta == 0.0 or bound >= 1.0,
             statement=(
@@ -130,7 +129,7 @@ class SammeLedger(ClassCombinations):
             reference=REFERENCE,
             figures=self._figures(tally, margins[used], theta),
             remarks=(NOT_ABOUT_NEW_DATA,),
-            rounding=rounding,
+            charge=rounding,
             witness=self,
             sketch=read_sketch(tally, len(margins), d),
         )

@@ -26,7 +26,7 @@ def proved_zeros(point: LassoPoint, X: Matrix, y: AnyArray) -> BoolArray:
     if not certificate.holds or point.problem.l1_ratio != 1.0:
         return nothing
     multiple = survey.best_multiple(0)
-    radius = math.sqrt(2 * (certificate.gap + certificate.rounding))
+    radius = math.sqrt(2 * (certificate.gap + certificate.charge))
     spread = radius * column_lengths(X, survey.moments) / survey.scale
     reach = survey.q[:, 0] if point.problem.positive else np.abs(survey.q[:, 0])
     high = multiple * reach + spread

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sweep import EPS, Block, Sketch, Sweep, Tally, gather_facts
 
@@ -91,17 +91,16 @@ class SeparationWitness:
             )
         else:
             statement = "This witness proves neither that the data are separable nor the contrary."
-        return Certificate(
+        return conclude(
             kind="separation",
             lower=margin,
             upper=ceiling,
-            holds=separable or inseparable,
             objection="" if separable or inseparable else statement,
             statement=statement,
             reference="Definitions 3.1–3.3 of document 000; Gordan's theorem",
             figures=figures,
             remarks=("Margins are those of (θ, θ₀) over rows (x, 1).",) if self.bias else (),
-            rounding=1e-13 * longest,
+            charge=1e-13 * longest,
             witness=self,
             sketch=sketch,
         )

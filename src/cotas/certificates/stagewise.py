@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.replay import replay
@@ -24,6 +24,11 @@ class StagewiseCertificate(Certificate):
     """The certificate of a stagewise run; `at(k)` has the theorem at iteration k, item by item."""
 
     proof: Proof = field(kw_only=True, repr=False)
+
+    @classmethod
+    def of(cls, found: Certificate, proof: Proof) -> StagewiseCertificate:
+        """What was concluded, with the items of the proof beside it."""
+        return cls(**{f.name: getattr(found, f.name) for f in fields(found)}, proof=proof)
 
     def at(self, k: int) -> list[Item]:
         """For each item of the theorem at iteration k: the bound, what was measured, the verdict.
@@ -153,19 +158,18 @@ def _conclude(
         figures["best iteration"] = float(first.iteration)
         statement = statement.replace("the training", f"iteration {first.iteration} has a training")
         statement = statement.replace("error is", "error")
-    return StagewiseCertificate(
+    found = conclude(
         kind=kind,
         lower=lower,
         upper=upper,
-        holds=not objection,
         objection=objection,
         vacuous=lower < 0.01 * upper if kind == "duality" else first.vacuous,
         statement=statement,
         reference=reference,
         figures=figures,
         remarks=(OPTIMISATION_ONLY,),
-        rounding=proof.rounding / (2 * proof.n) + 1e-9 * abs(upper),
+        charge=proof.rounding / (2 * proof.n) + 1e-9 * abs(upper),
         witness=run,
         sketch=data.moments.sketch,
-        proof=proof,
     )
+    return StagewiseCertificate.of(found, proof)

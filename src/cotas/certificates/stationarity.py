@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.positivity import Definiteness
 from cotas.certificates.sweep import EPS
 
@@ -38,11 +38,10 @@ def stationary_certificate(
     elif not np.allclose(share, 1.0, rtol=0.0, atol=1e-6):
         objection = "Σ αᵢyᵢ is not zero, so the multipliers are no point of the dual problem."
     lengths = survey.lengths
-    return Certificate(
+    return conclude(
         kind="stationary",
         lower=0.0,
         upper=violation,
-        holds=not objection,
         objection=objection,
         statement=(
             (f"{point.subject}: the" if point.subject else "The")
@@ -60,7 +59,7 @@ def stationary_certificate(
             f"It is no Mercer kernel: {evidence.in_words}.",
             "A stationary point need not be the best.",
         ),
-        rounding=float(
+        charge=float(
             256 * EPS * (1 + lengths.max() * (lengths @ survey.alpha[:, c]) / problem.lam)
         ),
         witness=point,

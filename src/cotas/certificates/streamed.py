@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, no_certificate
+from cotas.certificates.certificate import Certificate, conclude, no_certificate
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.least_squares import SquaredLossPoint, penalty_in_words
 from cotas.certificates.scatter import Scatter, decrease
@@ -167,16 +167,15 @@ class Stream:
         both = np.stack([gradient, noise + 8 * EPS * added * np.abs(point.coef)], axis=1)
         fall, how = _fall(H, added, both, self._floor(point.free_bias))
         if not np.isfinite(fall).all():
-            return replace(no_certificate(NEARLY_COLLINEAR, (GONE,)), witness=point)
+            return no_certificate(NEARLY_COLLINEAR, (GONE,), point)
         upper = max(reduced, 0.0) + 0.5 * residual**2
         known = reduced - fall[0]
         rounding = error + 2 * float(np.sqrt(fall[0] * fall[1])) + float(fall[1])
         lower = min(max(known, 0.0), upper)
-        return Certificate(
+        return conclude(
             kind="gradient",
             lower=lower,
             upper=upper,
-            holds=True,
             vacuous=bool(known <= 0.01 * upper and upper > rounding),
             statement=(
                 f"On the {self.n_rows:,} rows of {self.batches} batches no linear model has a "
@@ -191,7 +190,7 @@ class Stream:
                 **({"λ": point.lam} if point.lam else {}),
             },
             remarks=(how, GONE, OPTIMISATION_ONLY),
-            rounding=float(rounding),
+            charge=float(rounding),
             witness=point,
             sketch=self.sketches[c],
         )

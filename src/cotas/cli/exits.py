@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 import typer
 
-from cotas.certificates import CertificateError
 from cotas.cli.codes import (
     BAD_DATA,
     BAD_MODEL,
@@ -44,7 +43,6 @@ def code_of(error: BaseException) -> int:
         (ProofFailedError, PROOF_FAILED),
         (InterruptedEarlyError, INTERRUPTED),
         (ModelFileError, BAD_MODEL),
-        (CertificateError, PROOF_FAILED),
         (ImportError, NOT_INSTALLED),
         (KeyboardInterrupt, INTERRUPTED),
         (BrokenPipeError, PIPE_CLOSED),

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cotas.certificates import Certificate
+from cotas.certificates.presentation import percent
 from cotas.cli.data import open_table, target_of, writable
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError, UsageError
 from cotas.cli.models import parameters, task_of
@@ -185,10 +186,8 @@ def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
         return say("vacuous", kind=kind)
     if certificate.kind in ("duality", "gradient"):
         tol = getattr(estimator, "tol", None)
-        asked = "–" if tol is None else f"{tol:g}"
-        if certificate.gap <= certificate.rounding:
-            return say("rounding", asked=asked)
-        return say("gap", gap=certificate.relative_gap, asked=asked)
+        asked = "–" if tol is None else percent(tol)
+        return say("gap", gap=percent(certificate.relative_gap), asked=asked)
     if lang != "en":
         return in_words(certificate, words_of(lang))
     return f"{say('holds', kind=kind)}: {certificate.statement}"

@@ -37,12 +37,8 @@ WORDS = {
     "report": ("report", "informe"),
     "proved": ("proved", "demostrado"),
     "gap": (
-        "the objective is at most {gap:.2g} above the best possible (relative; asked: {asked})",
-        "el objetivo está a lo sumo {gap:.2g} sobre el mejor posible (relativo; pedido: {asked})",
-    ),
-    "rounding": (
-        "the objective is the best possible, up to rounding (asked: {asked})",
-        "el objetivo es el mejor posible, salvo redondeo (pedido: {asked})",
+        "the best objective is at most {gap} lower than this one (asked: {asked})",
+        "el mejor objetivo es a lo sumo un {gap} menor que este (pedido: {asked})",
     ),
     "holds": ("the {kind} certificate holds", "el certificado «{kind}» se cumple"),
     "vacuous": (

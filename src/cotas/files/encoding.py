@@ -151,7 +151,8 @@ class Encoder:
         if isinstance(value, tuple):
             fields = value._asdict()  # type: ignore[attr-defined]
         else:
-            fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+            kept = (f for f in dataclasses.fields(value) if f.metadata.get("stored", True))
+            fields = {f.name: getattr(value, f.name) for f in kept}
         return {"object": name, "fields": self._named(fields, where, depth)}
 
     def _estimator(self, name: str, value: Any, where: str, depth: int) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
@@ -55,7 +54,7 @@ def sgd_classifier(
     if not model.early_stopping:
         return found
     note = "With early_stopping the fit kept a part of these data aside; all of them are measured."
-    return [replace(certificate, remarks=(*certificate.remarks, note)) for certificate in found]
+    return [certificate.noted(note) for certificate in found]
 
 
 def perceptron(

@@ -74,7 +74,7 @@ class Ending(NamedTuple):
         to forget another one. The interior point gains nothing from a start that is not near.
         """
         if solver == "pegasos":
-            return self.epochs > 0 and certificate.gap <= self.gap + certificate.rounding
+            return self.epochs > 0 and certificate.gap <= self.gap + certificate.charge
         return solver != "interior-point" or certificate.relative_gap <= NEAR
 
 

@@ -143,7 +143,7 @@ class Perceptron(OnlineClassifier):
         ]
         certificates = PerceptronLedger.check_all(ledgers, examples.X, examples.y, *how)
         return [
-            replace(certificate, remarks=(*certificate.remarks, str(answer.certificate.statement)))
+            certificate.noted(str(answer.certificate.statement))
             for certificate, answer in zip(certificates, found, strict=True)
         ]
 

@@ -301,10 +301,7 @@ class LinearSVM(LinearClassifier):
     def _keep(self, solutions: list[Solution], why: str) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
         self.intercept_ = np.array([solution.point.intercept for solution in solutions])
-        self._certificates = [
-            replace(solution.certificate, remarks=(why, *solution.certificate.remarks))
-            for solution in solutions
-        ]
+        self._certificates = [solution.certificate.noted(why) for solution in solutions]
         self.n_iter_ = max(solution.iterations for solution in solutions)
         worst = max(solutions, key=lambda solution: solution.certificate.relative_gap)
         self.stop_reason_ = worst.reason

@@ -157,10 +157,10 @@ class SquaredLossRegressor(LinearRegressor):
         data: Observations,
         outcome: Outcome,
         certificates: list[Certificate],
-        remarks: tuple[str, ...],
+        notes: tuple[str, ...],
     ) -> None:
         self._keep_parameters(outcome.theta, outcome.theta0, data.single)
-        self._certificates = [replace(c, remarks=(*remarks, *c.remarks)) for c in certificates]
+        self._certificates = [c.noted(*notes) for c in certificates]
         self.n_iter_ = outcome.iterations
         self.stop_reason_ = outcome.reason
         self.condition_number_ = outcome.condition
@@ -172,7 +172,7 @@ class SquaredLossRegressor(LinearRegressor):
         if outcome.singular:
             warnings.warn(SINGULAR, stacklevel=stacklevel)
         # A gap that rounding alone can make is as small as any.
-        open_gaps = [c.relative_gap for c in self._certificates if not c.gap <= c.rounding]
+        open_gaps = [c.relative_gap for c in self._certificates if not c.gap <= c.charge]
         worst = max(open_gaps, default=0.0)
         if self.stop is None and not worst <= self.tol:
             warnings.warn(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cotas.certificates import Certificate
-from cotas.certificates.presentation import lines
+from cotas.certificates.presentation import lines, percent, remarks
 from cotas.report.markup import details, items, number, pairs, text
 
 OBJECTIVES = ("duality", "gradient")
@@ -32,13 +32,8 @@ def in_words(certificate: Certificate, words: Mapping[str, str]) -> str:
     if certificate.kind not in OBJECTIVES:
         said = words.get(f"{certificate.kind}_words", certificate.statement)
         return said.format(**figures)
-    if certificate.gap <= certificate.rounding:
-        return f"{words['gap_words'].format(**figures)} {words['gap_rounding']}"
-    said = words["gap_words"].format(**figures)
-    if certificate.lower > 0:
-        percent = number(100 * certificate.gap / certificate.lower)
-        said += " " + words["gap_percent"].format(percent=percent)
-    return said
+    share = words["gap_percent"].format(percent=percent(certificate.relative_gap))
+    return f"{words['gap_words'].format(**figures)} {share}"
 
 
 def card(label: str, certificate: Certificate, words: Mapping[str, str]) -> str:
@@ -60,8 +55,8 @@ def card(label: str, certificate: Certificate, words: Mapping[str, str]) -> str:
 
 def _numbers(certificate: Certificate, words: Mapping[str, str]) -> str:
     if certificate.kind == "none":
-        return items(certificate.remarks) if certificate.remarks else ""
+        return items(remarks(certificate)) if remarks(certificate) else ""
     numbers = f"<p>{text(certificate.statement)}</p>{pairs(dict(lines(certificate)))}"
-    if certificate.remarks:
-        numbers += items(certificate.remarks)
+    if remarks(certificate):
+        numbers += items(remarks(certificate))
     return details(words["details"], numbers)

@@ -56,11 +56,7 @@ ENGLISH: dict[str, str] = {
         "rows; this one has {upper}. So no other choice of its parameters is better by more "
         "than {gap}."
     ),
-    "gap_percent": "That is at most {percent} % of the best.",
-    "gap_rounding": (
-        "The two are equal up to the rounding of the arithmetic: the model is the best one, "
-        "as far as numbers of this precision can tell."
-    ),
+    "gap_percent": "That is {percent} of its objective, the relative gap.",
     "mistakes_words": (
         "Training made {lower} mistakes, and the theorem allows no more than {upper}."
     ),

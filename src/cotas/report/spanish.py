@@ -57,11 +57,7 @@ SPANISH: dict[str, str] = {
         "filas; este tiene {upper}. Ninguna otra elección de sus parámetros lo mejora en más "
         "de {gap}."
     ),
-    "gap_percent": "Es a lo sumo un {percent} % del mejor.",
-    "gap_rounding": (
-        "Los dos son iguales salvo el redondeo de la aritmética: el modelo es el mejor, hasta "
-        "donde lo distinguen números de esta precisión."
-    ),
+    "gap_percent": "Es un {percent} de su objetivo, la brecha relativa.",
     "mistakes_words": (
         "El entrenamiento cometió {lower} errores, y el teorema no permite más de {upper}."
     ),

@@ -133,7 +133,7 @@ def _ridge(
     if not (scale > 0).all():
         return None
     lengths = _lengths_from(X, centre, scale)
-    gaps = np.array([c.gap + c.rounding for c in certificates])
+    gaps = np.array([c.gap + c.charge for c in certificates])
     radii = np.sqrt(2 * gaps / one.lam)
     size = row_lengths(X)[:, None] * np.linalg.norm(theta, axis=0) + np.abs(mean)
     room = lengths[:, None] * radii + 1e-12 * (np.abs(values) + size)

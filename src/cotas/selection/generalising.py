@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def bound_for_future_rows(
     else:
         losses, _ = measure.rows(chosen.model, part.X_val, part.y_val)
         bound = hold_out_bound(losses, None, goal.confidence, tried, largest=goal.largest_loss)
-    notes = [*bound.remarks, ABOUT]
+    notes = [ABOUT]
     if forms > 1:
         notes.append(
             f"{tried} are {len(plan.values)} values, each of which may have been judged at any of "
@@ -71,7 +71,7 @@ def bound_for_future_rows(
         )
     if goal.stratified and classifies:
         notes.append(STRATIFIED)
-    return replace(bound, remarks=tuple(notes))
+    return bound.noted(*notes)
 
 
 def _forms(fitter: Fitter, standings: Sequence[Standing], goal: Goal) -> int:

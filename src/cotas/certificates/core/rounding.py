@@ -76,6 +76,26 @@ def total(a: Any) -> tuple[float, float]:
     return value, up(above(gamma(CHUNK) * mass) + above(U * abs(value)))
 
 
+def sharp_total(a: Any) -> tuple[float, float]:
+    """Σ aᵢ as if in twice the precision, and how far it may be off: for sums that nearly vanish.
+
+    The error of each addition is itself a floating-point number (Knuth), and these are added up.
+    """
+    a = np.asarray(a, dtype=np.float64).ravel()
+    padded = np.zeros(CHUNK * (-(-len(a) // CHUNK)))
+    padded[: len(a)] = a
+    rows = padded.reshape(CHUNK, -1)
+    s, errors = rows[0].copy(), np.zeros(rows.shape[1])
+    for row in rows[1:]:
+        t = s + row
+        back = t - s
+        errors += (s - (t - back)) + (row - back)
+        s = t
+    value = math.fsum([*s.tolist(), *errors.tolist()])
+    mass = above(float(np.abs(a).sum()), len(a) + 1)
+    return value, up(U * abs(value)) + above(2 * gamma(CHUNK) * gamma(CHUNK) * mass, 4)
+
+
 def total_up(a: Any) -> float:
     """Σ aᵢ of many numbers, rounded up."""
     value, off = total(a)

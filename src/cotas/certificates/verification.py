@@ -1,0 +1,145 @@
+"""A claimed certificate beside one computed afresh: every point in which they differ.
+
+The tolerance is that of the fresh certificate alone. Nothing that the claim says about its own
+accuracy is used.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, Matrix
+from cotas.certificates.presentation import OPTIMISATION
+
+if TYPE_CHECKING:
+    from cotas.certificates.certificate import Certificate
+
+NUMBER = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?|\binf\b|\bnan\b")
+# The same sums in another order differ by less, whatever the number of rows.
+SAME = 1e-9
+
+
+def read_rows(X: Any) -> Matrix:
+    """X as a matrix of numbers in the byte order of this machine: what `fit` takes, this takes."""
+    if sparse.issparse(X):
+        return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
+    return _native(X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X))
+
+
+def read_labels(y: Any) -> AnyArray:
+    """y as an array, and a single column as a vector."""
+    labels = _native(y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y))
+    return labels.ravel() if labels.ndim == 2 and labels.shape[1] == 1 else labels
+
+
+def _native(array: AnyArray) -> AnyArray:
+    if array.dtype.kind == "O":
+        # Nullable columns come as objects; numbers among them are numbers again.
+        numbers = np.array(array.tolist())
+        return numbers if numbers.dtype.kind in "biuf" else array
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def contradictions(claimed: Certificate, fresh: Certificate) -> list[str]:
+    """In words, all that is claimed and does not come out again."""
+    found = [*_data(claimed, fresh)]
+    if not fresh.holds:
+        found.append(fresh.objection)
+    if not claimed.holds:
+        found.append(f"The certificate itself says: {claimed.objection}")
+    return [*found, *_words(claimed, fresh), *_bounds(claimed, fresh), *_figures(claimed, fresh)]
+
+
+def _data(claimed: Certificate, fresh: Certificate) -> list[str]:
+    if claimed.sketch is None and fresh.sketch is None:
+        return []
+    if claimed.sketch is None or fresh.sketch is None:
+        return ["The certificate has no fingerprint of the data that it speaks of."]
+    if claimed.sketch.matches(fresh.sketch):
+        return []
+    return ["These are not the data that the certificate speaks of, or not in that order."]
+
+
+def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
+    """What is said in words, or is true or false; the numbers in it to the digits printed."""
+    found = []
+    for name in ("kind", "vacuous", "reference"):
+        said, right = getattr(claimed, name), getattr(fresh, name)
+        if said != right:
+            found.append(f"{name} is {right!r}, and not {said!r}.")
+    slack = 4 * fresh.charge
+    if not _reads_alike(claimed.statement, fresh.statement, slack):
+        found.append(f"The statement is: {fresh.statement} And not: {claimed.statement}")
+    for name in ("remarks", "trusted"):
+        said, right = getattr(claimed, name), getattr(fresh, name)
+        alike = len(said) == len(right) and all(
+            _reads_alike(a, b, slack) for a, b in zip(said, right, strict=True)
+        )
+        if not alike:
+            found.append(f"The {name} are {list(right)}, and not {list(said)}.")
+    return found
+
+
+def _reads_alike(said: str, right: str, slack: float) -> bool:
+    """Whether two texts are the same but for the last digits of the numbers in them."""
+    if NUMBER.sub("#", said) != NUMBER.sub("#", right):
+        return False
+    pairs = zip(NUMBER.findall(said), NUMBER.findall(right), strict=True)
+    return all(a == b or _prints_alike(a, b, slack) for a, b in pairs)
+
+
+def _prints_alike(a: str, b: str, slack: float) -> bool:
+    """Whether two printed numbers differ by no more than the last digit of the longer one."""
+    if a.isdigit() and b.isdigit():
+        return False
+    x, y = (float(text.replace(",", "").replace("−", "-")) for text in (a, b))
+    last = min(_last_digit(a), _last_digit(b))
+    return bool(abs(x - y) <= 1.5 * last + slack)
+
+
+def _last_digit(text: str) -> float:
+    """What one unit of the last digit printed is worth."""
+    digits, _, exponent = text.replace("E", "e").partition("e")
+    _, _, decimals = digits.partition(".")
+    return 10.0 ** (int(exponent or 0) - len(decimals))
+
+
+def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
+    """The two bounds: none may say more than is proved, and none much less."""
+    slack = 4 * fresh.charge
+    # A wider interval for the best objective is still true. Elsewhere a side is a measurement.
+    wider = fresh.gap + slack if fresh.kind in OPTIMISATION else slack
+    found = []
+    for name, inside, outside in (("lower", slack, wider), ("upper", wider, slack)):
+        said, right = getattr(claimed, name), getattr(fresh, name)
+        # Two infinities agree, and anything else next to an infinity does not.
+        size = SAME * abs(right)
+        if said != right and not -outside - size <= said - right <= inside + size:
+            found.append(f"{name} is {right:.9g}, and not {said:.9g}.")
+    if claimed.zero_objective != fresh.zero_objective and not _near(
+        claimed.zero_objective, fresh.zero_objective, slack
+    ):
+        found.append("The objective of the zero model is another.")
+    return found
+
+
+def _figures(claimed: Certificate, fresh: Certificate) -> list[str]:
+    if set(claimed.figures) != set(fresh.figures):
+        return [f"The figures are {sorted(fresh.figures)}, and not {sorted(claimed.figures)}."]
+    return [
+        f"{name} is {right:.9g}, and not {claimed.figures[name]:.9g}."
+        for name, right in fresh.figures.items()
+        if not _near(claimed.figures[name], right, 4 * fresh.charge)
+    ]
+
+
+def _near(said: Any, right: Any, slack: float) -> bool:
+    if said is None or right is None:
+        return said is right
+    both_nan = math.isnan(said) and math.isnan(right)
+    return said == right or both_nan or abs(said - right) <= SAME * abs(right) + slack
