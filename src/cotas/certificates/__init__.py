@@ -9,11 +9,10 @@ from cotas.certificates.duality import DualPoint, Expectation
 from cotas.certificates.features import FeaturePoint
 from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.hold_out import HeldOut, hold_out_bound
-from cotas.certificates.kernel_duality import KernelDualPoint
+from cotas.certificates.kernel import KernelDualPoint, KernelRegion, PairPoint
 from cotas.certificates.kernel_mistakes import KernelPerceptronLedger
 from cotas.certificates.least_squares import Descent, SquaredLossPoint
 from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
-from cotas.certificates.pairs import PairPoint
 from cotas.certificates.path import ValidationBound
 from cotas.certificates.prediction import Region, optimum_region
 from cotas.certificates.separation import Separability, SeparationWitness
@@ -29,6 +28,7 @@ __all__ = [
     "HeldOut",
     "KernelDualPoint",
     "KernelPerceptronLedger",
+    "KernelRegion",
     "PairPoint",
     "PassiveAggressiveLedger",
     "PerceptronLedger",

@@ -14,7 +14,8 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
-from cotas.certificates.kernel_duality import KernelFunction, examine, kernel_times
+from cotas.certificates.core.gram import Gram
+from cotas.certificates.kernel import KernelFunction, examine
 from cotas.certificates.ledger import Ledger, Survey
 from cotas.certificates.mistakes import (
     NOT_ABOUT_NEW_DATA,
@@ -48,7 +49,7 @@ class KernelPerceptronLedger(PerceptronLedger):
         remarks = [f"k(x, x′) = {self.kernel}", whose]
         if not survey.found["min margin"][c] > 0:
             remarks.append("The model does not separate the data, so the run may never end.")
-        if evidence is None and self.kernel.known_mercer is not True:
+        if evidence is None and not survey.by_formula:
             remarks.append("It rests on a positive semi-definite kernel, which was not examined.")
         return replace(found, remarks=(*remarks, NOT_ABOUT_NEW_DATA))
 
@@ -82,14 +83,15 @@ class KernelPerceptronSurvey(PerceptronSurvey):
         self.signs = np.stack([np.where(sweep.y == p, 1.0, -1.0) for p in positives], axis=1)
         beta = np.stack([ledger.coef for ledger in ledgers], axis=1)
         theta0 = first.bias * np.array([ledger.intercept for ledger in ledgers])
-        values = kernel_times(first.kernel, sweep.X, beta, used, each)
+        gram = Gram(first.kernel.spec(), sweep.X, each)
+        values, _ = gram.times(beta, used)
         self.lengths = np.sqrt(np.maximum(0.0, (beta * values).sum(axis=0)) + theta0**2)
         scale = np.where(self.lengths > 0, self.lengths, 1.0)
-        rows = self.weights * np.sqrt(np.abs(first.kernel.diagonal(sweep.X)) + first.bias**2)
+        rows = self.weights * np.sqrt(gram.squares + first.bias**2)
         self.radius = float(rows[used].max())
         self._measure((self.weights[:, None] * self.signs * (values + theta0) / scale)[used])
         touched = np.flatnonzero(used | beta.any(axis=1))
-        self.evidence = examine(first.kernel, sweep.X, touched)
+        self.evidence, self.by_formula = examine(first.kernel, sweep.X, touched), gram.positive
         # A run that starts at zero: there is no θ⁰ for the vectors to meet.
         self.directions = np.zeros((n + 1, len(ledgers)))
 
