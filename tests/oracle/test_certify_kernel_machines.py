@@ -86,9 +86,9 @@ def test_four_classes_and_labels_of_any_kind():
     labels = np.array(["a", "b", "c", "d"])[(np.arange(160) % 4)]
     data = data + 3 * np.eye(4, 3)[np.arange(160) % 4]
     certificates = certify(SVC(tol=1e-9).fit(data, labels), data, labels)
-    assert len(certificates) == 6
-    assert certificates[3].statement.startswith("Between 'b' and 'c'")
-    for certificate in certificates:
+    assert len(certificates.parts) == 6
+    assert certificates.parts[3].label == "b against c"
+    for certificate in certificates.parts:
         assert certificate.gap <= 1e-4 * certificate.upper
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.presentation import OPTIMISATION, as_html, as_text
 from cotas.certificates.sweep import Sketch
-from cotas.certificates.verification import contradictions, read_labels, read_rows
+from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
 from cotas.problem import relative_gap
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
@@ -169,16 +169,15 @@ class Certificate:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
         found = contradictions(self, whole)
-        for k, part in enumerate(self.parts):
-            own = labels[:, k] if labels.ndim == 2 else labels
-            found += [f"{part.label}: {words}" for words in part._against(rows, own)]
+        for part in self.parts:
+            found += [f"{part.label}: {words}" for words in part._against(rows, labels)]
         return found
 
     def _against(self, X: Matrix, y: AnyArray) -> list[str]:
         if self.witness is None:
             return [f"There is nothing to verify: {self.statement}"]
         try:
-            fresh = self.witness.check(X, y)
+            fresh = self.witness.check(X, as_meant(y, getattr(self.witness, "column", None)))
         except ValueError as error:
             return [str(error)]
         except (ArithmeticError, LookupError, TypeError) as error:
@@ -289,6 +288,7 @@ def conclude(
         objection=objection,
         trusted=tuple(trusted),
         zero_objective=None if scale is None else float(scale),
+        label=_label(witness),
         charge=charge,
         witness=witness,
         sketch=sketch,
@@ -316,6 +316,15 @@ def no_certificate(
         remarks=remarks,
         vacuous=True,
     )
+
+
+def _label(witness: Any) -> str:
+    """Which part of a model a witness is about, where it says so."""
+    if getattr(witness, "subject", ""):
+        return str(witness.subject)
+    if getattr(witness, "column", None) is not None:
+        return f"target {witness.column}"
+    return f"{witness.positive} against the rest" if hasattr(witness, "positive") else ""
 
 
 def _each_once(words: Iterable[str]) -> tuple[str, ...]:

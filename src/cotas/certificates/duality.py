@@ -33,6 +33,13 @@ LOSSES = {
 }
 
 
+def mean_of(point: Any) -> str:
+    """The mean that is minimised, in words: whether some rows count more than others."""
+    weights = point.weights
+    equal = weights is None or np.array_equal(weights, np.full(len(weights), weights[0]))
+    return "mean" if equal else "weighted mean"
+
+
 def _bias_in_words(problem: RegularisedRisk) -> str:
     if problem.bias_scale:
         return "the bias penalised as one more weight"
@@ -135,7 +142,6 @@ class DualPoint:
             figures["mean gap in theory, at most"] = self.expectation.gap(problem.lam, longest)
             remarks.append("The theory bounds the mean over all random draws, not this run.")
             trusted.append("The number of draws is what the run says of itself.")
-        mean = "mean" if self.weights is None else "weighted mean"
         return conclude(
             kind="duality",
             lower=lower,
@@ -144,7 +150,7 @@ class DualPoint:
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=lower <= 0.01 * upper,
             statement=(
-                f"No classifier has a smaller {mean} {problem.loss.name} loss + (λ/2)‖θ‖² "
+                f"No classifier has a smaller {mean_of(self)} {problem.loss.name} loss + (λ/2)‖θ‖² "
                 f"({_bias_in_words(problem)}) than {lower:.6g}; this one has {upper:.6g}."
             ),
             reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",

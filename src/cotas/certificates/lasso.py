@@ -23,9 +23,9 @@ from cotas.certificates.core.losses import Squared
 from cotas.certificates.core.regularizers import Ball, ElasticNet
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
-from cotas.certificates.duality import OPTIMISATION_ONLY, rows_of
+from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.sweep import Sketch
+from cotas.certificates.sweep import EPS, Sketch
 from cotas.certificates.targets import TargetSweep
 from cotas.certificates.words import in_words
 
@@ -45,7 +45,7 @@ class LassoProblem:
     standardize: bool = False
     free_bias: bool = True
 
-    def in_words(self, weighted: bool) -> str:
+    def in_words(self, mean: str = "mean") -> str:
         """The objective as a reader would say it."""
         penalty = " + λ‖β‖₁" if self.l1_ratio == 1.0 else " + λ(ρ‖β‖₁ + ½(1 − ρ)‖β‖²)"
         size = f"‖β‖₁ ≤ {self.delta:g}" if self.delta is not None else ""
@@ -53,7 +53,6 @@ class LassoProblem:
         units = "β in units of the standard deviations" if self.standardize else ""
         bias = "the bias is free" if self.free_bias else "without bias"
         where = ", ".join(part for part in (size, sign, units, bias) if part)
-        mean = "weighted mean" if weighted else "mean"
         return f"½ {mean} square{'' if self.delta is not None else penalty} ({where})"
 
     def risk(self, scale: FloatArray | None) -> Risk:
@@ -150,7 +149,7 @@ class _Survey:
         point, problem, found = self.points[k], self.points[k].problem, self.found[k].bounds
         lower, upper = (found.lower, found.upper) if isinstance(found, Bounds) else (0.0, math.inf)
         constant = self._constant_model()
-        said = problem.in_words(point.weights is not None)
+        said = problem.in_words(mean_of(point))
         return conclude(
             kind="duality",
             lower=lower,
@@ -172,7 +171,7 @@ class _Survey:
             },
             remarks=(OPTIMISATION_ONLY,),
             charge=found.charge if isinstance(found, Bounds) else 0.0,
-            scale=constant,
+            scale=constant + self._floor(),
             witness=point,
             sketch=self.sketch,
         )
@@ -188,6 +187,10 @@ class _Survey:
         share, y = s / s.sum(), self.y
         y = y - share @ y if self.points[0].problem.free_bias else y
         return float(0.5 * (share @ y**2))
+
+    def _floor(self) -> float:
+        """What the rounding of the targets leaves of the objective, in units of `scale`."""
+        return float(1e9 * EPS**2 * np.mean(self.y**2))
 
     def _about_the_dual(self, k: int) -> dict[str, float]:
         """The correlations of the residual, as the documents name them."""

@@ -12,7 +12,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.softmax import softmax_bounds
-from cotas.certificates.duality import OPTIMISATION_ONLY, rows_of
+from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
 from cotas.certificates.words import in_words
@@ -70,7 +70,6 @@ class SoftmaxPoint:
         problem = self.problem
         bias = "the biases are free" if problem.free_bias else "without biases"
         lower, upper = (found.lower, found.upper) if isinstance(found, Bounds) else (0.0, np.inf)
-        equal = bool((self.weights == self.weights[0]).all())
         return conclude(
             kind="duality",
             lower=lower,
@@ -78,7 +77,7 @@ class SoftmaxPoint:
             objection=in_words(found) if isinstance(found, Objection) else "",
             vacuous=lower <= 0.01 * upper,
             statement=(
-                f"No softmax regression has a smaller {'' if equal else 'weighted '}mean log loss "
+                f"No softmax regression has a smaller {mean_of(self)} log loss "
                 f"+ (λ/2)‖W‖² ({bias}) than {lower:.6g}; this one has {upper:.6g}."
             ),
             reference="weak duality, theory/logistic.md",

@@ -17,6 +17,10 @@ OBJECTIONS = {
     "rows": "A row holds NaN or infinity, or is too long for double precision.",
     "not finite": "The objective of this model is not finite in double precision.",
     "not separated": "The model is not proved to separate the data.",
+    "collinear": (
+        "The columns are nearly collinear, and from the products of the batches alone nothing can "
+        "be proved: cotas.certify(model, X, y) with all the rows can, and so can Ridge without them."
+    ),
     "parameters": "A parameter of the problem is negative, not finite or of another size.",
     "penalty": "λ must be a finite number above zero.",
     "kernel": "The kernel is not one that the checker can evaluate.",

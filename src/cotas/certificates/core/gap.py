@@ -201,7 +201,7 @@ def lower(
     def gain(t: float) -> tuple[float, float]:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             values, sizes = loss.gain(ys, cs, ss, t)
-        value, off = total(values)
+        value, off = sharp_total(values)
         size = total(sizes)[0]
         return value, up(off + above(gamma(loss.ulps + 4) * size, 2))
 
@@ -255,7 +255,7 @@ def _multiples(
 class Claim(NamedTuple):
     """A model of a problem, and any dual point; None takes the slopes of the loss at the model."""
 
-    risk: Risk
+    risk: Any
     y: FloatArray
     theta: FloatArray
     bias: float
