@@ -13,16 +13,24 @@ from itertools import islice
 
 from laws.exact.cases import FAMILIES
 from laws.exact.claims import failures
+from laws.exact.more_claims import softmax_failures, squares_failures
 
 BATCH = 250
 
 
+def look(seed: int) -> list[str]:
+    """The families in turn; one problem in twelve is one that the core proves on its own."""
+    if seed % 12 == 0:
+        return squares_failures(seed) if seed % 24 else softmax_failures(seed)
+    return failures(seed, FAMILIES[(seed + seed // 12) % len(FAMILIES)])
+
+
 def batch(first: int) -> tuple[int, list[str]]:
-    """The families in turn, one problem a seed."""
+    """So many problems, one a seed."""
     found: list[str] = []
     for seed in range(first, first + BATCH):
         try:
-            found += failures(seed, FAMILIES[seed % len(FAMILIES)])
+            found += look(seed)
         except Exception as error:  # a failure of the laws themselves has to be seen too
             found.append(f"seed {seed}: {error!r}")
     return BATCH, found
