@@ -106,7 +106,9 @@ def fall(H: Hessian, mu: float, g: FloatArray, off: float) -> float:
         return math.inf
     d, size, Ha = len(a), norm_up(a), H.matrix @ a
     # ‖g − Ha‖ and 2gᵀa − aᵀHa, each with the errors of g, of H and of the products.
-    wide = above(norm_up(np.abs(H.matrix) @ np.abs(a)) * gamma(d + 2), d + 4)
+    wide = above(
+        norm_up(np.asarray(np.abs(H.matrix) @ np.abs(a), np.float64)) * gamma(d + 2), d + 4
+    )
     left = above(norm_up(slope - Ha) * (1 + 4 * U) + off + H.off * size + wide, 6)
     value, error = total(2.0 * slope * a - a * Ha)
     error += 8 * U * float(np.abs(slope) @ np.abs(a)) * 2 + 2 * wide * size

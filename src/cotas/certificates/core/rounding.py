@@ -162,7 +162,7 @@ def exact_products(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def dot(a: FloatArray, b: FloatArray, more: Iterable[float] = ()) -> tuple[float, float]:
-    """Σ aᵢbᵢ and the numbers of `more`, added up exactly and rounded once; and how far it is off."""
+    """Σ aᵢbᵢ and the numbers of `more`, exact and then rounded once; and how far it is off."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         product, rest = exact_products(np.asarray(a, dtype=np.float64), np.asarray(b, np.float64))
     if not (np.isfinite(product).all() and np.isfinite(rest).all()):
