@@ -21,9 +21,14 @@ OPTIMISATION_ONLY = "It certifies the optimisation, not the error on new data."
 
 
 def mean_of(point: Any) -> str:
-    """The mean that is minimised, in words: whether some rows count more than others."""
+    """The mean that is minimised, in words: whether some rows count more than others.
+
+    Of a pair of classes it is that over their rows, and the others have no weight.
+    """
     weights = point.weights
-    equal = weights is None or np.array_equal(weights, np.full(len(weights), weights[0]))
+    if weights is not None and getattr(point, "subject", ""):
+        weights = weights[weights > 0]
+    equal = weights is None or np.array_equal(weights, np.full(len(weights), weights.max()))
     return "mean" if equal else "weighted mean"
 
 
