@@ -28,7 +28,7 @@ def mean_of(point: Any) -> str:
     weights = point.weights
     if weights is not None and getattr(point, "subject", ""):
         weights = weights[weights > 0]
-    equal = weights is None or np.array_equal(weights, np.full(len(weights), weights.max()))
+    equal = weights is None or (weights == weights[:1]).all()
     return "mean" if equal else "weighted mean"
 
 
