@@ -56,7 +56,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Proof:
-    """The items of a theorem by rows and the iterations by columns; what the path of a run shows."""
+    """The items of a theorem by rows, the iterations by columns and the course of the run."""
 
     names: tuple[str, ...]
     bounds: FloatArray = field(repr=False)
