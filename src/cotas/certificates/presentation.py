@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 OPTIMISATION = ("duality", "gradient")  # the kinds whose bounds enclose the best objective
 BOUNDS = {
     "duality": ("best objective is at least", "objective of this model"),
-    "stagewise": ("training error above the best", "the theorem allows"),
+    "stagewise": ("training error above the best, at most", "the theorem allows, unless open"),
     "gradient": ("best objective is at least", "objective of this model"),
     "mistakes": ("mistakes made", "mistakes the theorem allows"),
     "stationary": ("violation at a stationary point", "violation of the KKT conditions"),
