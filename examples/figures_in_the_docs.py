@@ -68,7 +68,6 @@ def certificates() -> None:
     snippets("docs/certificates.md")
     raw, c = pegasos().fit(RAW, Y).certificate_, pegasos().fit(X, Y).certificate_
     print(f"raw: objective {raw.upper:.3g}, lower {raw.lower:.0e}, vacuous {raw.vacuous}")
-    print(f"rounding {c.charge:.0e}")
 
 
 def how_to_choose() -> None:

@@ -167,19 +167,20 @@ def test_one_certificate_with_a_part_for_each_class(model):
 
 def test_the_labels_are_those_of_the_parts():
     whole = fitted(cotas.KernelSVM(), MANY, NAMES)
-    pairs = [
-        "setosa against versicolor",
-        "setosa against virginica",
-        "versicolor against virginica",
-    ]
-    assert [part.label for part in whole.parts] == pairs
-    swapped = (whole.parts[1], whole.parts[0], whole.parts[2])
     labels = [part.label for part in whole.parts]
+    assert labels[:2] == ["setosa against versicolor", "setosa against virginica"]
+    assert labels[2:] == ["versicolor against virginica"]
+    swapped = (whole.parts[1], whole.parts[0], whole.parts[2])
     assert not Certificate.of_parts(swapped, labels).verify(MANY, NAMES)
     rest = fitted(cotas.LinearSVM(), MANY, NAMES)
-    assert [p.label for p in rest.parts] == [
-        f"{name} against the rest" for name in np.unique(NAMES)
-    ]
+    names = [f"{name} against the rest" for name in np.unique(NAMES)]
+    assert [part.label for part in rest.parts] == names
+
+
+def test_targets_come_as_vectors_and_as_columns():
+    column = cotas.LeastSquares().fit(X, TARGET[:, None]).certificate_
+    assert column.verify(X, TARGET)
+    assert column.verify(X, TARGET[:, None])
     both = cotas.Ridge().fit(X, np.c_[TARGET, -TARGET]).certificate_
     assert [part.label for part in both.parts] == ["target 0", "target 1"]
     assert both.verify(X, np.c_[TARGET, -TARGET])
@@ -192,6 +193,9 @@ def test_a_composite_cannot_say_more_than_its_parts():
     worst = max(whole.parts, key=lambda part: part.relative_gap)
     best = min(whole.parts, key=lambda part: part.relative_gap)
     assert not replace(whole, lower=worst.upper + 1.0).verify(MANY, NAMES)
+    generous = tuple(replace(part, charge=np.inf) for part in whole.parts)
+    assert replace(whole, parts=generous).verify(MANY, NAMES)
+    assert not replace(whole, parts=generous, lower=worst.upper).verify(MANY, NAMES)
     assert not replace(whole, parts=(best, *whole.parts[1:])).verify(MANY, NAMES) or (
         best is whole.parts[0]
     )
@@ -220,7 +224,9 @@ def test_one_part_that_does_not_hold_is_enough():
 def test_nothing_holds_without_two_finite_bounds(side, bad):
     bounds = {"lower": 0.0, "upper": 1.0, side: bad}
     words = {"statement": "s", "reference": "r", "witness": None, "sketch": None}
-    assert not conclude("duality", **bounds, **words).holds
+    found = conclude("duality", **bounds, **words)
+    assert not found.holds
+    assert found.relative_gap == np.inf or found.gap == 0.0 == found.relative_gap
     assert conclude("duality", 0.0, 1.0, **words).holds
     assert not conclude("duality", 2.0, 1.0, **words).holds
 

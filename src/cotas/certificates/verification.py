@@ -32,9 +32,15 @@ def read_rows(X: Any) -> Matrix:
 
 
 def read_labels(y: Any) -> AnyArray:
-    """y as an array, and a single column as a vector."""
-    labels = _native(y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y))
-    return labels.ravel() if labels.ndim == 2 and labels.shape[1] == 1 else labels
+    """y as an array."""
+    return _native(y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y))
+
+
+def as_meant(labels: AnyArray, column: int | None) -> AnyArray:
+    """A single target as the witness has it: a vector, or the first of several columns."""
+    if column is None and labels.ndim == 2 and labels.shape[1] == 1:
+        return labels.ravel()
+    return labels[:, None] if column == 0 and labels.ndim == 1 else labels
 
 
 def _native(array: AnyArray) -> AnyArray:

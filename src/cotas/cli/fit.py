@@ -20,7 +20,7 @@ from cotas.cli.training import Settings, train
 from cotas.cli.words import kind_in, speak
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord, telling_parameters
-from cotas.report.certificates import in_words
+from cotas.report.certificates import in_words, label_in
 from cotas.report.words import words_of
 
 Model = Annotated[
@@ -172,7 +172,10 @@ def _proofs(record: FitRecord, lang: str) -> list[str]:
     estimator, whole = record.model.estimator_, record.certificate
     if not whole.parts:
         return [proof(whole, estimator, lang)]
-    return [f"{part.label}: {proof(part, estimator, lang)}" for part in whole.parts]
+    return [
+        f"{label_in(part.label, words_of(lang))}: {proof(part, estimator, lang)}"
+        for part in whole.parts
+    ]
 
 
 def proof(certificate: Certificate, estimator: Any, lang: str) -> str:

@@ -119,6 +119,7 @@ LOCATIONS = (
     "cotas.certificates.stagewise_proof.Proof",
     "cotas.certificates.replay.Trace",
     "cotas.certificates.streamed.Stream",
+    "cotas.certificates.streamed.StreamedPoint",
     "cotas.certificates.theorems.combinations.Combination",
     "cotas.certificates.theorems.surrogates.SurrogateBound",
     "cotas.certificates.theorems.hull.HullPoint",

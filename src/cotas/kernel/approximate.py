@@ -17,7 +17,7 @@ from cotas.kernel.interface import Kernel
 from cotas.kernel.problems import BinaryProblem, against
 from cotas.kernel.search import Machine, Search, Setting
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularisedRisk, relative_gap
 from cotas.solvers.bias import best_bias
 from cotas.solvers.semismooth_newton import to_the_last_digit
 
@@ -131,5 +131,5 @@ class FeatureSearch(Search):
         bias = float(self.model.fit_intercept)
         given = (self.own, self.signs, self.weights, self.problem.lam, bias)
         for found in to_the_last_digit(*given):
-            gap = (found.primal - found.dual) / max(1.0, found.primal)
+            gap = relative_gap(found.primal - found.dual, found.primal)
             yield FeatureCandidate(found.theta, found.alpha, gap)

@@ -137,9 +137,10 @@ class Search(ABC):
 
     def _keep_best(self, candidate: Any) -> Certificate:
         machine = self.check(candidate)
-        if self.best is None or machine.certificate.gap < self.best.certificate.gap:
+        found = machine.certificate
+        if self.best is None or found.relative_gap < self.best.certificate.relative_gap:
             self.best = machine
-        return machine.certificate
+        return found
 
     def _share_done(self) -> float:
         """How many of the decades from a gap of one to `tol` lie behind."""

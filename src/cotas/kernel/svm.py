@@ -76,7 +76,8 @@ class KernelSVM(KernelClassifier):
     n_components : int, default=300
         Features for `approximate`. They take 8 bytes each for every row.
     tol : float, default=1e-4
-        The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
+        The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
+        lower by at most that share, and warns if it cannot get there.
     max_iterations : int, default=100_000
         Working sets, or groups of n updates with "smo-simple", for each binary problem.
     max_time : float, optional

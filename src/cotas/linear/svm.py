@@ -63,7 +63,8 @@ class LinearSVM(LinearClassifier):
         only. "auto", the default, takes "newton", but "interior-point" with up to a thousand
         features and a tol of 1e-10 or less.
     tol : float, default=1e-4
-        The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
+        The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
+        lower by at most that share, and warns if it cannot get there.
     max_iterations : int, default=1000
         Newton steps, cutting planes, rounds of coordinate ascent, or epochs of PEGASOS.
     max_time : float or None
