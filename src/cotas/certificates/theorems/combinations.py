@@ -100,6 +100,11 @@ class Combined:
     def intercept(self) -> float:
         return 0.0
 
+    @property
+    def subject(self) -> str:
+        """The class that is told from the rest; with several classes at once, none."""
+        return f"{np.ravel(self.classes)[0]} against the rest" if np.size(self.classes) == 1 else ""
+
     def about(self, coef: FloatArray, intercept: float) -> Self:
         rows = np.atleast_2d(np.asarray(coef, dtype=np.float64))
         pairs = zip(self.combinations, rows, strict=True)
