@@ -7,9 +7,8 @@ from the data and the witness; nothing that a solver says about itself is repeat
 from cotas.certificates.certificate import Certificate, conclude, no_certificate
 from cotas.certificates.consequences.path import ValidationBound
 from cotas.certificates.consequences.prediction import Region, optimum_region
-from cotas.certificates.duality import DualPoint, Expectation
+from cotas.certificates.duality import DualPoint, Expectation, HardMarginPoint
 from cotas.certificates.features import FeaturePoint
-from cotas.certificates.hard_margin import HardMarginPoint
 from cotas.certificates.kernel_duality import KernelDualPoint
 from cotas.certificates.least_squares import Descent, SquaredLossPoint
 from cotas.certificates.pairs import PairPoint

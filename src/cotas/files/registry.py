@@ -99,7 +99,7 @@ LOCATIONS = (
     "cotas.certificates.sweep.Sketch",
     "cotas.certificates.duality.DualPoint",
     "cotas.certificates.duality.Expectation",
-    "cotas.certificates.hard_margin.HardMarginPoint",
+    "cotas.certificates.duality.HardMarginPoint",
     "cotas.certificates.theorems.mistakes.PerceptronLedger",
     "cotas.certificates.theorems.mistakes.PassiveAggressiveLedger",
     "cotas.certificates.theorems.mistakes.KernelPerceptronLedger",

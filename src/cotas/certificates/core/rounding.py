@@ -20,6 +20,8 @@ FloatArray = NDArray[np.float64]
 U = 2.0**-53
 # More than the smallest positive double: what one product can lose by underflow.
 TINY = 2.0**-1000
+# More than the root of what a sum of squares can lose by underflow.
+SMALL = 2.0**-500
 # Rows of a partial sum: few enough for a small γ, many enough for speed.
 CHUNK = 64
 
@@ -51,6 +53,19 @@ def below(x: float, operations: int = 1) -> float:
     return max(0.0, down(x * down(1.0 - gamma(operations + 1))) - TINY)
 
 
+def ratio(a: float, b: float) -> float:
+    """a/b of two numbers of which b may have been rounded down to zero: then it is infinite."""
+    return a / b if b > 0 else math.inf
+
+
+def exact_sum(terms: Iterable[float]) -> float:
+    """Σ rounded once, by `fsum`; NaN where it leaves the range of numbers."""
+    try:
+        return math.fsum(terms)
+    except (OverflowError, ValueError):
+        return math.nan
+
+
 def sum_up(terms: Iterable[float]) -> float:
     """Σ of a few numbers, rounded up; `fsum` makes one error only."""
     return up(math.fsum(terms))
@@ -70,10 +85,32 @@ def total(a: Any) -> tuple[float, float]:
     whole = len(a) - len(a) % CHUNK
     parts = np.append(a[:whole].reshape(-1, CHUNK).sum(axis=1), a[whole:].sum())
     size = np.append(np.abs(a[:whole]).reshape(-1, CHUNK).sum(axis=1), np.abs(a[whole:]).sum())
-    if not np.isfinite(size).all():
+    value, mass = exact_sum(parts), above(exact_sum(size), CHUNK)
+    if not mass < math.inf:
         return math.nan, math.inf
-    value, mass = math.fsum(parts), above(math.fsum(size), CHUNK)
     return value, up(above(gamma(CHUNK) * mass) + above(U * abs(value)))
+
+
+def sharp_total(a: Any) -> tuple[float, float]:
+    """Σ aᵢ as if in twice the precision, and how far it may be off: for sums that nearly vanish.
+
+    The error of each addition is itself a floating-point number (Knuth), and these are added up.
+    """
+    a = np.asarray(a, dtype=np.float64).ravel()
+    padded = np.zeros(CHUNK * (-(-len(a) // CHUNK)))
+    padded[: len(a)] = a
+    rows = padded.reshape(CHUNK, -1)
+    s, errors = rows[0].copy(), np.zeros(rows.shape[1])
+    for row in rows[1:]:
+        t = s + row
+        back = t - s
+        errors += (s - (t - back)) + (row - back)
+        s = t
+    value = exact_sum([*s.tolist(), *errors.tolist()])
+    mass = above(float(np.abs(a).sum()), len(a) + 1)
+    if not (math.isfinite(value) and mass < math.inf):
+        return 0.0, math.inf
+    return value, up(U * abs(value)) + above(2 * gamma(CHUNK) * gamma(CHUNK) * mass, 4)
 
 
 def total_up(a: Any) -> float:
@@ -93,7 +130,7 @@ def norm_up(a: FloatArray) -> float:
     top = float(np.abs(a).max(initial=0.0))
     if not (0.0 < top < math.inf):
         return 0.0 if top == 0.0 else math.inf
-    unit = 2.0 ** math.floor(math.log2(top)) or TINY  # a power of two: dividing by it is exact
+    unit = math.ldexp(1.0, math.frexp(top)[1] - 1)  # a power of two: dividing by it is exact
     scaled = a / unit
     return above(unit * math.sqrt(above(total_up(scaled * scaled), 2)), 2)
 
@@ -122,5 +159,5 @@ def dot(a: FloatArray, b: FloatArray, more: Iterable[float] = ()) -> tuple[float
         # Beyond 2⁹⁷⁰ the splitting overflows, and a plain sum is all there is.
         value, off = total(np.append(product, list(more)))
         return value, up(off + above(2 * U * total(np.abs(product))[0]))
-    value = math.fsum([*product.tolist(), *rest.tolist(), *more])
+    value = exact_sum([*product.tolist(), *rest.tolist(), *more])
     return value, up(U * abs(value)) + 8 * (len(product) + 1) * TINY
