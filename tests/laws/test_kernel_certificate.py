@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 import cotas
 from cotas import LinearSVM
 from cotas.certificates import KernelDualPoint
-from cotas.certificates import kernel_duality as checker
+from cotas.certificates import kernel as checker
 from cotas.kernels import RBF, Custom, Linear, Polynomial, Precomputed
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk

@@ -9,9 +9,8 @@ from cotas.certificates.consequences.path import ValidationBound
 from cotas.certificates.consequences.prediction import Region, optimum_region
 from cotas.certificates.duality import DualPoint, Expectation, HardMarginPoint
 from cotas.certificates.features import FeaturePoint
-from cotas.certificates.kernel_duality import KernelDualPoint
+from cotas.certificates.kernel import KernelDualPoint, KernelRegion, PairPoint
 from cotas.certificates.least_squares import Descent, SquaredLossPoint
-from cotas.certificates.pairs import PairPoint
 from cotas.certificates.softmax import SoftmaxPoint
 from cotas.certificates.theorems.hold_out import HeldOut, hold_out_bound
 from cotas.certificates.theorems.mistakes import (
@@ -31,6 +30,7 @@ __all__ = [
     "HeldOut",
     "KernelDualPoint",
     "KernelPerceptronLedger",
+    "KernelRegion",
     "PairPoint",
     "PassiveAggressiveLedger",
     "PerceptronLedger",

@@ -385,6 +385,7 @@ class KernelSVM(KernelClassifier):
         self.pairs_ = [(problem.negative, problem.positive) for problem in problems]
         self._votes = problems[0].rows is not None
         self._certificates = [machine.certificate for machine in machines]
+        self._regions = [machine.region for machine in machines]
         self.n_iter_ = max(machine.iterations for machine in machines)
         worst = max(machines, key=lambda machine: machine.certificate.relative_gap)
         self.stop_reason_ = worst.reason

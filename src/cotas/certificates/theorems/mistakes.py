@@ -20,6 +20,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude, no_certificate
+from cotas.certificates.core.gram import Gram
 from cotas.certificates.core.rounding import (
     U,
     above,
@@ -32,7 +33,7 @@ from cotas.certificates.core.rounding import (
     up,
 )
 from cotas.certificates.enclosures import MORE, at_most, outwards, row_lengths, whole
-from cotas.certificates.kernel_duality import ENTRY, KernelFunction, examine, kernel_times
+from cotas.certificates.kernel import KernelFunction, examine
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.positivity import Definiteness
 from cotas.certificates.sweep import Block, Facts, Sketch, Sweep, Tally, gather_facts
@@ -522,10 +523,7 @@ def _read_kernel(
     facts: Facts | None,
     each: Each,
 ) -> Survey:
-    """The same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ and ‖θ‖² = βᵀKβ.
-
-    Each entry of K is taken to be within `ENTRY` √(k(x, x) k(x′, x′)) of its formula.
-    """
+    """The same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ and ‖θ‖² = βᵀKβ."""
     first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
     sweep = Sweep(X, y, positives, np.zeros((np.shape(X)[1], 1)))
     n = sweep.X.shape[0]
@@ -536,17 +534,14 @@ def _read_kernel(
     signs = np.stack([np.where(sweep.y == p, 1.0, -1.0) for p in positives], axis=1)
     beta = np.stack([np.asarray(ledger.coef) for ledger in ledgers], axis=1)
     theta0 = first.bias * np.array([ledger.intercept for ledger in ledgers])
-    values = kernel_times(first.kernel, sweep.X, beta, used, each)
-    sizes = np.sqrt(np.abs(first.kernel.diagonal(sweep.X))) * (1.0 + ENTRY)
-    # ‖θ‖ ≤ Σ|βⱼ|‖φⱼ‖ for the part that entries and sums of n of them can be off by.
-    paths = [total_up(outwards(np.abs(column) * sizes)) for column in beta.T]
-    entry = up(ENTRY + gamma(n + MORE))
-    offs = [above(entry * path * float(sizes[used].max(initial=0.0)), 3) for path in paths]
+    gram = Gram(first.kernel.spec(), sweep.X, each)
+    values, error = gram.times(beta, used)
     squares = [
-        total_up(b * v) + above(2.0 * entry * path * path, 4) + above(t * t)
-        for b, v, path, t in zip(beta.T, values.T, paths, theta0, strict=True)
+        gram.length(b, v, e).most + above(t * t)
+        for b, v, e, t in zip(beta.T, values.T, error.T, theta0, strict=True)
     ]
-    off = above((max(offs) + 4.0 * U * float(np.abs(theta0).max())) * float(weights.max()), 3)
+    most = float(error[used].max(initial=0.0))
+    off = above((most + 4.0 * U * float(np.abs(theta0).max())) * float(weights.max()), 3)
     rows = weights[used, None] * signs[used] * (values[used] + theta0)
     touched = np.flatnonzero(used | beta.any(axis=1))
     return Survey(
@@ -554,7 +549,9 @@ def _read_kernel(
         agreements=_or_nothing(rows - off - 4.0 * U * np.abs(rows)),
         off=off,
         lengths=[above(math.sqrt(max(0.0, s))) if s < math.inf else math.inf for s in squares],
-        radius=above(float((weights * np.hypot(sizes, first.bias))[used].max(initial=0.0)), 8),
+        radius=above(
+            float((weights * np.sqrt(gram.squares + first.bias**2))[used].max(initial=0.0)), 8
+        ),
         missed=[
             ledger.impossible() or _other_beta(ledger, weights * signs[:, c])
             for c, ledger in enumerate(ledgers)
