@@ -204,7 +204,7 @@ class Ledger:
             return "Mistakes and presentations are whole numbers."
         if self.mistakes > self.presentations:
             return "There were more mistakes than presentations."
-        if self.bias not in (0.0, 1.0) or (not self.bias and self.intercept):
+        if not self.bias and self.intercept:
             return "The model has a bias, and the problem has none."
         entries, used = np.asarray(self.updates), _used(self)
         if not (np.isfinite(entries).all() and (entries >= 0).all()):
@@ -269,16 +269,25 @@ def _or_nothing(lowest: FloatArray) -> FloatArray:
     return np.where(np.isfinite(lowest), lowest, -math.inf)
 
 
+def _sweep(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatArray) -> Sweep:
+    """The data, if the ledgers can be about them."""
+    sweep, first = Sweep(X, y, [one.positive for one in ledgers], directions), ledgers[0]
+    n = sweep.X.shape[0]
+    if any(len(one.updates) != n for one in ledgers):
+        raise ValueError(f"X has {n} rows; the certificate is about {len(first.updates)}.")
+    if first.bias not in (0.0, 1.0) or any(one.bias != first.bias for one in ledgers):
+        raise ValueError("The bias is a coordinate of one, or there is none.")
+    return sweep
+
+
 def _read(
     ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
 ) -> Survey:
     """One pass over the data for linear models."""
     first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
     u = np.stack([ledger.direction for ledger in ledgers], axis=1)
-    sweep = Sweep(X, y, positives, u[:-1])
+    sweep = _sweep(ledgers, X, y, u[:-1])
     n = sweep.X.shape[0]
-    if any(len(ledger.updates) != n for ledger in ledgers):
-        raise ValueError(f"X has {n} rows; the certificate is about {len(first.updates)}.")
     weights = None if first.weights is None else np.asarray(first.weights, dtype=np.float64)
     about = {"bias": first.bias, "weights": weights, "scaled": first.scales_rows}
     facts = facts or gather_facts(X, y, positives, each=each, **about)  # type: ignore[arg-type]
@@ -525,11 +534,8 @@ def _read_kernel(
 ) -> Survey:
     """The same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ and ‖θ‖² = βᵀKβ."""
     first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
-    sweep = Sweep(X, y, positives, np.zeros((np.shape(X)[1], 1)))
-    n = sweep.X.shape[0]
-    if any(len(ledger.updates) != n for ledger in ledgers):
-        raise ValueError(f"X has {n} rows; the certificate is about {len(first.updates)}.")
-    used = _used(first)
+    sweep = _sweep(ledgers, X, y, np.zeros((np.shape(X)[1], 1)))
+    n, used = sweep.X.shape[0], _used(first)
     weights = np.ones(n) if first.weights is None else np.asarray(first.weights, dtype=np.float64)
     signs = np.stack([np.where(sweep.y == p, 1.0, -1.0) for p in positives], axis=1)
     beta = np.stack([np.asarray(ledger.coef) for ledger in ledgers], axis=1)
