@@ -19,6 +19,7 @@ from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.weak_learners import resolve, takes_missing_values
 from cotas.certificates import Certificate
 from cotas.certificates.boosting import CombinationWitness
+from cotas.certificates.certificate import CHANGED, withdrawn
 from cotas.certificates.likelihood import LikelihoodLedger
 from cotas.certificates.samme import SammeLedger
 from cotas.fitting.certified import Certified
@@ -27,7 +28,6 @@ A_PREFIX = (
     "This model is a prefix of the one that was certified; `cotas.certify(model, X, y)` "
     "proves it again."
 )
-CHANGED = "The model was changed after it was certified."
 
 
 class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
@@ -37,6 +37,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
     classes_: AnyArray
     ensembles_: list[Ensemble]
     _certificates: list[Certificate]
+    _parameters_that_predict = ("weak_learner",)  # it says whether NaN may be left in X
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -177,6 +178,9 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         """F of each ensemble, one column each."""
         return np.stack([e.values(X) for e in self.ensembles_], axis=1)
 
+    def _machine_scores(self, X: Matrix) -> FloatArray:
+        return self._totals(self._read(X))
+
     def _shaped(self, values: FloatArray) -> FloatArray:
         """From one column for each ensemble to what the caller expects."""
         return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
@@ -202,9 +206,8 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         """About the ensembles as they are now."""
-        check_is_fitted(self, "ensembles_")
         now = [ensemble.combination() for ensemble in self.ensembles_]
         return [self._about(c, k, now) for k, c in enumerate(self._certificates)]
 
@@ -220,7 +223,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
             return certificate
         if same:
             return certificate
-        return replace(certificate, holds=False, objection=CHANGED, witness=changed)
+        return replace(withdrawn(certificate, CHANGED), witness=changed)
 
 
 def _spread(p: FloatArray) -> FloatArray:

@@ -13,6 +13,8 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.presentation import as_html, as_text
 from cotas.certificates.sweep import Sketch
 
+CHANGED = "The model was changed after it was certified."
+
 
 class CertificateError(RuntimeError):
     """A lower bound above its upper bound: one of the two is wrong, so there is no certificate."""
@@ -37,6 +39,14 @@ class Witness(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types."""
+        ...
+
+
+class Predictor(Protocol):
+    """The model that handed out a certificate."""
+
+    def contradictions(self, witness: Witness | None, X: Matrix, y: AnyArray) -> list[str]:
+        """In words, where it predicts other than the witness says on these rows."""
         ...
 
 
@@ -85,6 +95,10 @@ class Certificate:
     rounding: float = 0.0
     witness: Witness | None = field(default=None, repr=False)
     sketch: Sketch | None = field(default=None, repr=False)
+    # The model that handed it out; it is never stored.
+    predictor: Predictor | None = field(
+        default=None, repr=False, compare=False, metadata={"stored": False}
+    )
 
     def __post_init__(self) -> None:
         # Plain Python numbers, whatever the checker computed with: `holds` is True, not np.True_.
@@ -124,7 +138,17 @@ class Certificate:
         except (ArithmeticError, LookupError, TypeError) as error:
             # A witness that was tampered with can be too long, too large or of another type.
             return [f"The witness cannot be checked: {error}"]
-        return [*self._foreign_data(fresh), *self._other_numbers(fresh)]
+        return [
+            *self._foreign_data(fresh),
+            *self._other_numbers(fresh),
+            *self._other_model(X, y),
+        ]
+
+    def _other_model(self, X: Matrix, y: AnyArray) -> list[str]:
+        return [] if self.predictor is None else self.predictor.contradictions(self.witness, X, y)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "predictor": None}
 
     def _foreign_data(self, fresh: Certificate) -> list[str]:
         if self.sketch is None or fresh.sketch is None or self.sketch.matches(fresh.sketch):
@@ -154,12 +178,7 @@ class Certificate:
             np.array_equal(witness.coef, coef) and np.array_equal(witness.intercept, intercept)
         ):
             return self
-        return replace(
-            self,
-            holds=False,
-            objection="The model was changed after it was certified.",
-            witness=witness.about(coef, intercept),
-        )
+        return replace(withdrawn(self, CHANGED), witness=witness.about(coef, intercept))
 
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
         """Everything in plain Python types, ready for JSON; the witness only on request."""
@@ -209,3 +228,10 @@ def no_certificate(reason: str, remarks: Sequence[str] = ()) -> Certificate:
         vacuous=True,
         objection=reason,
     )
+
+
+def withdrawn(certificate: Certificate, objection: str) -> Certificate:
+    """The certificate when it no longer holds; what already did not keeps its own objection."""
+    if not certificate.holds:
+        return certificate
+    return replace(certificate, holds=False, objection=objection)

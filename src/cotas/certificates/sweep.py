@@ -112,7 +112,7 @@ class Sweep:
     def __init__(
         self, X: Matrix, y: AnyArray, positives: Sequence[Any], directions: FloatArray
     ) -> None:
-        self.X = _as_rows(X)
+        self.X = as_rows(X)
         self.y = np.asarray(y)
         self.positives = list(positives)
         self.directions = np.ascontiguousarray(directions)
@@ -179,7 +179,7 @@ def gather_facts(
 
     `scaled` measures each row times its weight.
     """
-    X = _as_rows(X)
+    X = as_rows(X)
     sweep = Sweep(X, y, positives, sketch_weights(0, X.shape[1], GOLDEN_RATIO)[:, None])
 
     def read(block: Block) -> Tally:
@@ -209,7 +209,7 @@ def sketch_weights(start: int, stop: int, step: float) -> FloatArray:
     return np.asarray(0.5 + multiples - np.floor(multiples))
 
 
-def _as_rows(X: Matrix) -> Matrix:
+def as_rows(X: Matrix) -> Matrix:
     """X as an array or a CSR matrix with no entry stored twice."""
     if not sparse.issparse(X):
         array = np.asarray(X)

@@ -185,6 +185,7 @@ class PlainLinear(MeasuredSizes):
     def same_as(self, other: Any) -> bool:
         return (
             isinstance(other, PlainLinear)
+            and self.sign == other.sign
             and np.array_equal(self.coef, other.coef)
             and np.array_equal(self.intercept, other.intercept)
         )

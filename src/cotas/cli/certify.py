@@ -106,7 +106,7 @@ def proofs(saved: Saved, table: Table, rows: AnyArray, y: AnyArray, max_time: fl
     certificates = found if isinstance(found, list) else [found]
     objections: list[str] = []
     if saved.ours:
-        stored = saved.estimator.certificate_
+        stored = saved.model.certificate_
         for one in stored if isinstance(stored, list) else [stored]:
             if one.kind != "none":
                 objections += one.discrepancies(X, y)

@@ -134,7 +134,7 @@ def importances_of(saved: Saved) -> list[tuple[str, float]]:
 
 
 def _certificates(saved: Saved) -> list[Certificate]:
-    found = saved.estimator.certificate_
+    found = saved.model.certificate_
     return found if isinstance(found, list) else [found]
 
 

@@ -136,7 +136,8 @@ def certify(
     if isinstance(model, OneVsRestClassifier):
         return _each_of_them(model, X, y, sample_weight, problem, max_time)
     if isinstance(model, Certified) and problem == "own":
-        return _proved_again(model, X, y)
+        found = model._proved_again(X, np.asarray(y))
+        return found[0] if len(found) == 1 else found
     reader = (READERS if problem == "own" else FREE_BIAS_READERS).get(name)
     if reader is None:
         return no_certificate(_reason(name))
@@ -212,7 +213,7 @@ def _each_of_them(
         # The witness speaks of the labels as they are, so that `verify` takes them.
         witness: Any = one.witness
         named = None if witness is None else replace(witness, positive=label)
-        certificates.append(replace(one, witness=named))
+        certificates.append(replace(one, witness=named, predictor=None))
     return certificates[0] if len(certificates) == 1 else certificates
 
 
@@ -252,9 +253,3 @@ def _checked(
 
 def _as_list(found: Certificate | list[Certificate]) -> list[Certificate]:
     return found if isinstance(found, list) else [found]
-
-
-def _proved_again(model: Certified, X: Matrix, y: Any) -> Certificate | list[Certificate]:
-    kept = model._current_certificates()
-    fresh = [c if c.witness is None else c.witness.check(X, np.asarray(y)) for c in kept]
-    return fresh if len(fresh) > 1 else fresh[0]

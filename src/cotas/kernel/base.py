@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
+from cotas.certificates.certificate import withdrawn
 from cotas.certificates.kernel_duality import DISTANCE, GREATEST_BIAS, LEAST_BIAS
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples
@@ -66,6 +67,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     def _scores(self, X: Matrix) -> FloatArray:
         """Σ βᵢ k(xᵢ, x) + θ₀, one column for each machine."""
         vectors, p = self.support_vectors_, len(self.intercept_)
+        if not len(self.support_):
+            return np.tile(self.intercept_, (X.shape[0], 1))
         if is_precomputed(self.kernel_):
             X = vectors = X[:, self.support_]
         with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
@@ -73,6 +76,15 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
             values = expand(self.kernel_, vectors, self._groups(), p, X, each)
         values += self.intercept_
         return values
+
+    def _machine_scores(self, X: Matrix) -> FloatArray:
+        return self._scores(self._rows(X))
+
+    def _foreign_rows(self, X: Matrix) -> bool:
+        """Whether the support vectors are not the rows `support_` of X."""
+        if is_precomputed(self.kernel_):
+            return False
+        return not same_entries(X[self.support_], self.support_vectors_)
 
     def _groups(self) -> list[Group]:
         """The support vectors and the machines they have a part in: here all in all."""
@@ -147,9 +159,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
             self.support_vectors_.flags.writeable = False  # the certificates speak of these
         self._n_rows = examples.n_rows
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         """One for each class, about `dual_coef_` and `intercept_` as they are now."""
-        check_is_fitted(self)
         beta = np.zeros((len(self.dual_coef_), self._n_rows))
         beta[:, self.support_] = self.dual_coef_
         current = [
@@ -161,6 +172,15 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         return [
             c
             if c.witness is None or getattr(c.witness, "kernel", None) == self.kernel_
-            else replace(c, holds=False, objection="The kernel was changed after the fit.")
+            else withdrawn(c, "The kernel was changed after the fit.")
             for c in current
         ]
+
+
+def same_entries(A: Matrix, B: Matrix) -> bool:
+    """Whether two matrices are equal, dense or sparse."""
+    if A.shape != B.shape:
+        return False
+    if is_dense(A) and is_dense(B):
+        return np.array_equal(A, B)
+    return not abs(sparse.csr_matrix(A) - sparse.csr_matrix(B)).max()

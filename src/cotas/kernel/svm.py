@@ -16,13 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
+from cotas.certificates.certificate import CHANGED, withdrawn
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar
+from cotas.fitting.state import digest
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.kernel.approximate import FeatureSearch, FourierFeatures, NystroemFeatures
-from cotas.kernel.base import KernelClassifier
+from cotas.kernel.base import KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
 from cotas.kernel.interface import Kernel
@@ -199,7 +201,7 @@ class KernelSVM(KernelClassifier):
             setting.bar.close()
         self.classes_, self.kernel_ = examples.classes, kernel
         self._keep(examples, problems, machines)
-        return self
+        return self._sealed()
 
     def _setting(
         self,
@@ -236,7 +238,7 @@ class KernelSVM(KernelClassifier):
         self.coef_ = np.array([machine.coef for machine in machines])
         self.intercept_ = np.array([machine.intercept for machine in machines])
         self._conclude(problems, machines)
-        return self
+        return self._sealed()
 
     def certify_exact(self, X: Matrix, y: Any) -> Certificate | list[Certificate]:
         """How far a model with `approximate="nystroem"` is from the best one for the kernel itself.
@@ -265,7 +267,8 @@ class KernelSVM(KernelClassifier):
                 point.multipliers,
                 weights=point.weights,
             )
-            found.append(exact.check(X, np.asarray(y)))
+            fresh = exact.check(X, np.asarray(y))
+            found.append(fresh if current.holds else withdrawn(fresh, current.objection))
         return found[0] if len(found) == 1 else found
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
@@ -282,15 +285,23 @@ class KernelSVM(KernelClassifier):
         scores = [self.features_.transform(part) @ self.coef_.T for part in parts]
         return np.concatenate(scores) + self.intercept_
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         if getattr(self, "features_", None) is None:
-            return super()._current_certificates()
-        return [
+            return super()._measured_certificates()
+        now = digest(self.features_)
+        found = [
             certificate.about(theta, theta0)
             for certificate, theta, theta0 in zip(
                 self._certificates, self.coef_, self.intercept_, strict=True
             )
         ]
+        same = [digest(cast(FeaturePoint, c.witness).features) == now for c in found]
+        return [c if s else withdrawn(c, CHANGED) for c, s in zip(found, same, strict=True)]
+
+    def _foreign_rows(self, X: Matrix) -> bool:
+        if isinstance(self.features_, NystroemFeatures):
+            return not same_entries(X[self.features_.landmarks], self.features_.map.rows_)
+        return self.features_ is None and super()._foreign_rows(X)
 
     def decision_function(self, X: Matrix) -> FloatArray:
         """f(x) of each row: shape (n_samples,), or (n_samples, n_classes) with more than two.

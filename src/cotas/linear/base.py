@@ -88,9 +88,8 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
             return float(np.mean(self.predict(X) != np.asarray(y)))
         return float(np.mean(agreements[:, 0] <= 0))
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         """One for each class, about `coef_` and `intercept_` as they are now."""
-        check_is_fitted(self)
         return [
             certificate.about(theta, theta0)
             for certificate, theta, theta0 in zip(

@@ -131,9 +131,8 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         self.coef_ = theta[0].copy() if single else theta.copy()
         self.intercept_ = float(theta0[0]) if single else theta0.copy()
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         """One for each target, about `coef_` and `intercept_` as they are now."""
-        check_is_fitted(self)
         thetas = np.atleast_2d(self.coef_)
         biases = np.broadcast_to(np.atleast_1d(self.intercept_), len(thetas))
         return [

@@ -74,7 +74,7 @@ class StagewiseRegressor(LinearRegressor):
             columns.mean,
             float(shares @ target) if self.fit_intercept else 0.0,
         )
-        return self
+        return self._sealed()
 
     def _run(
         self,

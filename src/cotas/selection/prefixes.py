@@ -55,9 +55,9 @@ def certificates_of_prefix(model: Any, whole: Any, X: Matrix, y: AnyArray) -> li
     if isinstance(model, BoostedClassifier):
         found = certify(model, X, y)
         model._certificates = found if isinstance(found, list) else [found]
-        return list(model._certificates)
+        return model._sealed()._current_certificates()
     run, m = whole.path_.run, model.n_iter_
     parts = {"eps": run.eps[:m], "chosen": run.chosen[:m], "steps": run.steps[:m]}
     short = replace(run, coef=model.coef_, intercept=model.intercept_, **parts)
     model._certificates = [short.check(X, y)]
-    return list(model._certificates)
+    return list(model._sealed()._current_certificates())
