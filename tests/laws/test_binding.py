@@ -9,7 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import cotas
@@ -295,6 +298,15 @@ def test_a_certificate_in_hand_speaks_of_the_model_it_was_given():
     model.fit(-X, y)
     assert kept.verify(X, y)
     assert model.certificate_.verify(-X, y)
+
+
+def test_what_scikit_learn_keeps_on_a_model_changes_nothing():
+    X, y = clouds(40, 3)
+    pipeline = make_pipeline(StandardScaler(), cotas.LinearSVM(lam=0.1)).fit(X, y)
+    model = pipeline[-1]
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(sample_weight=True)
+    assert model.certificate_.verify(pipeline[0].transform(X), y)
 
 
 # ---- prepared tables ---------------------------------------------------------------------------

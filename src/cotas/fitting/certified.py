@@ -22,7 +22,8 @@ from cotas.fitting.state import digest
 NOT_PREDICTING = frozenset(
     ("_certificates", "_seal", "n_iter_", "stop_reason_", "_history", "_ends", "_memory")
 )
-OF_SCIKIT_LEARN = frozenset(("_metadata_request", "_sklearn_version"))
+# How what scikit-learn itself keeps on an estimator begins: routing, output, callbacks.
+OF_SCIKIT_LEARN = ("_metadata_request", "_skl", "_callback_fit", "_parent_callback")
 
 
 class Certified:
@@ -56,17 +57,28 @@ class Certified:
     def _state(self) -> str:
         """The digest of all that predicts, as it is now."""
         parameters = set(self._get_param_names()) - {*self._parameters_that_predict}  # type: ignore[attr-defined]
-        left_out = parameters | NOT_PREDICTING | OF_SCIKIT_LEARN
-        return digest({name: v for name, v in vars(self).items() if name not in left_out})
+        left_out = parameters | NOT_PREDICTING
+        return digest(
+            {
+                name: value
+                for name, value in vars(self).items()
+                if name not in left_out and not name.startswith(OF_SCIKIT_LEARN)
+            }
+        )
 
     def _current_certificates(self) -> list[Certificate]:
         """One for each class or target; none holds if anything that predicts was changed."""
         if not hasattr(self, "_certificates"):
             check_is_fitted(self)
         state = self._state()
-        if state != getattr(self, "_seal", None):
+        try:
+            found = self._measured_certificates()
+        except (ValueError, TypeError, LookupError, AttributeError):
+            # The parameters are not even of the sizes that they had.
             return [withdrawn(certificate, CHANGED) for certificate in self._certificates]
-        return self._bound(self._measured_certificates(), state)
+        if state != getattr(self, "_seal", None):
+            return [withdrawn(certificate, CHANGED) for certificate in found]
+        return self._bound(found, state)
 
     def _bound(self, certificates: list[Certificate], state: str) -> list[Certificate]:
         """The certificates; `verify` of the first looks at what the model predicts, too."""
