@@ -77,7 +77,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        return self._shaped(self._totals(self._read(X)))
+        return self._decided(self._machine_scores(X))
 
     def predict(self, X: Matrix) -> AnyArray:
         """The class of each row; F(x) = 0 belongs to the first class (−1).
@@ -86,7 +86,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        return self._choose(self.decision_function(X))
+        return self._chosen(self.decision_function(X))
 
     def predict_proba(self, X: Matrix) -> FloatArray:
         """The probability of each class by the logistic model (1.1) of document 001.
@@ -114,7 +114,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
             for c, stage in enumerate(stages):
                 # A class whose run ended earlier stays as it is.
                 values[:, c] = next(stage, values[:, c])
-            yield self._shaped(values.copy())
+            yield self._decided(values.copy())
 
     def staged_predict(self, X: Matrix) -> Iterator[AnyArray]:
         """The class of each row after each round.
@@ -124,7 +124,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         X : array or sparse matrix of shape (n_samples, n_features)
         """
         for values in self.staged_decision_function(X):
-            yield self._choose(values)
+            yield self._chosen(values)
 
     def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
         """The probability of each class after each round.
@@ -181,7 +181,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
     def _machine_scores(self, X: Matrix) -> FloatArray:
         return self._totals(self._read(X))
 
-    def _shaped(self, values: FloatArray) -> FloatArray:
+    def _decided(self, values: FloatArray) -> FloatArray:
         """From one column for each ensemble to what the caller expects."""
         return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
 
@@ -202,7 +202,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
             ensure_all_finite="allow-nan" if missing else True,
         )
 
-    def _choose(self, values: FloatArray) -> AnyArray:
+    def _chosen(self, values: FloatArray) -> AnyArray:
         chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 

@@ -7,14 +7,13 @@ the rows of the proof and compared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.kernel_duality import kernel_times
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.sweep import as_rows
 
 OTHER_SCORES = "The model does not compute what the certificate speaks of."
@@ -23,13 +22,17 @@ OTHER_ROWS = "The support vectors of the model are not rows of these data."
 # Two ways to compute the same sum differ by rounding, far less than this share of its terms.
 AGREEMENT = 1e-6
 ROWS_AT_A_TIME = 1 << 12
+# β, the kernel and the support vectors are compared entry by entry: what is left to compare is
+# the arithmetic, and so many rows are enough for that.
+KERNEL_ROWS = 1 << 10
 
 
 def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
     """In words, where the model predicts other than its witnesses say; empty if nowhere.
 
-    The model has `_machine_scores`, `_foreign_rows`, `predict` and, of classes, its
-    `decision_function`; the witnesses are all that it has, and None where it has none.
+    The model has `_foreign_rows` and `_machine_scores`; a classifier also `_decided`, from scores
+    to its decision function, and `_chosen`, from that to labels. The witnesses are all that it
+    has, and None where it has none.
     """
     rows = as_rows(X)
     try:
@@ -38,9 +41,9 @@ def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray)
         scores = model._machine_scores(rows)
         if not _scores_agree(scores, witnesses, rows):
             return [OTHER_SCORES]
-        if hasattr(model, "decision_function") and all(w is not None for w in witnesses):
+        if hasattr(model, "_chosen") and all(w is not None for w in witnesses):
             classes, paired = _classes(witnesses, y)
-            if classes and not _labels_agree(model, classes, paired, scores, rows):
+            if classes and not _labels_agree(model, classes, paired, scores):
                 return [OTHER_LABELS]
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
         return [f"The model does not predict these rows: {error}"]
@@ -51,57 +54,73 @@ def _scores_agree(scores: FloatArray, witnesses: Sequence[Any], rows: Matrix) ->
     together = len(witnesses) == 1  # one witness may speak of all the columns
     if not together and scores.shape[1] != len(witnesses):
         return False
-    for k, witness in enumerate(witnesses):
-        if witness is None:
-            continue
-        values, sizes = outputs(witness, rows)
-        given = scores if together else scores[:, [k]]
-        # Written so that NaN is no agreement.
-        if given.shape != values.shape or not (abs(given - values) <= AGREEMENT * sizes).all():
-            return False
-    return True
+    return all(
+        _agrees(scores if together else scores[:, [k]], witness, rows)
+        for k, witness in enumerate(witnesses)
+        if witness is not None
+    )
 
 
-def outputs(witness: Any, rows: Matrix) -> tuple[FloatArray, FloatArray]:
-    """What the parameters of the witness compute of each row, and the sizes of the terms."""
-    if hasattr(witness, "combinations"):
-        found = [_sum_of_functions(each, rows) for each in witness.combinations]
-        return np.stack([f[0] for f in found], axis=1), np.stack([f[1] for f in found], axis=1)
-    if hasattr(witness, "combination"):
-        values, sizes = _sum_of_functions(witness.combination, rows)
-        return values[:, None], sizes[:, None]
-    theta, theta0 = np.atleast_2d(witness.coef).T, np.asarray(witness.intercept)
+def _agrees(scores: FloatArray, witness: Any, rows: Matrix) -> bool:
+    """Whether these are the values of the witness, up to rounding; NaN is none."""
+    some = np.arange(rows.shape[0])
     if hasattr(witness, "kernel"):
-        values, sizes = _expansion(witness.kernel, theta, rows)
-    elif hasattr(witness, "features"):
-        values, sizes = _linear(witness.features.transform(rows), theta)
-    else:
-        values, sizes = _linear(rows, theta)
-    return values + theta0, sizes + np.abs(theta0)
+        some = some[:: -(-len(some) // KERNEL_ROWS)]
+    values, given = outputs(witness, rows, some), scores[some]
+    if values.shape != given.shape:
+        return False
+    off = np.abs(given - values)
+    far = np.flatnonzero(~(off <= AGREEMENT * np.abs(values)).all(axis=1))
+    if not len(far):
+        return True
+    # A small value may be the sum of large terms.
+    return bool((off[far] <= AGREEMENT * outputs(witness, rows, some[far], np.abs)).all())
 
 
-def _linear(rows: Matrix, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    values, sizes = (np.empty((rows.shape[0], theta.shape[1])) for _ in range(2))
-    for start in range(0, rows.shape[0], ROWS_AT_A_TIME):
+def outputs(
+    witness: Any, rows: Matrix, some: IntArray, sign: Callable[[Any], Any] = np.asarray
+) -> FloatArray:
+    """What the parameters of the witness compute of some rows, a column for each function.
+
+    With `sign=np.abs`, the sum of the sizes of the terms.
+    """
+    if hasattr(witness, "combinations") or hasattr(witness, "combination"):
+        every = getattr(witness, "combinations", None) or [witness.combination]
+        part = rows if len(some) == rows.shape[0] else rows[some]
+        return np.stack([_sum_of_functions(each, part, sign) for each in every], axis=1)
+    theta, theta0 = sign(np.atleast_2d(witness.coef).T), sign(np.asarray(witness.intercept))
+    if hasattr(witness, "kernel"):
+        return np.asarray(_expansion(witness.kernel, theta, rows, some, sign) + theta0)
+    features = getattr(witness, "features", None)
+    found = np.empty((len(some), theta.shape[1]))
+    for start in range(0, len(some), ROWS_AT_A_TIME):
         span = slice(start, start + ROWS_AT_A_TIME)
-        block = rows[span].astype(np.float64)
-        values[span], sizes[span] = block @ theta, abs(block) @ np.abs(theta)
-    return values, sizes
+        block = rows[span if len(some) == rows.shape[0] else some[span]]
+        block = block.astype(np.float64, copy=False)
+        block = block if features is None else features.transform(block)
+        found[span] = (block if sign is np.asarray else abs(block)) @ theta
+    return np.asarray(found + theta0)
 
 
-def _expansion(kernel: Any, beta: FloatArray, rows: Matrix) -> tuple[FloatArray, FloatArray]:
-    values = kernel_times(kernel, rows, beta, np.ones(rows.shape[0], dtype=np.bool_))
-    lengths = np.sqrt(np.abs(kernel.diagonal(rows)))[:, None]
-    return values, np.abs(values) + lengths * (lengths.T @ np.abs(beta))
+def _expansion(
+    kernel: Any, beta: FloatArray, rows: Matrix, some: IntArray, sign: Callable[[Any], Any]
+) -> FloatArray:
+    support = np.flatnonzero(beta.any(axis=1))
+    if sign is not np.asarray:  # |k(x, x′)| ≤ √k(x, x)·√k(x′, x′)
+        lengths = np.sqrt(np.abs(kernel.diagonal(rows)))
+        return np.asarray(lengths[some, None] * (lengths @ beta))
+    total = np.zeros((len(some), beta.shape[1]))
+    for start in range(0, len(support), ROWS_AT_A_TIME):
+        part = support[start : start + ROWS_AT_A_TIME]
+        total += kernel.prepare(rows, part).against(rows[some]) @ beta[part]
+    return total
 
 
-def _sum_of_functions(combination: Any, rows: Matrix) -> tuple[FloatArray, FloatArray]:
-    values, sizes = np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
-    learners = combination.learners.values(rows)
-    for c, f in zip(combination.coefficients(), learners, strict=True):
-        values += c * f
-        sizes += abs(c) * np.abs(f)
-    return values, sizes
+def _sum_of_functions(combination: Any, rows: Matrix, sign: Callable[[Any], Any]) -> FloatArray:
+    total = np.zeros(rows.shape[0])
+    for c, f in zip(combination.coefficients(), combination.learners.values(rows), strict=True):
+        total += sign(c) * sign(f)
+    return total
 
 
 # ---- labels ------------------------------------------------------------------------------------
@@ -123,11 +142,10 @@ def _classes(witnesses: Sequence[Any], y: AnyArray) -> tuple[list[Any], bool]:
     return [others[0], *known] if len(others) == 1 else [], len(positives) > 1
 
 
-def _labels_agree(
-    model: Any, classes: list[Any], paired: bool, scores: FloatArray, rows: Matrix
-) -> bool:
-    """Whether `decision_function` follows from the scores, and `predict` from both."""
-    decision, predicted = model.decision_function(rows), model.predict(rows)
+def _labels_agree(model: Any, classes: list[Any], paired: bool, scores: FloatArray) -> bool:
+    """Whether the decision function follows from the scores, and the labels from both."""
+    decision = model._decided(scores)
+    predicted = model._chosen(decision)
     if len(classes) == 2:
         chosen = (scores[:, 0] > 0).astype(int)
         same = decision.ndim == 1 and np.array_equal(decision, scores[:, 0])

@@ -39,9 +39,7 @@ class Certified:
 
     def _machine_scores(self, X: Matrix) -> FloatArray:
         """What the model computes of each row, one column for each certificate or class."""
-        score = getattr(self, "decision_function", None) or self.predict  # type: ignore[attr-defined]
-        values = np.asarray(score(X), dtype=np.float64)
-        return values[:, None] if values.ndim == 1 else values
+        raise NotImplementedError
 
     def _foreign_rows(self, X: Matrix) -> bool:
         """Whether the model keeps rows that are not those of X."""

@@ -53,8 +53,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        values = self._scores(self._rows(X))
-        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+        return self._decided(self._machine_scores(X))
 
     def _rows(self, X: Matrix) -> Matrix:
         """X as it can be compared with the support vectors."""
@@ -80,6 +79,13 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     def _machine_scores(self, X: Matrix) -> FloatArray:
         return self._scores(self._rows(X))
 
+    def _decided(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
+
+    def _chosen(self, decision: FloatArray) -> AnyArray:
+        chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
     def _foreign_rows(self, X: Matrix) -> bool:
         """Whether the support vectors are not the rows `support_` of X."""
         if is_precomputed(self.kernel_):
@@ -98,9 +104,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        values = self.decision_function(X)
-        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return self._chosen(self.decision_function(X))
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
         """The class of each row, and whether the exact optimum provably gives the same one.

@@ -314,15 +314,16 @@ class KernelSVM(KernelClassifier):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        if not getattr(self, "_votes", False):
-            return super().decision_function(X)
-        X, k = self._rows(X), len(self.classes_)
-        out = np.empty((X.shape[0], k))
-        for start in range(0, X.shape[0], ROWS_AT_A_TIME):
-            span = slice(start, start + ROWS_AT_A_TIME)
-            scores = self._scores(X[span])
-            out[span] = _ovr_decision_function(scores > 0, scores, k)
-        return out
+        X = self._rows(X)
+        spans = range(0, X.shape[0], ROWS_AT_A_TIME)
+        return np.concatenate(
+            [self._decided(self._scores(X[start : start + ROWS_AT_A_TIME])) for start in spans]
+        )
+
+    def _decided(self, scores: FloatArray) -> FloatArray:
+        if not self._votes:
+            return super()._decided(scores)
+        return np.asarray(_ovr_decision_function(scores > 0, scores, len(self.classes_)))
 
     def _bounds(self, X: Matrix, current: list[Certificate]) -> tuple[FloatArray, FloatArray]:
         """The fewest and the most votes that each class can get from the optimum."""

@@ -126,6 +126,10 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         )
         return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
 
+    def _machine_scores(self, X: Matrix) -> FloatArray:
+        values = self.predict(X)
+        return values[:, None] if values.ndim == 1 else values
+
     def _keep_parameters(self, theta: FloatArray, theta0: FloatArray, single: bool) -> None:
         """`coef_` and `intercept_` in the shapes scikit-learn gives them; θ has a row a target."""
         self.coef_ = theta[0].copy() if single else theta.copy()
