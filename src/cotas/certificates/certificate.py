@@ -17,6 +17,7 @@ from cotas.problem import relative_gap
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
+CHANGED = "The model was changed after it was certified."
 
 
 class Witness(Protocol):
@@ -38,6 +39,14 @@ class Witness(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types."""
+        ...
+
+
+class Predictor(Protocol):
+    """The model that handed out a certificate."""
+
+    def contradictions(self, witness: Witness | None, X: Matrix, y: AnyArray) -> list[str]:
+        """In words, where it predicts other than the witness says on these rows."""
         ...
 
 
@@ -103,6 +112,10 @@ class Certificate:
     witness: Witness | None = field(default=None, repr=False)
     sketch: Sketch | None = field(default=None, repr=False)
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
+    # The model that handed it out; it is never stored.
+    predictor: Predictor | None = field(
+        default=None, repr=False, compare=False, metadata={"stored": False}
+    )
 
     @property
     def gap(self) -> float:
@@ -184,7 +197,13 @@ class Certificate:
         except (ArithmeticError, LookupError, TypeError) as error:
             # A witness that was tampered with can be too long, too large or of another type.
             return [f"The witness cannot be checked: {error}"]
-        return contradictions(self, fresh)
+        return [*contradictions(self, fresh), *self._other_model(X, y)]
+
+    def _other_model(self, X: Matrix, y: AnyArray) -> list[str]:
+        return [] if self.predictor is None else self.predictor.contradictions(self.witness, X, y)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "predictor": None}
 
     # ---- the same, said otherwise --------------------------------------------------------------
 
@@ -199,8 +218,7 @@ class Certificate:
             np.array_equal(witness.coef, coef) and np.array_equal(witness.intercept, intercept)
         ):
             return self
-        changed = "The model was changed after it was certified."
-        return self.objected(changed, witness.about(coef, intercept))
+        return self.objected(CHANGED, witness.about(coef, intercept))
 
     def objected(self, objection: str, witness: Witness | None) -> Certificate:
         """The same claim, which does not hold for the reason given, with the witness given."""
@@ -332,3 +350,10 @@ def _label(witness: Any) -> str:
 
 def _each_once(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
+
+
+def withdrawn(certificate: Certificate, objection: str) -> Certificate:
+    """The certificate when it no longer holds; what already did not keeps its own objection."""
+    if not certificate.holds:
+        return certificate
+    return replace(certificate, holds=False, objection=objection)

@@ -90,7 +90,7 @@ class StagewiseRegressor(LinearRegressor):
         self.path_ = replace(
             path, losses=proof.losses, lengths=proof.lengths, nonzeros=proof.nonzeros
         )
-        return self
+        return self._sealed()
 
     def _run(
         self,

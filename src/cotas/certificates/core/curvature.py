@@ -101,7 +101,7 @@ def hessian(rows: Any, w: Weights, added: FloatArray, free_bias: bool, some: boo
 def fall(H: Hessian, mu: float, g: FloatArray, off: float) -> float:
     """½ gᵀH⁻¹g at most, for every slope within `off` of g, where H ⪰ μ > 0."""
     slope, off = g * H.scale, above(off * float(H.scale.max(initial=0.0)))
-    a = np.linalg.solve(H.matrix, slope)
+    a = np.asarray(np.linalg.solve(H.matrix, slope), np.float64)
     if not np.isfinite(a).all():
         return math.inf
     d, size, Ha = len(a), norm_up(a), H.matrix @ a
