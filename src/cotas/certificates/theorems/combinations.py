@@ -1,6 +1,6 @@
 """F = Σ cₘfₘ computed again from its functions, with a bound on what rounding did to it.
 
-After k rounds F is off by at most δ = γ(k + 2)·Σ|cₘ||fₘ|, and by Σ|cₘ|·(what fₘ is off).
+After k rounds F is off by at most δ = γ(k + 8)·Σ|cₘ||fₘ|, and by Σ|cₘ|·(what fₘ is off).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ a margin ≤ 0. So whatever F is and wherever it comes from
 
     training error  ≤  Σ sᵢ ⟦marginᵢ ≤ 0⟧  ≤  Σ sᵢ surrogateᵢ,      surrogate ≥ ⟦margin ≤ 0⟧.
 
-Rounding: F computed with k rounds is off by at most δ = γ(k + 2)·Σ|cₘ||fₘ|; everything is measured
+Rounding: F computed with k rounds is off by at most δ = γ(k + 8)·Σ|cₘ||fₘ|; everything is measured
 at margin − δ, from which both sides only grow. exp, log and log1p are taken to be right within
 4 units in the last place.
 """
@@ -43,7 +43,7 @@ MARGIN_BRACKET = (
 SURROGATES = {
     "exponential": "exp(−yF)",
     "likelihood": "−log₂ p of the right class",
-    "votes": "exp(−{theta}·margin)",
+    "votes": "exp(−θ·margin) with θ ≈ {theta}",
 }
 REFERENCES = {
     "exponential": "docs/theory/boosting.md; document 001, section 1.1 and Theorem 1.1.5",
