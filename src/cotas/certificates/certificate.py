@@ -106,8 +106,9 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """upper − lower; never below zero."""
-        return max(0.0, self.upper - self.lower)
+        """upper − lower; never below zero, and infinite where one of them is not known."""
+        difference = self.upper - self.lower
+        return math.inf if math.isnan(difference) else max(0.0, difference)
 
     @property
     def relative_gap(self) -> float:
@@ -168,7 +169,7 @@ class Certificate:
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
-        found = contradictions(self, whole)
+        found = contradictions(self, replace(whole, charge=0.0))  # there is nothing to round
         for part in self.parts:
             found += [f"{part.label}: {words}" for words in part._against(rows, labels)]
         return found
@@ -268,7 +269,9 @@ def conclude(
     It holds if there is no objection and the bounds are finite and in order. `scale` is the
     objective of the zero model, and `charge` what rounding cost the two bounds.
     """
-    lower, upper, charge = float(lower), float(upper), float(charge)
+    # What is not a number is not known.
+    lower = -math.inf if math.isnan(lower) else float(lower)
+    upper = math.inf if math.isnan(upper) else float(upper)
     if not objection and not (math.isfinite(lower) and math.isfinite(upper)):
         objection = NOT_FINITE
     if not objection and not lower <= upper + charge:
@@ -289,7 +292,7 @@ def conclude(
         trusted=tuple(trusted),
         zero_objective=None if scale is None else float(scale),
         label=_label(witness),
-        charge=charge,
+        charge=float(charge),
         witness=witness,
         sketch=sketch,
     )

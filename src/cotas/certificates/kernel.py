@@ -410,6 +410,8 @@ def examined(gram: Gram, rows: IntArray) -> tuple[Gram, Definiteness | None]:
     """
     A = gram.read(rows)
     K = gram.block(A, A, rows)[0]
+    if not np.isfinite(K).all():
+        raise Objection("not finite")
     symmetric = 0.5 * K + 0.5 * K.T
     shift = proved_shift(symmetric)
     limit = 32 * SINGLE * math.sqrt(len(K)) * float(np.abs(K).max(initial=0.0))

@@ -111,7 +111,12 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         found = self._optimal_scores(X)
         if found is None:
             return labels, np.zeros(len(labels), dtype=np.bool_)
-        return labels, shared_by_all(np.searchsorted(self.classes_, labels), *found)
+        codes = np.searchsorted(self.classes_, labels)
+        return labels, shared_by_all(codes, *self._of_classes(*found))
+
+    def _of_classes(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """From the scores of the machines to those of the classes: here they are the same."""
+        return low, high
 
     def _optimal_scores(self, X: Matrix) -> tuple[FloatArray, FloatArray] | None:
         """Between which the scores of an optimum lie, one column for each machine, if known."""

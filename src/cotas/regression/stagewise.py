@@ -208,7 +208,7 @@ class LSBoost(StagewiseRegressor):
     >>> for item in model.certificate_.at(200)[:2]:
     ...     print(item.name, item.measured <= item.bound, item.vacuous)
     training error True False
-    coefficients True True
+    coefficients True False
     >>> int(model.path_.nonzeros[20])
     8
     """

@@ -106,7 +106,9 @@ def fall(H: Hessian, mu: float, g: FloatArray, off: float) -> float:
         return math.inf
     d, size, Ha = len(a), norm_up(a), H.matrix @ a
     # ‖g − Ha‖ and 2gᵀa − aᵀHa, each with the errors of g, of H and of the products.
-    wide = above(norm_up(np.abs(H.matrix) @ np.abs(a)) * gamma(d + 2), d + 4)
+    wide = above(
+        norm_up(np.asarray(np.abs(H.matrix) @ np.abs(a), np.float64)) * gamma(d + 2), d + 4
+    )
     left = above(norm_up(slope - Ha) * (1 + 4 * U) + off + H.off * size + wide, 6)
     value, error = total(2.0 * slope * a - a * Ha)
     error += 8 * U * float(np.abs(slope) @ np.abs(a)) * 2 + 2 * wide * size
@@ -143,6 +145,7 @@ class SquaredRisk:
     largest : so many columns at most have their Hessian formed
     """
 
+    @np.errstate(all="ignore")  # what is not finite is refused
     def __init__(
         self, lam: float, sigma: Any, rows: Any, free_bias: bool, weights: Any, largest: int
     ) -> None:
@@ -159,6 +162,7 @@ class SquaredRisk:
         self.added = self.curved / rows.unit / rows.unit
         self._known: dict[bool, tuple[Hessian, float]] = {}
 
+    @np.errstate(all="ignore")
     def bounds(self, models: Sequence[Claim], close: float) -> list[SquaredFound]:
         """Of each model; X is read twice for all. A gap of `close`·P is near enough."""
         try:
@@ -214,7 +218,8 @@ class SquaredRisk:
         if (self.added > 0).all() and not self.risk.free_bias:
             by_penalty = norm_up(slope.g / np.sqrt(self.added)) * (1 + 4 * U)
             worst = above(slope.off / math.sqrt(float(self.added.min())), 2)
-            drop, how = above(0.5 * up(by_penalty + worst) ** 2, 6), "penalty"
+            both = up(by_penalty + worst)
+            drop, how = above(0.5 * above(both * both), 6), "penalty"
         for some in (True, False):
             if drop <= enough or self.rows.d > self.largest:
                 break
@@ -229,7 +234,9 @@ class SquaredRisk:
         lower = max(0.0, down(slope.least - drop))
         charge = 2 * (slope.charge + slope.upper - slope.least) + 64 * U * slope.upper
         return SquaredFound(
-            Bounds.proved(min(lower, slope.upper), slope.upper, charge + slope.off**2), how, within
+            Bounds.proved(min(lower, slope.upper), slope.upper, charge + slope.off * slope.off),
+            how,
+            within,
         )
 
     def _curvature(self, some: bool) -> tuple[Hessian, float]:

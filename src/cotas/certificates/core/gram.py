@@ -212,8 +212,8 @@ def _pieces(rows: Any, size: int) -> list[Any]:
 def _times(K: FloatArray, w: FloatArray) -> FloatArray:
     """K·w in sums of `CHUNK` products, which keeps γ small."""
     whole = K.shape[1] - K.shape[1] % CHUNK
-    chunks = K[:, :whole].reshape(len(K), -1, CHUNK).swapaxes(0, 1)
-    sums = np.matmul(chunks, w[:whole].reshape(-1, CHUNK, w.shape[1])).sum(axis=0)
+    chunks = K[:, :whole].reshape(len(K), whole // CHUNK, CHUNK).swapaxes(0, 1)
+    sums = np.matmul(chunks, w[:whole].reshape(whole // CHUNK, CHUNK, w.shape[1])).sum(axis=0)
     return np.asarray(sums + K[:, whole:] @ w[whole:])
 
 
@@ -298,10 +298,8 @@ def bounds(
     """Both bounds of one model, and its ‖θ‖²; values ± off are K times β and times c."""
     theta, pull = (gram.length(a, values[:, k], off[:, k]) for k, a in enumerate((beta, c)))
     z, slack = values[:, 0] + bias, off[:, 0] * (1.0 + 4 * U)
-    value, charge = gap.upper(risk, gram, y, w, theta, bias, z, slack)  # type: ignore[arg-type]
-    if not math.isfinite(value):
-        raise Objection("not finite")
-    bound, more = gap.lower(risk, gram, y, w, theta, c, pull, value)  # type: ignore[arg-type]
+    value, charge = gap.upper(risk, y, w, theta, bias, z, slack)  # type: ignore[arg-type]
+    bound, _, more = gap.lower(risk, gram, y, w, theta, c, pull, value)  # type: ignore[arg-type]
     # The exact value may lie at the other end of what is known.
     charge = 2.0 * up(charge + more + risk.regularizer.lam * theta.off)
     return Bounds.proved(min(bound, value), value, charge), theta

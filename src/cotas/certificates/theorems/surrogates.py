@@ -260,12 +260,14 @@ class Rounds:
         self.sums[0] = w.sum()
 
     def __call__(self, own: FloatArray, terms: Terms) -> None:
-        """One round, which adds so much to F of the right class."""
+        """One round, which adds ±c to F of the right class: the weight grows where it adds −|c|."""
         c = float(self.c[self.m])
-        wrong = own < 0 if c >= 0 else own > 0
-        # einsum, since a product by BLAS would wake threads for each short block.
-        self.wrong[self.m] = np.einsum("i,i", self.w, wrong.astype(np.float64))
-        self.w *= np.where(wrong, math.exp(c), math.exp(-c))
+        grown = self.w * (own < 0).astype(np.float64)
+        lost = float(grown.sum())
+        self.wrong[self.m] = lost if c >= 0 else self.sums[self.m] - lost
+        grown *= math.exp(abs(c)) - math.exp(-abs(c))
+        self.w *= math.exp(-abs(c))
+        self.w += grown
         self.m += 1
         self.sums[self.m] = self.w.sum()
 

@@ -27,8 +27,8 @@ from cotas.certificates.targets import TargetSweep
 # Up to so many rows or columns λ_pmin is bounded.
 LARGEST_SPECTRUM = 3000
 # Rows of a block, few for short sums; entries up to which sparse rows are made dense and shifted.
-ROWS, DENSE = 256, 1e8
-# Squares below this lose digits by underflow.
+ROWS, DENSE = 256, 1e7
+# Squares below this, or above its inverse, lose digits by underflow.
 SMALLEST = 2.0**-900
 TOO_FLAT = "A column, or y, is too close to constant, too large or too small for double precision."
 
@@ -80,7 +80,7 @@ class UnitColumns:
         spread = 1.01 * float(ratio.max())
         self.rho = up(math.sqrt(spread)) if spread > 0 else math.nan
         self.off = above(gamma(16 * operations + 2 * self.p) * spread * self.rho, 4)
-        sound = self.off < 1e-3 and (told > SMALLEST).all() and math.isfinite(sum(told))
+        sound = self.off < 1e-3 and ((told > SMALLEST) & (told < 1.0 / SMALLEST)).all()
         self.objection = "" if sound and np.isfinite(self.c0).all() else TOO_FLAT
         self.by_gram = self.p <= min(self.rows, LARGEST_SPECTRUM)
         self.G = self._gram(delta) if self.by_gram else np.zeros((0, 0))
