@@ -111,9 +111,8 @@ def relative_gap(gap: float, objective: float, zero_objective: float | None = No
     >>> relative_gap(0.01, 0.5), relative_gap(0.0, 0.0), relative_gap(1e-12, 0.0, 4.0)
     (0.02, 0.0, 0.00025)
     """
-    if not gap > 0.0:  # NaN is no gap that anybody proved
-        return math.nan if math.isnan(gap) else 0.0
+    if gap <= 0.0:
+        return 0.0
     scale = max(abs(objective), 1e-9 * (zero_objective or 0.0))
-    if math.isinf(gap) or scale == 0.0:
-        return math.inf
-    return gap / scale
+    # What is not a number is no gap that anybody has proved.
+    return gap / scale if math.isfinite(gap) and scale > 0.0 else math.inf

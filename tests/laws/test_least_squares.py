@@ -78,7 +78,7 @@ def test_targets_do_not_feel_each_other(solver):
     together = LeastSquares(solver=solver, **exactly).fit(X, Y)
     assert together.coef_.shape == (3, 3)
     assert together.predict(X).shape == (50, 3)
-    for c, certificate in enumerate(together.certificate_):
+    for c, certificate in enumerate(together.certificate_.singles):
         alone = LeastSquares(solver=solver, **exactly).fit(X, Y[:, c])
         np.testing.assert_allclose(together.coef_[c], alone.coef_, rtol=1e-5, atol=1e-5)
         assert certificate.holds

@@ -65,7 +65,7 @@ def test_weights_count_in_whichever_batch_they_come(model):
 def test_several_targets():
     both = np.column_stack([Y, X[:, 1] - Y])
     model = streamed(Ridge(lam=0.1), X, both)
-    assert [c.holds and c.verify(X, both) for c in model.certificate_] == [True, True]
+    assert [c.holds and c.verify(X, both) for c in model.certificate_.singles] == [True, True]
 
 
 def test_changing_the_model_ends_the_certificate():

@@ -135,7 +135,7 @@ def test_more_pieces_and_a_finer_grid_prove_more():
     assert cut.validation_bound.error < fine.validation_bound.error
     assert fine.validation_bound.error <= fine.validation_errors.min()
     groups = [
-        outlooks(group, X, y, X_val, y_val) for group in (cut.certificates[0], cut.certificates[1])
+        outlooks(group, X, y, X_val, y_val) for group in (c.singles for c in cut.certificates[:2])
     ]
     ends = (float(cut.lams[1]), float(cut.lams[0]))
     counts = [
@@ -167,7 +167,7 @@ def test_each_fit_is_that_of_its_lam(solver):
     assert path.coefs.shape == (3, 1, 4)
     assert path.validation_errors is path.validation_bound is None
     assert len(path.iterations) == len(path.seconds) == 3
-    for lam, coef, [certificate] in zip(path.lams, path.coefs, path.certificates, strict=True):
+    for lam, coef, certificate in zip(path.lams, path.coefs, path.certificates, strict=True):
         alone = LinearSVM(lam=lam, tol=1e-6).fit(X, y)
         assert certificate.relative_gap <= 1e-6
         assert certificate.upper == pytest.approx(alone.certificate_.upper, abs=1e-6)

@@ -195,7 +195,8 @@ class ConvexAnyBoost(AnyBoost):
     radius : float, default=1.0
         The largest total weight Σ|w|.
     tol : float, default=0.01
-        The relative gap that the fit must prove; it ends once it has, and warns if it has not.
+        The relative gap that the fit must prove, gap/upper; it ends once it has, and warns if it
+        has not.
         Only for learners that prove a gap.
     step : "line-search", "closed-form", "2/(m+2)", float, sequence or function
         How far F moves towards radius·f: the best a in [0, 1]; w/Σ|w| with w = ½ ln((1−err)/err);

@@ -322,7 +322,7 @@ def _conclude(ledger: BoostingLedger, survey: Survey, edge: float) -> Certificat
     return conclude(
         kind="training error",
         lower=error,
-        upper=loss,
+        upper=loss if math.isfinite(loss) else 1.0,  # no error is larger
         objection=objection,
         vacuous=loss >= 1.0,
         statement=f"The training error is {error:.6g}; {name} allows at most {loss:.6g}.",

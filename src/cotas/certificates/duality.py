@@ -20,6 +20,18 @@ SECTION = "weak duality, section 3.7 of document 000"
 OPTIMISATION_ONLY = "It certifies the optimisation, not the error on new data."
 
 
+def mean_of(point: Any) -> str:
+    """The mean that is minimised, in words: whether some rows count more than others.
+
+    Of a pair of classes it is that over their rows, and the others have no weight.
+    """
+    weights = point.weights
+    if weights is not None and getattr(point, "subject", None):
+        weights = weights[weights > 0]
+    equal = weights is None or (weights == weights[:1]).all()
+    return "mean" if equal else "weighted mean"
+
+
 def _bias_in_words(problem: RegularisedRisk) -> str:
     if problem.bias_scale:
         return "the bias penalised as one more weight"
@@ -174,8 +186,8 @@ class DualSurvey:
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=dual <= 0.01 * primal,
             statement=(
-                f"No classifier has a smaller mean {problem.loss.name} loss + (λ/2)‖θ‖² "
-                f"({_bias_in_words(problem)}) "
+                f"No classifier has a smaller {mean_of(point)} {problem.loss.name} loss + "
+                f"(λ/2)‖θ‖² ({_bias_in_words(problem)}) "
                 f"than {min(dual, primal):.6g}; this one has {primal:.6g}."
             ),
             reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",

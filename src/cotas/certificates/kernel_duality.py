@@ -26,7 +26,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.prediction import quantile
 from cotas.certificates.stationarity import stationary_certificate
@@ -214,8 +214,9 @@ class KernelSurvey:
             objection=objection,
             vacuous=dual <= 0.01 * primal,
             statement=(
-                f"{beginning} θ in the feature space of k has a smaller mean hinge loss + "
-                f"(λ/2)‖θ‖² ({bias}) than {min(dual, primal):.6g}; this one has {primal:.6g}."
+                f"{beginning} θ in the feature space of k has a smaller {mean_of(point)} hinge "
+                f"loss + (λ/2)‖θ‖² ({bias}) than {min(dual, primal):.6g}; "
+                f"this one has {primal:.6g}."
             ),
             reference="weak duality in feature space, section 3.7 of document 000 and document 002",
             figures={

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.moments import Moments, column_lengths, gather_moments
 from cotas.certificates.sweep import EPS, Block, Sweep, Tally
@@ -43,7 +43,7 @@ class LassoProblem:
     standardize: bool = False
     free_bias: bool = True
 
-    def in_words(self) -> str:
+    def in_words(self, mean: str = "mean") -> str:
         """The objective as a reader would say it."""
         penalty = " + λ‖β‖₁" if self.l1_ratio == 1.0 else " + λ(ρ‖β‖₁ + ½(1 − ρ)‖β‖²)"
         size = f"‖β‖₁ ≤ {self.delta:g}" if self.delta is not None else ""
@@ -51,7 +51,7 @@ class LassoProblem:
         units = "β in units of the standard deviations" if self.standardize else ""
         bias = "the bias is free" if self.free_bias else "without bias"
         where = ", ".join(part for part in (size, sign, units, bias) if part)
-        return f"½ mean square{'' if self.delta is not None else penalty} ({where})"
+        return f"½ {mean} square{'' if self.delta is not None else penalty} ({where})"
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class LassoSurvey:
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=lower < 0.01 * primal,
             statement=(
-                f"No linear model has a smaller {problem.in_words()} "
+                f"No linear model has a smaller {problem.in_words(mean_of(point))} "
                 f"than {lower:.6g}; this one has {primal:.6g}."
             ),
             reference="Proposition 2.2.2 of document 001"
@@ -224,6 +224,7 @@ class LassoSurvey:
             },
             remarks=(OPTIMISATION_ONLY,),
             charge=rounding,
+            scale=0.5 * self.moments.y_square,
             witness=point,
             sketch=self.moments.sketch,
         )

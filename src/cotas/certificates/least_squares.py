@@ -12,7 +12,7 @@ from scipy.linalg import eigvalsh
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude, no_certificate
-from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of
 from cotas.certificates.least_squares_pass import SquaredLossPass
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.scatter import Decrease, decrease
@@ -170,16 +170,24 @@ class Survey(SquaredLossPass):
             # P ≥ 0 was known before, and this objective is not near zero.
             vacuous=known <= 0.01 * upper and upper > rounding,
             statement=(
-                f"No linear model has a smaller ½ mean squared error{penalty} than "
+                f"No linear model has a smaller ½ {mean_of(point)} squared error{penalty} than "
                 f"{min(lower, upper):.6g}; this one has {upper:.6g}."
             ),
             reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
             figures=figures,
             remarks=(how, OPTIMISATION_ONLY),
             charge=float(rounding),
+            scale=self._zero_objective(c),
             witness=point,
             sketch=sketch,
         )
+
+    def _zero_objective(self, c: int) -> float:
+        """P of the model θ = 0, with the best bias where it is free."""
+        y, weights = self.sweep.targets[:, c], self.one.weights
+        s = np.full(self.n, 1.0 / self.n) if weights is None else weights
+        centre = float(s @ y) if self.one.free_bias else 0.0
+        return 0.5 * float(s @ (y - centre) ** 2)
 
     def _rounding(self, c: int) -> float:
         """What the residuals are off by, what their sum is, and what the fall is."""

@@ -71,7 +71,7 @@ class LikelihoodLedger(ClassCombinations):
         return conclude(
             kind="training error",
             lower=error,
-            upper=bits,
+            upper=bits if math.isfinite(bits) else 1.0,  # no error is larger
             objection=objection,
             vacuous=bits >= 1.0,
             statement=(

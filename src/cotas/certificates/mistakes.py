@@ -146,7 +146,8 @@ def _perceptron_certificate(
     return conclude(
         kind="mistakes",
         lower=float(k),
-        upper=allowed,
+        # Where the theorem allows any number, no more than all presentations can be mistakes.
+        upper=allowed if math.isfinite(allowed) else float(ledger.presentations),
         objection=objection,
         vacuous=allowed >= ledger.presentations,
         statement=(

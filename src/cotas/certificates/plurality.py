@@ -85,7 +85,7 @@ class VoteLedger:
         return conclude(
             kind="training error",
             lower=error,
-            upper=bound,
+            upper=bound if math.isfinite(bound) else 1.0,  # no error is larger
             objection=objection,
             vacuous=bound >= 1.0,
             statement=(

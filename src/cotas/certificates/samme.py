@@ -119,7 +119,7 @@ class SammeLedger(ClassCombinations):
         return conclude(
             kind="training error",
             lower=error,
-            upper=bound,
+            upper=bound if math.isfinite(bound) else 1.0,  # no error is larger
             objection=objection,
             vacuous=theta == 0.0 or bound >= 1.0,
             statement=(

@@ -20,7 +20,7 @@ from scipy.special import softmax
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sweep import (
     EPS,
@@ -142,8 +142,8 @@ class SoftmaxSurvey:
             upper=primal,
             vacuous=dual <= 0.01 * primal,
             statement=(
-                f"No softmax regression has a smaller mean log loss + (λ/2)‖W‖² ({bias}) "
-                f"than {min(dual, primal):.6g}; this one has {primal:.6g}."
+                f"No softmax regression has a smaller {mean_of(point)} log loss + (λ/2)‖W‖² "
+                f"({bias}) than {min(dual, primal):.6g}; this one has {primal:.6g}."
             ),
             reference="weak duality, theory/logistic.md",
             figures={

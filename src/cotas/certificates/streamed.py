@@ -12,15 +12,16 @@ determine P for every θ, its gradient and its Hessian, so that P − P* ≤ ½ 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude, no_certificate
-from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of
 from cotas.certificates.least_squares import SquaredLossPoint, penalty_in_words
 from cotas.certificates.scatter import Scatter, decrease
 from cotas.certificates.sweep import EPS, SQUARE_ROOT_OF_TWO, Block, Sketch, Tally, sketch_weights
@@ -49,10 +50,43 @@ class _Measured(NamedTuple):
 
 
 @dataclass(frozen=True)
+class StreamedPoint(SquaredLossPoint):
+    """A linear model of rows that came in batches; `sizes` says how many rows each of them had."""
+
+    sizes: tuple[int, ...] = ()
+
+    @classmethod
+    def check_all(
+        cls, points: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
+    ) -> list[Certificate]:
+        """From the moments of the batches, added up again; X and y are all their rows."""
+        sizes, weights = points[0].sizes, points[0].weights
+        if X.shape[0] != sum(sizes):
+            raise ValueError(f"X has {X.shape[0]} rows; the certificate is about {sum(sizes)}.")
+        ends = np.cumsum([0, *sizes]).tolist()
+        spans = [slice(*pair) for pair in pairwise(ends)]
+        parts = [(X[s], y[s], None if weights is None else weights[s]) for s in spans]
+        columns = [point.column for point in points]
+        stream = Stream.of_rows(*parts[0], columns, each)
+        for part in parts[1:]:
+            stream = stream.and_rows(*part, columns, each)
+        return stream.certificates(points)
+
+
+def _named(point: SquaredLossPoint) -> dict[str, Any]:
+    return {f.name: getattr(point, f.name) for f in fields(SquaredLossPoint)}
+
+
+def _of_rows(point: SquaredLossPoint) -> SquaredLossPoint:
+    """The same model, to be measured by the rows themselves."""
+    return SquaredLossPoint(**_named(point))
+
+
+@dataclass(frozen=True)
 class Stream:
     """The moments of the batches so far; those of y have an entry for each target."""
 
-    batches: int
+    sizes: tuple[int, ...]
     n_rows: int
     weight: float  # Σ of the weights as they were given
     mean: FloatArray
@@ -90,7 +124,7 @@ class Stream:
             return {"sum cross": np.asarray(rows.T @ weighted)}
 
         return cls(
-            batches=1,
+            sizes=(n,),
             n_rows=n,
             weight=total,
             mean=mean,
@@ -118,7 +152,7 @@ class Stream:
         dx, dy = other.mean - self.mean, other.target_mean - self.target_mean
         return replace(
             self,
-            batches=self.batches + 1,
+            sizes=(*self.sizes, *other.sizes),
             n_rows=self.n_rows + other.n_rows,
             weight=total,
             mean=self.mean + b * dx,
@@ -167,7 +201,7 @@ class Stream:
         both = np.stack([gradient, noise + 8 * EPS * added * np.abs(point.coef)], axis=1)
         fall, how = _fall(H, added, both, self._floor(point.free_bias))
         if not np.isfinite(fall).all():
-            return no_certificate(NEARLY_COLLINEAR, (GONE,), point)
+            return no_certificate(NEARLY_COLLINEAR, (GONE,), _of_rows(point))
         upper = max(reduced, 0.0) + 0.5 * residual**2
         known = reduced - fall[0]
         rounding = error + 2 * float(np.sqrt(fall[0] * fall[1])) + float(fall[1])
@@ -178,20 +212,21 @@ class Stream:
             upper=upper,
             vacuous=bool(known <= 0.01 * upper and upper > rounding),
             statement=(
-                f"On the {self.n_rows:,} rows of {self.batches} batches no linear model has a "
-                f"smaller ½ mean squared error{penalty_in_words(point)} than {lower:.6g}; this one "
-                f"has {upper:.6g}."
+                f"On the {self.n_rows:,} rows of {len(self.sizes)} batches no linear model has a "
+                f"smaller ½ {mean_of(point)} squared error{penalty_in_words(point)} than "
+                f"{lower:.6g}; this one has {upper:.6g}."
             ),
             reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
             figures={
-                "batches": float(self.batches),
+                "batches": float(len(self.sizes)),
                 "rows": float(self.n_rows),
                 "‖∇P‖": float(np.linalg.norm(np.append(gradient, residual))),
                 **({"λ": point.lam} if point.lam else {}),
             },
             remarks=(how, GONE, OPTIMISATION_ONLY),
             charge=float(rounding),
-            witness=point,
+            scale=0.5 * square,
+            witness=StreamedPoint(**_named(point), sizes=self.sizes),
             sketch=self.sketches[c],
         )
 

@@ -125,6 +125,7 @@ LOCATIONS = (
     "cotas.certificates.plurality.VoteLedger",
     "cotas.certificates.samme.SammeLedger",
     "cotas.certificates.streamed.Stream",
+    "cotas.certificates.streamed.StreamedPoint",
     "cotas.certificates.weak_learners.PlainTrees",
     "cotas.certificates.weak_learners.PlainLinear",
     "cotas.certificates.weak_learners.StumpClass",

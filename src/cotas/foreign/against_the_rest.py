@@ -181,7 +181,7 @@ def _hinge_dual(
     bias, began = float(problem.free_bias), time.perf_counter()
     if X.shape[1] <= LARGEST_SYSTEM and (s > 0).all():
         for iterate in interior_point(X, signs, s, problem.lam, bias, problem.bias_scale):
-            close = iterate.primal - iterate.dual <= 1e-7 * max(1e-3, iterate.primal)
+            close = iterate.primal - iterate.dual <= 1e-7 * iterate.primal
             if close or time.perf_counter() - began > max_time:
                 break
         return iterate.alpha
@@ -192,7 +192,7 @@ def _hinge_dual(
         alpha = found.alpha
         combination = np.asarray(X.T @ (alpha * signs))
         before, value = value, alpha.sum() - problem.dual_cost(combination, float(alpha @ signs))
-        settled = abs(value - before) <= 1e-7 * max(1e-3, abs(value))
+        settled = abs(value - before) <= 1e-7 * abs(value)
         if settled or time.perf_counter() - began > max_time:
             break
     return alpha

@@ -53,8 +53,8 @@ class Pegasos(OnlineClassifier):
     project : bool, default=False
         Project θ on the ball of radius 1/√λ, which contains the optimum, after each step.
     tol : float or None
-        Stop as soon as an epoch ends with a proved relative gap of at most `tol`, and warn if
-        that never happens. None runs all the epochs.
+        Stop as soon as an epoch ends with a proved relative gap, (P − D)/P, of at most `tol`, and
+        warn if that never happens. None runs all the epochs.
     fit_intercept : bool, default=True
         Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
         set to the best value for θ, which a sort of the scores finds.

@@ -116,7 +116,7 @@ class Search:
         point = self._point(candidate)
         examples = self.examples
         [certificate] = DualPoint.check_all([point], examples.X, examples.y, self.facts, self.each)
-        if self.best is None or certificate.gap < self.best.certificate.gap:
+        if self.best is None or certificate.relative_gap < self.best.certificate.relative_gap:
             signs = np.where(examples.y == self.label, 1.0, -1.0)
             self.best = Solution(point, certificate, signs * candidate.alpha)
         return certificate

@@ -63,7 +63,8 @@ class LinearSVM(LinearClassifier):
         only. "auto", the default, takes "newton", but "interior-point" with up to a thousand
         features and a tol of 1e-10 or less.
     tol : float, default=1e-4
-        The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
+        The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
+        lower by at most that share, and warns if it cannot get there.
     max_iterations : int, default=1000
         Newton steps, cutting planes, rounds of coordinate ascent, or epochs of PEGASOS.
     max_time : float or None
@@ -90,7 +91,7 @@ class LinearSVM(LinearClassifier):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of labels; the second counts as +1, the first as −1
-    certificate_ : Certificate, or a list of them with more than two classes
+    certificate_ : Certificate, with a part for each of more than two classes
     support_ : array of row numbers, or a list of them with more than two classes
         The examples with αᵢ > 0, as far as the gap that was reached can tell.
     dual_coef_ : array of yᵢαᵢ for those examples, or a list of them

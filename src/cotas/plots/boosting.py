@@ -185,11 +185,16 @@ def _bounds(model: Any) -> FloatArray | None:
     These two certificates bound the training error by a multiple of the mean cost, which is the
     same in every round.
     """
-    certificates = np.ravel(getattr(model, "certificate_", []))
+    certificate = getattr(model, "certificate_", None)
     losses = getattr(model, "round_losses_", None)
-    if len(certificates) != 1 or not isinstance(losses, np.ndarray) or not len(losses):
+    if (
+        certificate is None
+        or certificate.parts
+        or not isinstance(losses, np.ndarray)
+        or not len(losses)
+    ):
         return None
-    certificate, rounds = certificates[0], model.n_rounds_
+    rounds = model.n_rounds_
     proportional = isinstance(certificate.witness, BoostingLedger | LikelihoodLedger)
     proved = proportional and certificate.kind == "training error" and certificate.holds
     if not proved or len(losses) < rounds or not losses[rounds - 1] > 0:

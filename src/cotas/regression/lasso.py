@@ -52,8 +52,9 @@ class Lasso(LinearRegressor):
         in the units of X all the same.
     fit_intercept : bool, default=True
     tol : float, default=1e-6
-        The gap to prove: P − D ≤ tol·max(1, P), and no more than tol times twice the objective
-        of the constant model, so that it means something for a y of any scale.
+        The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
+        lower by at most that share, and warns if it cannot get there. P counts as no less than
+        1e-9 times the objective of the constant model.
     max_time : float, optional
         Seconds after which the solver ends with what it has; the certificate tells how good it is.
     callbacks : callable or list of callables, optional
@@ -67,7 +68,7 @@ class Lasso(LinearRegressor):
     Attributes
     ----------
     coef_, intercept_ : the model
-    certificate_ : Certificate, or a list with one for each target
+    certificate_ : Certificate, with a part for each of several targets
     lam_, delta_ : float, or arrays with one entry for each target
         The penalty and the radius that have this solution: one was given, the other follows.
     n_iter_ : int

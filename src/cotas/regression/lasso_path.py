@@ -18,6 +18,7 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import Callback, ProgressBar, SolverReport, as_callbacks, tell_all
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
+from cotas.problem import relative_gap
 from cotas.regression.base import Observations, read_observations
 from cotas.regression.lasso import SHARE, Lasso, centred_columns, in_units_of_the_data
 from cotas.solvers.homotopy import Homotopy
@@ -200,7 +201,7 @@ def _walk(
             found.append(solution)
             figures = {"λ": f"{solution.lam:.2g}"}
             if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
-                figures["gap"] = f"{solution.gap / max(1.0, solution.primal):.1e}"
+                figures["gap"] = f"{relative_gap(solution.gap, solution.primal):.1e}"
             bar.step(**figures)
             if callbacks:
                 [certificate] = points.certificates([solution], *points.coefs([solution]))

@@ -252,8 +252,9 @@ class LeastSquares(SquaredLossRegressor):
         When an iterative solver ends, e.g. `stops.ChangeOfJ(1e-6) | stops.MaxIterations(1000)`.
         Without one it ends when `tol` is proved.
     tol : float, default=1e-6
-        The relative gap P − P* ≤ tol·max(1, P) to prove; the fit warns if it cannot, unless `stop`
-        was given.
+        The relative gap (P − P*)/P to prove; the fit warns if it cannot, unless `stop` was given.
+        P counts as no less than 1e-9 times the objective of the zero model, so that a fit that
+        reaches every y has an end.
     max_iterations : int, optional
         Iterations of the iterative solvers, or epochs of "stochastic", whatever `stop` says. None
         stands for a thousand, and for a million where `stop` is given.
@@ -271,7 +272,7 @@ class LeastSquares(SquaredLossRegressor):
     ----------
     coef_ : array of shape (n_features,) or (n_targets, n_features)
     intercept_ : float or array of shape (n_targets,)
-    certificate_ : Certificate, or a list of them where y has several columns
+    certificate_ : Certificate, with a part for each of several columns of y
     history_ : dict of arrays
         "iteration", "J" (added up over the targets), "theta", "intercept" and "gradient_norm" of
         an iterative solver, thinned to at most a thousand entries. For "stochastic" one entry an

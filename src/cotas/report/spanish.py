@@ -51,6 +51,8 @@ SPANISH: dict[str, str] = {
         "entrenamiento y de esta clase de modelos; las filas apartadas son la evidencia sobre "
         "las nuevas."
     ),
+    "against the rest": "contra el resto",
+    "against": "contra",
     "details": "Todos los números, y dónde está el teorema (en inglés)",
     "gap_words": (
         "El mejor modelo de esta clase tiene un objetivo entre {lower} y {upper} en estas "
@@ -110,7 +112,6 @@ SPANISH: dict[str, str] = {
     ),
     "dropped": "Se dejan fuera: {names}.",
     "as_given": "Los números se usan tal como están.",
-    "class_of": "clase {label}",
     "support": "vectores de soporte",
     "seconds": "tiempo de entrenamiento [s]",
     "interrupted": (

@@ -32,7 +32,7 @@ def bound_between(
         return None
     wrong = min(fit.validation.error for standing in standings for fit in standing.fits)
     return bound_validation_error(
-        [standing.fits[0].certificates for standing in standings],
+        [list(standing.fits[0].certificate.singles) for standing in standings],
         seen_by_last(model, part.X),
         part.y,
         seen_by_last(model, part.X_val),

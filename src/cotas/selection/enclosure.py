@@ -15,6 +15,7 @@ optimum, which need not even be unique.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ class Enclosure(NamedTuple):
 def enclose(
     measure: Yardstick,
     model: Any,
-    certificates: list[Certificate],
+    certificates: Sequence[Certificate],
     train: tuple[Matrix, AnyArray],
     rows: tuple[Matrix, AnyArray, FloatArray | None],
 ) -> Enclosure | None:
@@ -68,7 +69,7 @@ def enclose(
 
 
 def optimal_scores(
-    model: Any, certificates: list[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
+    model: Any, certificates: Sequence[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
 ) -> Scores | None:
     """The scores of the exact optimum on new rows, as far as the certificates know them."""
     if not certificates or not all(c.holds for c in certificates):
@@ -86,7 +87,7 @@ def optimal_scores(
 
 
 def _linear_machine(
-    certificates: list[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
+    certificates: Sequence[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
 ) -> Scores | None:
     # Where the bias of an optimum lies is known for the hinge loss only.
     problems = [c.witness.problem for c in certificates]  # type: ignore[union-attr]
@@ -99,7 +100,7 @@ def _linear_machine(
     return Scores(*(np.stack(side, axis=1) for side in zip(*found, strict=True)))
 
 
-def _kernel_machine(model: Any, certificates: list[Certificate], X: Matrix) -> Scores | None:
+def _kernel_machine(model: Any, certificates: Sequence[Certificate], X: Matrix) -> Scores | None:
     figures = [certificate.figures for certificate in certificates]
     kernel = certificates[0].witness.kernel  # type: ignore[union-attr]
     # Where pairs of classes vote there are no scores, and k(x, x) of new rows must be known.
@@ -118,7 +119,7 @@ def _kernel_machine(model: Any, certificates: list[Certificate], X: Matrix) -> S
 
 
 def _ridge(
-    certificates: list[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
+    certificates: Sequence[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
 ) -> Scores | None:
     points: list[Any] = [certificate.witness for certificate in certificates]
     theta = np.stack([point.coef for point in points], axis=1)
@@ -177,7 +178,7 @@ def _of_classes(
 def _of_votes(
     measure: Yardstick,
     model: Any,
-    certificates: list[Certificate],
+    certificates: Sequence[Certificate],
     rows: tuple[Matrix, AnyArray],
     shares: FloatArray,
 ) -> Enclosure | None:
