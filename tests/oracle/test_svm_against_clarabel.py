@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas import LinearSVM
 from cotas.certificates import DualPoint
-from cotas.certificates.duality import DualSurvey
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 
@@ -145,9 +144,5 @@ def test_the_gap_of_an_exact_optimum_is_what_rounding_costs(n, seed, lam):
     theta = X.T @ y / (n * lam)
     problem = RegularisedRisk(Hinge(), lam, free_bias=False)
     point = DualPoint(problem, theta, 0.0, 1.0, np.ones(n))
-    survey = DualSurvey([point], X, y, None, map)
-    primal = float(survey.found["sum risk"][0]) + problem.penalty(theta)
-    total, combination, _ = survey.feasible(0)
-    assert abs(primal - (total - problem.dual_cost(combination))) <= 1e-12 * primal
     certificate = point.check(X, y)
-    assert 0 <= certificate.gap <= certificate.charge <= 1e-11 * primal
+    assert 0 <= certificate.gap <= certificate.charge <= 1e-11 * certificate.upper

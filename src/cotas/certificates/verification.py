@@ -121,13 +121,12 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
     """The two bounds: none may say more than is proved, and none much less."""
     slack = 4 * fresh.charge
     # A wider interval for the best objective is still true. Elsewhere a side is a measurement.
-    wider = fresh.gap + slack if fresh.kind in OPTIMISATION else slack
+    wider = fresh.gap + SAME * abs(fresh.upper) if fresh.kind in OPTIMISATION else slack
     found = []
     for name, inside, outside in (("lower", slack, wider), ("upper", wider, slack)):
         said, right = getattr(claimed, name), getattr(fresh, name)
         # Two infinities agree, and anything else next to an infinity does not.
-        size = SAME * abs(right)
-        if said != right and not -outside - size <= said - right <= inside + size:
+        if said != right and not -outside <= said - right <= inside:
             found.append(f"{name} is {right:.9g}, and not {said:.9g}.")
     if claimed.zero_objective != fresh.zero_objective and not _near(
         claimed.zero_objective, fresh.zero_objective, slack

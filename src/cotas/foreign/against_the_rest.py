@@ -122,14 +122,14 @@ def dual_point(
     share: FloatArray,
     weights: FloatArray,
 ) -> DualPoint:
-    """The witness for a model and a dual point, the weights brought to the sum one."""
+    """The witness for a model and a dual point."""
     return DualPoint(
         problem=problem,
         coef=np.asarray(theta, dtype=np.float64),
         intercept=theta0,
         positive=label,
         multipliers=share,
-        weights=weights / weights.sum(),
+        weights=weights,
     )
 
 

@@ -12,8 +12,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
-from cotas.certificates import Certificate
-from cotas.certificates.kernel_duality import DISTANCE, GREATEST_BIAS, LEAST_BIAS
+from cotas.certificates import Certificate, KernelRegion
+from cotas.certificates.consequences.kernel_scores import optimal_scores
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples
 from cotas.fitting.predictions import shared_by_all
@@ -36,6 +36,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     dual_coef_: FloatArray
     intercept_: FloatArray
     _certificates: list[Certificate]
+    _regions: list[KernelRegion | None]  # of the optimum, as far as the certificates know it
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -95,8 +96,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
 
         A duality gap bounds ‖θ − θ*‖ and encloses θ₀*, hence every score of the optimum:
         |θ·φ(x) − θ*·φ(x)| ≤ ‖θ − θ*‖√k(x, x). Nothing is claimed without such a gap, of a model
-        that was changed after the fit, nor with a precomputed kernel, which does not tell k(x, x)
-        of new rows.
+        that was changed after the fit, nor with a kernel whose formula does not show that it is
+        one on new rows too: a precomputed one, or a function of the user's own.
 
         Parameters
         ----------
@@ -107,24 +108,26 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         labels, certified : arrays of shape (n_samples,)
         """
         labels = self.predict(X)
-        current = self._current_certificates()
-        proved = all(c.kind == "duality" and c.holds for c in current)
-        if not proved or is_precomputed(self.kernel_):
+        found = self._optimal_scores(X)
+        if found is None:
             return labels, np.zeros(len(labels), dtype=np.bool_)
-        low, high = self._bounds(self._rows(X), current)
-        return labels, shared_by_all(np.searchsorted(self.classes_, labels), low, high)
+        codes = np.searchsorted(self.classes_, labels)
+        return labels, shared_by_all(codes, *self._of_classes(*found))
 
-    def _bounds(self, X: Matrix, current: list[Certificate]) -> tuple[FloatArray, FloatArray]:
-        """Between which the scores of an optimum lie, one column for each machine."""
-        values = self._scores(X) - self.intercept_
-        lengths = np.sqrt(self.kernel_.diagonal(X))[:, None]
-        figures = [certificate.figures for certificate in current]
-        distances, thetas = (np.array([f[name] for f in figures]) for name in (DISTANCE, "‖θ‖"))
-        # Rounding of the scores themselves, generously.
-        room = lengths * distances + 1e-12 * (np.abs(values) + lengths * thetas)
-        low = values - room + [f.get(LEAST_BIAS, 0.0) for f in figures]
-        high = values + room + [f.get(GREATEST_BIAS, 0.0) for f in figures]
+    def _of_classes(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """From the scores of the machines to those of the classes: here they are the same."""
         return low, high
+
+    def _optimal_scores(self, X: Matrix) -> tuple[FloatArray, FloatArray] | None:
+        """Between which the scores of an optimum lie, one column for each machine, if known."""
+        current, known = self._current_certificates(), getattr(self, "_regions", [])
+        regions = [region for region in known if region is not None]
+        proved = all(c.kind == "duality" and c.holds for c in current)
+        if not proved or len(regions) < len(current) or not self.kernel_.known_mercer:
+            return None
+        parts = self.support_vectors_, self.dual_coef_.T
+        with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
+            return optimal_scores(self.kernel_.spec(), self._rows(X), *parts, regions, pool.map)
 
     def _keep_model(self, examples: Examples, beta: FloatArray, theta0: FloatArray) -> None:
         """Keep the rows with a coefficient in any machine."""

@@ -325,13 +325,12 @@ class KernelSVM(KernelClassifier):
             out[span] = _ovr_decision_function(scores > 0, scores, k)
         return out
 
-    def _bounds(self, X: Matrix, current: list[Certificate]) -> tuple[FloatArray, FloatArray]:
+    def _of_classes(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The fewest and the most votes that each class can get from the optimum."""
-        low, high = super()._bounds(X, current)
         if not self._votes:
             return low, high
         k = len(self.classes_)
-        fewest, most = np.zeros((X.shape[0], k)), np.zeros((X.shape[0], k))
+        fewest, most = np.zeros((len(low), k)), np.zeros((len(low), k))
         for machine, (first, second) in enumerate(combinations(range(k), 2)):
             surely_second, surely_first = low[:, machine] > 0, high[:, machine] <= 0
             fewest[:, second] += surely_second
@@ -385,6 +384,7 @@ class KernelSVM(KernelClassifier):
         self.pairs_ = [(problem.negative, problem.positive) for problem in problems]
         self._votes = problems[0].rows is not None
         self._certificates = [machine.certificate for machine in machines]
+        self._regions = [machine.region for machine in machines]
         self.n_iter_ = max(machine.iterations for machine in machines)
         worst = max(machines, key=lambda machine: machine.certificate.relative_gap)
         self.stop_reason_ = worst.reason

@@ -124,7 +124,7 @@ class Search:
     def _point(self, candidate: Candidate) -> DualPoint:
         """The model with the best bias for its θ."""
         model, examples, weights = self.model, self.examples, self.weights
-        given = None if examples.weights is None else weights
+        given = examples.weights
         theta, theta0 = candidate.theta, 0.0
         if model.fit_intercept:
             values = times(examples.X, theta)

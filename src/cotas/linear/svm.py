@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
 from cotas.certificates import DualPoint, HardMarginPoint, Region, optimum_region
+from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_jobs, check_positive
@@ -234,7 +235,7 @@ class LinearSVM(LinearClassifier):
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
             problem = (examples.X, signs, weights, float(self.lam), float(self.fit_intercept))
             task = Task(*problem, int(seeds[c]), starts[c], each)
-            own = Facts(facts.longest, [facts.sketches[c]])
+            own = Facts(facts.longest, [facts.sketches[c]], rows)
             search = Search(self, examples, weights, labels[c], oversight, own, each)
             return self._follow(search, task)
 
@@ -243,6 +244,7 @@ class LinearSVM(LinearClassifier):
         try:
             with one_thread_in_blas(), rows_in_threads(examples.X, rows_jobs) as each:
                 facts = gather_facts(examples.X, examples.y, list(labels), each=each)
+                rows = Rows(examples.X, bool(self.fit_intercept), each)
                 solutions = oversight.for_each(solve, range(len(labels)), threads)
         finally:
             bar.close()

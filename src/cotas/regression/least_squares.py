@@ -70,7 +70,7 @@ class SquaredLossRegressor(LinearRegressor):
             self.solver_, why = choose(task)
             outcome = solve(task, self.solver_)
             points = task.points(outcome.theta, outcome.theta0, descent=outcome.descent)
-            certificates = task.look(points).certificates()
+            certificates = task.certificates(points)
         self._keep(data, outcome, certificates, (why, *outcome.remarks))
         self._warn(outcome, stacklevel=3)
         return self
@@ -123,9 +123,9 @@ class SquaredLossRegressor(LinearRegressor):
             found = found or pseudo_inverse(moments, penalty, self.fit_intercept)
             theta0 = task.bias(found.theta, moments.mean, moments.target_mean)
             points = [replace(p, penalty_scale=scale) for p in task.points(found.theta, theta0)]
-            rows = (data.X, data.y, data.weights, data.columns, each)
+            rows = (data.X, data.y, data.weights, data.columns, each, task.free_bias)
             if before is None:
-                stream, certificates = Stream.of_rows(*rows), task.look(points).certificates()
+                stream, certificates = Stream.of_rows(*rows), task.certificates(points)
             else:
                 stream = before[1].and_rows(*rows)
                 certificates = stream.certificates(points)
@@ -146,7 +146,7 @@ class SquaredLossRegressor(LinearRegressor):
             task = Task(self, data, self._lam(), each, threads)
             outcome = one_pass(task, before)
             points = task.points(outcome.theta, outcome.theta0)
-            certificates = task.look(points).certificates()
+            certificates = task.certificates(points)
         self.solver_ = "stochastic"
         self._keep(data, outcome, certificates, ("It speaks of the last batch.",))
         self._memory = outcome.state

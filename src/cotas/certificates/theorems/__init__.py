@@ -1,1 +1,1 @@
-"""Theorems whose two sides are measured: mistakes, separation, rows held out."""
+"""Theorems that are not weak duality: each measures both sides of its inequality on the data."""
