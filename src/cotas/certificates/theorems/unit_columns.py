@@ -92,10 +92,10 @@ class UnitColumns:
         low, high = (np.asarray(end.todense()).ravel() if sparse.issparse(end) else end
                      for end in (self.X.min(axis=0), self.X.max(axis=0)))  # fmt: skip
         flat = (low == high) & (centred or low == 0)
-        if not centred or self.sparse:
-            return np.zeros(self.p), flat
         mean = np.asarray(self.X.mean(axis=0, dtype=np.float64)).ravel()
-        return np.where(flat, low, mean).astype(np.float64), flat
+        # A sparse column can be shifted if it has no zeros: then every entry is stored.
+        shifted = centred & (((low > 0) | (high < 0)) | (not self.sparse))
+        return np.where(shifted, np.where(flat, low, mean), 0.0), flat
 
     def _sum(self, read: Callable[[slice, Matrix], FloatArray]) -> FloatArray:
         """Σ over the blocks of rows of what `read` finds in D."""
@@ -104,11 +104,10 @@ class UnitColumns:
 
     def _shifted(self, span: slice) -> Matrix:
         rows = self.X[span].astype(np.float64)
-        if sparse.issparse(rows):
-            if self.sparse:
-                return rows
-            rows = rows.toarray()
-        return rows - self.shift
+        if self.sparse:
+            rows.data = rows.data - self.shift[rows.indices]
+            return rows
+        return (rows.toarray() if sparse.issparse(rows) else rows) - self.shift
 
     def _gram(self, delta: FloatArray) -> FloatArray:
         def read(span: slice, D: Matrix) -> FloatArray:
