@@ -52,11 +52,6 @@ def accelerated() -> type | None:
     return Accelerated
 
 
-def worst(found: Any) -> Any:
-    """The certificate with the largest gap, of one machine or of several."""
-    return max(found if isinstance(found, list) else [found], key=lambda c: c.relative_gap)
-
-
 def within_limit(work: Callable[[], Any]) -> Any:
     """What `work` returns in a process of its own, or None if that takes longer than `LIMIT`.
 
@@ -103,7 +98,7 @@ def seconds_of_ours(problem: Problem, tol: float) -> tuple[float, float]:
     """Of one fit, and the worst gap it proves."""
     model, began = problem.ours(tol), time.perf_counter()
     model.fit(problem.X, problem.y)
-    return time.perf_counter() - began, worst(model.certificate_).relative_gap
+    return time.perf_counter() - began, model.certificate_.relative_gap
 
 
 def fits(problem: Problem, repeats: int) -> None:

@@ -66,8 +66,7 @@ def examples(name: str) -> tuple[str, Any, np.ndarray]:
 
 def bounds(model: cotas.LinearSVM) -> tuple[float, float]:
     """The objective that a fit has reached, and its lower bound; the mean of all classes."""
-    found = model.certificate_
-    found = found if isinstance(found, list) else [found]
+    found = model.certificate_.singles
     return float(np.mean([c.upper for c in found])), float(np.mean([c.lower for c in found]))
 
 

@@ -17,7 +17,7 @@ figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 for ax, kernel in zip(axes, (Linear(), RBF(1.5)), strict=True):
     model = cotas.KernelSVM(kernel, lam=1e-2).fit(X, y)
     print(f"{kernel}: a Mercer kernel: {bool(cotas.kernels.is_mercer(kernel, X))}")
-    print(model.certificate_[0], "\n")
+    print(model.certificate_.parts[0], "\n")
     gram_matrix(kernel, X, y, ax=ax)
 
 Path("out").mkdir(exist_ok=True)

@@ -14,9 +14,10 @@ X = StandardScaler().fit_transform(data.data[:, 2:])
 y = data.target_names[data.target]
 
 model = cotas.KernelSVM(RBF(1.0), lam=1e-2).fit(X, y)
-for pair, certificate in zip(model.pairs_, model.certificate_, strict=True):
-    print(" against ".join(pair))
-    print(certificate, "\n")
+print(model.certificate_, "\n")
+for part in model.certificate_.parts:
+    print(part.label)
+    print(part, "\n")
 
 title = "Iris by its petals: three machines vote"
 ax = decision_boundary(model, X, y, title=title, resolution=500)

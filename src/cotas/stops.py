@@ -136,7 +136,7 @@ class MaxTime(Rule):
 
 @dataclass(frozen=True)
 class Gap(Rule):
-    """The checker proves a relative gap P − P* ≤ tol·max(1, |P|)."""
+    """The checker proves a relative gap (P − P*)/P ≤ tol."""
 
     tol: float
 

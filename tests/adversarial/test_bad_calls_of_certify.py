@@ -106,7 +106,7 @@ def test_what_is_not_an_estimator(model):
 def test_huge_and_tiny_features_never_give_a_false_bound(model, scale):
     for data, y in (clouds(60, 3), three_clouds(60)):
         model.fit(data * scale, y)
-        for certificate in np.ravel(certify(model, data * scale, y, max_time=2.0)):
+        for certificate in certify(model, data * scale, y, max_time=2.0).singles:
             assert certificate.lower <= certificate.upper
             assert certificate.verify(data * scale, y)
 
@@ -144,7 +144,7 @@ def test_degenerate_but_legitimate_data():
         (sparse.csr_matrix((6, 3)), np.array([0, 1, 2, 1, 0, 2])),
     ):
         for model in (LogisticRegression(), LinearSVC(), SGDClassifier(loss="modified_huber")):
-            for certificate in np.ravel(certify(model.fit(data, y), data, y)):
+            for certificate in certify(model.fit(data, y), data, y).singles:
                 assert certificate.verify(data, y)
                 assert certificate.lower > 0
 

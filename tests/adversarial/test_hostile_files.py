@@ -239,7 +239,8 @@ def test_what_is_no_file(tmp_path):
     ("changes", "words"),
     [
         ({"format": "onnx"}, "no model file of cotas"),
-        ({"format_version": "2"}, "update cotas"),
+        ({"format_version": "3"}, "update cotas"),
+        ({"format_version": "1"}, "fit the model again"),
         ({"format_version": "99999999"}, "update cotas"),
         ({"format_version": "0"}, "no version"),
         ({"format_version": "-1"}, "no version"),

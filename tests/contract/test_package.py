@@ -66,7 +66,7 @@ with warnings.catch_warnings(record=True) as caught:
     model = cotas.Pegasos(max_epochs=1_000_000, random_state=0).fit(X, y)
 assert any("Interrupted" in str(w.message) for w in caught)
 assert model.stop_reason_ == "interrupted"
-for certificate in np.ravel(model.certificate_):
+for certificate in model.certificate_.singles:
     assert certificate.holds and certificate.verify(X, y)
 print("done", model.predict(X[:3]).shape)
 """

@@ -150,7 +150,7 @@ def test_partial_fit_is_a_pass_and_is_certified(model):
     for start in range(0, 150, 50):
         batch = slice(start, start + 50)
         model.partial_fit(X[batch], y[batch], classes=[0, 1, 2])
-        for certificate in model.certificate_:
+        for certificate in model.certificate_.singles:
             assert certificate.holds
             assert certificate.verify(X[batch], y[batch])
     with pytest.raises(ValueError, match="not the ones of the first call"):
@@ -206,7 +206,7 @@ def test_early_stopping_certifies_what_it_trained_on(model):
     fitted = clone(model).set_params(early_stopping=True, max_epochs=400, n_epochs_no_change=3)
     fitted.fit(X, y)
     assert fitted.n_iter_ < 400
-    for certificate in fitted.certificate_:
+    for certificate in fitted.certificate_.singles:
         assert np.count_nonzero(certificate.witness.weights == 0) == 30
         assert certificate.verify(X, y)
 
@@ -259,7 +259,7 @@ def test_without_a_proof_the_model_is_the_same_and_says_so(model):
     proved = clone(model).fit(X, y)
     unproved = clone(model).set_params(certify=False).fit(X, y)
     np.testing.assert_array_equal(proved.coef_, unproved.coef_)
-    for certificate in unproved.certificate_:
+    for certificate in unproved.certificate_.singles:
         assert certificate.kind == "none"
         assert not certificate.holds
         assert "certify=False" in str(certificate)

@@ -46,15 +46,12 @@ def main():
         model.save(path)
         rows = X[:6]
         scores = model.decision_function if hasattr(model, "classes_") else model.predict
-        found = model.certificate_
         expected = {
             "class": type(model).__name__,
             "X": [[None if np.isnan(x) else x for x in row] for row in rows.tolist()],
             "predict": model.predict(rows).tolist(),
             "scores": scores(rows).tolist(),
-            "certificates": [
-                [c.kind, c.holds] for c in (found if isinstance(found, list) else [found])
-            ],
+            "certificates": [[c.kind, c.holds] for c in model.certificate_.singles],
         }
         path.with_suffix(".json").write_text(json.dumps(expected) + "\n", "utf-8")
 

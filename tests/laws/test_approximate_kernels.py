@@ -63,9 +63,9 @@ def test_an_interrupted_fit_returns_the_best_model_so_far(approximate, moment, m
     monkeypatch.setattr(Search, "look_at", interrupt)
     with pytest.warns(UserWarning, match="Interrupted"):
         model = machine(approximate, tol=1e-12).fit(data, labels)
-    assert len(model.certificate_) == 3
+    assert len(model.certificate_.parts) == 3
     assert model.stop_reason_ == "interrupted"
-    for certificate in model.certificate_:
+    for certificate in model.certificate_.singles:
         assert certificate.holds
         assert certificate.verify(data, labels)
     assert model.predict(data).shape == labels.shape

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cotas import Certificate, Pegasos, Perceptron
 from cotas.certificates import no_certificate
-from cotas.certificates.mistakes import mistakes_allowed
+from cotas.certificates.theorems.mistakes import mistakes_allowed
 from problems import LAYOUTS, clouds, labelled, model_name, online_models, three_clouds
 
 MODELS = online_models()
@@ -114,8 +114,8 @@ def test_every_layout_of_the_same_data_verifies(model):
 def test_one_certificate_for_each_class(model):
     X, y = three_clouds()
     model.fit(X, y)
-    assert len(model.certificate_) == 3
-    for certificate, label in zip(model.certificate_, model.classes_, strict=True):
+    assert len(model.certificate_.parts) == 3
+    for certificate, label in zip(model.certificate_.singles, model.classes_, strict=True):
         assert certificate.holds
         assert certificate.verify(X, y)
         assert certificate.verify(X, np.where(y == label, label, -1))

@@ -143,8 +143,8 @@ def test_several_classes_are_each_one_against_the_rest(model):
     data, y = three_clouds(90)
     together = seeded(model).fit(data, y)
     assert together.decision_function(data).shape == (90, 3)
-    assert len(together.certificate_) == 3
-    assert all(certificate.verify(data, y) for certificate in together.certificate_)
+    assert len(together.certificate_.parts) == 3
+    assert all(certificate.verify(data, y) for certificate in together.certificate_.singles)
     if model.get_params().get("shuffle") or "replacement" in model.get_params().values():
         return
     for c in range(3):
@@ -285,7 +285,7 @@ def test_certified_predictions_are_those_of_the_optimum(bias, classes):
             SVC(gamma=1 / (2 * 1.5**2), C=1 / (lam * 90), tol=1e-10).fit(data, y == target)
             for target in targets
         ]
-        for machine, certificate in zip(exact, np.ravel(model.certificate_), strict=True):
+        for machine, certificate in zip(exact, model.certificate_.singles, strict=True):
             figures = certificate.figures
             theta0 = machine.intercept_[0]
             assert figures["θ₀* at least"] <= theta0 <= figures["θ₀* at most"]

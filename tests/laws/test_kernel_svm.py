@@ -101,8 +101,8 @@ def test_scores_are_those_of_svc():
 def test_several_classes(multiclass):
     X, y = three_clouds(150)
     model = cotas.KernelSVM(RBF(2.0), lam=0.01, multiclass=multiclass, tol=1e-6).fit(X, y)
-    assert len(model.certificate_) == 3
-    for certificate in model.certificate_:
+    assert len(model.certificate_.parts) == 3
+    for certificate in model.certificate_.singles:
         assert certificate.holds
         assert certificate.verify(X, y)
         assert not certificate.verify(X, np.roll(y, 1))
@@ -118,11 +118,14 @@ def test_several_classes(multiclass):
 def test_a_pair_is_the_problem_of_its_two_classes_alone():
     X, y = three_clouds(150)
     model = cotas.KernelSVM(RBF(2.0), lam=0.01, tol=1e-8).fit(X, y)
-    for certificate, (negative, positive) in zip(model.certificate_, model.pairs_, strict=True):
+    for certificate, (negative, positive) in zip(
+        model.certificate_.singles, model.pairs_, strict=True
+    ):
         some = np.isin(y, [negative, positive])
         alone = cotas.KernelSVM(RBF(2.0), lam=0.01, tol=1e-8).fit(X[some], y[some])
         assert certificate.upper == pytest.approx(alone.certificate_.upper, abs=1e-7)
-        assert f"Between {negative} and {positive}" in certificate.statement
+        assert certificate.label == f"{negative} against {positive}"
+        assert certificate.statement.startswith(certificate.label)
 
 
 def test_weights_are_repetitions():
@@ -258,8 +261,7 @@ def test_an_interrupted_fit_returns_the_best_model_so_far(small, monkeypatch):
     monkeypatch.setattr(KernelSearch, "look_at", interrupt)
     with pytest.warns(UserWarning, match="Interrupted"):
         model = cotas.KernelSVM(RBF(0.3), C=100.0, tol=1e-10).fit(X, y)
-    certificates = model.certificate_ if small else [model.certificate_]
-    assert all(certificate.holds for certificate in certificates)
+    assert model.certificate_.holds
     assert model.predict(X).shape == y.shape
 
 
@@ -424,7 +426,7 @@ def test_approximations_of_several_classes_and_their_limits():
         model = cotas.KernelSVM(
             RBF(2.0), approximate="nystroem", n_components=30, multiclass=multiclass, random_state=1
         ).fit(X, y)
-        assert all(certificate.verify(X, y) for certificate in model.certificate_)
+        assert all(certificate.verify(X, y) for certificate in model.certificate_.singles)
         assert model.score(X, y) > 0.7
     with pytest.raises(ValueError, match="RBF"):
         cotas.KernelSVM("linear", approximate="fourier").fit(X, y)

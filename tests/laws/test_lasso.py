@@ -221,7 +221,7 @@ def test_several_targets():
     both = np.column_stack([Y, X[:, 1] - Y])
     model = Lasso(lam=0.05).fit(X, both)
     assert model.coef_.shape == (2, X.shape[1])
-    for k, certificate in enumerate(model.certificate_):
+    for k, certificate in enumerate(model.certificate_.singles):
         np.testing.assert_allclose(model.coef_[k], Lasso(lam=0.05).fit(X, both[:, k]).coef_)
         assert certificate.verify(X, both)
     assert model.certified_zeros(X, both).shape == model.coef_.shape

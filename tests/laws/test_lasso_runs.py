@@ -70,9 +70,9 @@ def test_interrupted_before_it_has_looked_it_is_the_constant_model():
 
     with pytest.warns(UserWarning, match="Interrupted"):
         model = Lasso(lam=1e-3, callbacks=stop).fit(X, BOTH)
-    assert [c.holds for c in model.certificate_] == [True, True]
+    assert [c.holds for c in model.certificate_.singles] == [True, True]
     assert not model.coef_[1].any()  # the second target was never begun
-    assert all(c.verify(X, BOTH) for c in model.certificate_)
+    assert all(c.verify(X, BOTH) for c in model.certificate_.singles)
 
 
 def test_no_time_at_all_is_said_to_be_the_reason():

@@ -116,8 +116,8 @@ def test_rows_that_are_no_support_vectors_do_not_matter_and_the_others_do():
 def test_several_classes():
     X, y = three_clouds()
     model = LinearSVM(lam=0.01, tol=1e-6).fit(X, y)
-    assert len(model.certificate_) == len(model.support_) == 3
-    for k, certificate in enumerate(model.certificate_):
+    assert len(model.certificate_.parts) == len(model.support_) == 3
+    for k, certificate in enumerate(model.certificate_.singles):
         assert certificate.relative_gap <= 1e-6
         assert certificate.verify(X, y)
         alone = LinearSVM(lam=0.01, tol=1e-6).fit(X, y == k)

@@ -27,7 +27,7 @@ def test_threads_do_not_change_the_result(solver):
         together = clone(model).set_params(n_jobs=n_jobs).fit(X, y)
         np.testing.assert_array_equal(alone.coef_, together.coef_)
         np.testing.assert_array_equal(alone.intercept_, together.intercept_)
-        for a, b in zip(alone.certificate_, together.certificate_, strict=True):
+        for a, b in zip(alone.certificate_.singles, together.certificate_.singles, strict=True):
             assert a.to_dict(witness=True) == b.to_dict(witness=True)
 
 
@@ -91,7 +91,7 @@ def test_ctrl_c_ends_all_the_classes_and_keeps_the_best_of_each(n_jobs):
     ):
         model.fit(X, y)
     assert model.stop_reason_ == "interrupted"
-    for certificate in model.certificate_:
+    for certificate in model.certificate_.singles:
         assert certificate.verify(X, y)
 
 
@@ -215,10 +215,10 @@ def test_it_goes_on_after_ctrl_c_and_after_a_pickle(solver):
     model = LinearSVM(lam=0.1, solver=solver, tol=REACHABLE[solver], random_state=0)
     with pytest.warns(UserWarning, match="Interrupted"):
         model.set_params(callbacks=interrupt, n_jobs=1).fit(X, y)
-    before = [certificate.gap for certificate in model.certificate_]
+    before = [certificate.gap for certificate in model.certificate_.singles]
     model = pickle.loads(pickle.dumps(model.set_params(callbacks=None, warm_start=True)))
     model.set_params(max_iterations=1).fit(X, y)
-    for certificate, gap in zip(model.certificate_, before, strict=True):
+    for certificate, gap in zip(model.certificate_.singles, before, strict=True):
         assert certificate.gap <= gap + certificate.charge
         assert certificate.verify(X, y)
 

@@ -83,7 +83,7 @@ def test_unbalanced_classes_do_not_throw_the_bias_away():
     X, y = load_digits(return_X_y=True)
     model = Pegasos(lam=0.01, max_epochs=20, random_state=0).fit(X / 16, y)
     assert model.score(X / 16, y) > 0.95
-    assert max(certificate.gap for certificate in model.certificate_) < 0.02
+    assert max(certificate.gap for certificate in model.certificate_.singles) < 0.02
 
 
 def test_a_function_of_t_is_the_step_of_that_name():

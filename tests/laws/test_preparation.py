@@ -184,7 +184,7 @@ def test_a_prepared_classifier_from_fit_to_file(tmp_path, estimator):
     assert is_classifier(model)
     assert not is_regressor(model)
     assert model.task == "classification"
-    assert all(certificate.holds for certificate in model.certify(frame, y))
+    assert model.certify(frame, y).holds
     recipe = Recipe(model.preparation_, target="buys", rows=np.arange(120), n_rows=120)
     model.save(tmp_path / "m.cotas", data=(frame, y), recipe=recipe)
     again = PreparedModel.load(tmp_path / "m.cotas")
@@ -213,7 +213,7 @@ def test_a_prepared_regressor():
     assert is_regressor(model)
     assert model.task == "regression"
     assert model.score(frame, score) > 0.8
-    assert model.certificates_[0].holds
+    assert model.certificate_.holds
     boosted = PreparedModel(cotas.AdaBoost(n_rounds=2)).fit(frame, score > 0)
     with pytest.raises(ValueError, match="no linear function"):
         boosted.in_original_units()

@@ -58,7 +58,7 @@ def test_ridge_is_the_same_as_without(monkeypatch, standardize):
 
 def test_several_targets():
     model = LeastSquares().fit(X, BOTH)
-    for c, certificate in enumerate(model.certificate_):
+    for c, certificate in enumerate(model.certificate_.singles):
         assert REFINED in certificate.notes
         np.testing.assert_allclose(model.coef_[c], expected(X, BOTH[:, c])[0], rtol=1e-10)
 

@@ -342,7 +342,7 @@ def test_prefixes_are_the_fits_with_fewer_rounds(model, over, data):
         assert all(c.holds for c in found.certificates[k])
     kept = found.validated_model_
     current = (kept[-1] if isinstance(kept, Pipeline) else kept).certificate_
-    assert all(c.holds for c in np.ravel(current))
+    assert all(c.holds for c in current.singles)
     assert len(found.values) == 3
 
 

@@ -154,6 +154,8 @@ def test_pairs_of_classes_and_weights(eager):
         for shrink in (True, False)
     ]
     assert eager
-    for with_it, without in zip(both[0].certificate_, both[1].certificate_, strict=True):
+    for with_it, without in zip(
+        both[0].certificate_.singles, both[1].certificate_.singles, strict=True
+    ):
         assert with_it.relative_gap <= 1e-6
         assert with_it.upper == pytest.approx(without.upper, abs=2e-6)

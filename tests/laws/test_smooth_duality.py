@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cotas.certificates import DualPoint, SoftmaxPoint
+from cotas.certificates.core.softmax import balanced
 from cotas.losses import Hinge, Logistic, ModifiedHuber, SquaredHinge
 from cotas.problem import RegularisedRisk, SoftmaxRisk
 from cotas.solvers import newton as method
@@ -143,14 +144,11 @@ def test_any_reference_gives_a_lower_bound_for_any_softmax_model(free_bias, size
 
 def test_repaired_probabilities_are_feasible():
     data, y = three_clouds(60)
-    from cotas.certificates.softmax import SoftmaxSurvey
-
     for seed in range(10):
         point = softmax_point(seed, True, data, y)
-        survey = SoftmaxSurvey(point, data, y)
         scores = data @ point.reference_coef.T + point.reference_intercept
         p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-        repaired = survey._repaired(p)
+        repaired = balanced(p, np.eye(3)[y], point.weights)
         assert (repaired >= 0).all()
         np.testing.assert_allclose(repaired.sum(axis=1), 1.0, rtol=1e-12)
         masses = point.weights @ np.eye(3)[y]

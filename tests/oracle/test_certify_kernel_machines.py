@@ -67,13 +67,13 @@ def test_the_model_is_the_one_that_was_read():
 def test_several_classes_are_certified_in_pairs(kernel):
     for data, y in (three_clouds(120), load_iris(return_X_y=True)):
         model = SVC(kernel=kernel, tol=1e-9, decision_function_shape="ovo").fit(data, y)
-        certificates = certify(model, data, y)
+        certificates = certify(model, data, y).parts
         assert len(certificates) == 3
         ovo = model.decision_function(data)
         for number, (certificate, pair) in enumerate(
             zip(certificates, [(0, 1), (0, 2), (1, 2)], strict=True)
         ):
-            assert certificate.statement.startswith(f"Between {pair[0]} and {pair[1]}")
+            assert certificate.statement.startswith(f"{pair[0]} against {pair[1]}: ")
             assert certificate.verify(data, y)
             assert certificate.gap <= 1e-4 * max(certificate.upper, 1e-3)
             witness = certificate.witness
@@ -86,9 +86,9 @@ def test_four_classes_and_labels_of_any_kind():
     labels = np.array(["a", "b", "c", "d"])[(np.arange(160) % 4)]
     data = data + 3 * np.eye(4, 3)[np.arange(160) % 4]
     certificates = certify(SVC(tol=1e-9).fit(data, labels), data, labels)
-    assert len(certificates) == 6
-    assert certificates[3].statement.startswith("Between 'b' and 'c'")
-    for certificate in certificates:
+    assert len(certificates.parts) == 6
+    assert certificates.parts[3].label == "b against c"
+    for certificate in certificates.parts:
         assert certificate.gap <= 1e-4 * certificate.upper
 
 

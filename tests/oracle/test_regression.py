@@ -56,12 +56,12 @@ def test_foreign_models_state_our_problem(targets):
         linear_model.Ridge(alpha=np.linspace(1, 2, targets), fit_intercept=False),
     ):
         theirs.fit(X, y, sample_weight=weights)
-        for found in np.ravel(cotas.certify(theirs, X, y, sample_weight=weights)):
+        for found in cotas.certify(theirs, X, y, sample_weight=weights).singles:
             assert found.holds
             assert found.relative_gap < 1e-10
             assert found.verify(X, y)
         # With other weights it is another problem, and this model is not its answer.
-        for found in np.ravel(cotas.certify(theirs, X, y)):
+        for found in cotas.certify(theirs, X, y).singles:
             assert found.gap > 1e-6
 
 

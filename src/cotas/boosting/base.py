@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,9 +17,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.weak_learners import resolve, takes_missing_values
 from cotas.certificates import Certificate
-from cotas.certificates.boosting import CombinationWitness
-from cotas.certificates.likelihood import LikelihoodLedger
-from cotas.certificates.samme import SammeLedger
+from cotas.certificates.theorems.combinations import Combination, Combined
 from cotas.fitting.certified import Certified
 
 A_PREFIX = (
@@ -157,14 +154,9 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         prefix = copy.copy(self)
         prefix.ensembles_ = [ensemble.prefix(k) for ensemble in self.ensembles_]
         if k < self.n_rounds_:
+            now = [ensemble.combination() for ensemble in prefix.ensembles_]
             prefix._certificates = [
-                replace(
-                    c,
-                    holds=False,
-                    objection=A_PREFIX if c.kind != "none" else c.objection,
-                    witness=self._shortened(c.witness, k),
-                )
-                for c in self._certificates
+                _objected(c, m, now, A_PREFIX) for m, c in enumerate(self._certificates)
             ]
         return prefix
 
@@ -180,9 +172,6 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
     def _shaped(self, values: FloatArray) -> FloatArray:
         """From one column for each ensemble to what the caller expects."""
         return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
-
-    def _shortened(self, witness: Any, k: int) -> Any:
-        return None if witness is None else witness.prefix(k)
 
     # ---- inside ------------------------------------------------------------------------------
 
@@ -206,21 +195,20 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         """About the ensembles as they are now."""
         check_is_fitted(self, "ensembles_")
         now = [ensemble.combination() for ensemble in self.ensembles_]
-        return [self._about(c, k, now) for k, c in enumerate(self._certificates)]
+        return [_objected(c, k, now, CHANGED) for k, c in enumerate(self._certificates)]
 
-    def _about(self, certificate: Certificate, k: int, now: list[Any]) -> Certificate:
-        witness = certificate.witness
-        if isinstance(witness, LikelihoodLedger | SammeLedger):  # about all the classes at once
-            same = all(a.same_as(b) for a, b in zip(witness.combinations, now, strict=True))
-            changed: Any = replace(witness, combinations=tuple(now))
-        elif isinstance(witness, CombinationWitness):
-            same = witness.combination.same_as(now[k])
-            changed = replace(witness, combination=now[k])
-        else:
-            return certificate
-        if same:
-            return certificate
-        return replace(certificate, holds=False, objection=CHANGED, witness=changed)
+
+def _objected(
+    certificate: Certificate, k: int, now: list[Combination], objection: str
+) -> Certificate:
+    """The certificate of the k-th machine, which no longer holds if the model is not that one."""
+    witness = certificate.witness
+    if not isinstance(witness, Combined):
+        return certificate
+    mine = now if len(witness.combinations) > 1 else now[k : k + 1]
+    if all(a.same_as(b) for a, b in zip(witness.combinations, mine, strict=True)):
+        return certificate
+    return certificate.objected(objection, witness.made_of(mine))
 
 
 def _spread(p: FloatArray) -> FloatArray:

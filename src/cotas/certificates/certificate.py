@@ -12,7 +12,7 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.presentation import OPTIMISATION, as_html, as_text
 from cotas.certificates.sweep import Sketch
-from cotas.certificates.verification import contradictions, read_labels, read_rows
+from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
 from cotas.problem import relative_gap
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
@@ -106,8 +106,9 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """upper − lower; never below zero."""
-        return max(0.0, self.upper - self.lower)
+        """upper − lower; never below zero, and infinite where one of them is not known."""
+        difference = self.upper - self.lower
+        return math.inf if math.isnan(difference) else max(0.0, difference)
 
     @property
     def relative_gap(self) -> float:
@@ -168,17 +169,16 @@ class Certificate:
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
-        found = contradictions(self, whole)
-        for k, part in enumerate(self.parts):
-            own = labels[:, k] if labels.ndim == 2 else labels
-            found += [f"{part.label}: {words}" for words in part._against(rows, own)]
+        found = contradictions(self, replace(whole, charge=0.0))  # there is nothing to round
+        for part in self.parts:
+            found += [f"{part.label}: {words}" for words in part._against(rows, labels)]
         return found
 
     def _against(self, X: Matrix, y: AnyArray) -> list[str]:
         if self.witness is None:
             return [f"There is nothing to verify: {self.statement}"]
         try:
-            fresh = self.witness.check(X, y)
+            fresh = self.witness.check(X, as_meant(y, getattr(self.witness, "column", None)))
         except ValueError as error:
             return [str(error)]
         except (ArithmeticError, LookupError, TypeError) as error:
@@ -269,7 +269,9 @@ def conclude(
     It holds if there is no objection and the bounds are finite and in order. `scale` is the
     objective of the zero model, and `charge` what rounding cost the two bounds.
     """
-    lower, upper, charge = float(lower), float(upper), float(charge)
+    # What is not a number is not known.
+    lower = -math.inf if math.isnan(lower) else float(lower)
+    upper = math.inf if math.isnan(upper) else float(upper)
     if not objection and not (math.isfinite(lower) and math.isfinite(upper)):
         objection = NOT_FINITE
     if not objection and not lower <= upper + charge:
@@ -289,7 +291,8 @@ def conclude(
         objection=objection,
         trusted=tuple(trusted),
         zero_objective=None if scale is None else float(scale),
-        charge=charge,
+        label=_label(witness),
+        charge=float(charge),
         witness=witness,
         sketch=sketch,
     )
@@ -316,6 +319,15 @@ def no_certificate(
         remarks=remarks,
         vacuous=True,
     )
+
+
+def _label(witness: Any) -> str:
+    """Which part of a model a witness is about, where it says so."""
+    if getattr(witness, "subject", ""):
+        return str(witness.subject)
+    if getattr(witness, "column", None) is not None:
+        return f"target {witness.column}"
+    return f"{witness.positive} against the rest" if hasattr(witness, "positive") else ""
 
 
 def _each_once(words: Iterable[str]) -> tuple[str, ...]:

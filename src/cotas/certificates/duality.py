@@ -1,4 +1,4 @@
-"""The duality gap: how far an objective is from its minimum, proved by a dual point."""
+"""Linear classifiers: the duality gap of their regularized risk, and of the hard margin."""
 
 from __future__ import annotations
 
@@ -8,22 +8,55 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core import losses
+from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.gap import Claim, Risk, all_bounds
+from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.rounding import above, below
+from cotas.certificates.core.rows import Rows
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.sweep import EPS, Block, Facts, Sketch, Sweep, Tally, gather_facts
+from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
+from cotas.certificates.words import in_words
 from cotas.problem import RegularisedRisk
 
 SECTION = "weak duality, section 3.7 of document 000"
 OPTIMISATION_ONLY = "It certifies the optimisation, not the error on new data."
+LOSSES = {
+    "hinge": losses.Hinge(),
+    "squared hinge": losses.SquaredHinge(),
+    "modified Huber": losses.ModifiedHuber(),
+    "logistic": losses.Logistic(),
+    "exponential": losses.Exponential(),
+}
+
+
+def mean_of(point: Any) -> str:
+    """The mean that is minimised, in words: whether some rows count more than others.
+
+    Of a pair of classes it is that over their rows, and the others have no weight.
+    """
+    weights = point.weights
+    if weights is not None and getattr(point, "subject", None):
+        weights = weights[weights > 0]
+    equal = weights is None or (weights == weights[:1]).all()
+    return "mean" if equal else "weighted mean"
 
 
 def _bias_in_words(problem: RegularisedRisk) -> str:
     if problem.bias_scale:
         return "the bias penalised as one more weight"
     return "the bias is free" if problem.free_bias else "without bias"
+
+
+def risk_of(problem: RegularisedRisk) -> Risk:
+    """The problem as the core knows it."""
+    loss = LOSSES.get(problem.loss.name)
+    if loss is None or not (0 < problem.lam < math.inf and math.isfinite(problem.bias_scale)):
+        raise ValueError("λ must be a finite number above zero, and the loss one of the core's.")
+    return Risk(loss, L2(problem.lam), problem.free_bias, problem.bias_scale)
 
 
 @dataclass(frozen=True)
@@ -38,9 +71,9 @@ class Expectation:
     projected: bool
 
     def gap(self, lam: float, radius: float) -> float:
-        """The bound for rows no longer than `radius`."""
+        """The bound for rows no longer than `radius`, rounded up."""
         c = (math.sqrt(lam) + radius) ** 2 if self.projected else 4 * radius**2
-        return c * (1 + math.log(self.draws)) / (2 * lam * self.draws)
+        return above(c * (1 + math.log(self.draws)) / (2 * lam * self.draws), 24)
 
 
 @dataclass(frozen=True)
@@ -48,15 +81,14 @@ class DualPoint:
     """A linear classifier and the dual point αᵢ = sᵢ · multipliersᵢ / per that measures it.
 
     For PEGASOS the multipliers count how often each example violated its margin, and `per` is
-    the number of epochs. Any multipliers give a valid bound: the checker moves α into the
-    feasible set before it uses it.
+    the number of epochs. Any multipliers give a valid bound: the core moves α into the feasible
+    set before it uses it.
 
     Attributes
     ----------
     problem : what is minimised
     coef, intercept, positive : the model, and the label that counts as +1
-    weights : sᵢ, which sum to one; None stands for 1/n each
-    exact : whether θ = θ(α) is claimed, and so has to be checked
+    weights : sᵢ ≥ 0, of any sum; None stands for ones
     expectation : the theory that bounds the gap on average, where it applies
     """
 
@@ -67,7 +99,6 @@ class DualPoint:
     multipliers: AnyArray = field(repr=False)
     per: float = 1.0
     weights: FloatArray | None = field(default=None, repr=False)
-    exact: bool = False
     expectation: Expectation | None = None
 
     @classmethod
@@ -79,16 +110,62 @@ class DualPoint:
         facts: Facts | None = None,
         each: Each = map,
     ) -> list[Certificate]:
-        """The certificates of several classes of one fit, in one pass over the data.
+        """The certificates of several classes of one fit, the data being read for all at once.
 
         `facts` are those of the same data, if they have been gathered already.
         """
-        survey = DualSurvey(points, X, y, facts, each)
-        return [survey.conclude(c, sketch) for c, sketch in enumerate(survey.sketches)]
+        first = points[0]
+        rows = rows_of(X, first.problem.free_bias, facts, each)
+        facts = facts or gather_facts(X, y, [point.positive for point in points], each=each)
+        claims = [point._claim(np.asarray(y), rows.n) for point in points]
+        parts = zip(points, all_bounds(rows, claims, first.weights), facts.sketches, strict=True)
+        return [one._conclude(found.bounds, facts.longest, sketch) for one, found, sketch in parts]
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this point, recomputed from the data."""
         return self.check_all([self], X, y)[0]
+
+    def _claim(self, y: AnyArray, n: int) -> Claim:
+        signs, shares = signs_of(y, self.positive), np.asarray(self.multipliers, np.float64)
+        for given in (shares, self.weights):
+            if given is not None and np.shape(given) != (n,):
+                raise ValueError(f"X has {n} rows; the certificate is about {np.size(given)}.")
+        with np.errstate(all="ignore"):
+            c = -signs * (shares / self.per)
+            c = c if self.weights is None else c * self.weights
+        theta = np.asarray(self.coef, np.float64)
+        return Claim(risk_of(self.problem), signs, theta, float(self.intercept), c)
+
+    def _conclude(self, found: Bounds | Objection, longest: float, sketch: Any) -> Certificate:
+        """Put both values and what follows from them into words."""
+        problem = self.problem
+        lower, upper = (found.lower, found.upper) if isinstance(found, Bounds) else (0.0, math.inf)
+        figures = {"λ": problem.lam, "‖θ‖": float(np.linalg.norm(self.coef))}
+        remarks, trusted = [], []
+        if self.expectation is not None:
+            figures["R (longest row)"] = longest
+            figures["mean gap in theory, at most"] = self.expectation.gap(problem.lam, longest)
+            remarks.append("The theory bounds the mean over all random draws, not this run.")
+            trusted.append("The number of draws is what the run says of itself.")
+        return conclude(
+            kind="duality",
+            lower=lower,
+            upper=upper,
+            objection=in_words(found) if isinstance(found, Objection) else "",
+            # It does not exclude a model with an objective a hundred times smaller.
+            vacuous=lower <= 0.01 * upper,
+            statement=(
+                f"No classifier has a smaller {mean_of(self)} {problem.loss.name} loss + (λ/2)‖θ‖² "
+                f"({_bias_in_words(problem)}) than {lower:.6g}; this one has {upper:.6g}."
+            ),
+            reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
+            figures=figures,
+            remarks=(*remarks, OPTIMISATION_ONLY),
+            trusted=trusted,
+            charge=found.charge if isinstance(found, Bounds) else 0.0,
+            witness=self,
+            sketch=sketch,
+        )
 
     def about(self, coef: FloatArray, intercept: float) -> Self:
         """The same dual point, said to measure other parameters."""
@@ -108,137 +185,69 @@ class DualPoint:
         return plain
 
 
-class DualSurvey:
-    """P(θ, θ₀) and the two halves of α and of Σ αᵢyᵢxᵢ, one for each sign of y."""
+@dataclass(frozen=True)
+class HardMarginPoint:
+    """A separator and the multipliers α ≥ 0 that show how much smaller ‖θ‖ could be.
 
-    def __init__(
-        self,
-        points: Sequence[DualPoint],
-        X: Matrix,
-        y: AnyArray,
-        facts: Facts | None,
-        each: Each,
-    ) -> None:
-        self.points = points
-        self.problem = points[0].problem
-        self.intercepts = np.array([point.intercept for point in points])
-        coefs = np.stack([point.coef for point in points], axis=1)
-        positives = [point.positive for point in points]
-        self.sweep = Sweep(X, y, positives, coefs)
-        self.n = self.sweep.X.shape[0]
-        if self.n != len(points[0].multipliers):
-            raise ValueError(
-                f"X has {self.n} rows; the certificate is about {len(points[0].multipliers)}."
+        min ½‖θ‖²  s.t.  yᵢ(θ·xᵢ + θ₀) ≥ 1;      max Σ αᵢ − ½‖Σ αᵢyᵢxᵢ‖²,  Σ αᵢyᵢ = 0 with a bias
+
+    A separator is measured after it has been scaled to a smallest margin of one.
+    """
+
+    coef: FloatArray
+    intercept: float
+    positive: Any
+    free_bias: bool
+    alpha: FloatArray = field(repr=False)
+
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        """Both bounds, recomputed from the data."""
+        rows, signs = rows_of(X, self.free_bias), signs_of(np.asarray(y), self.positive)
+        if np.shape(self.alpha) != (rows.n,):
+            raise ValueError(f"X has {rows.n} rows; the certificate is about {len(self.alpha)}.")
+        c = -signs * np.asarray(self.alpha, np.float64)
+        risk = Risk(losses.HardMargin(), L2(1.0), self.free_bias)
+        theta, bias = np.asarray(self.coef, np.float64), float(self.intercept)
+        found = all_bounds(rows, [Claim(risk, signs, theta, bias, c)])[0].bounds
+        sketch = gather_facts(X, y, [self.positive]).sketches[0]
+        lower, upper = (found.lower, found.upper) if isinstance(found, Bounds) else (0.0, math.inf)
+        figures = {}
+        if isinstance(found, Bounds):
+            figures["distance of the nearest row to the boundary"] = below(
+                1.0 / math.sqrt(2 * upper), 4
             )
-        self.found = self.sweep.tally(self._read, each)
-        self.facts = facts or gather_facts(X, y, positives, each=each)
-        self.sketches = self.facts.sketches
-
-    def _read(self, block: Block) -> Tally:
-        weights = self._weights(block.span)
-        agreements = block.signs * (block.products + self.intercepts)
-        counted = np.stack([p.multipliers[block.span] / p.per for p in self.points], axis=1)
-        alpha = weights[:, None] * np.clip(counted, 0.0, self.problem.loss.steepest)
-        sides = [np.where(block.signs > 0, alpha, 0.0), np.where(block.signs < 0, alpha, 0.0)]
-        return {
-            "sum risk": self.problem.risk(agreements, weights),
-            "sum mass": np.stack([side.sum(axis=0) for side in sides]),
-            "sum combination": np.stack([block.combine(side) for side in sides]),
-        }
-
-    def _weights(self, span: slice) -> FloatArray:
-        weights = self.points[0].weights
-        return np.full(span.stop - span.start, 1.0 / self.n) if weights is None else weights[span]
-
-    def conclude(self, c: int, sketch: Sketch) -> Certificate:
-        """Both values and what follows from them."""
-        point, problem = self.points[c], self.problem
-        primal = float(self.found["sum risk"][c]) + problem.penalty(point.coef, point.intercept)
-        dual, terms = self._best_dual(c)
-        rounding = 64 * EPS * np.sqrt(self.n) * (abs(primal) + terms)
-        objection = ""
-        if point.exact and not self._rebuilds(c):
-            objection = "The dual point does not give back the model from these data."
-        figures = {"λ": problem.lam, "‖θ‖": float(np.linalg.norm(point.coef))}
-        remarks = []
-        if point.expectation is not None:
-            longest = self.facts.longest
-            figures["R (longest row)"] = longest
-            figures["mean gap in theory, at most"] = point.expectation.gap(problem.lam, longest)
-            remarks.append("The theory bounds the mean over all random draws, not this run.")
+        if lower > 0:
+            figures["no separator keeps a distance above"] = above(1.0 / math.sqrt(2 * lower), 4)
         return conclude(
             kind="duality",
-            lower=dual,
-            upper=primal,
-            objection=objection,
-            # It does not exclude a model with an objective a hundred times smaller.
-            vacuous=dual <= 0.01 * primal,
+            lower=lower,
+            upper=upper,
+            objection=in_words(found) if isinstance(found, Objection) else "",
+            vacuous=lower <= 0.01 * upper,
             statement=(
-                f"No classifier has a smaller mean {problem.loss.name} loss + (λ/2)‖θ‖² "
-                f"({_bias_in_words(problem)}) "
-                f"than {min(dual, primal):.6g}; this one has {primal:.6g}."
+                f"No separator with all margins at least 1 has ½‖θ‖² below {lower:.6g}; "
+                f"this one, scaled to that, has {upper:.6g}."
             ),
-            reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
+            reference=SECTION,
             figures=figures,
-            remarks=(*remarks, OPTIMISATION_ONLY),
-            charge=float(rounding),
-            witness=point,
+            remarks=(OPTIMISATION_ONLY,),
+            charge=found.charge if isinstance(found, Bounds) else 0.0,
+            witness=self,
             sketch=sketch,
         )
 
-    def feasible(self, c: int) -> tuple[float, FloatArray, float]:
-        """Σ αᵢ, Σ αᵢyᵢxᵢ and Σ αᵢyᵢ of a feasible α.
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        """The same multipliers, said to measure other parameters."""
+        return replace(self, coef=np.array(coef), intercept=float(intercept))
 
-        With a free bias the heavier side has been scaled down, so that Σ αᵢyᵢ = 0.
-        """
-        mass, combinations = self.found["sum mass"][:, c], self.found["sum combination"][:, :, c]
-        share = self._share(c)
-        combination = share[0] * combinations[0] - share[1] * combinations[1]
-        return float(share @ mass), combination, float(share[0] * mass[0] - share[1] * mass[1])
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types."""
+        return plain_fields(self)
 
-    def _share(self, c: int) -> FloatArray:
-        """How much of the α of each side is kept."""
-        mass = self.found["sum mass"][:, c]
-        if not self.problem.free_bias:
-            return np.ones(2)
-        return np.array([mass.min() / side if side > 0 else 0.0 for side in mass])
 
-    def _best_dual(self, c: int) -> tuple[float, float]:
-        """D at the best feasible multiple of α, and the size of the terms it is made of.
-
-        tα with 0 ≤ t ≤ 1 is feasible too. For the hinge loss D(tα) = tA − t²B is largest at
-        t = A/2B.
-        """
-        a, combination, balance = self.feasible(c)
-        b = self.problem.dual_cost(combination, balance)
-        if not self.problem.gain_is_linear:
-            return self._best_multiple(c, b), a + b
-        multiple = 1.0 if 2 * b <= a else a / (2 * b)
-        return multiple * a - multiple**2 * b, a + b
-
-    def _best_multiple(self, c: int, cost: float) -> float:
-        """The largest D(tα) found for 0 ≤ t ≤ 1, a concave function of t. Every t is valid."""
-        point, share = self.points[c], self._share(c)
-        weights = self._weights(slice(0, self.n))
-        used = np.flatnonzero(weights > 0)
-        weights = weights[used]
-        side = np.where(self.sweep.y[used] == point.positive, share[0], share[1])
-        counted = np.clip(point.multipliers[used] / point.per, 0.0, self.problem.loss.steepest)
-        alpha = weights * counted * side
-
-        def dual(multiple: float) -> float:
-            return float(self.problem.dual_gain(multiple * alpha, weights)) - multiple**2 * cost
-
-        if not cost < np.inf:
-            return 0.0  # D(0)
-        found = minimize_scalar(lambda t: -dual(t), bounds=(0.0, 1.0), method="bounded")
-        return max(0.0, dual(1.0), dual(float(np.clip(found.x, 0.0, 1.0))))
-
-    def _rebuilds(self, c: int) -> bool:
-        """Whether θ = θ(α), as is claimed."""
-        point = self.points[c]
-        positive, negative = self.found["sum combination"][:, :, c]
-        theta = self.problem.primal_from_dual(positive - negative)
-        size = (np.linalg.norm(positive) + np.linalg.norm(negative)) / self.problem.lam
-        slack = (1e-9 + 8 * float(np.finfo(point.multipliers.dtype).eps)) * size
-        return bool(np.linalg.norm(theta - point.coef) <= slack)
+def rows_of(X: Matrix, movable: bool, facts: Facts | None = None, each: Each = map) -> Rows:
+    """X for the core; the rows of the facts, if they are the ones that are needed."""
+    known = None if facts is None else facts.rows
+    if known is not None and known.movable == movable:
+        return known
+    return Rows(as_rows(X), movable, each)

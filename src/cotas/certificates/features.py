@@ -25,11 +25,13 @@ class FeaturePoint:
     features : the map, part of the model
     point : θ, θ₀ and α of the problem on the features
     remark : what the features are, in words
+    subject : what it is about, where a model has several parts
     """
 
     features: Features
     point: DualPoint
     remark: str
+    subject: str = ""
 
     @property
     def coef(self) -> FloatArray:
@@ -48,7 +50,8 @@ class FeaturePoint:
     def check_features(self, Z: FloatArray, y: AnyArray) -> Certificate:
         """The same, the features of all the rows being at hand."""
         found = self.point.check(Z, y)
-        return replace(found, witness=self, remarks=(self.remark, *found.remarks))
+        remarks, label = (self.remark, *found.remarks), self.subject or found.label
+        return replace(found, witness=self, remarks=remarks, label=label)
 
     def about(self, coef: FloatArray, intercept: float) -> FeaturePoint:
         """The same dual point, said to measure other parameters."""

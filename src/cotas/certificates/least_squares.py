@@ -1,27 +1,40 @@
-"""How far a squared-loss model is from the best: bounded by its gradient and the curvature."""
+"""Least squares and ridge: how far from the best, by the slope and a proved curvature."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import eigvalsh
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude, no_certificate
-from cotas.certificates.duality import OPTIMISATION_ONLY
-from cotas.certificates.least_squares_pass import SquaredLossPass
+from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
+from cotas.certificates.core.gap import Claim, all_bounds
+from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.scatter import Decrease, decrease
 from cotas.certificates.sweep import EPS, Sketch
+from cotas.certificates.targets import TargetSweep
+from cotas.certificates.words import in_words
 
 # A bound this small in comparison with the objective is not worth another pass over the data.
 ENOUGH = 1e-10
-# The spectrum of the Hessian is shown up to this many features.
-LARGEST_SPECTRUM = 500
+# Up to so many features the Hessian is formed, and its spectrum shown.
+LARGEST_HESSIAN, LARGEST_SPECTRUM = 2000, 500
+HOW = {
+    "penalty": "The bound rests on the curvature of the penalty alone.",
+    "few rows": "The bound rests on the curvature of some of the rows.",
+    "rows": "The bound rests on the curvature of all the rows.",
+    "duality": "The bound rests on weak duality.",
+}
+WITHIN_RHO = (
+    "The columns are collinear up to rounding, or too many: the claim is about models whose "
+    "coefficients, in units of their columns, have a length of at most ρ."
+)
+SPECTRUM = "The spectrum, and what follows from it for gradient descent, is not enclosed."
 
 
 @dataclass(frozen=True)
@@ -48,7 +61,7 @@ class Descent:
 class SquaredLossPoint:
     """A linear model of one target, and the problem it is measured by.
 
-        P(θ, θ₀) = ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + (λ/2) Σ (σⱼθⱼ)²,        Σ sᵢ = 1
+        P(θ, θ₀) = ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)²/S + (λ/2) Σ (σⱼθⱼ)²
 
     Attributes
     ----------
@@ -56,7 +69,7 @@ class SquaredLossPoint:
     lam : λ, zero for least squares
     free_bias : whether θ₀ is free, or fixed at `intercept` = 0
     column : the column of y that the model predicts; None where y is a vector
-    weights : sᵢ, which sum to one; None stands for 1/n each
+    weights : sᵢ ≥ 0, of any sum; None stands for ones
     penalty_scale : σⱼ; None stands for ones
     descent : the run that found the model, where it was gradient descent with a constant step
     """
@@ -74,8 +87,8 @@ class SquaredLossPoint:
     def check_all(
         cls, points: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
     ) -> list[Certificate]:
-        """The certificates of several targets of one fit, in one pass over the data."""
-        return Survey(X, y, points, each).certificates()
+        """The certificates of several targets of one fit, the data being read for all at once."""
+        return Survey(X, y, points, each).certificates(points)
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this model, computed from the data."""
@@ -93,169 +106,123 @@ class SquaredLossPoint:
         return plain
 
 
-class Survey(SquaredLossPass):
-    """What follows from one pass over the data, for each of the models."""
+class Survey:
+    """The data of one fit and what is known of their curvature, for any models of one problem."""
 
-    def certificates(self) -> list[Certificate]:
+    def __init__(
+        self, X: Matrix, y: AnyArray, points: Sequence[SquaredLossPoint], each: Each = map
+    ) -> None:
+        one = points[0]
+        self.rows = rows_of(X, one.free_bias, each=each)
+        sweep = TargetSweep(self.rows.X, y, [p.column for p in points], np.zeros((self.rows.d, 0)))
+        self.targets = sweep.targets
+        if one.weights is not None and np.shape(one.weights) != (self.rows.n,):
+            size = np.size(one.weights)
+            raise ValueError(f"X has {self.rows.n} rows; the certificate is about {size}.")
+        self.sketches: list[Sketch] = sweep.sketches(sweep.tally(lambda block: {}, each))
+        self.risk: SquaredRisk | Objection
+        try:
+            given = (one.free_bias, one.weights, LARGEST_HESSIAN)
+            self.risk = SquaredRisk(float(one.lam), one.penalty_scale, self.rows, *given)
+        except Objection as objection:
+            self.risk = objection
+
+    def certificates(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
         """One for each target."""
-        problem = self._out_of_range()
-        if problem:
-            return [no_certificate(problem, witness=p) for p in self.points]
-        falls, how = self._fall(np.hstack([self.gradient, self._noise()]))
-        k, sketches = len(self.points), self.sweep.sketches(self.found)
-        fall, noise = falls[:k], falls[k:]
-        # Rounding moves the gradient, and with it the fall, which is quadratic in it.
-        bounded = np.isfinite(fall) & np.isfinite(noise)  # no bound, nothing to round
-        self.fall_rounding = np.zeros(k)
-        a, b = fall[bounded], noise[bounded]
-        self.fall_rounding[bounded] = 2 * np.sqrt(a * b) + b
-        return [self._certificate(c, fall, how, sketches[c]) for c in range(k)]
+        found = self._bounds(points)
+        return [self._conclude(c, point, found[c]) for c, point in enumerate(points)]
 
-    def _fall(self, g: FloatArray) -> tuple[FloatArray, str]:
-        """How far Q can fall at most with each slope g, and from which curvature that follows.
+    def _bounds(self, points: Sequence[SquaredLossPoint]) -> list[SquaredFound]:
+        if isinstance(self.risk, Objection):
+            return [SquaredFound(self.risk)] * len(points)
+        claims = [
+            Claim(self.risk.risk, self.targets[:, c], _double(p.coef), float(p.intercept))
+            for c, p in enumerate(points)
+        ]
+        if self.rows.d <= LARGEST_HESSIAN or not points[0].lam:
+            return self.risk.bounds(claims, ENOUGH)
+        dual = all_bounds(self.rows, claims, points[0].weights)
+        return [SquaredFound(found.bounds, "duality") for found in dual]
 
-        Cheapest first: the curvature of the penalty alone, of a few rows, of all the rows. What
-        is enough is decided by the first slopes, those of the targets.
-        """
-        k, enough = len(self.points), ENOUGH * self.reduced
-        added = self.curvature
-        fall = np.full(g.shape[1], np.inf)
-        how = "No curvature is known with so many features, only that P ≥ 0."
-        if (added > 0).all():
-            fall = 0.5 * np.sum(g**2 / added[:, None], axis=0)
-            how = "The bound rests on the curvature of the penalty alone."
-        if (fall[:k] <= enough).all() or not self.scatter.affordable:
-            return fall, how
-        if 2 * self.scatter.n_few < self.n:
-            # A column that is constant in these rows may vary in others: none is left out.
-            few = decrease(self.scatter.of_few_rows(), added, g, np.zeros(self.d))
-            if few is not None and (few[:k] <= enough).all():
-                how = f"The curvature of about {self.scatter.n_few} of the rows proves it."
-                return np.minimum(fall, few), how
-        whole = decrease(self.scatter.of_all_rows(self.each), added, g, self.floor)
-        if whole is not None:
-            return np.minimum(fall, whole), "The bound rests on the curvature of all the rows."
-        found = self._explained()
-        return np.minimum(fall, found.amounts), _about_the_columns(found)
+    def _conclude(self, c: int, point: SquaredLossPoint, found: SquaredFound) -> Certificate:
+        constant = self._constant_model(c, point)
+        lower = found.bounds.lower if isinstance(found.bounds, Bounds) else 0.0
+        figures = self._spectrum(c, point, lower)
+        return in_certificate(point, found, constant, self.sketches[c], figures)
 
-    @cached_property
-    def eigenvalues(self) -> FloatArray:
-        """The positive ones of H = C + λ·diag(σ²); none is below what the penalty makes it."""
-        added = self.curvature
-        values = eigvalsh(self.scatter.of_all_rows(self.each) + np.diag(added))
-        return np.maximum(values, added.min()) if (added > 0).all() else _positive(values)
+    def _constant_model(self, c: int, point: SquaredLossPoint) -> float:
+        """½ Σ sᵢ(yᵢ − ȳ)²/S, and no less than what the rounding of the targets leaves."""
+        y = self.targets[:, c]
+        s = np.ones(len(y)) if point.weights is None else np.asarray(point.weights)
+        with np.errstate(all="ignore"):
+            share = s / s.sum()
+            about = y - share @ y if point.free_bias else y
+            return float(0.5 * (share @ about**2) + 1e9 * EPS**2 * (share @ y**2))
 
-    @cached_property
-    def run_eigenvalues(self) -> FloatArray:
-        """The positive ones of the Hessian in the coordinates of the run, the same for all."""
-        assert self.one.descent is not None
-        return _positive(eigvalsh(self._run_hessian(self.one.descent)))
-
-    def _certificate(self, c: int, fall: FloatArray, how: str, sketch: Sketch) -> Certificate:
-        point, upper = self.points[c], float(self.primal[c])
-        known = float(self.reduced[c] - fall[c])
-        lower = max(0.0, known)
-        rounding = self._rounding(c)
-        slope = np.append(self.gradient[:, c], self.found["sum residuals"][c] * point.free_bias)
-        figures = {"λ": point.lam} if point.lam else {}
-        figures["‖∇P‖"] = float(np.linalg.norm(slope))
-        figures |= self._spectrum(c)
-        objection = self._measure_descent(c, lower, rounding, figures)
-        penalty = penalty_in_words(point)
-        return conclude(
-            kind="gradient",
-            lower=min(lower, upper),
-            upper=upper,
-            objection=objection,
-            # P ≥ 0 was known before, and this objective is not near zero.
-            vacuous=known <= 0.01 * upper and upper > rounding,
-            statement=(
-                f"No linear model has a smaller ½ mean squared error{penalty} than "
-                f"{min(lower, upper):.6g}; this one has {upper:.6g}."
-            ),
-            reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
-            figures=figures,
-            remarks=(how, OPTIMISATION_ONLY),
-            charge=float(rounding),
-            witness=point,
-            sketch=sketch,
-        )
-
-    def _rounding(self, c: int) -> float:
-        """What the residuals are off by, what their sum is, and what the fall is."""
-        upper, off, fall = float(self.primal[c]), self._residual_error(c), self.fall_rounding[c]
-        of_sums = 64 * EPS * np.sqrt(self.n) * upper + 2 * off * np.sqrt(upper) + off**2
-        return float(of_sums + fall)
-
-    def _spectrum(self, c: int) -> dict[str, float]:
-        """The condition number, and the bound of the smallest curvature, if H is at hand."""
-        if not self.scatter.formed or self.d > LARGEST_SPECTRUM:
+    def _spectrum(self, c: int, point: SquaredLossPoint, lower: float) -> dict[str, float]:
+        """What gradient descent is promised, from eigenvalues as NumPy computes them."""
+        descent, rows = point.descent, self.rows
+        if descent is None or rows.d > LARGEST_SPECTRUM or isinstance(self.risk, Objection):
             return {}
-        values = self.eigenvalues
-        if not len(values):
-            return {}
-        bound = float(self.gradient[:, c] @ self.gradient[:, c]) / (2 * values[0])
+        s = self.risk.w.s / self.risk.w.high
+        X = rows.read(slice(0, rows.n))
+        X = (X.toarray() if rows.sparse else X) + (0.0 if rows.shift is None else rows.shift)
+        added = self.risk.curved
+        if descent.scale is not None and descent.centre is not None:
+            stretch = np.divide(1.0, descent.scale, where=descent.scale > 0, out=np.zeros(rows.d))
+            X, added = (X - descent.centre) * stretch, added * stretch**2
+        X = np.column_stack([np.ones(rows.n), X]) if point.free_bias else X
+        added = np.append(0.0, added) if point.free_bias else added
+        values = np.linalg.eigvalsh(X.T @ (s[:, None] * X) + np.diag(added))
+        positive = values[values > 8 * len(values) * EPS * max(float(values[-1]), 0.0)]
+        start = 0.5 * float(s @ self.targets[:, c] ** 2)
+        allowed = descent.factor(positive) * max(0.0, start - lower)
         return {
-            "condition number": float(values[-1] / values[0]),
-            "P − P* by the smallest curvature alone, at most": float(
-                self.primal[c] - self.reduced[c] + bound
-            ),
+            "condition number": float(positive[-1] / positive[0]) if len(positive) else 1.0,
+            "step · largest curvature": descent.step * float(values[-1]),
+            "gap that the rate of gradient descent allows": allowed,
         }
 
-    def _measure_descent(
-        self, c: int, lower: float, rounding: float, figures: dict[str, float]
-    ) -> str:
-        """Compare the gap with what the rate promises; in words, how the run falls short of it."""
-        descent = self.points[c].descent
-        if descent is None or self.d > LARGEST_SPECTRUM:
-            return ""
-        values = self.run_eigenvalues
-        promised = descent.factor(values) * max(0.0, float(self.flat_start[c]) - lower)
-        nearer = self.primal[c] - lower <= (1 + 1e-6) * promised + 4 * rounding
-        if not nearer and len(values) < self.d + self.one.free_bias:
-            return ""  # what is left may lie along directions that rounding takes for flat
-        figures["step · largest curvature"] = descent.step * float(values.max(initial=0.0))
-        figures["gap that the rate of gradient descent allows"] = promised
-        if nearer:
-            return ""
-        return "So many steps of gradient descent must come nearer to the best than this."
 
-    def _run_hessian(self, descent: Descent) -> FloatArray:
-        """The Hessian in the coordinates of the run, the bias first where there is one."""
-        C, mean = self.scatter.of_all_rows(self.each), self.mean
-        if descent.scale is not None and descent.centre is not None:
-            stretch = np.divide(1.0, descent.scale, where=descent.scale > 0, out=np.zeros(self.d))
-            return _with_bias(
-                (C + np.diag(self.curvature)) * np.outer(stretch, stretch),
-                (mean - descent.centre) * stretch,
-                self.one.free_bias,
-            )
-        return _with_bias(C + np.diag(self.curvature), mean, self.one.free_bias)
-
-
-def _with_bias(hessian: FloatArray, mean: FloatArray, free_bias: bool) -> FloatArray:
-    """The Hessian of P in (θ₀, θ), from the one of Q in θ."""
-    if not free_bias:
-        return hessian
-    return np.block(
-        [[np.ones((1, 1)), mean[None, :]], [mean[:, None], hessian + np.outer(mean, mean)]]
+def in_certificate(
+    point: SquaredLossPoint,
+    found: SquaredFound,
+    constant: float,
+    sketch: Sketch,
+    spectral: Mapping[str, float] | None = None,
+) -> Certificate:
+    """Put both values and what follows from them into words."""
+    bounds, within, spectral = found.bounds, found.within, spectral or {}
+    lower, upper = (bounds.lower, bounds.upper) if isinstance(bounds, Bounds) else (0.0, math.inf)
+    who = "" if math.isinf(within) else f" within ρ = {within:.6g}"
+    certificate = conclude(
+        kind="gradient",
+        lower=lower,
+        upper=upper,
+        objection=in_words(bounds) if isinstance(bounds, Objection) else "",
+        # P ≥ 0 was known before, and this objective is not near zero.
+        vacuous=lower <= 0.01 * upper and upper > 1e-9 * constant,
+        statement=(
+            f"No linear model{who} has a smaller ½ {mean_of(point)} squared error"
+            f"{penalty_in_words(point)} than {lower:.6g}; this one has {upper:.6g}."
+        ),
+        reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
+        figures={
+            **({"λ": point.lam} if point.lam else {}),
+            **({} if math.isinf(within) else {"ρ": within}),
+            **spectral,
+        },
+        remarks=(
+            *((WITHIN_RHO,) if math.isfinite(within) else ()),
+            *((SPECTRUM,) if spectral else ()),
+            OPTIMISATION_ONLY,
+        ),
+        charge=bounds.charge if isinstance(bounds, Bounds) else 0.0,
+        scale=constant,
+        witness=point,
+        sketch=sketch,
     )
-
-
-def _positive(eigenvalues: FloatArray) -> FloatArray:
-    """Those above rounding."""
-    least = 8 * len(eigenvalues) * EPS * float(eigenvalues[-1])
-    return eigenvalues[eigenvalues > max(least, 0.0)]
-
-
-def _about_the_columns(found: Decrease) -> str:
-    how = "The bound rests on the residuals projected on the columns, which are nearly collinear."
-    if not found.flat:
-        return how
-    return (
-        f"{how} Along {found.flat} of the directions of θ they are collinear up to rounding: there "
-        "the data say nothing, and Ridge would decide."
-    )
+    return certificate.noted(HOW[found.how]) if found.how in HOW else certificate
 
 
 def penalty_in_words(point: SquaredLossPoint) -> str:
@@ -264,3 +231,7 @@ def penalty_in_words(point: SquaredLossPoint) -> str:
         return "" if point.free_bias else " (without bias)"
     weight = "(λ/2)‖θ‖²" if point.penalty_scale is None else "(λ/2)Σ(σⱼθⱼ)²"
     return f" + {weight}" + ("" if point.free_bias else " (without bias)")
+
+
+def _double(a: Any) -> FloatArray:
+    return np.asarray(a, dtype=np.float64)

@@ -1,66 +1,66 @@
-"""Least squares on batches whose rows are gone: the checker keeps moments of its own.
+"""Least squares on batches whose rows are gone: the checker keeps products of its own.
 
-Of each batch the checker adds up, while the rows are there,
-
-    x̄ = Σ sᵢxᵢ,   ȳ = Σ sᵢyᵢ,   C = Σ sᵢx̃ᵢx̃ᵢᵀ,   c = Σ sᵢx̃ᵢỹᵢ,   v = Σ sᵢỹᵢ²,
-
-with x̃ = x − x̄ and ỹ = y − ȳ, and the moments of several batches are a merge of theirs. They
-determine P for every θ, its gradient and its Hessian, so that P − P* ≤ ½ ∇PᵀH⁻¹∇P needs no row
-(docs/theory/least-squares.md). The moments of the solver are not looked at.
+Of each batch the checker adds up G = Σ sᵢaᵢaᵢᵀ with a = (x, 1, y), while the rows are there, x and
+y being measured from a fixed point near the rows of the first batch. G determines P for every
+model, with w = (θ, b, −1):  P = ½ wᵀGw/S + (λ/2) Σ (σⱼθⱼ)², and its slope and curvature.
+Rounding leaves |G − Ĝ|ᵢⱼ ≤ γ√(GᵢᵢGⱼⱼ), since each entry is a sum of products.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude, no_certificate
-from cotas.certificates.duality import OPTIMISATION_ONLY
-from cotas.certificates.least_squares import SquaredLossPoint, penalty_in_words
-from cotas.certificates.scatter import Scatter, decrease
+from cotas.certificates.certificate import Certificate, no_certificate
+from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.curvature import Hessian, SquaredFound, fall
+from cotas.certificates.core.rounding import (
+    TINY,
+    U,
+    above,
+    below,
+    dot,
+    down,
+    gamma,
+    norm_up,
+    total,
+    up,
+)
+from cotas.certificates.core.rows import pairwise
+from cotas.certificates.duality import rows_of
+from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.sweep import EPS, SQUARE_ROOT_OF_TWO, Block, Sketch, Tally, sketch_weights
 from cotas.certificates.targets import TargetSweep
+from cotas.certificates.words import in_words
 
 GONE = (
-    "The rows of earlier batches are gone; the numbers are from moments that the checker added up "
+    "The rows of earlier batches are gone; the numbers are from products that the checker added up "
     "itself, batch by batch. verify(X, y) with all the rows, in the order in which they came, "
     "computes them again."
 )
-NEARLY_COLLINEAR = (
-    "The columns are nearly collinear, and from the moments of the batches alone nothing can be "
-    "proved: cotas.certify(model, X, y) with all the rows can, and so can Ridge without them."
-)
-
-
-class _Measured(NamedTuple):
-    """Of one model: the Hessian, what λ adds to it, Σ sᵢỹᵢ², r̄, ∇Q, and Q."""
-
-    H: FloatArray
-    added: FloatArray
-    square: float
-    residual: float
-    gradient: FloatArray
-    reduced: float
 
 
 @dataclass(frozen=True)
 class Stream:
-    """The moments of the batches so far; those of y have an entry for each target."""
+    """Ĝ of the batches so far, with an entry for each target after the features and the one.
+
+    Attributes
+    ----------
+    centre : the point that rows are measured from, features and targets
+    roundings : that each entry of Ĝ went through, at most
+    weight : bounds of Σ of the weights as they were given
+    """
 
     batches: int
     n_rows: int
-    weight: float  # Σ of the weights as they were given
-    mean: FloatArray
-    target_mean: FloatArray
-    scatter: FloatArray
-    cross: FloatArray
-    target_scatter: FloatArray
-    is_sparse: bool
+    weight: tuple[float, float]
+    centre: FloatArray = field(repr=False)
+    gram: FloatArray = field(repr=False)
+    roundings: int
     sketches: list[Sketch]
     weights: FloatArray | None  # of all the rows, where one of them had a weight
 
@@ -72,34 +72,45 @@ class Stream:
         weights: FloatArray | None,
         columns: Sequence[int | None],
         each: Each = map,
-        rows_before: int = 0,
+        movable: bool = True,
+        before: Self | None = None,
     ) -> Self:
-        """The moments of one batch; its rows are counted from `rows_before` in the sketch."""
-        n, d = X.shape
-        total = float(n if weights is None else weights.sum())
-        shares = np.full(n, 1.0 / n) if weights is None else weights / total
-        sweep = TargetSweep(X, y, columns, np.zeros((d, 0)))
-        found = sweep.tally(lambda block: _first(block, shares, rows_before, sweep), each)
-        mean, target_mean = found["sum mean"], shares @ sweep.targets
-        deviation = sweep.targets - target_mean
-        deviation -= shares @ deviation  # what the rounding of the mean has left
+        """The products of one batch; its rows are counted from those `before` in the sketch.
 
-        def read(block: Block) -> Tally:
-            weighted = shares[block.span, None] * deviation[block.span]
-            rows = block.rows if sparse.issparse(block.rows) else block.rows - mean
-            return {"sum cross": np.asarray(rows.T @ weighted)}
+        With a free bias they are `movable`: measured from a point near them.
+        """
+        rows = rows_of(X, False, each=each)
+        n, d = rows.n, rows.d
+        sweep = TargetSweep(rows.X, y, columns, np.zeros((d, 0)))
+        s = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+        if before is None:
+            shift = rows_of(X, movable).shift
+            middle = sweep.targets.mean(axis=0) * float(movable)
+            centre = np.concatenate([np.zeros(d) if shift is None else shift, middle])
+        else:
+            centre = before.centre
 
+        def read(span: slice) -> FloatArray:
+            part = rows.read(span)
+            part = part.toarray() if rows.sparse else part
+            ones = np.ones((len(part), 1))
+            A = np.hstack([part - centre[:d], ones, sweep.targets[span] - centre[d:]])
+            return np.asarray(A.T @ (s[span, None] * A))
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram, additions = pairwise(each(read, rows.spans()))
+        tallest = max(span.stop - span.start for span in rows.spans())
+        start = 0 if before is None else before.n_rows
+        found = sweep.tally(lambda block: _first(block, start, sweep), each)
+        value, off = total(s)
         return cls(
             batches=1,
             n_rows=n,
-            weight=total,
-            mean=mean,
-            target_mean=target_mean,
-            scatter=Scatter(sweep, shares, mean).of_all_rows(each),
-            cross=sweep.tally(read, each)["sum cross"],
-            target_scatter=shares @ deviation**2,
-            is_sparse=bool(sparse.issparse(X)),
-            sketches=_sketches(sweep, found, rows_before),
+            weight=(down(value - off), up(value + off)),
+            centre=centre,
+            gram=gram,
+            roundings=tallest + additions + 8,
+            sketches=_sketches(sweep, found, start),
             weights=weights,
         )
 
@@ -110,23 +121,18 @@ class Stream:
         weights: FloatArray | None,
         columns: Sequence[int | None],
         each: Each = map,
+        movable: bool = True,
     ) -> Self:
         """These batches and one more."""
-        other = self.of_rows(X, y, weights, columns, each, self.n_rows)
-        total = self.weight + other.weight
-        a, b = self.weight / total, other.weight / total
-        dx, dy = other.mean - self.mean, other.target_mean - self.target_mean
+        other = self.of_rows(X, y, weights, columns, each, movable, self)
+        low, high = (a + b for a, b in zip(self.weight, other.weight, strict=True))
         return replace(
             self,
             batches=self.batches + 1,
             n_rows=self.n_rows + other.n_rows,
-            weight=total,
-            mean=self.mean + b * dx,
-            target_mean=self.target_mean + b * dy,
-            scatter=a * self.scatter + b * other.scatter + a * b * np.outer(dx, dx),
-            cross=a * self.cross + b * other.cross + a * b * np.outer(dx, dy),
-            target_scatter=a * self.target_scatter + b * other.target_scatter + a * b * dy**2,
-            is_sparse=self.is_sparse or other.is_sparse,
+            weight=(down(low), up(high)),
+            gram=self.gram + other.gram,
+            roundings=max(self.roundings, other.roundings) + 1,
             sketches=[_both(*pair) for pair in zip(self.sketches, other.sketches, strict=True)],
             weights=self._all_weights(other),
         )
@@ -137,96 +143,76 @@ class Stream:
         parts = [np.ones(s.n_rows) if s.weights is None else s.weights for s in (self, other)]
         return np.concatenate(parts)
 
-    @property
-    def shares(self) -> FloatArray | None:
-        """The weights sᵢ of all the rows, which sum to one; None stands for 1/n each."""
-        return None if self.weights is None else self.weights / self.weights.sum()
-
     def certificates(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
         """One for each target: about all the batches, whatever the weights of the points say."""
-        shares = self.shares
-        return [self._certificate(c, replace(p, weights=shares)) for c, p in enumerate(points)]
+        return [
+            self._certificate(c, replace(p, weights=self.weights)) for c, p in enumerate(points)
+        ]
 
-    def _measure(self, c: int, point: SquaredLossPoint) -> _Measured:
-        theta, scale = point.coef, point.penalty_scale
-        added = point.lam * (np.ones(len(theta)) if scale is None else scale**2)
-        residual = float(self.target_mean[c] - theta @ self.mean - point.intercept)
-        H, slope, square = self.scatter, self.cross[:, c], float(self.target_scatter[c])
-        if not point.free_bias:
-            H = H + np.outer(self.mean, self.mean)
-            slope = slope + self.mean * self.target_mean[c]
-            square, residual = square + float(self.target_mean[c] ** 2), 0.0
-        gradient = H @ theta - slope + added * theta
-        squares = square - float(theta @ (2 * slope - H @ theta))
-        reduced = 0.5 * squares + 0.5 * float(added @ theta**2)
-        return _Measured(H, added, square, residual, gradient, reduced)
+    def bounds(self, c: int, point: SquaredLossPoint) -> Bounds:
+        """P of a model, and the least value that its slope and curvature allow."""
+        d, (low, high) = len(point.coef), self.weight
+        theta = np.asarray(point.coef, np.float64)
+        used = np.append(np.arange(d + point.free_bias), d + 1 + c)
+        if not point.free_bias and self.centre.any():
+            raise Objection("not finite")  # rows that were moved say nothing without a bias
+        bias, bias_off = dot(self.centre[:d], theta, [point.intercept, -self.centre[d + c]])
+        w = np.concatenate([theta, [bias] if point.free_bias else [], [-1.0]])
+        G = self.gram[np.ix_(used, used)]
+        roots = np.sqrt(np.maximum(np.diag(G), 0.0)) * (1 + 4 * U) + TINY
+        if not (np.isfinite(G).all() and np.isfinite(w).all() and low > 0):
+            raise Objection("not finite")
+        scale = np.ones(d) if point.penalty_scale is None else point.penalty_scale
+        added = point.lam * scale * scale
+        factor, Gw = gamma(self.roundings + len(w) + 6), G @ w
+        spread = above(float(np.abs(w) @ roots) + bias_off * float(roots[d]), len(w) + 4)
+        value, off = total(w * Gw)
+        doubt = up(
+            off + above(factor * spread * spread, 6) + above(4 * spread * bias_off * roots[d], 6)
+        )
+        penalty, more = total(0.5 * added * theta * theta)
+        most = up(above(0.5 * up(max(value, 0.0) + doubt) / low, 4) + above(up(penalty + more), 6))
+        least = down(
+            below(0.5 * max(0.0, down(value - doubt)) / high, 4) + below(penalty - more, 6)
+        )
+        # The slope, its columns measured in their own lengths, and the curvature.
+        units = np.exp2(np.round(np.log2(roots[:-1])))
+        curved = np.concatenate([added, [0.0] * point.free_bias])
+        g = (Gw[:-1] / low + curved * w[:-1]) / units
+        noise = above(
+            (factor * spread + bias_off * roots[d]) / low * norm_up(roots[:-1] / units), 8
+        )
+        noise = up(noise + above((8 * U + (high / low - 1.0)) * norm_up(g), 2))
+        H = (G[:-1, :-1] / high + np.diag(curved)) / units / units[:, None]
+        size = above(float(np.trace(H)), d + 4)
+        hessian = Hessian(H, np.ones(len(H)), above((factor + (high / low - 1.0)) * size, 4))
+        mu = hessian.least()
+        if mu == 0.0:
+            raise Objection("collinear")
+        lower = max(0.0, down(least - fall(hessian, mu, g, noise)))
+        return Bounds.proved(min(lower, most), most, 2 * (most - least))
 
     def _certificate(self, c: int, point: SquaredLossPoint) -> Certificate:
-        H, added, square, residual, gradient, reduced = self._measure(c, point)
-        noise, error = self._rounding(point.coef, H, square, point)
-        both = np.stack([gradient, noise + 8 * EPS * added * np.abs(point.coef)], axis=1)
-        fall, how = _fall(H, added, both, self._floor(point.free_bias))
-        if not np.isfinite(fall).all():
-            return no_certificate(NEARLY_COLLINEAR, (GONE,), point)
-        upper = max(reduced, 0.0) + 0.5 * residual**2
-        known = reduced - fall[0]
-        rounding = error + 2 * float(np.sqrt(fall[0] * fall[1])) + float(fall[1])
-        lower = min(max(known, 0.0), upper)
-        return conclude(
-            kind="gradient",
-            lower=lower,
-            upper=upper,
-            vacuous=bool(known <= 0.01 * upper and upper > rounding),
-            statement=(
-                f"On the {self.n_rows:,} rows of {self.batches} batches no linear model has a "
-                f"smaller ½ mean squared error{penalty_in_words(point)} than {lower:.6g}; this one "
-                f"has {upper:.6g}."
-            ),
-            reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
-            figures={
-                "batches": float(self.batches),
-                "rows": float(self.n_rows),
-                "‖∇P‖": float(np.linalg.norm(np.append(gradient, residual))),
-                **({"λ": point.lam} if point.lam else {}),
-            },
-            remarks=(how, GONE, OPTIMISATION_ONLY),
-            charge=float(rounding),
-            witness=point,
-            sketch=self.sketches[c],
-        )
-
-    def _rounding(
-        self, theta: FloatArray, H: FloatArray, square: float, point: SquaredLossPoint
-    ) -> tuple[FloatArray, float]:
-        """What rounding can do to each entry of the gradient, and to the objective.
-
-        The sums are of products of columns of length ℓ, so each is off by some eps of ℓⱼℓₖ; and
-        the means by some eps of themselves, which shows in the mean residual only.
-        """
-        lengths = np.sqrt(np.maximum(np.diag(H), 0.0))
-        if self.is_sparse:  # centred by a difference of squares
-            lengths = np.hypot(lengths, self.mean)
-        some = 16 * (1 + np.sqrt(self.n_rows)) * EPS
-        size = np.sqrt(square) + float(np.abs(theta) @ lengths)
-        means = abs(point.intercept) + float(np.abs(theta) @ np.abs(self.mean))
-        off = 32 * EPS * (means + float(np.abs(self.target_mean).max(initial=0.0)))
-        return some * lengths * size, float(some * size**2 + off * np.sqrt(square) + off**2)
-
-    def _floor(self, free_bias: bool) -> FloatArray:
-        """The variance that rounding alone can give a column of this mean."""
-        if not free_bias:
-            return np.zeros(len(self.mean))
-        least = ((16 + np.sqrt(self.n_rows)) * EPS * np.abs(self.mean)) ** 2
-        return np.asarray(least + 64 * EPS * self.mean**2 if self.is_sparse else least)
+        try:
+            found = self.bounds(c, point)
+        except Objection as objection:
+            return no_certificate(in_words(objection), (GONE,), point)
+        d, size = len(point.coef), sum(self.weight) / 2
+        mean = self.gram[d, d + 1 + c] / size
+        square = self.gram[d + 1 + c, d + 1 + c] / size
+        spread = 0.5 * (square - mean**2 if point.free_bias else square)
+        floor = 1e9 * EPS**2 * (square + self.centre[d + c] * (self.centre[d + c] + 2 * mean))
+        constant = float(spread + floor)
+        whole = in_certificate(point, SquaredFound(found), constant, self.sketches[c])
+        return whole.noted(f"{self.n_rows:,} rows came in {self.batches} batches. {GONE}")
 
 
-def _first(block: Block, shares: FloatArray, before: int, sweep: TargetSweep) -> Tally:
-    """Σ sᵢxᵢ, and the sums of a sketch whose rows are counted from `before`."""
+def _first(block: Block, before: int, sweep: TargetSweep) -> Tally:
+    """The sums of a sketch whose rows are counted from `before`."""
     span = block.span
     fixed = sketch_weights(before + span.start, before + span.stop, SQUARE_ROOT_OF_TWO)
-    projected = np.asarray(block.rows @ sweep.directions[:, -1])
+    projected: Any = np.asarray(block.rows @ sweep.directions[:, -1])
     return {
-        "sum mean": np.asarray(block.rows.T @ shares[span]),
         "sum moved entries": fixed @ projected,
         "sum moved scale": fixed @ np.abs(projected),
         "sum moved labels": fixed @ block.signs,
@@ -252,17 +238,3 @@ def _both(one: Sketch, other: Sketch) -> Sketch:
         one.scale + other.scale,
         max(one.label_scale, other.label_scale),
     )
-
-
-def _fall(
-    H: FloatArray, added: FloatArray, g: FloatArray, floor: FloatArray
-) -> tuple[FloatArray, str]:
-    """How far Q can fall at most with each slope, and from which curvature that follows."""
-    fall, how = np.full(g.shape[1], np.inf), NEARLY_COLLINEAR
-    if (added > 0).all():
-        fall = 0.5 * np.sum(g**2 / added[:, None], axis=0)
-        how = "The bound rests on the curvature of the penalty alone."
-    whole = decrease(H, added, g, floor)
-    if whole is None:
-        return fall, how
-    return np.minimum(fall, whole), "The bound rests on the curvature of all the rows."

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.certificates.core.rows import Rows
 
 # A block in double precision already is a view; others have to be converted.
 VIEWED_BYTES, CONVERTED_BYTES = 1 << 21, 1 << 20
@@ -112,7 +113,7 @@ class Sweep:
     def __init__(
         self, X: Matrix, y: AnyArray, positives: Sequence[Any], directions: FloatArray
     ) -> None:
-        self.X = _as_rows(X)
+        self.X = as_rows(X)
         self.y = np.asarray(y)
         self.positives = list(positives)
         self.directions = np.ascontiguousarray(directions)
@@ -163,6 +164,7 @@ class Facts:
 
     longest: float
     sketches: list[Sketch]
+    rows: Rows | None = None  # X for the core, with what it knows of it already
 
 
 def gather_facts(
@@ -179,7 +181,7 @@ def gather_facts(
 
     `scaled` measures each row times its weight.
     """
-    X = _as_rows(X)
+    X = as_rows(X)
     sweep = Sweep(X, y, positives, sketch_weights(0, X.shape[1], GOLDEN_RATIO)[:, None])
 
     def read(block: Block) -> Tally:
@@ -203,13 +205,18 @@ def gather_facts(
     return Facts(float(found["max length"]), sketches)
 
 
+def signs_of(y: AnyArray, positive: Any) -> FloatArray:
+    """±1 for each label."""
+    return np.where(y == positive, 1.0, -1.0)
+
+
 def sketch_weights(start: int, stop: int, step: float) -> FloatArray:
     """Numbers between 0.5 and 1.5 that are fixed and never twice the same."""
     multiples = np.arange(start + 1, stop + 1) * step
     return np.asarray(0.5 + multiples - np.floor(multiples))
 
 
-def _as_rows(X: Matrix) -> Matrix:
+def as_rows(X: Matrix) -> Matrix:
     """X as an array or a CSR matrix with no entry stored twice."""
     if not sparse.issparse(X):
         array = np.asarray(X)

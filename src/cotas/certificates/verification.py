@@ -32,9 +32,15 @@ def read_rows(X: Any) -> Matrix:
 
 
 def read_labels(y: Any) -> AnyArray:
-    """y as an array, and a single column as a vector."""
-    labels = _native(y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y))
-    return labels.ravel() if labels.ndim == 2 and labels.shape[1] == 1 else labels
+    """y as an array."""
+    return _native(y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y))
+
+
+def as_meant(labels: AnyArray, column: int | None) -> AnyArray:
+    """A single target as the witness has it: a vector, or the first of several columns."""
+    if column is None and labels.ndim == 2 and labels.shape[1] == 1:
+        return labels.ravel()
+    return labels[:, None] if column == 0 and labels.ndim == 1 else labels
 
 
 def _native(array: AnyArray) -> AnyArray:
@@ -72,6 +78,8 @@ def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
         said, right = getattr(claimed, name), getattr(fresh, name)
         if said != right:
             found.append(f"{name} is {right!r}, and not {said!r}.")
+    if fresh.label and claimed.label != fresh.label:
+        found.append(f"It is about {fresh.label}, and not about {claimed.label}.")
     slack = 4 * fresh.charge
     if not _reads_alike(claimed.statement, fresh.statement, slack):
         found.append(f"The statement is: {fresh.statement} And not: {claimed.statement}")
@@ -113,13 +121,12 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
     """The two bounds: none may say more than is proved, and none much less."""
     slack = 4 * fresh.charge
     # A wider interval for the best objective is still true. Elsewhere a side is a measurement.
-    wider = fresh.gap + slack if fresh.kind in OPTIMISATION else slack
+    wider = fresh.gap + SAME * abs(fresh.upper) if fresh.kind in OPTIMISATION else slack
     found = []
     for name, inside, outside in (("lower", slack, wider), ("upper", wider, slack)):
         said, right = getattr(claimed, name), getattr(fresh, name)
         # Two infinities agree, and anything else next to an infinity does not.
-        size = SAME * abs(right)
-        if said != right and not -outside - size <= said - right <= inside + size:
+        if said != right and not -outside <= said - right <= inside:
             found.append(f"{name} is {right:.9g}, and not {said:.9g}.")
     if claimed.zero_objective != fresh.zero_objective and not _near(
         claimed.zero_objective, fresh.zero_objective, slack

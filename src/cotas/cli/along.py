@@ -152,7 +152,7 @@ def _svm_document(found: Any) -> dict[str, Any]:
     bound = found.validation_bound
     return {
         "lams": found.lams,
-        "relative_gaps": [max(c.relative_gap for c in group) for group in found.certificates],
+        "relative_gaps": [c.relative_gap for c in found.certificates],
         "validation_errors": found.validation_errors,
         "no_lam_beats": None if bound is None else bound.error,
         "best_lam": None if found.validation_errors is None else found.best_lam,

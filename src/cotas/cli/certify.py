@@ -11,6 +11,7 @@ import typer
 import cotas
 from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
+from cotas.certificates.presentation import percent
 from cotas.cli.data import open_table
 from cotas.cli.exits import ProofFailedError, UsageError
 from cotas.cli.options import Data, Header, Separator, Target
@@ -58,7 +59,8 @@ def certify(
     rows = _training_rows(saved, table)
     y = as_target(table.target, saved.task, f"the target {table.target_name!r}")[rows]
     found = proofs(saved, table, rows, y, max_time)
-    for certificate in found.certificates:
+    for certificate in found.certificate.singles:
+        session.say(*([f"{certificate.label}:"] if found.certificate.parts else []))
         session.say(str(certificate))
     if found.objections:
         session.say("", "What was stored does not agree:")
@@ -68,9 +70,9 @@ def certify(
 
 @dataclass(frozen=True)
 class Proofs:
-    """The certificates, proved from the data, and where the stored ones contradict them."""
+    """The certificate, proved from the data, and where the stored one contradicts it."""
 
-    certificates: list[Certificate]
+    certificate: Certificate
     objections: list[str]
 
 
@@ -103,27 +105,26 @@ def proofs(saved: Saved, table: Table, rows: AnyArray, y: AnyArray, max_time: fl
     """Everything that can be proved about a model from its data."""
     X = saved.input_of(table, rows if len(rows) < table.n_rows else None)
     found = cotas.certify(saved.estimator, X, y, max_time=max_time)
-    certificates = found if isinstance(found, list) else [found]
     objections: list[str] = []
     if saved.ours:
         stored = saved.estimator.certificate_
-        for one in stored if isinstance(stored, list) else [stored]:
-            if one.kind != "none":
-                objections += one.discrepancies(X, y)
-    return Proofs(certificates, list(dict.fromkeys(objections)))
+        if any(one.kind != "none" for one in stored.singles):
+            objections = stored.discrepancies(X, y)
+    return Proofs(found, list(dict.fromkeys(objections)))
 
 
 def _conclude(session: Session, found: Proofs, tol: float | None) -> None:
-    failures = [c.objection or c.statement for c in found.certificates if not c.holds]
+    whole = found.certificate
+    failures = [c.objection or c.statement for c in whole.singles if not c.holds]
     failures += found.objections
     if tol is not None:
-        gaps = [c.relative_gap for c in found.certificates]
-        if max(gaps) > tol:
-            failures.append(f"the relative gap proved is {max(gaps):.3g}, above {tol:g}.")
+        gap = whole.relative_gap
+        if gap > tol:
+            failures.append(f"the relative gap proved is {percent(gap)}, above {percent(tol)}.")
     session.document(
         {
             "proved": not failures,
-            "certificates": [c.to_dict() for c in found.certificates],
+            "certificate": whole.to_dict(),
             "objections": failures,
         }
     )

@@ -47,13 +47,12 @@ def explain(
         rows = [[name, f"{share:.4f}"] for name, share in importances[: top or None]]
         session.say("")
         session.table(["column", "importance"], rows)
-    certificates = _certificates(saved)
-    for certificate in certificates:
-        session.say("", str(certificate))
+    certificate = saved.estimator.certificate_
+    session.say("", str(certificate))
     bound = None if saved.recipe is None else saved.recipe.hold_out
     if bound is not None:
         session.say("", str(bound))
-    session.document(_document(saved, facts, weights, importances, certificates, bound))
+    session.document(_document(saved, facts, weights, importances, certificate, bound))
 
 
 def facts_of(saved: Saved) -> dict[str, str]:
@@ -133,17 +132,12 @@ def importances_of(saved: Saved) -> list[tuple[str, float]]:
     return sorted(pairs, key=lambda pair: -pair[1])
 
 
-def _certificates(saved: Saved) -> list[Certificate]:
-    found = saved.estimator.certificate_
-    return found if isinstance(found, list) else [found]
-
-
 def _document(
     saved: Saved,
     facts: dict[str, str],
     weights: dict[Any, list[tuple[str, float, float]]],
     importances: list[tuple[str, float]],
-    certificates: list[Certificate],
+    certificate: Certificate,
     bound: Certificate | None,
 ) -> dict[str, Any]:
     coefficients = [
@@ -154,6 +148,6 @@ def _document(
         "facts": facts,
         "coefficients": coefficients,
         "importances": dict(importances),
-        "certificates": [c.to_dict() for c in certificates],
+        "certificate": certificate.to_dict(),
         "hold_out": None if bound is None else bound.to_dict(),
     }

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cotas.certificates import Certificate
-from cotas.certificates.presentation import percent
+from cotas.certificates.presentation import OPTIMISATION, percent
 from cotas.cli.data import open_table, target_of, writable
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError, UsageError
 from cotas.cli.models import parameters, task_of
@@ -20,7 +20,7 @@ from cotas.cli.training import Settings, train
 from cotas.cli.words import kind_in, speak
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord, telling_parameters
-from cotas.report.certificates import in_words
+from cotas.report.certificates import in_words, label_in
 from cotas.report.words import words_of
 
 Model = Annotated[
@@ -168,11 +168,14 @@ def summary(record: FitRecord, lang: str) -> list[str]:
 
 
 def _proofs(record: FitRecord, lang: str) -> list[str]:
-    """A line for each certificate; with one for each class, they begin with its name."""
-    found = [proof(c, record.model.estimator_, lang) for c in record.certificates]
-    if len(found) == 1:
-        return found
-    return [f"{name}: {words}" for name, words in zip(record.model.classes_, found, strict=True)]
+    """A line for each certificate; where there are several, they begin with what they are about."""
+    estimator, whole = record.model.estimator_, record.certificate
+    if not whole.parts:
+        return [proof(whole, estimator, lang)]
+    return [
+        f"{label_in(part.label, words_of(lang))}: {proof(part, estimator, lang)}"
+        for part in whole.parts
+    ]
 
 
 def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
@@ -217,13 +220,15 @@ def _short(value: Any) -> str:
 
 
 def _finish(record: FitRecord, strict: bool) -> None:
-    broken = [c for c in record.certificates if c.kind != "none" and not c.holds]
+    broken = [c for c in record.certificate.singles if c.kind != "none" and not c.holds]
     if broken:
         raise ProofFailedError(f"the certificate does not hold: {broken[0].objection}")
     if record.interrupted:
         raise InterruptedEarlyError("the fit was ended early; this is the best so far.")
     tol = getattr(record.model.estimator_, "tol", None)
     if strict and tol is not None:
-        gaps = [c.relative_gap for c in record.certificates if c.kind in ("duality", "gradient")]
-        if gaps and max(gaps) > tol:
-            raise ProofFailedError(f"the gap proved is {max(gaps):.3g}, above {tol:g}.")
+        whole = record.certificate
+        if whole.kind in OPTIMISATION and whole.relative_gap > tol:
+            raise ProofFailedError(
+                f"the relative gap proved is {percent(whole.relative_gap)}, above {percent(tol)}."
+            )

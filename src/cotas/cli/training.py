@@ -215,7 +215,7 @@ def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark])
         seconds=one.seconds,
         model_name=one.name,
         model=one.model,
-        certificates=tuple(one.model.certificates_),
+        certificate=one.model.certificate_,
         training=sample_of(one.model, rows, rows.train),
         choice=one.choice,
         warnings=one.warnings,
@@ -238,9 +238,9 @@ def measured(record: FitRecord, rows: Rows, tried: int, confidence: float) -> Fi
 
 def rival_of(rows: Rows, one: Trained, sample: Sample) -> Rival:
     """How one of several models did."""
-    certificates = one.model.certificates_
-    gap = max((c.relative_gap for c in certificates if _has_gap(c)), default=None)
-    holds = all(c.holds for c in certificates)
+    certificate = one.model.certificate_
+    gap = certificate.relative_gap if _has_gap(certificate) else None
+    holds = certificate.holds
     note = "; ".join(one.warnings)
     training = sample_of(one.model, rows, rows.train).error
     return Rival(one.name, one.seconds, gap, holds, training, sample.error, note)

@@ -49,24 +49,33 @@ class CentredColumns:
         self.mean = self._transposed(weights) if centre else np.zeros(self.p)
         self.scale = np.ones(self.p)
         self.constant = np.zeros(0, dtype=np.int64)
+        self.standardize = scale
         if scale:
             self.scale = self.lengths()
-            # As short as rounding can make a column that does not vary.
-            self.constant = np.flatnonzero(self.scale <= self.rounding())
+            # Among those as short as rounding can make a column that does not vary.
+            short = np.flatnonzero(self.scale <= self.rounding())
+            self.constant = short[[self._is_constant(int(j)) for j in short]]
             self.scale[self.constant] = 1.0
+            self.scale[self.scale == 0.0] = 1.0
+
+    def _is_constant(self, j: int) -> bool:
+        """Whether all entries of the rows with a weight are equal."""
+        column = self.X[:, [j]].toarray()[:, 0] if self.sparse else self.X[:, j]
+        used = column[self.weights > 0]
+        return bool((used == used[0]).all())
 
     def rounding(self) -> FloatArray:
         """How long rounding alone can make a column that is constant, and so zero once centred."""
         return np.asarray(self.n * np.finfo(np.float64).eps * np.abs(self.mean))
 
     def centred(self, y: FloatArray) -> FloatArray:
-        """y less its weighted mean; zero if what is left is nothing but rounding."""
+        """y less its weighted mean; zero if y is constant."""
         if not self.centre:
             return y
-        mean = self.weights @ y
-        once = y - mean
-        if np.abs(once[self.weights > 0]).max() <= self.n * np.finfo(np.float64).eps * abs(mean):
+        used = y[self.weights > 0]
+        if (used == used[0]).all():
             return np.zeros(self.n)
+        once = y - self.weights @ y
         return np.asarray(once - self.weights @ once)
 
     def lengths(self) -> FloatArray:

@@ -204,14 +204,20 @@ def check_matrix(X: Any, what: str) -> Any:
     return X
 
 
+TEXTS = ("kind", "statement", "reference", "objection", "label")
+
+
 def check_certificate(certificate: Any) -> None:
-    texts = (certificate.kind, certificate.statement, certificate.reference, certificate.objection)
+    texts = (getattr(certificate, name) for name in TEXTS)
     require(all(type(text) is str for text in texts), "the words of a certificate")
     require(isinstance(certificate.figures, dict), "the figures of a certificate")
     numbers = certificate.figures.values()
     require(all(isinstance(x, int | float | np.number) for x in numbers), "a certificate's figures")
-    sound = type(certificate.remarks) is tuple and all(type(r) is str for r in certificate.remarks)
-    require(sound, "the remarks of a certificate")
+    for name in ("remarks", "trusted", "notes"):
+        words = getattr(certificate, name)
+        sound = type(words) is tuple and all(type(word) is str for word in words)
+        require(sound, f"the {name} of a certificate")
+    require(certificate.parts == (), "the parts of a certificate")  # models keep them in a list
     witness = certificate.witness
     require(witness is None or hasattr(witness, "check"), "the witness of a certificate")
     require(certificate.sketch is None or hasattr(certificate.sketch, "matches"), "a sketch")

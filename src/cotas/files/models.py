@@ -9,7 +9,6 @@ import os
 import platform
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ from cotas.files.errors import ModelFileError
 from cotas.files.fingerprint import Fingerprint
 from cotas.files.soundness import check_model
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 PACKAGES = ("cotas", "numpy", "scipy", "scikit-learn")
 
 
@@ -95,8 +94,7 @@ def save(
         parts["preparation"] = encoder.encode(preparation, type(preparation).__name__)
     if data is not None:
         parts["data"] = encoder.encode(Fingerprint.of(*data), "data")
-    current = stored.certificate_
-    summary = [c.to_dict() for c in (current if isinstance(current, list) else [current])]
+    summary = stored.certificate_.to_dict()
     metadata = {
         "format": "cotas",
         "format_version": str(FORMAT_VERSION),
@@ -200,11 +198,8 @@ def _without_witness(model: Any) -> Any:
     """The model as it is, with less to prove it: what depends on each training row is left out."""
     light = copy.copy(model)
     light._certificates = [
-        replace(
-            certificate,
-            witness=None,
-            holds=False,
-            objection=f"The witness, of hash {witness_hash(certificate)}, is not in the file.",
+        certificate.objected(
+            f"The witness, of hash {witness_hash(certificate)}, is not in the file.", None
         )
         for certificate in model._current_certificates()
     ]
@@ -226,9 +221,14 @@ def _check_version(metadata: Mapping[str, str]) -> None:
     stated = metadata.get("format_version", "")
     if not (stated.isascii() and stated.isdigit() and len(stated) < 9 and int(stated) >= 1):
         raise ModelFileError(f"{stated!r} is no version of the file format.")
+    if int(stated) < FORMAT_VERSION:
+        raise ModelFileError(
+            f"The file has version {stated} of the format, from before the first release, and "
+            f"this cotas reads version {FORMAT_VERSION}: fit the model again."
+        )
     if int(stated) > FORMAT_VERSION:
         raise ModelFileError(
-            f"The file has version {stated} of the format, and this cotas reads up to version "
+            f"The file has version {stated} of the format, and this cotas reads version "
             f"{FORMAT_VERSION}: update cotas."
         )
 

@@ -19,14 +19,23 @@ class Certified:
         raise NotImplementedError
 
     @property
-    def certificate_(self) -> Certificate | list[Certificate]:
-        """The certificate of the model as it is now; a list with several classes or targets.
+    def certificate_(self) -> Certificate:
+        """The certificate of the model as it is now.
 
+        With several classes or targets it is a composite: `certificate_.parts` has one for each.
         If the parameters were changed after the fit, it no longer holds.
         """
         check_is_fitted(self)
         current = self._current_certificates()
-        return current[0] if len(current) == 1 else current
+        if len(current) == 1:
+            return current[0]
+        return Certificate.of_parts(current, self._part_names(len(current)))
+
+    def _part_names(self, count: int) -> list[str]:
+        """What each certificate is about, where there are several."""
+        if hasattr(self, "classes_"):
+            return [f"{label} against the rest" for label in self.classes_]
+        return [f"target {k}" for k in range(count)]
 
     def save(
         self,

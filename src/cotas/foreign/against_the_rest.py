@@ -122,14 +122,14 @@ def dual_point(
     share: FloatArray,
     weights: FloatArray,
 ) -> DualPoint:
-    """The witness for a model and a dual point, the weights brought to the sum one."""
+    """The witness for a model and a dual point."""
     return DualPoint(
         problem=problem,
         coef=np.asarray(theta, dtype=np.float64),
         intercept=theta0,
         positive=label,
         multipliers=share,
-        weights=weights / weights.sum(),
+        weights=weights,
     )
 
 
@@ -181,7 +181,7 @@ def _hinge_dual(
     bias, began = float(problem.free_bias), time.perf_counter()
     if X.shape[1] <= LARGEST_SYSTEM and (s > 0).all():
         for iterate in interior_point(X, signs, s, problem.lam, bias, problem.bias_scale):
-            close = iterate.primal - iterate.dual <= 1e-7 * max(1e-3, iterate.primal)
+            close = iterate.primal - iterate.dual <= 1e-7 * iterate.primal
             if close or time.perf_counter() - began > max_time:
                 break
         return iterate.alpha
@@ -192,7 +192,7 @@ def _hinge_dual(
         alpha = found.alpha
         combination = np.asarray(X.T @ (alpha * signs))
         before, value = value, alpha.sum() - problem.dual_cost(combination, float(alpha @ signs))
-        settled = abs(value - before) <= 1e-7 * max(1e-3, abs(value))
+        settled = abs(value - before) <= 1e-7 * abs(value)
         if settled or time.perf_counter() - began > max_time:
             break
     return alpha

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
+from cotas.certificates.theorems.combinations import Combined
 from cotas.fitting.certified import Certified
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.foreign.boosting import adaboost_classifier
@@ -83,7 +84,7 @@ def certify(
     *,
     problem: str = "own",
     max_time: float = 30.0,
-) -> Certificate | list[Certificate]:
+) -> Certificate:
     """How far a fitted model is from the best one for its own problem, proved from the data.
 
     From cotas: every estimator, proved again as it is now. From scikit-learn, with an l2 penalty:
@@ -112,9 +113,10 @@ def certify(
 
     Returns
     -------
-    Certificate, or a list with one for each class against the rest (`SVC`: for each pair),
-    or for each target
-        `LogisticRegression` trains all classes at once, and gets one certificate for all.
+    Certificate
+        With several classes or targets a composite, whose `parts` are one for each class against
+        the rest (`SVC`: for each pair) or for each target. `LogisticRegression` trains all classes
+        at once, and gets one certificate for all.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def certify(
     >>> from sklearn.svm import SVC
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> certificate = cotas.certify(SVC(kernel="linear").fit(X, y), X, y)
-    >>> 0.015 < certificate.gap / certificate.lower < 0.025  # above the best, without a warning
+    >>> 0.015 < certificate.relative_gap < 0.025  # the best is lower, and there was no warning
     True
     """
     if problem not in ("own", "free-bias"):
@@ -146,7 +148,20 @@ def certify(
         weights = weights * compute_sample_weight(model.class_weight, y)
     with one_thread_in_blas():  # the products are small, and threads would wait for each other
         found = reader(model, X, y, weights, max_time)
-    return found[0] if len(found) == 1 else found
+    return _together(found, _names(model, found))
+
+
+def _names(model: Any, found: list[Certificate]) -> list[str]:
+    """What each certificate is about: as its witness says, or by the classes of the model."""
+    if all(certificate.label for certificate in found):
+        return [certificate.label for certificate in found]
+    if len(getattr(model, "classes_", ())) == len(found):
+        return [f"{label} against the rest" for label in model.classes_]
+    return [f"part {k}" for k in range(len(found))]
+
+
+def _together(found: list[Certificate], names: list[str]) -> Certificate:
+    return found[0] if len(found) == 1 else Certificate.of_parts(found, names)
 
 
 def _name(model: Any) -> str:
@@ -173,7 +188,7 @@ def _is_search(model: Any) -> bool:
 
 def _inner(
     model: Any, X: Matrix, y: Any, sample_weight: Any, problem: str, max_time: float
-) -> Certificate | list[Certificate]:
+) -> Certificate:
     """What is said of the last step of a pipeline, or of the model that a search has refitted."""
     if isinstance(model, Pipeline):
         inner = model[-1]
@@ -190,13 +205,12 @@ def _inner(
             "not of the choice between the candidates."
         )
     found = certify(inner, X, y, sample_weight, problem=problem, max_time=max_time)
-    noted = [replace(c, remarks=(*c.remarks, note)) for c in _as_list(found)]
-    return noted if isinstance(found, list) else noted[0]
+    return found.noted(note)
 
 
 def _each_of_them(
     model: Any, X: Matrix, y: Any, sample_weight: Any, problem: str, max_time: float
-) -> Certificate | list[Certificate]:
+) -> Certificate:
     """One certificate for each estimator that was trained on one class against the rest."""
     check_is_fitted(model)
     if model.multilabel_:
@@ -208,12 +222,15 @@ def _each_of_them(
     for label, estimator in zip(labels, model.estimators_, strict=True):
         ones = (y == label).astype(np.int64)
         found = certify(estimator, X, ones, sample_weight, problem=problem, max_time=max_time)
-        one = _as_list(found)[0]
+        one = found.singles[0]
         # The witness speaks of the labels as they are, so that `verify` takes them.
         witness: Any = one.witness
+        if isinstance(witness, Combined):
+            certificates.append(replace(witness, classes=np.array([label])).check(X, y))
+            continue
         named = None if witness is None else replace(witness, positive=label)
         certificates.append(replace(one, witness=named))
-    return certificates[0] if len(certificates) == 1 else certificates
+    return _together(certificates, [f"{label} against the rest" for label in labels])
 
 
 def _refuse_unknown(model: Any, y: AnyArray) -> None:
@@ -250,11 +267,7 @@ def _checked(
     return X, y, weights
 
 
-def _as_list(found: Certificate | list[Certificate]) -> list[Certificate]:
-    return found if isinstance(found, list) else [found]
-
-
-def _proved_again(model: Certified, X: Matrix, y: Any) -> Certificate | list[Certificate]:
+def _proved_again(model: Certified, X: Matrix, y: Any) -> Certificate:
     kept = model._current_certificates()
     fresh = [c if c.witness is None else c.witness.check(X, np.asarray(y)) for c in kept]
-    return fresh if len(fresh) > 1 else fresh[0]
+    return _together(fresh, model._part_names(len(fresh)))

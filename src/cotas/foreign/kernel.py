@@ -110,7 +110,7 @@ def _pair(
         positive=model.classes_[first if several else second],
         multipliers=share,
         weights=weights / total,
-        subject=f"Between {names[0]!r} and {names[1]!r}" if several else "",
+        subject=f"{names[0]} against {names[1]}" if several else "",
     )
     with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
         return KernelDualPoint.check_all([point], X, y, each=pool.map)[0]

@@ -42,6 +42,6 @@ def _penalised(
     biases = np.broadcast_to(np.atleast_1d(model.intercept_), len(coefs))
     columns = [None] if y.ndim == 1 else range(len(coefs))
     return [
-        LassoPoint(problem, coef, float(bias), weights / weights.sum(), column).check(X, y)
+        LassoPoint(problem, coef, float(bias), weights, column).check(X, y)
         for coef, bias, column in zip(coefs, biases, columns, strict=True)
     ]

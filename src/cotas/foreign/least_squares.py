@@ -58,7 +58,7 @@ def _least_squares(
             lam=float(lam),
             free_bias=bool(model.fit_intercept),
             column=None if np.ndim(y) == 1 else c,
-            weights=None if alike else weights / weights.sum(),
+            weights=None if alike else weights,
         )
         for c, (theta, theta0, lam) in enumerate(
             zip(thetas, biases, np.broadcast_to(lams, len(thetas)), strict=True)

@@ -14,10 +14,10 @@ from cotas.design.blocks import row_block, row_spans
 from cotas.kernel.feature_map import FeatureMap
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
-from cotas.kernel.problems import BinaryProblem
+from cotas.kernel.problems import BinaryProblem, against
 from cotas.kernel.search import Machine, Search, Setting
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularisedRisk, relative_gap
 from cotas.solvers.bias import best_bias
 from cotas.solvers.semismooth_newton import to_the_last_digit
 
@@ -122,7 +122,8 @@ class FeatureSearch(Search):
         spread[self.rows], shares[self.rows] = self.weights, candidate.alpha / self.weights
         risk = RegularisedRisk(Hinge(), self.problem.lam, bool(model.fit_intercept))
         point = DualPoint(risk, theta, theta0, self.problem.positive, shares, weights=spread)
-        witness = FeaturePoint(self.features, point, REMARKS[str(model.approximate)])
+        name = against(self.problem.negative, self.problem.positive)
+        witness = FeaturePoint(self.features, point, REMARKS[str(model.approximate)], name)
         certificate = witness.check_features(self.Z, self.setting.examples.y)
         return Machine(theta, theta0, certificate)
 
@@ -130,5 +131,5 @@ class FeatureSearch(Search):
         bias = float(self.model.fit_intercept)
         given = (self.own, self.signs, self.weights, self.problem.lam, bias)
         for found in to_the_last_digit(*given):
-            gap = (found.primal - found.dual) / max(1.0, found.primal)
+            gap = relative_gap(found.primal - found.dual, found.primal)
             yield FeatureCandidate(found.theta, found.alpha, gap)

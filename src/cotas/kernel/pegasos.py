@@ -47,8 +47,9 @@ class KernelPegasos(OnlineKernelClassifier):
         A new random order in each epoch, independent draws as the document has it, or the order
         of the data.
     tol : float or None
-        Stop as soon as a proved relative gap is at most `tol`, and warn if that never happens.
-        The proof takes as long as several epochs, so it is tried less often as the run goes on.
+        Stop as soon as a proved relative gap, (P − D)/P, is at most `tol`, and warn if that never
+        happens. The proof takes as long as several epochs, so it is tried less often as the run
+        goes on.
     fit_intercept : bool, default=True
         Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
         set to the best value for θ, which a sort of the scores finds.

@@ -13,6 +13,11 @@ from cotas.arrays import BoolArray, FloatArray, IntArray, Matrix
 from cotas.fitting.data import Examples
 
 
+def against(negative: Any, positive: Any) -> str:
+    """The name of what tells two classes apart, or one from the rest."""
+    return f"{positive} against the rest" if negative is None else f"{negative} against {positive}"
+
+
 @dataclass(frozen=True)
 class BinaryProblem:
     """One class against another, or against the rest.

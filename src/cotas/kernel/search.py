@@ -19,7 +19,7 @@ from cotas.fitting.data import Examples
 from cotas.fitting.reporting import ProgressBar, SolverReport, as_callbacks, tell_all
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
-from cotas.kernel.problems import BinaryProblem
+from cotas.kernel.problems import BinaryProblem, against
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 from cotas.solvers.bias import best_bias
@@ -141,9 +141,10 @@ class Search(ABC):
 
     def _keep_best(self, candidate: Any) -> Certificate:
         machine = self.check(candidate)
-        if self.best is None or machine.certificate.gap < self.best.certificate.gap:
+        found = machine.certificate
+        if self.best is None or found.relative_gap < self.best.certificate.relative_gap:
             self.best = machine
-        return machine.certificate
+        return found
 
     def _share_done(self) -> float:
         """How many of the decades from a gap of one to `tol` lie behind."""
@@ -216,9 +217,5 @@ class KernelSearch(Search):
             positive=problem.positive,
             multipliers=share,
             weights=problem.weights,
-            subject=f"Between {_plain(problem.negative)!r} and {_plain(problem.positive)!r}",
+            subject=against(problem.negative, problem.positive),
         )
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

@@ -26,7 +26,13 @@ from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
 from cotas.kernel.interface import Kernel
-from cotas.kernel.problems import BinaryProblem, against_the_rest, gathered, one_against_one
+from cotas.kernel.problems import (
+    BinaryProblem,
+    against,
+    against_the_rest,
+    gathered,
+    one_against_one,
+)
 from cotas.kernel.search import Machine, Setting
 from cotas.kernel.training import facts_of, solve_all
 
@@ -70,7 +76,8 @@ class KernelSVM(KernelClassifier):
     n_components : int, default=300
         Features for `approximate`. They take 8 bytes each for every row.
     tol : float, default=1e-4
-        The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
+        The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
+        lower by at most that share, and warns if it cannot get there.
     max_iterations : int, default=100_000
         Working sets, or groups of n updates with "smo-simple", for each binary problem.
     max_time : float, optional
@@ -107,7 +114,7 @@ class KernelSVM(KernelClassifier):
     n_support_ : array with the number of support vectors of each class
     dual_coef_ : array of shape (n_problems, n_support): yᵢαᵢ/λ
     intercept_ : array of shape (n_problems,)
-    certificate_ : Certificate, or a list with one for each binary problem
+    certificate_ : Certificate, with a part for each binary problem where there are several
     pairs_ : list of pairs of labels, one for each binary problem; the second counts as +1
     coef_, features_ : with `approximate`: θ of each binary problem, and the map of the features;
         then there are no support vectors
@@ -238,7 +245,7 @@ class KernelSVM(KernelClassifier):
         self._conclude(problems, machines)
         return self
 
-    def certify_exact(self, X: Matrix, y: Any) -> Certificate | list[Certificate]:
+    def certify_exact(self, X: Matrix, y: Any) -> Certificate:
         """How far a model with `approximate="nystroem"` is from the best one for the kernel itself.
 
         θ = Σ βᵢφ(xᵢ) over the landmarks lies in the feature space of the kernel, and the
@@ -252,7 +259,8 @@ class KernelSVM(KernelClassifier):
         if not isinstance(self.features_, NystroemFeatures):
             return no_certificate("Only a model with approximate='nystroem' is one of the kernel.")
         found = []
-        for current, theta in zip(self._current_certificates(), self.coef_, strict=True):
+        parts = zip(self._current_certificates(), self.coef_, self._part_names(0), strict=True)
+        for current, theta, name in parts:
             point = cast(FeaturePoint, current.witness).point
             beta = np.zeros(len(point.multipliers))
             beta[self.features_.landmarks] = self.features_.expansion(theta)
@@ -264,9 +272,10 @@ class KernelSVM(KernelClassifier):
                 point.positive,
                 point.multipliers,
                 weights=point.weights,
+                subject=name if len(self.pairs_) > 1 else "",
             )
             found.append(exact.check(X, np.asarray(y)))
-        return found[0] if len(found) == 1 else found
+        return found[0] if len(found) == 1 else Certificate.of_parts(found, self._part_names(0))
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
         """As for every kernel classifier; nothing is claimed of a model with `approximate`."""
@@ -281,6 +290,9 @@ class KernelSVM(KernelClassifier):
         parts = [X[start : start + ROWS_AT_A_TIME] for start in range(0, len(X), ROWS_AT_A_TIME)]
         scores = [self.features_.transform(part) @ self.coef_.T for part in parts]
         return np.concatenate(scores) + self.intercept_
+
+    def _part_names(self, count: int) -> list[str]:
+        return [against(*pair) for pair in self.pairs_]
 
     def _current_certificates(self) -> list[Certificate]:
         if getattr(self, "features_", None) is None:

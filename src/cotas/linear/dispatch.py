@@ -15,6 +15,7 @@ from cotas.certificates import Certificate
 from cotas.design import as_design
 from cotas.design.blocks import times_transposed
 from cotas.linear.search import Candidate
+from cotas.problem import relative_gap
 from cotas.solvers.cutting_planes import cutting_planes
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import Iterate, Start, interior_point
@@ -134,8 +135,7 @@ def _dual_coordinate_ascent(task: Task) -> Iterator[Candidate]:
     problem = (as_design(task.X), task.signs, task.weights, task.lam, task.bias)
     start = None if task.start is None else task.start_from(task.start)
     for found in dual_coordinate_ascent(*problem, random, start=start):
-        # The relative gap is P − D over max(1, P), and P is at most 1 at the end.
-        yield Candidate(found.theta, found.alpha, found.gap)
+        yield Candidate(found.theta, found.alpha, found.relative_gap)
 
 
 def _newton(task: Task) -> Iterator[Candidate]:
@@ -193,7 +193,7 @@ class _Used:
 
     def candidate(self, iterate: Iterate) -> Candidate:
         """What a primal–dual solver has found, for all the rows."""
-        relative = (iterate.primal - iterate.dual) / max(1.0, iterate.primal)
+        relative = relative_gap(iterate.primal - iterate.dual, iterate.primal)
         return Candidate(iterate.theta, self.over_all_rows(iterate.alpha), relative)
 
     def over_all_rows(self, some: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from sklearn.utils import check_scalar
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
-from cotas.certificates.path import ValidationBound, bound_validation_error
+from cotas.certificates.consequences.path import ValidationBound, bound_validation_error
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar
 from cotas.linear.search import INTERRUPTED
@@ -31,7 +31,7 @@ class SVMPath:
         λ, from the largest to the smallest.
     coefs : array of shape (n_lams, 1, n_features) or (n_lams, n_classes, n_features)
     intercepts : array of shape (n_lams, 1) or (n_lams, n_classes)
-    certificates : for each λ a list with the certificate of each class against the rest
+    certificates : list with the certificate of each fit; its parts are those of the classes
     iterations, seconds : arrays of shape (n_lams,)
         What each fit took, after the start that the one before it gave.
     classes : array of labels
@@ -46,7 +46,7 @@ class SVMPath:
     lams: FloatArray
     coefs: FloatArray
     intercepts: FloatArray
-    certificates: list[list[Certificate]]
+    certificates: list[Certificate]
     iterations: IntArray
     seconds: FloatArray
     classes: AnyArray
@@ -69,7 +69,7 @@ class SVMPath:
         X, y : the training data
         validation : the validation data, for the bound on the validation error
         """
-        proved = all(c.verify(X, y) for group in self.certificates for c in group)
+        proved = all(certificate.verify(X, y) for certificate in self.certificates)
         if not proved or self.validation_bound is None:
             return proved
         if validation is None:
@@ -87,14 +87,16 @@ class SVMPath:
         # A bound above what the grid has reached would not help anybody.
         wrong = round(float(self.validation_errors.min()) * len(y_val))
         data = (X, y, X_val, y_val, self.classes)
-        return bound_validation_error(self.certificates, *data, self.pieces, wrong)
+        singles = [list(certificate.singles) for certificate in self.certificates]
+        return bound_validation_error(singles, *data, self.pieces, wrong)
 
     def __repr__(self) -> str:
         names = ["λ", "objective", "relative gap", "iterations", "seconds"]
-        worst = [max(group, key=lambda c: c.relative_gap) for group in self.certificates]
         rows = [
             [f"{lam:.4g}", f"{c.upper:.6g}", f"{c.relative_gap:.1e}", f"{n}", f"{s:.2f}"]
-            for lam, c, n, s in zip(self.lams, worst, self.iterations, self.seconds, strict=True)
+            for lam, c, n, s in zip(
+                self.lams, self.certificates, self.iterations, self.seconds, strict=True
+            )
         ]
         if self.validation_errors is not None:
             names.append("validation error")
@@ -214,7 +216,7 @@ def svm_path(
         np.array([step.lam for step in steps]),
         np.array([step.coef for step in steps]),
         np.array([step.intercept for step in steps]),
-        [step.certificates for step in steps],
+        [step.certificate for step in steps],
         np.array([step.iterations for step in steps]),
         np.array([step.seconds for step in steps]),
         model.classes_,
@@ -238,7 +240,7 @@ class _Step(NamedTuple):
     lam: float
     coef: FloatArray
     intercept: FloatArray
-    certificates: list[Certificate]
+    certificate: Certificate
     iterations: int
     seconds: float
     error: float
@@ -246,7 +248,7 @@ class _Step(NamedTuple):
     @property
     def gap(self) -> float:
         """The largest relative gap of its classes."""
-        return max(certificate.relative_gap for certificate in self.certificates)
+        return self.certificate.relative_gap
 
 
 def _walk(
@@ -267,7 +269,7 @@ def _walk(
             model.set_params(lam=float(lam)).fit(X, y, sample_weight)
         seconds = time.perf_counter() - began
         error = np.nan if validation is None else _share_wrong(model, *validation)
-        found = (model.coef_, model.intercept_, model._certificates)
+        found = (model.coef_, model.intercept_, model.certificate_)
         steps.append(_Step(float(lam), *found, model.n_iter_, seconds, error))
         bar.step(gap=f"{steps[-1].gap:.1e}")
         if model.stop_reason_ == INTERRUPTED:

@@ -53,8 +53,8 @@ class Pegasos(OnlineClassifier):
     project : bool, default=False
         Project θ on the ball of radius 1/√λ, which contains the optimum, after each step.
     tol : float or None
-        Stop as soon as an epoch ends with a proved relative gap of at most `tol`, and warn if
-        that never happens. None runs all the epochs.
+        Stop as soon as an epoch ends with a proved relative gap, (P − D)/P, of at most `tol`, and
+        warn if that never happens. None runs all the epochs.
     fit_intercept : bool, default=True
         Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
         set to the best value for θ, which a sort of the scores finds.
@@ -213,7 +213,6 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
     def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:
         used = examples.used()
         n = examples.n_rows if used is None else len(used)
-        weights = None if examples.weights is None else examples.weights / examples.weights.sum()
         points = [
             DualPoint(
                 problem=RegularisedRisk(Hinge(), float(self.lam), bool(self.fit_intercept)),
@@ -222,24 +221,12 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
                 positive=self.classes_[history.run.positive[c]],
                 multipliers=history.run.ledger[c],
                 per=max(1, history.presentations(c)) / n,
-                weights=weights,
-                exact=self._is_theta_of_alpha(history, history.presentations(c), n),
+                weights=examples.weights,
                 expectation=self._expectation(examples, history, history.presentations(c)),
             )
             for c in range(len(self.coef_))
         ]
         return DualPoint.check_all(points, examples.X, examples.y, *how)
-
-    def _is_theta_of_alpha(self, history: History, t: int, n: int) -> bool:
-        """After whole epochs over all examples, with steps 1/(λt) and nothing else, θ = θ(α)."""
-        return (
-            self.step in ("1/(lam*t)", "1/(λt)")
-            and self.sampling != "replacement"
-            and history.start is None
-            and not (self.average or self.project)
-            and t % n == 0
-            and t > 0
-        )
 
     def _expectation(self, examples: Examples, history: History, t: int) -> Expectation | None:
         """The theory of PEGASOS applies to the averaged vector of independent draws, no bias."""

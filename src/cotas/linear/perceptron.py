@@ -62,7 +62,7 @@ class Perceptron(OnlineClassifier):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of labels; the second counts as +1, the first as −1
-    certificate_ : Certificate, or a list of them with more than two classes
+    certificate_ : Certificate, with a part for each of more than two classes
     n_iter_ : epochs done
     stop_reason_ : why the fit ended, in words
     mistakes_per_epoch_ : array of shape (n_iter_, 1) or (n_iter_, n_classes)

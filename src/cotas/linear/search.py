@@ -116,7 +116,7 @@ class Search:
         point = self._point(candidate)
         examples = self.examples
         [certificate] = DualPoint.check_all([point], examples.X, examples.y, self.facts, self.each)
-        if self.best is None or certificate.gap < self.best.certificate.gap:
+        if self.best is None or certificate.relative_gap < self.best.certificate.relative_gap:
             signs = np.where(examples.y == self.label, 1.0, -1.0)
             self.best = Solution(point, certificate, signs * candidate.alpha)
         return certificate
@@ -124,7 +124,7 @@ class Search:
     def _point(self, candidate: Candidate) -> DualPoint:
         """The model with the best bias for its θ."""
         model, examples, weights = self.model, self.examples, self.weights
-        given = None if examples.weights is None else weights
+        given = examples.weights
         theta, theta0 = candidate.theta, 0.0
         if model.fit_intercept:
             values = times(examples.X, theta)

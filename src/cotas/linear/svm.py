@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
 from cotas.certificates import DualPoint, HardMarginPoint, Region, optimum_region
+from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_jobs, check_positive
@@ -63,7 +64,8 @@ class LinearSVM(LinearClassifier):
         only. "auto", the default, takes "newton", but "interior-point" with up to a thousand
         features and a tol of 1e-10 or less.
     tol : float, default=1e-4
-        The fit ends when P − D ≤ tol·max(1, |P|) is proved, and warns if it cannot get there.
+        The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
+        lower by at most that share, and warns if it cannot get there.
     max_iterations : int, default=1000
         Newton steps, cutting planes, rounds of coordinate ascent, or epochs of PEGASOS.
     max_time : float or None
@@ -90,7 +92,7 @@ class LinearSVM(LinearClassifier):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of labels; the second counts as +1, the first as −1
-    certificate_ : Certificate, or a list of them with more than two classes
+    certificate_ : Certificate, with a part for each of more than two classes
     support_ : array of row numbers, or a list of them with more than two classes
         The examples with αᵢ > 0, as far as the gap that was reached can tell.
     dual_coef_ : array of yᵢαᵢ for those examples, or a list of them
@@ -233,7 +235,7 @@ class LinearSVM(LinearClassifier):
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
             problem = (examples.X, signs, weights, float(self.lam), float(self.fit_intercept))
             task = Task(*problem, int(seeds[c]), starts[c], each)
-            own = Facts(facts.longest, [facts.sketches[c]])
+            own = Facts(facts.longest, [facts.sketches[c]], rows)
             search = Search(self, examples, weights, labels[c], oversight, own, each)
             return self._follow(search, task)
 
@@ -242,6 +244,7 @@ class LinearSVM(LinearClassifier):
         try:
             with one_thread_in_blas(), rows_in_threads(examples.X, rows_jobs) as each:
                 facts = gather_facts(examples.X, examples.y, list(labels), each=each)
+                rows = Rows(examples.X, bool(self.fit_intercept), each)
                 solutions = oversight.for_each(solve, range(len(labels)), threads)
         finally:
             bar.close()

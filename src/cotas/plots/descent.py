@@ -106,7 +106,7 @@ def _history(run: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _certificates(run: Any) -> list[Any]:
-    return list(np.ravel(run.certificate_)) if hasattr(run, "certificate_") else []
+    return list(run.certificate_.singles) if hasattr(run, "certificate_") else []
 
 
 def _lowest(run: Any) -> float | None:

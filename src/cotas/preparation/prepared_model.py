@@ -39,7 +39,7 @@ class PreparedModel(BaseEstimator):
     Attributes
     ----------
     preparation_, estimator_ : what was fitted
-    certificate_ : Certificate or list of them
+    certificate_ : Certificate
         About the estimator and the prepared data.
 
     Examples
@@ -163,19 +163,13 @@ class PreparedModel(BaseEstimator):
     # ---- what is known about it ------------------------------------------------------------------
 
     @property
-    def certificate_(self) -> Certificate | list[Certificate]:
+    def certificate_(self) -> Certificate:
         """About the estimator as it is now, and the data as they were prepared."""
         check_is_fitted(self, "estimator_")
-        found: Certificate | list[Certificate] = self.estimator_.certificate_
+        found: Certificate = self.estimator_.certificate_
         return found
 
-    @property
-    def certificates_(self) -> list[Certificate]:
-        """The same, always as a list."""
-        found = self.certificate_
-        return found if isinstance(found, list) else [found]
-
-    def certify(self, X: Any, y: Any, max_time: float = 30.0) -> list[Certificate]:
+    def certify(self, X: Any, y: Any, max_time: float = 30.0) -> Certificate:
         """Prove the model again from its data, trusting nothing that was stored.
 
         Parameters
@@ -184,8 +178,7 @@ class PreparedModel(BaseEstimator):
         max_time : float
             See `cotas.certify`.
         """
-        found = certify(self.estimator_, self.prepare(X), y, max_time=max_time)
-        return found if isinstance(found, list) else [found]
+        return certify(self.estimator_, self.prepare(X), y, max_time=max_time)
 
     def in_original_units(self) -> list[tuple[dict[str, float], float]]:
         """For each class or target, θ by the name of the column and θ₀, before standardising."""

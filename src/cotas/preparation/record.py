@@ -104,7 +104,7 @@ class FitRecord:
     model_name : str
         As the command line calls it.
     model : PreparedModel
-    certificates : tuple of Certificate
+    certificate : Certificate
     training : Sample
     hold_out : Sample or None
         The rows that were set aside before anything was trained.
@@ -132,7 +132,7 @@ class FitRecord:
     seconds: float
     model_name: str
     model: PreparedModel
-    certificates: tuple[Certificate, ...]
+    certificate: Certificate
     training: Sample
     hold_out: Sample | None = None
     bound: Certificate | None = None
@@ -148,7 +148,7 @@ class FitRecord:
         plain: dict[str, Any] = {name: getattr(self, name) for name in names}
         plain["table"] = vars(self.table) | {"columns": [vars(c) for c in self.table.columns]}
         plain["remarks"] = [vars(remark) for remark in self.remarks]
-        plain["certificates"] = [c.to_dict() for c in self.certificates]
+        plain["certificate"] = self.certificate.to_dict()
         for name in ("training", "hold_out"):
             sample = getattr(self, name)
             plain[name] = None if sample is None else _sample_in_short(sample)

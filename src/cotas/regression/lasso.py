@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from contextlib import closing
@@ -15,7 +16,6 @@ from sklearn.utils.validation import validate_data
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
-from cotas.certificates.screening import proved_zeros
 from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar, as_callbacks
@@ -52,8 +52,9 @@ class Lasso(LinearRegressor):
         in the units of X all the same.
     fit_intercept : bool, default=True
     tol : float, default=1e-6
-        The gap to prove: P − D ≤ tol·max(1, P), and no more than tol times twice the objective
-        of the constant model, so that it means something for a y of any scale.
+        The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
+        lower by at most that share, and warns if it cannot get there. P counts as no less than
+        1e-9 times the objective of the constant model.
     max_time : float, optional
         Seconds after which the solver ends with what it has; the certificate tells how good it is.
     callbacks : callable or list of callables, optional
@@ -67,7 +68,7 @@ class Lasso(LinearRegressor):
     Attributes
     ----------
     coef_, intercept_ : the model
-    certificate_ : Certificate, or a list with one for each target
+    certificate_ : Certificate, with a part for each of several targets
     lam_, delta_ : float, or arrays with one entry for each target
         The penalty and the radius that have this solution: one was given, the other follows.
     n_iter_ : int
@@ -168,7 +169,7 @@ class Lasso(LinearRegressor):
             reset=False,
         )
         found = [
-            proved_zeros(c.witness, X, y)
+            c.witness.proved_zeros(X, y)
             if c.holds and isinstance(c.witness, LassoPoint)
             else np.zeros(X.shape[1], dtype=np.bool_)
             for c in certificates
@@ -207,11 +208,12 @@ class Lasso(LinearRegressor):
         """One target; if not to go on, the model that an interruption finds at the start."""
 
         def certify(iterate: LassoIterate) -> Certificate:
-            coefs, biases = in_units_of_the_data(columns, [iterate], y[:, None])
+            coefs, biases = in_units_of_the_data(columns, [iterate], y[:, None], self.delta)
             penalised = replace(self._problem(), lam=iterate.lam)
             problem = self._problem() if self.delta is not None else penalised
             column = seen.columns[target]
-            point = LassoPoint(problem, coefs[0], float(biases[0]), seen.shares, column)
+            model = (coefs[0], float(biases[0]), seen.weights, column, penalty_scale(columns))
+            point = LassoPoint(problem, *model)
             return LassoPoint.check_all([point], seen.X, seen.y, each=columns.each)[0]
 
         y = seen.targets[:, target]
@@ -284,13 +286,28 @@ def centred_columns(seen: Observations, problem: LassoProblem, each: Each = map)
     return CentredColumns(seen.X, shares, problem.free_bias, problem.standardize, each, threads)
 
 
+def penalty_scale(columns: CentredColumns) -> FloatArray | None:
+    """What the penalty multiplies each coefficient by; None stands for ones."""
+    return np.where(columns.scale > 0, columns.scale, 1.0) if columns.standardize else None
+
+
 def in_units_of_the_data(
-    columns: CentredColumns, found: list[LassoIterate], targets: FloatArray
+    columns: CentredColumns,
+    found: list[LassoIterate],
+    targets: FloatArray,
+    delta: float | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Coefficients and biases, one row for each solution; `targets` has one column for each."""
+    """Coefficients and biases, one row for each solution; `targets` has one column for each.
+
+    With `delta` they lie inside the ball of that radius, whatever rounding has done.
+    """
     coefs = np.zeros((len(found), columns.p))
     for coef, iterate in zip(coefs, found, strict=True):
         coef[iterate.support] = iterate.beta / columns.scale[iterate.support]
+        if delta is not None:
+            sizes = np.nextafter(np.abs(coef * columns.scale), np.inf)
+            if (length := math.fsum(sizes)) > delta:
+                coef *= delta / length * (1 - 2.0**-50)
     if not columns.centre:
         return coefs, np.zeros(len(found))
     return coefs, columns.weights @ targets - coefs @ columns.mean

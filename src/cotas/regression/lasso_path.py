@@ -18,8 +18,15 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import Callback, ProgressBar, SolverReport, as_callbacks, tell_all
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
+from cotas.problem import relative_gap
 from cotas.regression.base import Observations, read_observations
-from cotas.regression.lasso import SHARE, Lasso, centred_columns, in_units_of_the_data
+from cotas.regression.lasso import (
+    SHARE,
+    Lasso,
+    centred_columns,
+    in_units_of_the_data,
+    penalty_scale,
+)
 from cotas.solvers.homotopy import Homotopy
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
@@ -200,7 +207,7 @@ def _walk(
             found.append(solution)
             figures = {"λ": f"{solution.lam:.2g}"}
             if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
-                figures["gap"] = f"{solution.gap / max(1.0, solution.primal):.1e}"
+                figures["gap"] = f"{relative_gap(solution.gap, solution.primal):.1e}"
             bar.step(**figures)
             if callbacks:
                 [certificate] = points.certificates([solution], *points.coefs([solution]))
@@ -233,7 +240,13 @@ class _Points:
         self, found: list[LassoIterate], coefs: FloatArray, biases: FloatArray
     ) -> list[Certificate]:
         points = [
-            LassoPoint(replace(self.problem, lam=iterate.lam), coef, float(bias), self.seen.shares)
+            LassoPoint(
+                replace(self.problem, lam=iterate.lam),
+                coef,
+                float(bias),
+                self.seen.weights,
+                penalty_scale=penalty_scale(self.columns),
+            )
             for iterate, coef, bias in zip(found, coefs, biases, strict=True)
         ]
         return LassoPoint.check_all(points, self.seen.X, self.seen.y, each=self.columns.each)

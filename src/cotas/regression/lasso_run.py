@@ -10,6 +10,7 @@ import numpy as np
 
 from cotas.certificates import Certificate
 from cotas.fitting.reporting import Callback, ProgressBar, SolverReport, tell_all
+from cotas.problem import relative_gap
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, lasso_on_ball
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
@@ -80,7 +81,7 @@ class LassoRun:
         candidate = self._of_the_problem(iterate)
         if gap <= self.least:
             self.best, self.least = candidate, gap
-        self.bar.step(gap=f"{gap / max(1.0, primal):.1e}")
+        self.bar.step(gap=f"{relative_gap(gap, primal):.1e}")
         if not self.callbacks:
             return False
         seconds = time.perf_counter() - self.began

@@ -70,7 +70,7 @@ class SquaredLossRegressor(LinearRegressor):
             self.solver_, why = choose(task)
             outcome = solve(task, self.solver_)
             points = task.points(outcome.theta, outcome.theta0, descent=outcome.descent)
-            certificates = task.look(points).certificates()
+            certificates = task.certificates(points)
         self._keep(data, outcome, certificates, (why, *outcome.remarks))
         self._warn(outcome, stacklevel=3)
         return self
@@ -123,9 +123,9 @@ class SquaredLossRegressor(LinearRegressor):
             found = found or pseudo_inverse(moments, penalty, self.fit_intercept)
             theta0 = task.bias(found.theta, moments.mean, moments.target_mean)
             points = [replace(p, penalty_scale=scale) for p in task.points(found.theta, theta0)]
-            rows = (data.X, data.y, data.weights, data.columns, each)
+            rows = (data.X, data.y, data.weights, data.columns, each, task.free_bias)
             if before is None:
-                stream, certificates = Stream.of_rows(*rows), task.look(points).certificates()
+                stream, certificates = Stream.of_rows(*rows), task.certificates(points)
             else:
                 stream = before[1].and_rows(*rows)
                 certificates = stream.certificates(points)
@@ -146,7 +146,7 @@ class SquaredLossRegressor(LinearRegressor):
             task = Task(self, data, self._lam(), each, threads)
             outcome = one_pass(task, before)
             points = task.points(outcome.theta, outcome.theta0)
-            certificates = task.look(points).certificates()
+            certificates = task.certificates(points)
         self.solver_ = "stochastic"
         self._keep(data, outcome, certificates, ("It speaks of the last batch.",))
         self._memory = outcome.state
@@ -252,8 +252,9 @@ class LeastSquares(SquaredLossRegressor):
         When an iterative solver ends, e.g. `stops.ChangeOfJ(1e-6) | stops.MaxIterations(1000)`.
         Without one it ends when `tol` is proved.
     tol : float, default=1e-6
-        The relative gap P − P* ≤ tol·max(1, P) to prove; the fit warns if it cannot, unless `stop`
-        was given.
+        The relative gap (P − P*)/P to prove; the fit warns if it cannot, unless `stop` was given.
+        P counts as no less than 1e-9 times the objective of the zero model, so that a fit that
+        reaches every y has an end.
     max_iterations : int, optional
         Iterations of the iterative solvers, or epochs of "stochastic", whatever `stop` says. None
         stands for a thousand, and for a million where `stop` is given.
@@ -271,7 +272,7 @@ class LeastSquares(SquaredLossRegressor):
     ----------
     coef_ : array of shape (n_features,) or (n_targets, n_features)
     intercept_ : float or array of shape (n_targets,)
-    certificate_ : Certificate, or a list of them where y has several columns
+    certificate_ : Certificate, with a part for each of several columns of y
     history_ : dict of arrays
         "iteration", "J" (added up over the targets), "theta", "intercept" and "gradient_norm" of
         an iterative solver, thinned to at most a thousand entries. For "stochastic" one entry an

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import Each, FloatArray
-from cotas.certificates import Descent, SquaredLossPoint
+from cotas.certificates import Certificate, Descent, SquaredLossPoint
 from cotas.certificates.least_squares import Survey
 from cotas.regression.base import Observations, refuse_infinite
 from cotas.regression.trail import Trail
@@ -89,20 +89,20 @@ class Task:
                 lam=self.lam,
                 free_bias=self.free_bias,
                 column=column,
-                weights=self.data.shares,
+                weights=self.data.weights,
                 penalty_scale=self.penalty_scale,
                 descent=descent,
             )
             for c, column in enumerate(self.data.columns)
         ]
 
-    def look(self, points: list[SquaredLossPoint]) -> Survey:
-        """The checker's survey; what it knows of the curvature is kept for its next one."""
-        known = None if self.survey is None else self.survey.scatter
-        self.survey = Survey(self.data.X, self.data.y, points, self.each, known)
-        return self.survey
+    def certificates(self, points: list[SquaredLossPoint]) -> list[Certificate]:
+        """What the checker says; what it knows of the curvature is kept for the next time."""
+        if self.survey is None:
+            self.survey = Survey(self.data.X, self.data.y, points, self.each)
+        return self.survey.certificates(points)
 
     def relative_gap(self, theta: FloatArray, theta0: FloatArray) -> float:
         """The largest that the checker leaves open of any target."""
-        found = self.look(self.points(theta, theta0)).certificates()
+        found = self.certificates(self.points(theta, theta0))
         return max(certificate.relative_gap for certificate in found)

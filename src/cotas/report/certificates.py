@@ -36,6 +36,19 @@ def in_words(certificate: Certificate, words: Mapping[str, str]) -> str:
     return f"{words['gap_words'].format(**figures)} {share}"
 
 
+def label_in(label: str, words: Mapping[str, str]) -> str:
+    """What a part is about, in the language of the reader; the names of classes stay.
+
+    >>> label_in("setosa against the rest", {"against the rest": "contra el resto"})
+    'setosa contra el resto'
+    """
+    if label.endswith(" against the rest"):
+        return f"{label.removesuffix(' against the rest')} {words['against the rest']}"
+    if " against " in label:
+        return label.replace(" against ", f" {words['against']} ", 1)
+    return label.replace("target", words["target"], 1)
+
+
 def card(label: str, certificate: Certificate, words: Mapping[str, str]) -> str:
     """One certificate, with the colour and the word of its standing."""
     state = standing(certificate)

@@ -50,6 +50,8 @@ ENGLISH: dict[str, str] = {
         "That the model is right about new rows. The certificate is about the training rows "
         "and this kind of model; the rows kept apart are the evidence about new ones."
     ),
+    "against the rest": "against the rest",
+    "against": "against",
     "details": "All the numbers, and where the theorem stands",
     "gap_words": (
         "The best model of this kind has an objective between {lower} and {upper} on these "
@@ -65,8 +67,8 @@ ENGLISH: dict[str, str] = {
         "allows no more than {upper}."
     ),
     "stagewise_words": (
-        "The training error is {lower} above the best one, and the theorem allows no more "
-        "than {upper}."
+        "The training error is at most {lower} above the best one, and the theorem, unless its "
+        "bound is left open, allows {upper}."
     ),
     "stationary_words": (
         "The conditions that hold at the best model are missed by {upper}; zero would be exact."
@@ -109,7 +111,6 @@ ENGLISH: dict[str, str] = {
     "indicated": "Missing numbers become the mean, with a column that marks them: {names}.",
     "dropped": "Left out: {names}.",
     "as_given": "The numbers are used as they are.",
-    "class_of": "class {label}",
     "support": "support vectors",
     "seconds": "training time [s]",
     "interrupted": (

@@ -16,6 +16,7 @@ from cotas.preparation.record import (
     Sample,
     telling_parameters,
 )
+from cotas.report.certificates import label_in
 from cotas.report.content import Column, Content, Effects, HeldOut
 from cotas.report.drawings import pictures_of
 from cotas.report.markup import number
@@ -43,7 +44,7 @@ def content_of(record: FitRecord, lang: str = "en") -> Content:
         preparation=_preparation(record.model.preparation_, words)
         if unknown
         else [words["matrix"].format(columns=table.n_columns)],
-        certificates=list(zip(_labels(record, words), record.certificates, strict=True)),
+        certificates=list(zip(_labels(record, words), record.certificate.singles, strict=True)),
         held_out=_held_out(record, words),
         effects=list(_effects(record, words)),
         compared=_compared(record.rivals, words),
@@ -112,14 +113,8 @@ def _preparation(preparation: Preparation, words: Mapping[str, str]) -> list[str
 
 
 def _labels(record: FitRecord, words: Mapping[str, str]) -> list[str]:
-    """Which class each certificate is about."""
-    count = len(record.certificates)
-    classes = getattr(record.model, "classes_", ()) if record.task == "classification" else ()
-    if count == 1:
-        return [""]
-    if count == len(classes):
-        return [words["class_of"].format(label=label) for label in classes]
-    return [f"{k + 1}" for k in range(count)]
+    """What each certificate is about, where there are several."""
+    return [label_in(part.label, words) for part in record.certificate.parts] or [""]
 
 
 def _measures(sample: Sample, task: str, words: Mapping[str, str]) -> dict[str, float]:
@@ -178,7 +173,7 @@ def _effects(record: FitRecord, words: Mapping[str, str]) -> Iterator[Effects]:
     names = [str(name) for name in record.model.preparation_.get_feature_names_out()]
     if hasattr(estimator, "coef_"):
         rows = np.atleast_2d(estimator.coef_)
-        labels = _labels(record, words) if len(rows) == len(record.certificates) else [""]
+        labels = _labels(record, words) if len(rows) == len(record.certificate.singles) else [""]
         units = record.model.in_original_units()
         for label, row, (per_unit, _) in zip(labels, rows[:MOST_CLASSES], units, strict=False):
             # The prepared columns have deviation one, so their coefficients can be compared.

@@ -51,6 +51,8 @@ SPANISH: dict[str, str] = {
         "entrenamiento y de esta clase de modelos; las filas apartadas son la evidencia sobre "
         "las nuevas."
     ),
+    "against the rest": "contra el resto",
+    "against": "contra",
     "details": "Todos los números, y dónde está el teorema (en inglés)",
     "gap_words": (
         "El mejor modelo de esta clase tiene un objetivo entre {lower} y {upper} en estas "
@@ -66,8 +68,8 @@ SPANISH: dict[str, str] = {
         "teorema no permite más de {upper}."
     ),
     "stagewise_words": (
-        "El error de entrenamiento está {lower} por encima del mejor, y el teorema no permite "
-        "más de {upper}."
+        "El error de entrenamiento está como mucho {lower} por encima del mejor, y el teorema, "
+        "salvo que su cota quede abierta, admite {upper}."
     ),
     "stationary_words": (
         "Las condiciones que cumple el mejor modelo se incumplen en {upper}; cero sería exacto."
@@ -110,7 +112,6 @@ SPANISH: dict[str, str] = {
     ),
     "dropped": "Se dejan fuera: {names}.",
     "as_given": "Los números se usan tal como están.",
-    "class_of": "clase {label}",
     "support": "vectores de soporte",
     "seconds": "tiempo de entrenamiento [s]",
     "interrupted": (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cotas.certificates import ValidationBound
-from cotas.certificates.path import bound_validation_error
+from cotas.certificates.consequences.path import bound_validation_error
 from cotas.linear.svm import LinearSVM
 from cotas.selection.deciding import Plan
 from cotas.selection.fits import seen_by_last
@@ -32,7 +32,7 @@ def bound_between(
         return None
     wrong = min(fit.validation.error for standing in standings for fit in standing.fits)
     return bound_validation_error(
-        [standing.fits[0].certificates for standing in standings],
+        [list(standing.fits[0].certificate.singles) for standing in standings],
         seen_by_last(model, part.X),
         part.y,
         seen_by_last(model, part.X_val),

@@ -50,7 +50,7 @@ class Choice:
         The level that each value was fitted at in the end: 0 for the tol it was given, and a
         hundredth of it for each level more.
     certificates : tuple with a list for each value
-        Those of all folds and classes.
+        The certificate of each of its folds.
     best_index : int
     safe : bool or None
         Whether no other exact optimum can have a smaller validation loss; None if not known.

@@ -110,7 +110,7 @@ def concluded(
         status=tuple(standing.status for standing in standings),
         regimes=regimes_of(best, len(standings), plan.ordered),
         tightened=np.array([max(fit.tightened for fit in s.fits) for s in standings]),
-        certificates=tuple([c for fit in s.fits for c in fit.certificates] for s in standings),
+        certificates=tuple([fit.certificate for fit in s.fits] for s in standings),
         best_index=best,
         safe=safe,
         ranking=ranking,

@@ -28,7 +28,7 @@ from cotas.fitting.parameters import check_jobs
 from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import thread_count
 from cotas.selection.choice import plain_arrays
-from cotas.selection.fits import Fit, Fitter, proofs_of, seen_by_last, tol_of
+from cotas.selection.fits import Fit, Fitter, proof_of, seen_by_last, tol_of
 from cotas.selection.parameter import (
     Parameter,
     check_estimator,
@@ -231,8 +231,8 @@ def _fit(fitter: Fitter, value: Any, part: Part) -> Fit:
         fitter.parameter.set(model, value)
     fitter.train(model, value, part)
     last = final_step(model)
-    proofs = proofs_of(last, seen_by_last(model, part.X), part)
-    return Fit(value, model, NOT_MEASURED, NOT_MEASURED, proofs, None, tol_of(last), 0.0)
+    proved = proof_of(last, seen_by_last(model, part.X), part)
+    return Fit(value, model, NOT_MEASURED, NOT_MEASURED, proved, None, tol_of(last), 0.0)
 
 
 def _decomposed(

@@ -3,7 +3,8 @@
 A gap g of a problem that is λ-strongly convex in θ proves ‖θ − θ*‖ ≤ √(2g/λ), so each score of
 the optimum is known up to √(2g/λ)·‖x‖ and the interval of its bias, and with the scores the loss
 and the error of the optimum on any rows. For the support vector machine, linear or with a kernel,
-`cotas.certificates.prediction` and `certificates.kernel` have the enclosure. For ridge regression
+`certificates/consequences/prediction.py` and `certificates/kernel.py` have the enclosure. For ridge
+regression
 
     Σ λσⱼ²(θⱼ − θⱼ*)² ≤ 2g   and   f*(x) = ȳ + θ*·(x − x̄),
 
@@ -15,6 +16,7 @@ optimum, which need not even be unique.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +24,8 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, KernelDualPoint, optimum_region
+from cotas.certificates.enclosures import as_double, row_lengths
 from cotas.certificates.least_squares import SquaredLossPoint
-from cotas.certificates.prediction import row_lengths
 from cotas.design.blocks import times
 from cotas.kernel.base import KernelClassifier
 from cotas.losses import Hinge
@@ -49,7 +51,7 @@ class Enclosure(NamedTuple):
 def enclose(
     measure: Yardstick,
     model: Any,
-    certificates: list[Certificate],
+    certificates: Sequence[Certificate],
     train: tuple[Matrix, AnyArray],
     rows: tuple[Matrix, AnyArray, FloatArray | None],
 ) -> Enclosure | None:
@@ -67,7 +69,7 @@ def enclose(
 
 
 def optimal_scores(
-    model: Any, certificates: list[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
+    model: Any, certificates: Sequence[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
 ) -> Scores | None:
     """The scores of the exact optimum on new rows, as far as the certificates know them."""
     if not certificates or not all(c.holds for c in certificates):
@@ -85,7 +87,7 @@ def optimal_scores(
 
 
 def _linear_machine(
-    certificates: list[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
+    certificates: Sequence[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
 ) -> Scores | None:
     # Where the bias of an optimum lies is known for the hinge loss only.
     problems = [c.witness.problem for c in certificates]  # type: ignore[union-attr]
@@ -108,7 +110,7 @@ def _kernel_machine(model: Any, X: Matrix) -> Scores | None:
 
 
 def _ridge(
-    certificates: list[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
+    certificates: Sequence[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
 ) -> Scores | None:
     points: list[Any] = [certificate.witness for certificate in certificates]
     theta = np.stack([point.coef for point in points], axis=1)
@@ -125,7 +127,7 @@ def _ridge(
     lengths = _lengths_from(X, centre, scale)
     gaps = np.array([c.gap + c.charge for c in certificates])
     radii = np.sqrt(2 * gaps / one.lam)
-    size = row_lengths(X)[:, None] * np.linalg.norm(theta, axis=0) + np.abs(mean)
+    size = row_lengths(as_double(X))[:, None] * np.linalg.norm(theta, axis=0) + np.abs(mean)
     room = lengths[:, None] * radii + 1e-12 * (np.abs(values) + size)
     return Scores(values - room, values + room)
 
@@ -167,7 +169,7 @@ def _of_classes(
 def _of_votes(
     measure: Yardstick,
     model: Any,
-    certificates: list[Certificate],
+    certificates: Sequence[Certificate],
     rows: tuple[Matrix, AnyArray],
     shares: FloatArray,
 ) -> Enclosure | None:

@@ -21,7 +21,7 @@ from cotas.kernel.svm import KernelSVM
 from cotas.linear.svm import LinearSVM
 from cotas.selection.enclosure import Enclosure, enclose
 from cotas.selection.parameter import Parameter, final_step, inside, is_number, is_whole
-from cotas.selection.prefixes import certificates_of_prefix, has_prefixes, prefix
+from cotas.selection.prefixes import certificate_of_prefix, has_prefixes, prefix
 from cotas.selection.splits import Part
 from cotas.selection.yardstick import Tally, Yardstick
 
@@ -43,7 +43,7 @@ class Fit:
     model: Any
     training: Tally
     validation: Tally
-    certificates: list[Certificate]
+    certificate: Certificate
     enclosure: Enclosure | None
     tol: float | None
     seconds: float
@@ -52,16 +52,16 @@ class Fit:
 
     @property
     def gap(self) -> float:
-        """The largest relative gap of its certificates; NaN where they have none."""
-        gaps = [c.relative_gap for c in self.certificates if c.kind in WITH_A_GAP]
+        """The relative gap that was proved; NaN where there is none."""
+        gaps = [c.relative_gap for c in self.certificate.singles if c.kind in WITH_A_GAP]
         return max(gaps) if gaps else math.nan
 
     @property
     def status(self) -> str:
         """What may be relied on, in a few words."""
-        if not self.certificates or all(c.kind == "none" for c in self.certificates):
+        if all(c.kind == "none" for c in self.certificate.singles):
             return "no certificate"
-        if not all(c.holds for c in self.certificates):
+        if not self.certificate.holds:
             return "does not hold"
         if math.isnan(self.gap):
             return "holds, no gap"
@@ -143,8 +143,8 @@ class Fitter:
         found, rows = [], seen_by_last(whole, part.X)
         for value in values:
             short = prefix(whole, int(value))
-            proofs = certificates_of_prefix(final_step(short), final_step(whole), rows, part.y)
-            found.append(self.measured(value, short, part, seconds, proofs))
+            proved = certificate_of_prefix(final_step(short), final_step(whole), rows, part.y)
+            found.append(self.measured(value, short, part, seconds, proved))
             tell(found[-1])
         return found
 
@@ -199,33 +199,31 @@ class Fitter:
         model: Any,
         part: Part,
         seconds: float,
-        proofs: list[Certificate] | None = None,
+        proved: Certificate | None = None,
     ) -> Fit:
         """How the fitted model does on both sides of the split, and what is proved of it."""
         last = final_step(model)
         rows = seen_by_last(model, part.X)
-        if proofs is None:
-            proofs = proofs_of(last, rows, part)
+        if proved is None:
+            proved = proof_of(last, rows, part)
         judged = (seen_by_last(model, part.X_val), part.y_val, part.weights_val)
         return Fit(
             value,
             model,
             self.measure.tally(model, part.X, part.y, part.weights),
             self.measure.tally(model, part.X_val, part.y_val, part.weights_val),
-            proofs,
-            enclose(self.measure, last, proofs, (rows, part.y), judged),
+            proved,
+            enclose(self.measure, last, proved.singles, (rows, part.y), judged),
             tol_of(last),
             seconds,
         )
 
 
-def proofs_of(model: Any, X: Matrix, part: Part) -> list[Certificate]:
-    """The certificates of a fitted estimator; those of another library are proved now."""
+def proof_of(model: Any, X: Matrix, part: Part) -> Certificate:
+    """The certificate of a fitted estimator; that of another library is proved now."""
     if isinstance(model, Certified):
-        found = model.certificate_
-    else:
-        found = certify(model, X, part.y, part.weights, max_time=FOR_FOREIGN_PROOFS)
-    return found if isinstance(found, list) else [found]
+        return model.certificate_
+    return certify(model, X, part.y, part.weights, max_time=FOR_FOREIGN_PROOFS)
 
 
 def tol_of(model: Any) -> float | None:

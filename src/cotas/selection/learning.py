@@ -204,7 +204,7 @@ def _collected(
         validation_error=figures[:, 3],
         gaps=np.array([standing.gap for standing in done]),
         status=tuple(standing.status for standing in done),
-        certificates=tuple([c for fit in s.fits for c in fit.certificates] for s in done),
+        certificates=tuple([fit.certificate for fit in s.fits] for s in done),
         loss=measure.loss,
         n_validation=sum(len(part.y_val) for part in parts),
         interrupted=interrupted,

@@ -50,14 +50,15 @@ def prefix(model: Any, k: int) -> Any:
     return short
 
 
-def certificates_of_prefix(model: Any, whole: Any, X: Matrix, y: AnyArray) -> list[Certificate]:
+def certificate_of_prefix(model: Any, whole: Any, X: Matrix, y: AnyArray) -> Certificate:
     """Proved anew for the shorter run; X are the rows as the estimator itself sees them."""
     if isinstance(model, BoostedClassifier):
         found = certify(model, X, y)
-        model._certificates = found if isinstance(found, list) else [found]
-        return list(model._certificates)
+        model._certificates = list(found.singles)
+        return found
     run, m = whole.path_.run, model.n_iter_
     parts = {"eps": run.eps[:m], "chosen": run.chosen[:m], "steps": run.steps[:m]}
     short = replace(run, coef=model.coef_, intercept=model.intercept_, **parts)
-    model._certificates = [short.check(X, y)]
-    return list(model._certificates)
+    proved: Certificate = short.check(X, y)
+    model._certificates = [proved]
+    return proved

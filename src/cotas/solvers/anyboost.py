@@ -100,8 +100,7 @@ def convex_anyboost(
     number, numbers or a function of the round.
     Departures: Algorithms 6 and 7 print F + w·f/Σ|w|, which leaves the hull; the text before them
     and the invariant need the convex combination. It ends when the gap −⟨∇H(F), radius·f − F⟩ is
-    zero, or at most tol·max(1, H(F)). Invariant: the coefficients' absolute values sum to at most
-    `radius`.
+    zero, or at most tol·H(F). Invariant: the coefficients' absolute values sum to at most `radius`.
     Cost: a learner and O(n) a round.
     """
     m, spent = first, 0.0
@@ -112,7 +111,7 @@ def convex_anyboost(
         gap, mass = float(direction @ (target - F)), float(np.abs(direction).sum())
         if not gap > CHANCE * mass * radius:
             raise NothingLeft("the Frank–Wolfe gap is zero: no learner found lowers the cost")
-        if gap * scale <= tol * max(1.0, cost_of(cost, y, s, F)):
+        if gap * scale <= tol * cost_of(cost, y, s, F):
             raise NothingLeft("the gap asked for is reached")
         error = float(np.abs(direction[y * f.values < 0]).sum()) / mass
         if steps == "line-search":

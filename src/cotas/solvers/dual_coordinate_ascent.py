@@ -10,6 +10,7 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import add, dot, n_features, n_vectors, norm2
 from cotas.loops import loop
+from cotas.problem import relative_gap
 from cotas.solvers.interior_point import Start
 
 # The largest slope that a round leaves, to begin with, and what the next round makes of it.
@@ -35,12 +36,12 @@ class DualState(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What a round has reached, the gap it seems to have, and whether it had sweeps to spare."""
+    """What a round has reached, its gap as far as it knows, and whether it had sweeps to spare."""
 
     theta: FloatArray
     theta0: float
     alpha: FloatArray
-    gap: float
+    relative_gap: float
     settled: bool
 
 
@@ -169,6 +170,7 @@ def dual_coordinate_ascent(
         state.theta0[0] = price + tension
         # ‖θ‖²λ is twice the penalty, which P has once and D has once.
         square = lam * float(state.theta @ state.theta)
-        gap = float(weights @ state.losses) + square - float(state.alpha.sum())
+        risk, gain = float(weights @ state.losses), float(state.alpha.sum())
+        gap = relative_gap(risk + square - gain, risk + 0.5 * square)
         reached = state.theta.copy(), float(state.theta0[0]), state.alpha.copy()
         yield Round(*reached, gap, sweeps < SWEEPS_A_ROUND)

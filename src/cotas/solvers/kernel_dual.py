@@ -17,6 +17,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.loops import loop
+from cotas.problem import relative_gap
 from cotas.solvers.bias import best_bias
 
 
@@ -101,7 +102,7 @@ class SignedDual(NamedTuple):
         return 2 * max(-rising, falling, 0.0)
 
     def relative_gap(self, a: FloatArray, F: FloatArray, worth: float = 0.0) -> float:
-        """(P − D)/max(1, P), by the F at hand and the bias between the two extremes.
+        """(P − D)/P, by the F at hand and the bias between the two extremes.
 
         With the best bias where that could bring a gap of up to ten times `worth` down to it.
         """
@@ -114,7 +115,7 @@ class SignedDual(NamedTuple):
     def _gap_with(self, a: FloatArray, F: FloatArray, bias: float) -> float:
         losses, square, slope = gap_terms(a, F, self.y, self.low, self.high, bias)
         primal = self.lam * (losses + 0.5 * square)
-        return float(self.lam * (losses + slope) / max(1.0, primal))
+        return relative_gap(float(self.lam * (losses + slope)), float(primal))
 
     def feasible(self, a: FloatArray) -> FloatArray:
         """a moved into the box, the heavier side scaled down where the bias asks for it.

@@ -75,8 +75,8 @@ def restricted_bounds(
 
 @loop
 def enough(gap: float, primal: float, square: float, tol: float) -> bool:
-    """P − D ≤ tol·max(1, P), and ≤ tol·⟨y, y⟩, or as small as rounding lets it become."""
-    return gap <= max(tol * min(max(1.0, primal), square), ROUNDINGS * square)
+    """P − D ≤ tol·P, P being at least 1e-9 of P(0) = ½⟨y, y⟩, or as small as rounding allows."""
+    return gap <= max(tol * max(primal, 0.5e-9 * square), ROUNDINGS * square)
 
 
 @loop

@@ -87,7 +87,7 @@ class WorkingSetLasso:
             self.working.add(np.arange(columns.p))
 
     def solve(self, lam: float, tol: float) -> LassoIterate:
-        """β for this λ with P − D ≤ tol·min(max(1, P), ⟨y, y⟩), if there is time for it.
+        """β for this λ with P − D ≤ tol·P, if there is time for it.
 
         A λ far below the last one is approached in strides, roughly solved: from too far away the
         strong rule lets everything in, and far too many coefficients leave zero.
@@ -154,12 +154,16 @@ class WorkingSetLasso:
             likely = self._reach(self.rho) >= 2 * lam - self.lam
             self._enlarge(np.flatnonzero(likely & ~self.out & ~self.working.inside))
         self.lam = lam
+        before = np.inf
         while self._solve_on_working_set(lam, INNER * tol) and not self._settled(lam, tol):
             steep = self._reach(self.rho) > lam
             new = np.flatnonzero(steep & ~self.out & ~self.working.inside)
-            if len(new) == 0:
+            # Columns that stood outside may have been proved zero since: then it goes on without.
+            if len(new) == 0 and not self.latest.gap < before:
                 break
-            self._enlarge(_steepest(new, self.rho, max(100, len(self.working))))
+            before = self.latest.gap
+            if len(new):
+                self._enlarge(_steepest(new, self.rho, max(100, len(self.working))))
         self._look_at_all(lam)
         return self.latest
 
@@ -228,7 +232,7 @@ class WorkingSetLasso:
         """Rounds of sweeps on the residual, each ten times as careful, until the gap is proved."""
         working, beta = self.working, self.working.state.beta
         descent = ResidualDescent(self.columns, self.target, working.members, beta, self.positive)
-        careful = tol * min(max(1.0, self.latest.primal), self.square)
+        careful = tol * max(self.latest.primal, 0.5e-9 * self.square)
         while True:
             settled = descent.solve(lam, careful, self.deadline)
             self.rounds += 1

@@ -138,7 +138,7 @@ class Decomposition:
         self.F = self._slopes()
 
     def relative_gap(self, worth: float = 0.0) -> float:
-        """(P − D)/max(1, P), by the F at hand."""
+        """(P − D)/P, by the F at hand."""
         return self.dual.relative_gap(self.a, self.F, worth)
 
     def improve(self) -> bool:

@@ -13,21 +13,24 @@ Without a bias B = 0. A penalized bias is the weight b/κ of one more column, of
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.losses import HardMargin, Margin
-from cotas.certificates.core.regularizers import Pull
+from cotas.certificates.core.regularizers import L2, Pull
 from cotas.certificates.core.rounding import (
+    TINY,
     FloatArray,
     U,
     above,
     below,
     down,
     gamma,
+    ratio,
     sharp_total,
     total,
     up,
@@ -52,6 +55,10 @@ class Risk:
             raise Objection("model not finite")
         if bias and not (self.free_bias or self.bias_scale):
             raise Objection("bias")
+        if not 0.0 <= self.bias_scale < math.inf or not self.loss.sound():
+            raise Objection("parameters")
+        if isinstance(self.loss, HardMargin) and not isinstance(self.regularizer, L2):
+            raise Objection("parameters")  # other Ω do not shrink with the square of a margin
         self.regularizer.refuse(theta)
 
 
@@ -82,9 +89,10 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
 
     Nothing here has to be accurate: what is left of the sum is charged by `bounds`.
     """
+    c = np.asarray(c, dtype=np.float64)
     if c.shape != s.shape or not np.isfinite(c).all():
         raise Objection("dual point")
-    c = np.where(s > 0, loss.clip(y, c, s), 0.0)
+    c = _sizeable(np.where(s > 0, loss.clip(y, c, s), 0.0))
     if not free_bias or not c.any():
         return c
     if math.isinf(loss.reach) and not isinstance(loss, Margin):
@@ -93,6 +101,7 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
         sides = float(c[c > 0].sum()), float(-c[c < 0].sum())
         heavy, light = max(sides), min(sides)
         c = np.where((c > 0) == (sides[0] > sides[1]), c * (light / heavy), c)
+    c = _sizeable(c)
     for _ in range(2):
         rest = sharp_total(c)[0]
         side = c * math.copysign(1.0, rest)
@@ -102,6 +111,11 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
         k = able[np.argmin(side[able])]  # the smallest, whose digits are the finest
         c[k] -= rest
     return c
+
+
+def _sizeable(c: FloatArray) -> FloatArray:
+    """Zero for what has not all its digits."""
+    return np.where(np.abs(c) < TINY, 0.0, c)
 
 
 def moved_targets(risk: Risk, y: FloatArray, w: Weights) -> tuple[FloatArray, float]:
@@ -114,7 +128,6 @@ def moved_targets(risk: Risk, y: FloatArray, w: Weights) -> tuple[FloatArray, fl
 
 def upper(
     risk: Risk,
-    rows: Any,
     y: FloatArray,
     w: Weights,
     theta: FloatArray,
@@ -126,13 +139,14 @@ def upper(
     loss = risk.loss
     penalty = risk.regularizer.value(theta)
     if risk.bias_scale:
-        penalty = up(penalty + above(0.5 * risk.regularizer.lam * (bias / risk.bias_scale) ** 2, 6))
+        size = above(abs(bias) / risk.bias_scale)
+        penalty = up(penalty + above(0.5 * risk.regularizer.lam * above(size * size), 3))
     if isinstance(loss, HardMargin):
         # θ/m has all margins at least 1, m being the smallest margin.
         smallest = float(np.min(np.where(w.s > 0, y * z - off * (1 + 8 * U), math.inf)))
         if not smallest > 0:
             raise Objection("not separated")
-        value = above(penalty / below(smallest * smallest, 2), 4)
+        value = above(ratio(penalty, below(smallest * smallest, 2)), 4)
         return value, 0.0
     used = w.s > 0
     with np.errstate(over="ignore", invalid="ignore"):
@@ -141,6 +155,8 @@ def upper(
         near = np.where(used, w.s * loss.value(y, z, 0.0), 0.0)
     value, error = total(far)
     worst = above(up(value + error), loss.ulps + 2)
+    if not math.isfinite(worst):
+        raise Objection("not finite")
     plain = float(near.sum())
     return up(above(worst / w.low, 1) + penalty), max(0.0, (worst - plain) / w.low)
 
@@ -156,7 +172,7 @@ def bias_bound(risk: Risk, rows: Any, y: FloatArray, w: Weights, level: float) -
     for side in (1.0, -1.0):
         value, error = total(np.where(y == side, w.s, 0.0))
         low.append(down(value - error))
-    if not min(low) > 0:
+    if not (low[0] > 0 and low[1] > 0):
         return math.inf  # one class only: every bias is as good as a larger one
     return up(reach + loss.shortfall(above(level * (w.high / min(low)), 3)))
 
@@ -170,8 +186,8 @@ def lower(
     c: FloatArray,
     pull: Pull,
     level: float,
-) -> tuple[float, float]:
-    """D(tc) at a good t, rounded down, and what of it is rounding."""
+) -> tuple[float, float, float]:
+    """D(tc) at a good t, rounded down, that t, and what of it is rounding."""
     loss, regularizer = risk.loss, risk.regularizer
     share = up(1.0 / w.low)
     value, off = sharp_total(c) if risk.free_bias or risk.bias_scale else (0.0, 0.0)
@@ -185,7 +201,7 @@ def lower(
     def gain(t: float) -> tuple[float, float]:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             values, sizes = loss.gain(ys, cs, ss, t)
-        value, off = total(values)
+        value, off = sharp_total(values)
         size = total(sizes)[0]
         return value, up(off + above(gamma(loss.ulps + 4) * size, 2))
 
@@ -193,20 +209,22 @@ def lower(
         found = regularizer.conjugate(pull, t, share)
         if risk.bias_scale:
             extra = above(risk.bias_scale * above(t * share * rest, 2))
-            found = up(found + above(extra * extra / below(2 * regularizer.lam, 0), 3))
+            heavy = above(ratio(extra, below(2 * regularizer.lam, 0)))
+            found = up(found + above(extra * heavy))
         return up(found + above(t * slip, 1))
 
-    best, charge = -math.inf, 0.0
+    best, multiple, charge = 0.0, 0.0, 0.0  # D(0): no loss here is negative
+    least = float(np.abs(cs).min(initial=math.inf))
     for t in _multiples(risk, pull, theta, share, gain, cost):
-        if not (0.0 <= t <= loss.reach and math.isfinite(t)):
+        # Below TINY the digits of tc would be lost.
+        if not (t <= loss.reach and t < math.inf and t * least >= TINY):
             continue
         value, off = gain(t)
         exact = down(value - off)
         found = down((down(exact / w.high) if exact >= 0 else down(exact / w.low)) - cost(t))
         if found > best:
-            best, charge = found, up(off / w.low + t * slip)
-    charge += _conjugate_rounding(regularizer, pull, share)
-    return (max(best, 0.0), charge) if not math.isnan(best) else (0.0, charge)
+            best, multiple, charge = found, t, up(off / w.low + t * slip)
+    return best, multiple, charge + _conjugate_rounding(regularizer, pull, share)
 
 
 def _conjugate_rounding(regularizer: Any, pull: Pull, share: float) -> float:
@@ -234,6 +252,98 @@ def _multiples(
     return [1.0, min(max(peak, 0.0), reach)]
 
 
+class Claim(NamedTuple):
+    """A model of a problem, and any dual point; None takes the slopes of the loss at the model."""
+
+    risk: Any
+    y: FloatArray
+    theta: FloatArray
+    bias: float
+    c: Any = None
+
+
+class Found(NamedTuple):
+    """The bounds of a claim, or what speaks against it; the dual point, Xᵀc and t that prove it."""
+
+    bounds: Bounds | Objection
+    c: FloatArray | None = None
+    pull: Pull | None = None
+    t: float = 0.0
+
+
+@np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
+def all_bounds(rows: Any, claims: Sequence[Claim], weights: Any = None) -> list[Found]:
+    """Both bounds of each model; X is read twice for all of them together."""
+    against: dict[int, Objection] = {}
+    for k, claim in enumerate(claims):
+        try:
+            _refuse(rows, claim)
+        except Objection as objection:
+            against[k] = objection
+    sound = [k for k in range(len(claims)) if k not in against]
+    found: dict[int, Found] = {}
+    try:
+        found = _sound_bounds(rows, [claims[k] for k in sound], Weights.of(weights, rows.n), sound)
+    except Objection as objection:
+        against |= dict.fromkeys(sound, objection)
+    return [found[k] if k in found else Found(against[k]) for k in range(len(claims))]
+
+
+def _refuse(rows: Any, claim: Claim) -> None:
+    if claim.theta.shape != (rows.d,) or claim.y.shape != (rows.n,):
+        raise Objection("shape")
+    claim.risk.loss.check(claim.y)
+    claim.risk.refuse(claim.theta, claim.bias)
+
+
+def _sound_bounds(
+    rows: Any, claims: Sequence[Claim], w: Weights, names: Sequence[int]
+) -> dict[int, Found]:
+    """The bounds of models that are points of their problems, by name."""
+    if not claims:
+        return {}
+    moved = [moved_targets(claim.risk, claim.y, w) for claim in claims]
+    thetas = np.stack([claim.theta for claim in claims], axis=1)
+    biases = [(claim.bias, -middle) for claim, (_, middle) in zip(claims, moved, strict=True)]
+    z, off = rows.scores(thetas, biases)
+    duals, values, found = np.zeros((rows.n, len(claims))), {}, {}
+    for i, claim in enumerate(claims):
+        y, middle = moved[i]
+        # Targets that were moved are off by one rounding themselves.
+        slack = off[:, i] + 2 * U * np.abs(y) if middle else off[:, i]
+        try:
+            values[i] = upper(claim.risk, y, w, claim.theta, claim.bias, z[:, i], slack)
+            c = claim.c
+            if c is None:
+                c = np.nan_to_num(w.s * claim.risk.loss.slope(y, z[:, i]))
+            duals[:, i] = feasible(claim.risk.loss, y, c, w.s, claim.risk.free_bias)
+        except Objection as objection:
+            found[names[i]] = Found(objection)
+    for i, pull in enumerate(_pulls(rows, duals)):
+        if i in values and names[i] not in found:
+            (value, charge), c, claim = values[i], duals[:, i], claims[i]
+            best, t, more = 0.0, 0.0, 0.0
+            if pull is not None:
+                best, t, more = lower(claim.risk, rows, moved[i][0], w, claim.theta, c, pull, value)
+            # Rounding cannot have cost more than there is between the two.
+            charge = min(2 * (charge + more), max(0.0, value - best)) + 64 * U * value
+            try:
+                found[names[i]] = Found(Bounds.proved(min(best, value), value, charge), c, pull, t)
+            except Objection as objection:
+                found[names[i]] = Found(objection)
+    return found
+
+
+def _pulls(rows: Any, duals: FloatArray) -> list[Pull | None]:
+    """Xᵀc of each dual point, all at once; None for those that are too large to be summed."""
+    try:
+        return list(rows.pull(duals))
+    except Objection:
+        if duals.shape[1] == 1:
+            return [None]
+        return [pull for c in duals.T for pull in _pulls(rows, c[:, None])]
+
+
 def bounds(
     risk: Risk,
     rows: Any,
@@ -243,23 +353,8 @@ def bounds(
     c: Any = None,
     weights: Any = None,
 ) -> Bounds:
-    """Both bounds of one model; c is any dual point, None takes the slopes at the model."""
-    theta = np.asarray(theta, dtype=np.float64)
-    if theta.shape != (rows.d,) or y.shape != (rows.n,):
-        raise Objection("shape")
-    risk.loss.check(y)
-    risk.refuse(theta, bias)
-    w = Weights.of(weights, rows.n)
-    y, middle = moved_targets(risk, y, w)
-    z, off = (a[:, 0] for a in rows.scores(theta[:, None], np.array([bias]), middle))
-    if middle:
-        off = off + 2 * U * np.abs(y)
-    value, charge = upper(risk, rows, y, w, theta, bias, z, off)
-    if not math.isfinite(value):
-        raise Objection("not finite")
-    if c is None:
-        c = w.s * risk.loss.slope(y, z)
-    c = feasible(risk.loss, y, np.array(c, dtype=np.float64), w.s, risk.free_bias)
-    [pull] = rows.pull(c[:, None])
-    bound, more = lower(risk, rows, y, w, theta, c, pull, value)
-    return Bounds.proved(min(bound, value), value, charge + more)
+    """Both bounds of one model; raises what speaks against it."""
+    found = all_bounds(rows, [Claim(risk, y, theta, bias, c)], weights)[0].bounds
+    if isinstance(found, Objection):
+        raise found
+    return found

@@ -298,10 +298,8 @@ def bounds(
     """Both bounds of one model, and its ‖θ‖²; values ± off are K times β and times c."""
     theta, pull = (gram.length(a, values[:, k], off[:, k]) for k, a in enumerate((beta, c)))
     z, slack = values[:, 0] + bias, off[:, 0] * (1.0 + 4 * U)
-    value, charge = gap.upper(risk, gram, y, w, theta, bias, z, slack)  # type: ignore[arg-type]
-    if not math.isfinite(value):
-        raise Objection("not finite")
-    bound, more = gap.lower(risk, gram, y, w, theta, c, pull, value)  # type: ignore[arg-type]
+    value, charge = gap.upper(risk, y, w, theta, bias, z, slack)  # type: ignore[arg-type]
+    bound, _, more = gap.lower(risk, gram, y, w, theta, c, pull, value)  # type: ignore[arg-type]
     # The exact value may lie at the other end of what is known.
     charge = 2.0 * up(charge + more + risk.regularizer.lam * theta.off)
     return Bounds.proved(min(bound, value), value, charge), theta

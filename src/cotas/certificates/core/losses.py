@@ -39,6 +39,10 @@ class Margin:
         """φ(m)"""
         raise NotImplementedError
 
+    def sound(self) -> bool:
+        """Whether its parameters are those of a loss; there are none."""
+        return True
+
     def check(self, y: FloatArray) -> None:
         """Refuse labels that are not ±1."""
         if not (np.abs(y) == 1.0).all():
@@ -148,6 +152,10 @@ class Squared:
     reach: ClassVar[float] = math.inf
     quadratic: ClassVar[bool] = True
 
+    def sound(self) -> bool:
+        """Whether its parameters are those of a loss."""
+        return True
+
     def check(self, y: FloatArray) -> None:
         """Refuse targets that are no numbers."""
         if not np.isfinite(y).all():
@@ -182,6 +190,9 @@ class Huber(Squared):
     k: float = 1.0
     reach: ClassVar[float] = 1.0
 
+    def sound(self) -> bool:
+        return 0.0 < self.k < math.inf
+
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
         r = np.abs(y - z) + off
         inside = np.minimum(r, self.k)
@@ -205,8 +216,12 @@ class EpsilonInsensitive(Squared):
     epsilon: float = 0.1
     reach: ClassVar[float] = 1.0
 
+    def sound(self) -> bool:
+        return 0.0 <= self.epsilon < math.inf
+
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
-        return np.maximum(0.0, np.abs(y - z) + off - self.epsilon)
+        """The farther end less ε, the rounding of the residual counted before ε is taken away."""
+        return np.asarray(np.maximum(0.0, (np.abs(y - z) + off) * (1 + 4 * U) - self.epsilon))
 
     def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:
         r = z - y

@@ -1,7 +1,7 @@
 """Regularizers Ω(θ): value and conjugate, both rounded up.
 
-What a conjugate is asked about is a `Pull`: a vector u of which û is known, with |uⱼ − ûⱼ| ≤ eⱼ·unitⱼ
-and ‖e‖ ≤ off. `level` of `radius` bounds Ω; the answer bounds ‖θ‖.
+What a conjugate is asked about is −u of a `Pull`: û is known, with |uⱼ − ûⱼ| ≤ eⱼ·unitⱼ and
+‖e‖ ≤ off. `level` of `radius` bounds Ω; the answer bounds ‖θ‖.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from cotas.certificates.core.rounding import (
     U,
     above,
     below,
+    exact_sum,
     norm_up,
+    ratio,
     total_up,
     up,
 )
@@ -32,10 +34,19 @@ class Pull(NamedTuple):
     off: float
 
     def largest(self, weights: FloatArray | None, positive: bool) -> float:
-        """max |uⱼ|/wⱼ, or max uⱼ/wⱼ, rounded up; at least zero."""
-        sizes = (self.u if positive else np.abs(self.u)) + self.unit * (self.off * (1 + 4 * U))
-        scaled = sizes if weights is None else sizes / weights
-        return above(max(0.0, float(scaled.max(initial=0.0))), 4)
+        """max |uⱼ|/wⱼ, or max −uⱼ/wⱼ, rounded up; at least zero."""
+        sizes = (-self.u if positive else np.abs(self.u)) + self.unit * (self.off * (1 + 4 * U))
+        top = float((sizes if weights is None else sizes / weights).max(initial=0.0))
+        return math.inf if math.isnan(top) else above(top, 4)
+
+
+def _refuse_parameters(theta: FloatArray, weights: FloatArray | None, *numbers: float) -> None:
+    """Refuse what is negative or not finite, and weights of another length."""
+    given = np.append(numbers, () if weights is None else weights)
+    if not ((given >= 0) & (given < math.inf)).all():
+        raise Objection("parameters")
+    if weights is not None and weights.shape != theta.shape:
+        raise Objection("parameters")
 
 
 def _weighted(theta: FloatArray, weights: FloatArray | None) -> FloatArray:
@@ -51,7 +62,8 @@ class L2:
     degree: ClassVar[int] = 2
 
     def refuse(self, theta: FloatArray) -> None:
-        """Refuse nothing: every θ is a point of the problem."""
+        """Every θ is a point of the problem."""
+        _refuse_parameters(theta, self.weights, self.lam)
 
     def value(self, theta: FloatArray) -> float:
         """Ω, rounded up."""
@@ -59,7 +71,7 @@ class L2:
         return above(0.5 * self.lam * above(size * size), 3)
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
-        """Ω*(tu·share), rounded up."""
+        """Ω*(−tu·share), rounded up."""
         if self.lam <= 0:
             return math.inf
         units = pull.unit if self.weights is None else pull.unit / self.weights
@@ -70,7 +82,7 @@ class L2:
             above(size * size, 3) + above(2 * mixed * pull.off, 3) + above(widest * widest, 3)
         )
         factor = above(t * share, 1)
-        return above(above(factor * factor) * square / below(2.0 * self.lam, 0), 6)
+        return above(ratio(above(factor * factor) * square, below(2.0 * self.lam, 0)), 6)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """No multiple is excluded."""
@@ -96,6 +108,7 @@ class ElasticNet:
 
     def refuse(self, theta: FloatArray) -> None:
         """Refuse a negative coefficient where there must be none."""
+        _refuse_parameters(theta, self.weights, self.lam1, self.lam2)
         if self.positive and (theta < 0).any():
             raise Objection("sign")
 
@@ -107,22 +120,24 @@ class ElasticNet:
         return up(first + above(0.5 * self.lam2 * above(square * square), 3))
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
-        """Ω*(tu·share), rounded up: Σ (|uⱼ|/wⱼ − λ₁)₊²/2λ₂."""
+        """Ω*(−tu·share), rounded up: Σ (|uⱼ|/wⱼ − λ₁)₊²/2λ₂."""
         factor = above(t * share, 1)
         if self.lam2 <= 0:
             inside = above(factor * pull.largest(self.weights, self.positive)) <= self.lam1
             return 0.0 if inside else math.inf
         u = pull.u if self.weights is None else pull.u / self.weights
         units = pull.unit if self.weights is None else pull.unit / self.weights
-        sizes = (u if self.positive else np.abs(u)) * (1 + 4 * U) + units * (pull.off * (1 + 8 * U))
+        sizes = (-u if self.positive else np.abs(u)) * (1 + 4 * U) + units * (
+            pull.off * (1 + 8 * U)
+        )
         over = np.maximum(factor * sizes * (1 + 8 * U) - self.lam1, 0.0) * (1 + 4 * U)
         size = norm_up(over)
-        return above(above(size * size) / below(2 * self.lam2, 0), 4)
+        return above(ratio(above(size * size), below(2 * self.lam2, 0)), 4)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """The largest multiple inside the domain; with λ₂, a good one: what λ₂β leaves of u."""
         less = self.lam2 / share * (theta if self.weights is None else theta * self.weights**2)
-        top = above(share * pull._replace(u=pull.u - less).largest(self.weights, self.positive))
+        top = above(share * pull._replace(u=pull.u + less).largest(self.weights, self.positive))
         return max(0.0, self.lam1 / top * (1 - 16 * U)) if top > 0 else math.inf
 
     def radius(self, level: float) -> float:
@@ -145,13 +160,14 @@ class Ball:
 
     def refuse(self, theta: FloatArray) -> None:
         """Refuse what is not proved to lie inside."""
+        _refuse_parameters(theta, self.weights, self.delta)
         ElasticNet(0.0, positive=self.positive).refuse(theta)
         sizes = np.abs(_weighted(theta, self.weights))
         if self.weights is not None:
             sizes = np.nextafter(sizes, math.inf)  # above the exact products
         # The sign of a sum by `fsum` is that of the exact sum.
-        if math.fsum([*sizes.tolist(), -self.delta]) > 0.0:
-            raise Objection("ball", length=math.fsum(sizes.tolist()), delta=self.delta)
+        if not exact_sum([*sizes.tolist(), -self.delta]) <= 0.0:
+            raise Objection("ball", length=exact_sum(sizes.tolist()), delta=self.delta)
 
     def value(self, theta: FloatArray) -> float:
         """Zero inside."""
@@ -159,7 +175,8 @@ class Ball:
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
         """δ max |tuⱼ·share|/wⱼ, rounded up."""
-        return above(self.delta * above(t * share) * pull.largest(self.weights, self.positive), 4)
+        largest = pull.largest(self.weights, self.positive)
+        return above(self.delta * above(above(t * share) * largest))
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """No multiple is excluded."""

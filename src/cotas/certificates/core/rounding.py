@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,12 @@ FloatArray = NDArray[np.float64]
 U = 2.0**-53
 # More than the smallest positive double: what one product can lose by underflow.
 TINY = 2.0**-1000
+# More than the root of what a sum of squares can lose by underflow.
+SMALL = 2.0**-500
 # Rows of a partial sum: few enough for a small γ, many enough for speed.
 CHUNK = 64
+# So few numbers are added up by `fsum`, which makes one error, in less time.
+FEW = 512
 
 
 def up(x: float) -> float:
@@ -34,6 +39,7 @@ def down(x: float) -> float:
     return math.nextafter(x, -math.inf)
 
 
+@cache
 def gamma(k: int) -> float:
     """γₖ = ku/(1 − ku), rounded up: the relative error of k operations one after the other."""
     if not k * U < 0.5:
@@ -49,6 +55,19 @@ def above(x: float, operations: int = 1) -> float:
 def below(x: float, operations: int = 1) -> float:
     """A lower bound of what x ≥ 0 stands for after so many rounded operations."""
     return max(0.0, down(x * down(1.0 - gamma(operations + 1))) - TINY)
+
+
+def ratio(a: float, b: float) -> float:
+    """a/b of two numbers of which b may have been rounded down to zero: then it is infinite."""
+    return a / b if b > 0 else math.inf
+
+
+def exact_sum(terms: Iterable[float]) -> float:
+    """Σ rounded once, by `fsum`; NaN where it leaves the range of numbers."""
+    try:
+        return math.fsum(terms)
+    except (OverflowError, ValueError):
+        return math.nan
 
 
 def sum_up(terms: Iterable[float]) -> float:
@@ -67,12 +86,15 @@ def total(a: Any) -> tuple[float, float]:
     Chunks of `CHUNK` numbers are added up by NumPy in any order, the chunks by `fsum`.
     """
     a = np.asarray(a, dtype=np.float64).ravel()
+    if len(a) <= FEW:
+        value = exact_sum(a.tolist())
+        return (value, above(U * abs(value))) if math.isfinite(value) else (math.nan, math.inf)
     whole = len(a) - len(a) % CHUNK
     parts = np.append(a[:whole].reshape(-1, CHUNK).sum(axis=1), a[whole:].sum())
     size = np.append(np.abs(a[:whole]).reshape(-1, CHUNK).sum(axis=1), np.abs(a[whole:]).sum())
-    if not np.isfinite(size).all():
+    value, mass = exact_sum(parts), above(exact_sum(size), CHUNK)
+    if not mass < math.inf:
         return math.nan, math.inf
-    value, mass = math.fsum(parts), above(math.fsum(size), CHUNK)
     return value, up(above(gamma(CHUNK) * mass) + above(U * abs(value)))
 
 
@@ -82,6 +104,9 @@ def sharp_total(a: Any) -> tuple[float, float]:
     The error of each addition is itself a floating-point number (Knuth), and these are added up.
     """
     a = np.asarray(a, dtype=np.float64).ravel()
+    if len(a) <= FEW:
+        value = exact_sum(a.tolist())
+        return (value, up(U * abs(value))) if math.isfinite(value) else (0.0, math.inf)
     padded = np.zeros(CHUNK * (-(-len(a) // CHUNK)))
     padded[: len(a)] = a
     rows = padded.reshape(CHUNK, -1)
@@ -91,8 +116,10 @@ def sharp_total(a: Any) -> tuple[float, float]:
         back = t - s
         errors += (s - (t - back)) + (row - back)
         s = t
-    value = math.fsum([*s.tolist(), *errors.tolist()])
+    value = exact_sum([*s.tolist(), *errors.tolist()])
     mass = above(float(np.abs(a).sum()), len(a) + 1)
+    if not (math.isfinite(value) and mass < math.inf):
+        return 0.0, math.inf
     return value, up(U * abs(value)) + above(2 * gamma(CHUNK) * gamma(CHUNK) * mass, 4)
 
 
@@ -113,7 +140,7 @@ def norm_up(a: FloatArray) -> float:
     top = float(np.abs(a).max(initial=0.0))
     if not (0.0 < top < math.inf):
         return 0.0 if top == 0.0 else math.inf
-    unit = 2.0 ** math.floor(math.log2(top)) or TINY  # a power of two: dividing by it is exact
+    unit = math.ldexp(1.0, math.frexp(top)[1] - 1)  # a power of two: dividing by it is exact
     scaled = a / unit
     return above(unit * math.sqrt(above(total_up(scaled * scaled), 2)), 2)
 
@@ -135,12 +162,12 @@ def exact_products(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def dot(a: FloatArray, b: FloatArray, more: Iterable[float] = ()) -> tuple[float, float]:
-    """Σ aᵢbᵢ and the numbers of `more`, added up exactly and rounded once; and how far it is off."""
+    """Σ aᵢbᵢ and the numbers of `more`, exact and then rounded once; and how far it is off."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         product, rest = exact_products(np.asarray(a, dtype=np.float64), np.asarray(b, np.float64))
     if not (np.isfinite(product).all() and np.isfinite(rest).all()):
         # Beyond 2⁹⁷⁰ the splitting overflows, and a plain sum is all there is.
         value, off = total(np.append(product, list(more)))
         return value, up(off + above(2 * U * total(np.abs(product))[0]))
-    value = math.fsum([*product.tolist(), *rest.tolist(), *more])
+    value = exact_sum([*product.tolist(), *rest.tolist(), *more])
     return value, up(U * abs(value)) + 8 * (len(product) + 1) * TINY

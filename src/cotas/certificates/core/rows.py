@@ -10,18 +10,28 @@ size, powers of two, so that one bound serves large and small ones:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.regularizers import Pull
-from cotas.certificates.core.rounding import TINY, FloatArray, U, above, dot, gamma, norm_up, up
+from cotas.certificates.core.rounding import (
+    SMALL,
+    TINY,
+    FloatArray,
+    U,
+    above,
+    dot,
+    gamma,
+    norm_up,
+    up,
+)
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
-# Bytes of a block, which should stay in the cache, and its rows, which the rounding of a sum counts.
+# Bytes of a block, which should stay in the cache, and its rows, which rounding counts.
 BLOCK_BYTES, BLOCK_ROWS, SAMPLE = 1 << 20, 1024, 256
 # A column is moved if its centre is so many times as far from zero as its rows are from it.
 FAR = 4.0
@@ -57,7 +67,10 @@ class Rows:
 
     def __init__(self, X: Any, movable: bool, each: Each = map) -> None:
         self.sparse, self.each = hasattr(X, "indptr"), each
-        self.X = X
+        if self.sparse and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()  # an entry that is stored twice would be counted once in a length
+        self.X, self.movable = X, movable
         self.n, self.d = int(X.shape[0]), int(X.shape[1])
         self.width = self.d
         if self.sparse:
@@ -113,7 +126,7 @@ class Rows:
                 if filled.any():
                     squares[filled] = np.add.reduceat(scaled * scaled, rows.indptr[:-1][filled])
         # One rounding of x − m, one of the square, those of the sum, and that of the root.
-        return np.asarray(np.sqrt(squares) * (1.0 + gamma(self.width + 8)) + TINY)
+        return np.asarray(np.sqrt(squares) * (1.0 + gamma(self.width + 8)) + SMALL)
 
     @property
     def lengths(self) -> FloatArray:
@@ -131,12 +144,12 @@ class Rows:
         return above(float(self.unit.max(initial=0.0)) * float(self.lengths.max(initial=0.0)))
 
     def scores(
-        self, thetas: FloatArray, biases: FloatArray, less: float = 0.0
+        self, thetas: FloatArray, biases: Sequence[Sequence[float]]
     ) -> tuple[FloatArray, FloatArray]:
-        """Xθ + b − less for each column of θ, and how far each score may be off."""
-        moved = [self.moved_bias(theta, b, less) for theta, b in zip(thetas.T, biases, strict=True)]
+        """Xθ + b for each column of θ, and how far each score may be off; b is a sum of numbers."""
+        moved = [self.moved_bias(theta, b) for theta, b in zip(thetas.T, biases, strict=True)]
         offsets = np.array([value for value, _ in moved])
-        sizes = np.array([norm_up(theta * self.unit) for theta in thetas.T])
+        sizes = np.array([up(norm_up(theta * self.unit) + TINY) for theta in thetas.T])
         if not (np.isfinite(offsets).all() and np.isfinite(sizes).all()):
             raise Objection("not finite")
         directions = thetas[:, 0] if thetas.shape[1] == 1 else np.ascontiguousarray(thetas)
@@ -157,12 +170,11 @@ class Rows:
         slack = np.array([up(off + factor * abs(value)) for value, off in moved])
         return z, np.multiply.outer(found, factor * sizes) + (slack + TINY)
 
-    def moved_bias(self, theta: FloatArray, bias: float, less: float) -> tuple[float, float]:
-        """b − less + m·θ and how far it is off."""
-        if self.shift is None and not less:
-            return float(bias), 0.0
-        shift = np.zeros(self.d) if self.shift is None else self.shift
-        return dot(shift, theta, [float(bias), -less])
+    def moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> tuple[float, float]:
+        """b + m·θ and how far it is off."""
+        if self.shift is None:
+            return dot(np.zeros(0), np.zeros(0), biases)
+        return dot(self.shift, theta, biases)
 
     def pull(self, c: FloatArray) -> list[Pull]:
         """Xᵀc for each column of c, and how far each may be off."""
@@ -183,7 +195,29 @@ class Rows:
             masses = np.abs(c).T @ self.lengths
         tallest = max(span.stop - span.start for span in spans)
         factor = gamma(tallest + additions + 4)
-        offs = [above(factor * above(float(mass), self.n + 2), 2) for mass in masses]
+        lost = above(self.n * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # by underflow
+        offs = [up(above(factor * above(float(mass), self.n + 2), 2) + lost) for mass in masses]
         if not (np.isfinite(u).all() and all(map(math.isfinite, offs))):
             raise Objection("not finite")
         return [Pull(column, self.unit, off) for column, off in zip(u.T, offs, strict=True)]
+
+    def column_lengths(self, s: FloatArray, sum_low: float) -> tuple[FloatArray, FloatArray]:
+        """√(Σ sᵢ(xᵢⱼ − aⱼ)²/S) for a centre a of each column, rounded up, and |a| from the shift.
+
+        Sparse columns are measured from zero.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = self.each(lambda span: self.read(span).T @ s[span], self.spans())
+            centre = np.zeros(self.d) if self.sparse else pairwise(parts)[0] / sum_low
+
+            def read(span: slice) -> FloatArray:
+                rows = self.read(span)
+                if self.sparse:
+                    squares = rows.copy()
+                    squares.data = squares.data * squares.data
+                    return np.asarray(squares.T @ s[span])
+                return np.asarray(s[span] @ np.square(rows - centre))
+
+            squares, additions = pairwise(self.each(read, self.spans()))
+            lengths = np.sqrt(squares / sum_low)
+        return lengths * (1.0 + gamma(BLOCK_ROWS + additions + 12)) + TINY, np.abs(centre)

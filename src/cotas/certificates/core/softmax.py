@@ -1,0 +1,132 @@
+"""Softmax regression: the same inequality, with a score for each class.
+
+    P(W, b) = Σ sᵢ [log Σₖ exp(zᵢₖ) − zᵢ,y₍ᵢ₎]/S + (λ/2)‖W‖²,      zᵢ = Wᵀxᵢ + b
+
+The dual variable of a row is s(p − e), p being any probabilities and e those that are sure of yᵢ:
+
+    min P  ≥  Σ sᵢ H(pᵢ)/S − ‖Σ sᵢ xᵢ(pᵢ − eᵢ)ᵀ/S‖²/2λ − Σₖ|δₖ|B/S,    δ = Σ sᵢ(pᵢ − eᵢ).
+
+H is the entropy. Rows of numbers q ≥ 0 stand for the probabilities q/Σq, which sum to one exactly;
+so do the δₖ to zero, and only differences of biases matter: those of a model with P ≤ `level` are
+at most B = 2 max‖x‖√(2·level/λ) + level/(smallest share of a class).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.gap import MULTIPLES, Weights
+from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.rounding import (
+    FloatArray,
+    U,
+    above,
+    below,
+    down,
+    gamma,
+    norm_up,
+    sharp_total,
+    total,
+    total_up,
+    up,
+)
+
+
+def balanced(p: FloatArray, truth: FloatArray, s: FloatArray) -> FloatArray:
+    """Give each class its mass, Σ sp = Σ se (Altschuler, Weed and Rigollet 2017); roughly will do.
+
+    Classes with too much are scaled down, and what a row then lacks goes to those that lack mass.
+    """
+    wanted, given = s @ truth, s @ p
+    kept = np.minimum(1.0, wanted / np.where(given > 0, given, 1.0))
+    lacking = np.maximum(0.0, wanted - kept * given)
+    if not lacking.sum() > 0:
+        return p
+    missing = np.maximum(0.0, 1.0 - p @ kept)
+    return np.asarray(p * kept + np.outer(missing, lacking / lacking.sum()))
+
+
+@np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
+def softmax_bounds(
+    lam: float,
+    rows: Any,
+    truth: FloatArray,
+    W: FloatArray,
+    b: FloatArray,
+    p: FloatArray,
+    free_bias: bool,
+    weights: Any = None,
+) -> Bounds:
+    """Both bounds of one model; p are any probabilities, one row for each example."""
+    n, k = truth.shape
+    if W.shape != (rows.d, k) or b.shape != (k,) or p.shape != (n, k) or n != rows.n:
+        raise Objection("shape")
+    if not (np.isfinite(W).all() and np.isfinite(b).all()):
+        raise Objection("model not finite")
+    if b.any() and not free_bias:
+        raise Objection("bias")
+    if not (lam > 0 and math.isfinite(lam)):
+        raise Objection("penalty")
+    w, penalty = Weights.of(weights, n), L2(lam)
+    z, off = rows.scores(W, [(value,) for value in b])
+    # Scores off by `off` move log Σ exp and the score of the truth by the largest `off` each.
+    slack = 2 * off.max(axis=1)
+    top = z.max(axis=1)
+    with np.errstate(over="ignore", under="ignore"):
+        tails = np.exp(z - top[:, None]).sum(axis=1)
+    parts = np.abs(top) + np.abs((z * truth).sum(axis=1)) + np.log(tails)
+    losses = (top - (z * truth).sum(axis=1)) + np.log(tails) + slack + (k + 16) * U * (1.0 + parts)
+    value, error = total(w.s * np.maximum(losses, 0.0))
+    size = above(norm_up(W.ravel()), 1)
+    upper = up(above(up(value + error) / w.low, 4) + penalty.value(np.array([size])))
+    if not math.isfinite(upper):
+        raise Objection("not finite")
+    p = np.where(np.isfinite(p).all(axis=1, keepdims=True) & (p >= 0), p, truth)
+    if free_bias:
+        p = balanced(p, truth, w.s)
+    sums = p.sum(axis=1, keepdims=True)
+    p = np.where(sums > 0, p / np.where(sums > 0, sums, 1.0), truth)
+    lower, charge = _lower(lam, rows, w, truth, p, upper, free_bias)
+    return Bounds.proved(min(lower, upper), upper, 2 * charge + 2 * total_up(w.s * slack) / w.low)
+
+
+def _lower(
+    lam: float, rows: Any, w: Weights, truth: FloatArray, p: FloatArray, level: float, free: bool
+) -> tuple[float, float]:
+    """D of e + t(p − e) at the best of some t, rounded down; p is known to k + 4 roundings."""
+    k, share = truth.shape[1], up(1.0 / w.low)
+    c = w.s[:, None] * (p - truth)
+    pulls = rows.pull(c)
+    # What the roundings of p and of c are worth: γ of their sizes, |p − e| ≤ p + e.
+    felt = [above(gamma(k + 8) * total_up(column * rows.lengths), rows.d + 4)
+            for column in (w.s[:, None] * (p + truth)).T]  # fmt: skip
+    cost = 0.0
+    plain = 0.0
+    for pull, more in zip(pulls, felt, strict=True):
+        cost = up(cost + L2(lam).conjugate(pull._replace(off=up(pull.off + more)), 1.0, share))
+        plain += L2(lam).conjugate(pull._replace(off=0.0), 1.0, share)
+    slip = 0.0
+    if free:
+        rests = [sharp_total(column) for column in c.T]
+        mass = above(gamma(k + 8) * 2 * w.high, 2)
+        rest = up(sum(abs(value) + off for value, off in rests) + mass)
+        smallest = min(down(total(w.s * column)[0] * (1 - gamma(rows.n + 2))) for column in truth.T)
+        if not smallest > 0:
+            return 0.0, 0.0
+        reach = above(2 * rows.longest() * L2(lam).radius(level), 2)
+        slip = above(rest * share * up(reach + above(level * w.high / smallest, 3)), 4)
+    best, charge = 0.0, cost - plain + slip
+    for t in MULTIPLES:
+        q = p if t == 1.0 else truth + t * (p - truth)
+        log = np.log(np.where(q > 0, q, 1.0))
+        value, off = total(w.s[:, None] * (-q * log))
+        # k + 4 roundings of p, or of 1 − p, move a term by so many units of these.
+        sizes = total_up(w.s[:, None] * (q if t == 1.0 else q + truth) * (2.0 + np.abs(log)))
+        gain = down(value - up(off + above(gamma(k + 24) * sizes, 2)))
+        found = down(below(max(gain, 0.0) / w.high, 1) - above(t * t * cost, 2))
+        best = max(best, down(found - above(t * slip)))
+    return best, charge

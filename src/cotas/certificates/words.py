@@ -1,0 +1,32 @@
+"""Why a claim is not accepted, in words: one sentence for each code of the core."""
+
+from __future__ import annotations
+
+from cotas.certificates.core.bounds import Objection
+
+OBJECTIONS = {
+    "shape": "The model or the witness is of another size than the data.",
+    "labels": "Labels must be told apart as +1 and −1.",
+    "targets": "A target is not a finite number.",
+    "weights": "Weights must be finite numbers ≥ 0, one for each row, and not all zero.",
+    "dual point": "The dual point holds NaN or infinity, or is of another size than the data.",
+    "model not finite": "The model holds NaN or infinity.",
+    "bias": "The problem has no bias, and the model has one.",
+    "sign": "A coefficient is negative, and the problem asks for β ≥ 0.",
+    "ball": "‖β‖₁ = {length:.17g} is more than δ = {delta:.17g}.",
+    "rows": "A row holds NaN or infinity, or is too long for double precision.",
+    "not finite": "The objective of this model is not finite in double precision.",
+    "not separated": "The model is not proved to separate the data.",
+    "collinear": (
+        "The columns are nearly collinear, and from the products of the batches alone nothing can "
+        "be proved: cotas.certify(model, X, y) with all the rows can, and so can Ridge."
+    ),
+    "parameters": "A parameter of the problem is negative, not finite or of another size.",
+    "penalty": "λ must be a finite number above zero.",
+    "kernel": "The kernel is not one that the checker can evaluate.",
+}
+
+
+def in_words(objection: Objection) -> str:
+    """The sentence for what the core objects to."""
+    return OBJECTIONS.get(objection.code, objection.code).format(**objection.details)

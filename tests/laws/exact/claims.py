@@ -1,0 +1,184 @@
+"""What must be true of the bounds of one problem, whatever the data: each failure in words."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cotas.certificates.core import losses, regularizers
+from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.gap import Claim, Weights, all_bounds, bounds
+from cotas.certificates.core.rows import Rows
+from laws.exact.cases import Case, draw
+from laws.exact.oracle import Exact, Rational, at_least, at_most, near, rational
+
+# A dual point, or a reason that is none of the data's.
+BAD_DUALS = ("nan", "inf", "huge", "denormal", "random", "infeasible", "zero", "short", "wrong way")
+TIGHT = 1e-9
+
+
+def failures(seed: int, family: tuple[str, str] | None = None) -> list[str]:
+    """What is false of the problem of this seed."""
+    rng = np.random.default_rng(seed)
+    case = draw(rng, family)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return [f"{case.family} {case.style} seed {seed}: {words}" for words in _claims(case, rng)]
+
+
+def _claims(case: Case, rng: np.random.Generator) -> Iterator[str]:
+    exact = Exact(case.risk, case.X, case.y, case.weights)
+    models = [(case.theta, case.bias), *case.others]
+    values = [exact.value(rational(theta), Rational(bias)) for theta, bias in models]
+    best = _least([*values, *_line_values(exact, case, rng)])
+    rows = Rows(case.X, case.risk.free_bias)
+    asked = [
+        Claim(case.risk, case.y, *models[0], case.c),
+        Claim(case.risk, case.y, *models[1], None),
+    ]
+    try:
+        found: list[Any] = [f.bounds for f in all_bounds(rows, asked, case.weights)]
+    except Exception as error:  # every exception is a failure here
+        yield f"all_bounds raised {error!r}"
+        return
+    for claim, value, bound in zip(asked, values[:2], found, strict=True):
+        yield from _of_claim(case, claim, value, best, bound)
+    if case.well_scaled and isinstance(found[0], Bounds):
+        yield from _tightness(case, found[0], values[0])
+    yield from _of_bad_dual(case, rows, models, values, best, rng)
+
+
+def _line_values(exact: Exact, case: Case, rng: np.random.Generator) -> list[Any]:
+    """The smallest values along a few lines through the model; in one dimension, the smallest."""
+    if rng.random() > 0.3 or len(exact.rows) * len(case.theta) > 100:
+        return []
+    theta, d = rational(case.theta), len(case.theta)
+    lines = [([Rational(int(j == k)) for j in range(d)], Rational(0)) for k in range(min(d, 2))]
+    if case.risk.free_bias or case.risk.bias_scale:
+        lines.append(([Rational(0)] * d, Rational(1)))
+    return [exact.smallest_on_line(theta, Rational(case.bias), *line) for line in lines]
+
+
+def _least(values: list[Any]) -> Any:
+    known = [value for value in values if value is not None]
+    return min(known) if known else None
+
+
+def _of_claim(case: Case, claim: Claim, value: Any, best: Any, found: Any) -> Iterator[str]:
+    if isinstance(found, Objection):
+        if found.code not in _reasons(case, claim, value):
+            yield f"objection {found.code!r} to a model of value {value and near(value)}"
+        return
+    if value is None:
+        # The core cannot decide by less than a rounding whether a model lies inside.
+        yield f"a bound {found} of a model outside of the problem"
+        return
+    if not at_least(found.upper, value):
+        yield f"upper {found.upper!r} below P = {near(value)!r} by {near(value) - found.upper:.3g}"
+    if best is not None and not at_most(found.lower, best):
+        yield f"lower {found.lower!r} above {near(best)!r} by {found.lower - near(best):.3g}"
+    if not (math.isfinite(found.charge) and found.charge >= 0):
+        yield f"charge {found.charge}"
+
+
+@np.errstate(all="ignore")
+def _reasons(case: Case, claim: Claim, value: Any) -> set[str]:
+    """Objections that are in order."""
+    # Of several models that are checked together, one may be too large for all.
+    theta, risk = np.abs([case.theta, *(theta for theta, _ in case.others)]), case.risk
+    sums = math.fsum(case.s / 1024)
+    sigma = () if risk.regularizer.weights is None else risk.regularizer.weights
+    parts = (case.dense, theta, case.y, case.s, sigma, claim.bias, risk.regularizer.value(theta[0]))
+    largest = max(float(np.abs(part).max()) for part in parts if np.size(part))
+    found = set()
+    if not largest < 1e140:  # whose square is no number of double precision any more
+        found |= {"not finite", "rows"}
+    if value is not None and near(value) > 1e290:
+        found |= {"not finite"}
+    if isinstance(risk.loss, losses.Exponential) and np.abs(case.dense).max() * theta.max() > 1e12:
+        found |= {"not finite"}  # e to the power of a rounding
+    if case.style == "extreme":
+        found |= {"rows"}
+    if sums < 1e-290 or sums > 1e300:
+        found |= {"weights"}
+    if value is None:
+        found |= {"sign", "ball", "not separated"}
+    if isinstance(risk.regularizer, regularizers.Ball) and risk.regularizer.weights is not None:
+        found |= {"ball"}  # within a rounding of its edge
+    if isinstance(risk.loss, losses.HardMargin):
+        found |= {"not separated"} if _barely(case, claim) else set()
+    return found
+
+
+def _barely(case: Case, claim: Claim) -> bool:
+    """Whether the smallest margin is within rounding of zero."""
+    X = case.dense
+    with np.errstate(all="ignore"):
+        z = X @ claim.theta + claim.bias
+        size = np.abs(X) @ np.abs(claim.theta) + abs(claim.bias)
+        unit = np.abs(X).max(axis=0) @ np.abs(claim.theta)
+    least = np.min(np.where(case.s > 0, case.y * z, np.inf))
+    return not least > 1e-12 * (size.max() + unit * len(claim.theta)) or least < 1e-140
+
+
+def _tightness(case: Case, found: Bounds, value: Any) -> Iterator[str]:
+    """No wider than 1e-9 of the value, and of what the scores themselves are rounded by."""
+    slope = np.abs(case.c / np.maximum(case.s, 1e-9)).max()
+    sizes = np.abs(case.dense) @ np.abs(case.theta) + np.abs(case.y) + abs(case.bias) + 1
+    room = TIGHT * (found.upper + 1e-3 * (slope + 1e-12) * sizes.max())
+    if not found.gap <= room:
+        yield f"gap {found.gap:.3g} of {found.upper:.6g} at an optimal pair, well scaled"
+    if not found.upper <= near(value) + room:
+        yield f"upper {found.upper!r} far above {near(value)!r}"
+
+
+def _of_bad_dual(
+    case: Case, rows: Rows, models: Any, values: Any, best: Any, rng: np.random.Generator
+) -> Iterator[str]:
+    """No dual point makes a bound false, or anything but an objection be raised."""
+    kind = str(rng.choice(BAD_DUALS))
+    k = int(rng.integers(len(models)))
+    claim = Claim(case.risk, case.y, *models[k], _bad_dual(kind, case, rng))
+    try:
+        found: Any = bounds(case.risk, rows, *claim[1:], weights=case.weights)
+    except Objection as objection:
+        in_order = {"dual point"} if kind in ("nan", "inf", "short") else set()
+        if objection.code not in in_order | _reasons(case, claim, values[k]):
+            yield f"objection {objection.code!r} to a dual point: {kind}"
+        return
+    except Exception as error:  # every other exception is a failure here
+        yield f"a dual point ({kind}) raised {error!r}"
+        return
+    if kind in ("nan", "inf", "short"):
+        yield f"a dual point ({kind}) was accepted"
+    for words in _of_claim(case, claim, values[k], best, found):
+        yield f"dual point {kind}: {words}"
+
+
+def _bad_dual(kind: str, case: Case, rng: np.random.Generator) -> np.ndarray:
+    n = len(case.y)
+    c = np.array(case.c)
+    at = rng.integers(n)
+    if kind == "nan":
+        c[at] = np.nan
+    elif kind == "inf":
+        c[at] = rng.choice([-np.inf, np.inf])
+    elif kind == "huge":
+        c = rng.normal(size=n) * 10.0 ** rng.uniform(20, 307)
+    elif kind == "denormal":
+        c = rng.normal(size=n) * 10.0 ** rng.uniform(-323, -290)
+    elif kind == "random":
+        c = rng.normal(size=n) * Weights.of(None, n).s
+    elif kind == "infeasible":
+        c = c * 10.0 ** rng.uniform(0, 3) + rng.normal(size=n) * 10.0 ** rng.uniform(-3, 1)
+    elif kind == "zero":
+        c = np.zeros(n)
+    elif kind == "short":
+        c = np.zeros(n + 1)
+    elif kind == "wrong way":
+        c = -c
+    return c

@@ -1,0 +1,255 @@
+"""What `verify` takes, and what it catches: all that a certificate says comes out again, or not."""
+
+import warnings
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import cotas
+from cotas.certificates import Certificate, HeldOut, conclude, no_certificate
+from problems import clouds, three_clouds
+
+X, Y = clouds(90, 3)
+TARGET = X @ [1.0, -2.0, 0.5] + 0.1 * np.sin(np.arange(90.0))
+MANY, LABELS = three_clouds(90)
+NAMES = np.array(["setosa", "versicolor", "virginica"])[LABELS]
+
+CLASSIFIERS = [
+    cotas.LinearSVM(),
+    cotas.Perceptron(),
+    cotas.PassiveAggressive(),
+    cotas.Pegasos(lam=0.1, random_state=0),
+    cotas.KernelSVM(),
+    cotas.KernelSVM(approximate="nystroem"),
+    cotas.KernelPerceptron(),
+    cotas.KernelPegasos(lam=0.1, random_state=0),
+    cotas.AdaBoost(n_rounds=5),
+    cotas.RealAdaBoost(n_rounds=5),
+    cotas.LogitBoost(n_rounds=5),
+    cotas.GentleBoost(n_rounds=5),
+    cotas.ConvexAnyBoost(n_rounds=20, tol=0.5),
+]
+REGRESSORS = [
+    cotas.LeastSquares(),
+    cotas.Ridge(lam=0.1),
+    cotas.Lasso(lam=0.05),
+    cotas.Lasso(delta=1.0),
+    cotas.LSBoost(iterations=10),
+    cotas.ForwardStagewise(iterations=10),
+    cotas.RegularizedForwardStagewise(delta=1.0, iterations=10),
+]
+by_classifier = pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: repr(m)[:40])
+by_regressor = pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: repr(m)[:40])
+
+
+def fitted(model, data, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(data, y).certificate_
+
+
+def forms_of_rows(data):
+    """The same rows in every form that `fit` takes."""
+    big = sparse.csr_matrix(data)
+    big.data = big.data.astype(">f8")
+    yield data.tolist()
+    yield np.asfortranarray(data)
+    yield data.astype(">f8")
+    yield big
+    yield sparse.csc_matrix(data)
+    yield pd.DataFrame(data)
+    yield pd.DataFrame(data).convert_dtypes()
+
+
+def forms_of_labels(y):
+    yield y[:, None]
+    yield y.tolist()
+    yield pd.Series(y)
+    yield pd.Series(y).convert_dtypes()
+    yield pd.DataFrame({"y": y})
+
+
+@by_classifier
+@pytest.mark.parametrize("classes", [2, 3])
+def test_verify_takes_what_fit_takes(model, classes):
+    data, y = (X, Y) if classes == 2 else (MANY, NAMES)
+    certificate = fitted(model, data, y)
+    assert certificate.discrepancies(data, y) == []
+    for other in forms_of_rows(data):
+        assert certificate.discrepancies(other, y) == []
+    for other in forms_of_labels(y):
+        assert certificate.discrepancies(data, other) == []
+
+
+@by_regressor
+def test_verify_takes_the_targets_that_fit_takes(model):
+    certificate = fitted(model, X, TARGET)
+    assert certificate.discrepancies(X, TARGET) == []
+    for other in forms_of_rows(X):
+        assert certificate.discrepancies(other, TARGET) == []
+    for other in forms_of_labels(TARGET):
+        assert certificate.discrepancies(X, other) == []
+
+
+FORGERIES = {
+    "kind": lambda c: replace(c, kind="gradient" if c.kind == "duality" else "duality"),
+    "lower": lambda c: replace(c, lower=c.lower + 1e-3, charge=np.inf),
+    "upper": lambda c: replace(c, upper=c.upper - 1e-3, charge=np.inf),
+    "far below": lambda c: replace(c, lower=c.lower - 100, charge=np.inf),
+    "far above": lambda c: replace(c, upper=c.upper + 100, charge=np.inf),
+    "statement": lambda c: replace(c, statement="No model on earth is better."),
+    "a number in it": lambda c: replace(c, statement=_with_another_number(c.statement)),
+    "reference": lambda c: replace(c, reference="a paper"),
+    "remarks": lambda c: replace(c, remarks=()),
+    "trusted": lambda c: replace(c, trusted=("nothing",)),
+    "vacuous": lambda c: replace(c, vacuous=not c.vacuous),
+    "figures": lambda c: replace(c, figures={k: v + 0.1 for k, v in c.figures.items()}),
+    "no figures": lambda c: replace(c, figures={"another": 1.0}),
+    "sketch": lambda c: replace(c, sketch=None),
+    "label": lambda c: replace(c, label="another class against the rest"),
+    "zero": lambda c: replace(c, zero_objective=1e9),
+    "holds": lambda c: replace(c, holds=False, objection="no"),
+    "NaN": lambda c: replace(c, lower=np.nan),
+}
+
+
+def _with_another_number(statement):
+    digits = [k for k, letter in enumerate(statement) if letter.isdecimal()]
+    k = digits[len(digits) // 2]
+    return statement[:k] + str((int(statement[k]) + 5) % 10) + statement[k + 1 :]
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+@by_classifier
+def test_nothing_that_is_said_can_be_replaced(model, forgery):
+    certificate = fitted(model, X, Y)
+    assert certificate.verify(X, Y)
+    assert not FORGERIES[forgery](certificate).verify(X, Y)
+
+
+@pytest.mark.parametrize("forgery", set(FORGERIES) - {"label"})
+@by_regressor
+def test_nothing_that_is_said_of_a_regression_can_be_replaced(model, forgery):
+    certificate = fitted(model, X, TARGET)
+    assert certificate.verify(X, TARGET)
+    assert not FORGERIES[forgery](certificate).verify(X, TARGET)
+
+
+def test_what_the_estimator_says_is_told_apart_and_not_verified():
+    certificate = fitted(cotas.LinearSVM(), X, Y).noted("It is the best model of the year.")
+    assert certificate.verify(X, Y)
+    assert "Said by the estimator, not proved: It is the best" in str(certificate)
+
+
+# ---- several classes ---------------------------------------------------------------------------
+
+
+@by_classifier
+def test_one_certificate_with_a_part_for_each_class(model):
+    whole = fitted(model, MANY, NAMES)
+    assert isinstance(whole, Certificate)
+    if not whole.parts:  # all classes at once
+        return
+    assert len({part.label for part in whole.parts}) == 3
+    assert whole.holds == all(part.holds for part in whole.parts)
+    assert whole.relative_gap == max(part.relative_gap for part in whole.parts)
+    assert whole.gap == max(whole.parts, key=lambda part: part.relative_gap).gap
+    assert whole.singles == whole.parts
+    assert [p["label"] for p in whole.to_dict()["parts"]] == [p.label for p in whole.parts]
+    for part in whole.parts:
+        assert part.singles == (part,)
+        assert part.label in str(whole)
+        assert part.label in whole._repr_html_()
+
+
+def test_the_labels_are_those_of_the_parts():
+    whole = fitted(cotas.KernelSVM(), MANY, NAMES)
+    labels = [part.label for part in whole.parts]
+    assert labels[:2] == ["setosa against versicolor", "setosa against virginica"]
+    assert labels[2:] == ["versicolor against virginica"]
+    swapped = (whole.parts[1], whole.parts[0], whole.parts[2])
+    assert not Certificate.of_parts(swapped, labels).verify(MANY, NAMES)
+    rest = fitted(cotas.LinearSVM(), MANY, NAMES)
+    names = [f"{name} against the rest" for name in np.unique(NAMES)]
+    assert [part.label for part in rest.parts] == names
+
+
+def test_targets_come_as_vectors_and_as_columns():
+    column = cotas.LeastSquares().fit(X, TARGET[:, None]).certificate_
+    assert column.verify(X, TARGET)
+    assert column.verify(X, TARGET[:, None])
+    both = cotas.Ridge().fit(X, np.c_[TARGET, -TARGET]).certificate_
+    assert [part.label for part in both.parts] == ["target 0", "target 1"]
+    assert both.verify(X, np.c_[TARGET, -TARGET])
+    assert not both.verify(X, np.c_[-TARGET, TARGET])
+
+
+def test_a_composite_cannot_say_more_than_its_parts():
+    whole = fitted(cotas.LinearSVM(), MANY, NAMES)
+    assert whole.verify(MANY, NAMES)
+    worst = max(whole.parts, key=lambda part: part.relative_gap)
+    best = min(whole.parts, key=lambda part: part.relative_gap)
+    assert not replace(whole, lower=worst.upper + 1.0).verify(MANY, NAMES)
+    generous = tuple(replace(part, charge=np.inf) for part in whole.parts)
+    assert replace(whole, parts=generous).verify(MANY, NAMES)
+    assert not replace(whole, parts=generous, lower=worst.upper).verify(MANY, NAMES)
+    assert not replace(whole, parts=(best, *whole.parts[1:])).verify(MANY, NAMES) or (
+        best is whole.parts[0]
+    )
+    for k, part in enumerate(whole.parts):
+        forged = replace(part, lower=part.lower + 0.1)
+        parts = [*whole.parts[:k], forged, *whole.parts[k + 1 :]]
+        found = Certificate.of_parts(parts, [p.label for p in parts]).discrepancies(MANY, NAMES)
+        assert found
+        assert all(words.startswith(part.label) for words in found)
+
+
+def test_one_part_that_does_not_hold_is_enough():
+    model = cotas.LinearSVM().fit(MANY, NAMES)
+    model.coef_[1] *= 1.1
+    whole = model.certificate_
+    assert not whole.holds
+    assert "versicolor against the rest" in whole.objection
+    assert [part.holds for part in whole.parts] == [True, False, True]
+
+
+# ---- the one door ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_nothing_holds_without_two_finite_bounds(side, bad):
+    bounds = {"lower": 0.0, "upper": 1.0, side: bad}
+    words = {"statement": "s", "reference": "r", "witness": None, "sketch": None}
+    found = conclude("duality", **bounds, **words)
+    assert not found.holds
+    assert found.relative_gap == np.inf or found.gap == 0.0 == found.relative_gap
+    assert conclude("duality", 0.0, 1.0, **words).holds
+    assert not conclude("duality", 2.0, 1.0, **words).holds
+
+
+def test_no_field_of_a_certificate_is_a_tolerance():
+    certificate = fitted(cotas.LinearSVM(), X, Y)
+    assert "rounding" not in {field.name for field in fields(certificate)}
+    assert not {"rounding", "charge"} & set(certificate.to_dict())
+    assert "charge" not in repr(certificate)
+    assert replace(certificate, charge=1.0) == certificate
+
+
+def test_the_relative_gap_has_no_scale():
+    words = {"statement": "s", "reference": "r", "witness": None, "sketch": None}
+    for scale in (1e-12, 1.0, 1e12):
+        found = conclude("duality", 0.9 * scale, scale, **words)
+        assert found.relative_gap == pytest.approx(0.1)
+    assert conclude("gradient", 0.0, 0.0, **words).relative_gap == 0.0
+    near_zero = conclude("gradient", 0.0, 1e-15, scale=1.0, **words)
+    assert near_zero.relative_gap == pytest.approx(1e-6)
+    assert no_certificate("nothing").relative_gap == np.inf
+
+
+def test_rows_held_out_are_verified_in_any_form():
+    certificate = HeldOut(np.ones(20)).check(None, np.ones(20))
+    assert certificate.verify(np.zeros((20, 1)), np.ones((20, 1)))
