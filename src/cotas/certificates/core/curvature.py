@@ -251,8 +251,8 @@ class SquaredRisk:
             least = self._least(model.theta, r[:, k], off[:, k])
             if not (math.isfinite(noise) and np.isfinite(g).all()):
                 raise Objection("not finite")
-            given = (upper_bound, least, g, noise, place, reach, charge, r[:, k], doubt)
-            found.append(Slope(*given))
+            measured = (upper_bound, least, g, noise, place, reach, charge, r[:, k], doubt)
+            found.append(Slope(*measured))
         return found
 
     def _least(self, theta: FloatArray, r: FloatArray, off: FloatArray) -> float:
