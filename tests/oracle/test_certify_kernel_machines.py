@@ -73,7 +73,7 @@ def test_several_classes_are_certified_in_pairs(kernel):
         for number, (certificate, pair) in enumerate(
             zip(certificates, [(0, 1), (0, 2), (1, 2)], strict=True)
         ):
-            assert certificate.statement.startswith(f"Between {pair[0]} and {pair[1]}")
+            assert certificate.statement.startswith(f"{pair[0]} against {pair[1]}: ")
             assert certificate.verify(data, y)
             assert certificate.gap <= 1e-4 * max(certificate.upper, 1e-3)
             witness = certificate.witness

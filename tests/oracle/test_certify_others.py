@@ -141,8 +141,9 @@ def test_one_vs_rest_has_a_certificate_for_each_class(inner):
     data, codes = three_clouds()
     y = np.array(["red", "green", "blue"])[codes]
     model = OneVsRestClassifier(inner).fit(data, y)
-    found = certify(model, data, y)
+    found = certify(model, data, y).parts
     for label, estimator, certificate in zip(model.classes_, model.estimators_, found, strict=True):
+        assert certificate.label == f"{label} against the rest"
         alone = certify(estimator, data, (y == label).astype(int))
         assert (certificate.kind, certificate.upper) == (alone.kind, alone.upper)
         if certificate.kind == "duality":

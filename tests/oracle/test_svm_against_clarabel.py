@@ -135,7 +135,7 @@ def test_however_badly_scaled_the_bounds_are_true(problem, spread):
 
 
 @given(n=st.integers(2, 40), seed=st.integers(0, 10**6), lam=st.sampled_from([10.0, 100.0, 1000.0]))
-def test_the_gap_of_an_exact_optimum_is_below_rounding_and_says_so(n, seed, lam):
+def test_the_gap_of_an_exact_optimum_is_what_rounding_costs(n, seed, lam):
     # Short rows and a large λ keep every margin below 1: αᵢ = sᵢ and θ = (1/λ) Σ sᵢyᵢxᵢ.
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 3))

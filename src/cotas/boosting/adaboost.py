@@ -225,13 +225,13 @@ class AdaBoost(ExponentialBooster):
         )
 
     def _totals(self, X: Matrix) -> FloatArray:
-        return votes_of(self.ensembles_, X) if self._votes() else super()._totals(X)
+        return votes_of(self.ensembles_, X) if self._voted else super()._totals(X)
 
     def _probabilities(self, values: FloatArray) -> FloatArray:
         # The loss over all functions is smallest where F_k is ln P(k|x) up to a constant.
-        return (
-            np.asarray(softmax(values, axis=1)) if self._votes() else super()._probabilities(values)
-        )
+        if not self._voted:
+            return super()._probabilities(values)
+        return np.asarray(softmax(values, axis=1))
 
     def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
         # The margins take as long to prove as a dozen rounds of the algorithm.

@@ -83,8 +83,8 @@ class LogitBoost(Booster):
             surrogate="likelihood",
         )
 
-    def _shaped(self, values: FloatArray) -> FloatArray:
-        return super()._shaped(values if values.shape[1] == 1 else _centred(values))
+    def _decided(self, values: FloatArray) -> FloatArray:
+        return super()._decided(values if values.shape[1] == 1 else _centred(values))
 
     def _probabilities(self, values: FloatArray) -> FloatArray:
         if values.ndim == 1:

@@ -170,7 +170,7 @@ class Booster(BoostedClassifier):
             machines = self._machines(examples, before)
             self._train(weak, machines, held_out, each)
             self._finish(weak, machines, examples, each)
-        return self
+        return self._sealed()
 
     # ---- how a fit goes ----------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
+from cotas.certificates.core.rows import FAR
 
 MORE = 8
 
@@ -66,13 +67,17 @@ def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[Floa
 
 
 def centre_of(X: Matrix, rows: int = 1000) -> FloatArray | None:
-    """A vector in the middle of about so many rows; of sparse rows none, they would be filled."""
+    """A vector in the middle of about so many rows, if one of its columns is far from zero.
+
+    Of sparse rows none: they would be filled.
+    """
     if sparse.issparse(X):
         return None
     some = np.asarray(X[:: max(1, X.shape[0] // rows)], dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         middle = some.mean(axis=0)
-    return middle if np.isfinite(middle).all() else None
+        far = np.abs(middle) > FAR * np.abs(some - middle).mean(axis=0)
+    return middle if far.any() and np.isfinite(middle).all() else None
 
 
 def shifted(rows: Matrix, centre: FloatArray | None) -> Matrix:

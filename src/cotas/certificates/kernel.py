@@ -167,8 +167,9 @@ class KernelSurvey:
         self.regions: list[KernelRegion | None] = [None] * len(points)
         self.objection = ""
         try:
-            self._read(sweep.y)
-            self._multiply(sweep.X, each)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._read(sweep.y)
+                self._multiply(sweep.X, each)
         except Objection as error:
             self.objection = OBJECTIONS[error.code]
 
@@ -221,7 +222,8 @@ class KernelSurvey:
                 return self._stationary(c, evidence)
             beta, dual, values, off = parts
             y, bias = self.signs[:, c], float(self.biases[c])
-            found = bounds(self.risk, self.gram, y, self.weights, beta, bias, dual, values, off)
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = bounds(self.risk, self.gram, y, self.weights, beta, bias, dual, values, off)
         except Objection as error:
             return self._nothing(c, OBJECTIONS[error.code])
         return self._certificate(c, *found)
@@ -410,6 +412,8 @@ def examined(gram: Gram, rows: IntArray) -> tuple[Gram, Definiteness | None]:
     """
     A = gram.read(rows)
     K = gram.block(A, A, rows)[0]
+    if not np.isfinite(K).all():
+        raise Objection("not finite")
     symmetric = 0.5 * K + 0.5 * K.T
     shift = proved_shift(symmetric)
     limit = 32 * SINGLE * math.sqrt(len(K)) * float(np.abs(K).max(initial=0.0))

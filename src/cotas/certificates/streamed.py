@@ -189,8 +189,9 @@ class Stream:
         mu = hessian.least()
         if mu == 0.0:
             raise Objection("collinear")
-        lower = max(0.0, down(least - fall(hessian, mu, g, noise)))
-        return Bounds.proved(min(lower, most), most, 2 * (most - least))
+        drop = fall(hessian, mu, g, noise)
+        lower = max(0.0, down(least - drop.most))
+        return Bounds.proved(min(lower, most), most, 2 * (most - least) + min(drop.blur, least))
 
     def _certificate(self, c: int, point: SquaredLossPoint) -> Certificate:
         try:

@@ -229,7 +229,7 @@ def _each_of_them(
             certificates.append(replace(witness, classes=np.array([label])).check(X, y))
             continue
         named = None if witness is None else replace(witness, positive=label)
-        certificates.append(replace(one, witness=named))
+        certificates.append(replace(one, witness=named, predictor=None))
     return _together(certificates, [f"{label} against the rest" for label in labels])
 
 
@@ -268,6 +268,5 @@ def _checked(
 
 
 def _proved_again(model: Certified, X: Matrix, y: Any) -> Certificate:
-    kept = model._current_certificates()
-    fresh = [c if c.witness is None else c.witness.check(X, np.asarray(y)) for c in kept]
+    fresh = model._proved_again(X, np.asarray(y))
     return _together(fresh, model._part_names(len(fresh)))

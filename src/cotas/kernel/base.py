@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelRegion
+from cotas.certificates.certificate import withdrawn
 from cotas.certificates.consequences.kernel_scores import optimal_scores
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples
@@ -53,8 +54,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        values = self._scores(self._rows(X))
-        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+        return self._decided(self._machine_scores(X))
 
     def _rows(self, X: Matrix) -> Matrix:
         """X as it can be compared with the support vectors."""
@@ -67,6 +67,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     def _scores(self, X: Matrix) -> FloatArray:
         """Σ βᵢ k(xᵢ, x) + θ₀, one column for each machine."""
         vectors, p = self.support_vectors_, len(self.intercept_)
+        if not len(self.support_):
+            return np.tile(self.intercept_, (X.shape[0], 1))
         if is_precomputed(self.kernel_):
             X = vectors = X[:, self.support_]
         with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
@@ -74,6 +76,22 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
             values = expand(self.kernel_, vectors, self._groups(), p, X, each)
         values += self.intercept_
         return values
+
+    def _machine_scores(self, X: Matrix) -> FloatArray:
+        return self._scores(self._rows(X))
+
+    def _decided(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
+
+    def _chosen(self, decision: FloatArray) -> AnyArray:
+        chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def _foreign_rows(self, X: Matrix) -> bool:
+        """Whether the support vectors are not the rows `support_` of X."""
+        if is_precomputed(self.kernel_):
+            return False
+        return not same_entries(X[self.support_], self.support_vectors_)
 
     def _groups(self) -> list[Group]:
         """The support vectors and the machines they have a part in: here all in all."""
@@ -87,9 +105,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        values = self.decision_function(X)
-        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return self._chosen(self.decision_function(X))
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
         """The class of each row, and whether the exact optimum provably gives the same one.
@@ -111,7 +127,12 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         found = self._optimal_scores(X)
         if found is None:
             return labels, np.zeros(len(labels), dtype=np.bool_)
-        return labels, shared_by_all(np.searchsorted(self.classes_, labels), *found)
+        codes = np.searchsorted(self.classes_, labels)
+        return labels, shared_by_all(codes, *self._of_classes(*found))
+
+    def _of_classes(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """From the scores of the machines to those of the classes: here they are the same."""
+        return low, high
 
     def _optimal_scores(self, X: Matrix) -> tuple[FloatArray, FloatArray] | None:
         """Between which the scores of an optimum lie, one column for each machine, if known."""
@@ -145,9 +166,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
             self.support_vectors_.flags.writeable = False  # the certificates speak of these
         self._n_rows = examples.n_rows
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         """One for each class, about `dual_coef_` and `intercept_` as they are now."""
-        check_is_fitted(self)
         beta = np.zeros((len(self.dual_coef_), self._n_rows))
         beta[:, self.support_] = self.dual_coef_
         current = [
@@ -159,6 +179,15 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         return [
             c
             if c.witness is None or getattr(c.witness, "kernel", None) == self.kernel_
-            else replace(c, holds=False, objection="The kernel was changed after the fit.")
+            else withdrawn(c, "The kernel was changed after the fit.")
             for c in current
         ]
+
+
+def same_entries(A: Matrix, B: Matrix) -> bool:
+    """Whether two matrices are equal, dense or sparse."""
+    if A.shape != B.shape:
+        return False
+    if is_dense(A) and is_dense(B):
+        return np.array_equal(A, B)
+    return not abs(sparse.csr_matrix(A) - sparse.csr_matrix(B)).max()

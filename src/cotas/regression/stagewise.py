@@ -34,14 +34,21 @@ def _nearer(X: Matrix, centred: bool) -> tuple[Matrix, FloatArray]:
 
     The means of a column come off anyway, so the run is the same. Only then is X copied.
     """
-    p = X.shape[1]
-    if not centred or sparse.issparse(X):
-        return X, np.zeros(p)
-    low, high = (np.asarray(end, dtype=np.float64) for end in (X.min(axis=0), X.max(axis=0)))
-    middle = np.where(low == high, low, X.mean(axis=0, dtype=np.float64))
-    if not (np.abs(middle) > FAR * (high - low)).any():
-        return X, np.zeros(p)
-    return X.astype(np.float64) - middle, middle
+    low, high = (
+        np.asarray(end.todense() if sparse.issparse(end) else end, dtype=np.float64).ravel()
+        for end in (X.min(axis=0), X.max(axis=0))
+    )
+    middle = np.where(low == high, low, np.asarray(X.mean(axis=0, dtype=np.float64)).ravel())
+    far = np.abs(middle) > FAR * (high - low)
+    shift = np.where(far & centred, middle, 0.0)
+    if not shift.any():
+        return X, shift
+    if not sparse.issparse(X):
+        return X.astype(np.float64) - shift, shift
+    # Zero is not among the entries of such a column, so that all of them are stored.
+    moved = sparse.csc_matrix(X, dtype=np.float64, copy=True)
+    moved.data -= np.repeat(shift, np.diff(moved.indptr))
+    return moved, shift
 
 
 class StagewiseRegressor(LinearRegressor):
@@ -90,7 +97,7 @@ class StagewiseRegressor(LinearRegressor):
         self.path_ = replace(
             path, losses=proof.losses, lengths=proof.lengths, nonzeros=proof.nonzeros
         )
-        return self
+        return self._sealed()
 
     def _run(
         self,
@@ -208,7 +215,7 @@ class LSBoost(StagewiseRegressor):
     >>> for item in model.certificate_.at(200)[:2]:
     ...     print(item.name, item.measured <= item.bound, item.vacuous)
     training error True False
-    coefficients True True
+    coefficients True False
     >>> int(model.path_.nonzeros[20])
     8
     """

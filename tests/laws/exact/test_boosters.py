@@ -448,6 +448,8 @@ def true_of(witness, found, X, y):
             return Decimal(found.upper) >= H and found.lower <= best_corner(witness, X, y) + 1e-12
         theta = found.figures.get("θ", 1.0)
         error = sum((w for w, lead in zip(s, leads, strict=True) if min(lead) <= 0), Fraction(0))
+        if "overflows" in found.statement:
+            return found.vacuous and found.upper == 1 and decimal(error) <= Decimal(found.lower)
         bound = sum(decimal(w) * exact_surrogate(witness, lead, theta)
                     for w, lead in zip(s, leads, strict=True) if w)  # fmt: skip
         return decimal(error) <= Decimal(found.lower) and bound <= Decimal(found.upper)

@@ -65,7 +65,7 @@ def optimum_region(certificate: Certificate, X: Matrix, y: AnyArray) -> Region |
     point = certificate.witness
     if not isinstance(point, DualPoint) or not certificate.holds or point.problem.bias_scale:
         return None
-    gap = up(certificate.upper - certificate.lower) + certificate.charge
+    gap = up(certificate.upper - certificate.lower)
     radius = above(math.sqrt(above(2.0 * gap / point.problem.lam, 3)))
     if not point.problem.free_bias:
         return Region(point.coef, radius, 0.0, 0.0)

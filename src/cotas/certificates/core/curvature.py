@@ -2,14 +2,18 @@
 
     P(θ, b) = ½ Σ sᵢ(yᵢ − θ·xᵢ − b)²/S + (λ/2) Σ (σⱼθⱼ)²,    g = ∇P,    H = ∇²P
 
-P has the minimum P − ½ gᵀH⁻¹g. With H ⪰ μ > 0 and any vector a,
+For any a, with e = g − Ha, a model that is v away has P + g·v + ½vᵀHv = P + e·v + aᵀHv + ½vᵀHv, so
 
-    gᵀH⁻¹g = 2gᵀa − aᵀHa + (g − Ha)ᵀH⁻¹(g − Ha)  ≤  2gᵀa − aᵀHa + ‖g − Ha‖²/μ.
+    P − min P  ≤  ½aᵀHa + ‖e‖‖a‖ + ‖e‖²/2μ    where H ⪰ μ > 0,
+    P − P(v)   ≤  ½aᵀHa + ‖e‖‖v‖              in any case.
 
 A Cholesky factorization of H − (μ + ε)I in floating point that runs through proves H ⪰ μ, ε being
 its a-priori error and that of H (Rump 2006). Leaving rows out makes H smaller, so that what a few
-of them prove holds. Where no μ is proved, the claim is about models within ρ of zero only:
-P ≥ P(θ, b) − ‖g‖(ρ + ‖(θ, b)‖), P being convex. All lengths are in the units of the columns.
+of them prove holds. Squares of nearly collinear columns are singular in double precision. Then
+another basis T of the models is taken, from a factor of H + εI: rows xT are nearly orthogonal, and
+TᵀHT ⪰ μ > 0 can only be if T is a basis; it need not be trusted (shifted CholeskyQR, Fukaya 2020).
+Where no μ is proved, the claim is about models within ρ of zero only. All lengths are in the units
+of the columns.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from cotas.certificates.core.gap import Claim, Risk, Weights, moved_targets, upp
 from cotas.certificates.core.losses import Squared
 from cotas.certificates.core.regularizers import L2
 from cotas.certificates.core.rounding import (
+    SMALL,
     TINY,
     FloatArray,
     U,
@@ -43,24 +48,32 @@ from cotas.certificates.core.rows import pairwise
 CURVATURES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 # ρ in multiples of the length of the model.
 WITHIN = 1000.0
+# Up to so many columns another basis is tried; whether from some rows only, and how often turned.
+TURNED, WAYS = 500, ((True, 0), (False, 0), (True, 1), (True, 2), (False, 2))
 
 
 class Hessian(NamedTuple):
     """Ĥ of the columns in their units, the bias last, scaled to a diagonal near one; and its error.
 
-    |H − Ĥ| ≤ `off` in the 2-norm. `scale` are the powers of two that it was multiplied by.
+    |H − Ĥ| ≤ `off` in the 2-norm. `scale` are the powers of two that it was multiplied by. With a
+    basis T it is that of the rows xT, which are off by `spill` in the mean square.
     """
 
     matrix: FloatArray
     scale: FloatArray
     off: float
+    T: FloatArray | None = None
+    spill: float = 0.0
+
+    def rounding(self) -> float:
+        """The a-priori error of a Cholesky factorization."""
+        size = above(float(np.trace(np.abs(self.matrix))), len(self.matrix) + 2)
+        return above(above(gamma(len(self.matrix) + 4), 4) * size, 4)
 
     def least(self) -> float:
         """A proved lower bound μ of the eigenvalues of H; zero if there is none."""
-        size = above(float(np.trace(np.abs(self.matrix))), len(self.matrix) + 2)
-        error = above(above(gamma(len(self.matrix) + 4), 4) * size, 4)
         for mu in CURVATURES:
-            shift = above(mu + error + self.off, 4)
+            shift = above(mu + self.rounding() + self.off, 4)
             try:
                 np.linalg.cholesky(self.matrix - shift * np.eye(len(self.matrix)))
             except np.linalg.LinAlgError:
@@ -68,52 +81,86 @@ class Hessian(NamedTuple):
             return mu
         return 0.0
 
+    def basis(self) -> FloatArray | None:
+        """T that makes H nearly the identity, or less singular at least."""
+        try:
+            L = np.linalg.cholesky(self.matrix + 2 * self.rounding() * np.eye(len(self.matrix)))
+            T = self.scale[:, None] * np.linalg.inv(L).T
+        except np.linalg.LinAlgError:
+            return None
+        return T if self.T is None else self.T @ T
 
-def hessian(rows: Any, w: Weights, added: FloatArray, free_bias: bool, some: bool) -> Hessian:
+
+def in_units(rows: Any, span: slice, free_bias: bool, T: FloatArray | None) -> FloatArray:
+    """Some rows (x/unit, 1) or (x/unit, 1)T."""
+    A = rows.read(span)
+    A = (A.toarray() if rows.sparse else A) / rows.unit
+    A = np.hstack([A, np.ones((len(A), 1))]) if free_bias else A
+    return np.asarray(A if T is None else A @ T)
+
+
+def hessian(
+    rows: Any, w: Weights, added: FloatArray, free_bias: bool, some: bool, T: FloatArray | None
+) -> Hessian:
     """H from all the rows, or from about four for each column."""
     spans = rows.spans()
     if some:
         spans = spans[:: max(1, rows.n // (4 * rows.d + 256))]
 
     def read(span: slice) -> FloatArray:
-        A, s = rows.read(span), w.s[span]
-        A = A.toarray() / rows.unit if rows.sparse else A / rows.unit
-        A = np.hstack([A, np.ones((len(A), 1))]) if free_bias else A
-        return np.asarray(A.T @ (s[:, None] * A))
+        A = in_units(rows, span, free_bias, T)
+        return np.asarray(A.T @ (w.s[span, None] * A))
 
     with np.errstate(over="ignore", invalid="ignore"):
         whole, additions = pairwise(rows.each(read, spans))
-        whole = whole / w.high
-        whole[np.diag_indices(rows.d)] += added
+        added = np.append(added, [0.0] * free_bias)
+        whole = whole / w.high + (np.diag(added) if T is None else T.T @ (added[:, None] * T))
     if not np.isfinite(whole).all():
         raise Objection("not finite")
     diagonal = np.diag(whole)
     scale = np.exp2(-np.round(0.5 * np.log2(np.where(diagonal > TINY, diagonal, 1.0))))
     matrix = whole * scale * scale[:, None]
-    roundings = max(span.stop - span.start for span in spans) + additions + 10
+    roundings = max(span.stop - span.start for span in spans) + additions + len(whole) + 10
     size = above(float(np.trace(matrix)), len(matrix) + 2)
     # Entries are off by γ√(hᵢᵢhⱼⱼ), a matrix whose norm is γ times the trace; and all of them by
     # what S is off.
     off = above((gamma(roundings) + (w.high / w.low - 1.0)) * size, 4) + TINY
-    return Hessian(matrix, scale, off)
+    if T is None:
+        return Hessian(matrix, scale, off)
+    # ‖xT − computed‖ ≤ γ‖x‖‖T‖, and ‖(A + E)ᵀ(A + E) − AᵀA‖ ≤ 2‖A‖‖E‖ + ‖E‖².
+    long = math.sqrt(above(total_up(w.s * (rows.lengths**2 + 1.0)) / w.low, 4))
+    spill = above(gamma(len(T) + 8) * norm_up(T) * long, 6) + SMALL
+    bent = above(spill * float(scale.max()))
+    wide = math.sqrt(above(float(np.abs(matrix).sum(axis=1).max()) + off, len(matrix) + 2))
+    return Hessian(matrix, scale, above(off + 2 * above(wide) * bent + bent * bent, 6), T, spill)
 
 
-def fall(H: Hessian, mu: float, g: FloatArray, off: float) -> float:
-    """½ gᵀH⁻¹g at most, for every slope within `off` of g, where H ⪰ μ > 0."""
-    slope, off = g * H.scale, above(off * float(H.scale.max(initial=0.0)))
-    a = np.linalg.solve(H.matrix, slope)
+class Fall(NamedTuple):
+    """P − min P at most, and what of it is rounding."""
+
+    most: float = math.inf
+    blur: float = math.inf
+
+
+def fall(H: Hessian, mu: float, g: FloatArray, off: float, reach: float = 0.0) -> Fall:
+    """P − min P at most, for every slope within `off` of g, where H ⪰ μ > 0.
+
+    With μ = 0 it is P − P(v) for models no farther than `reach`, in units of `scale`.
+    """
+    slope, off, d = g * H.scale, above(off * float(H.scale.max(initial=0.0))), len(g)
+    shift = 0.0 if mu > 0 else 2 * (H.rounding() + H.off)
+    a = np.asarray(np.linalg.solve(H.matrix + shift * np.eye(d), slope), np.float64)
     if not np.isfinite(a).all():
-        return math.inf
-    d, size, Ha = len(a), norm_up(a), H.matrix @ a
-    # ‖g − Ha‖ and 2gᵀa − aᵀHa, each with the errors of g, of H and of the products.
-    wide = above(
-        norm_up(np.asarray(np.abs(H.matrix) @ np.abs(a), np.float64)) * gamma(d + 2), d + 4
-    )
+        return Fall()
+    size, Ha = norm_up(a), H.matrix @ a
+    # ½aᵀHa and ‖g − Ha‖, each with the errors of g, of H and of the products.
+    wide = above(norm_up(np.abs(H.matrix) @ np.abs(a)) * gamma(d + 2), d + 4)
     left = above(norm_up(slope - Ha) * (1 + 4 * U) + off + H.off * size + wide, 6)
-    value, error = total(2.0 * slope * a - a * Ha)
-    error += 8 * U * float(np.abs(slope) @ np.abs(a)) * 2 + 2 * wide * size
-    first = above(max(0.0, value) + error + 2 * off * size + H.off * size * size, 8)
-    return above(0.5 * up(first + above(left * left / mu, 2)), 2)
+    value, error = total(a * Ha)
+    error += 4 * U * float(np.abs(a) @ np.abs(Ha)) + wide * size
+    quadratic = above(max(0.0, value) + error + H.off * size * size, 8) / 2
+    most = above(quadratic + left * (size + left / (2 * mu) if mu > 0 else reach), 6)
+    return Fall(most, max(0.0, most - 0.5 * value))
 
 
 class Slope(NamedTuple):
@@ -123,9 +170,11 @@ class Slope(NamedTuple):
     least: float
     g: FloatArray
     off: float
-    length: float  # ‖(θ, b)‖ in the same units
+    model: FloatArray  # (θ, b) in the same units
     reach: float  # how far the targets are spread, and the residuals
     charge: float
+    r: FloatArray  # the residuals, and how far they may be off
+    doubt: FloatArray
 
 
 class SquaredFound(NamedTuple):
@@ -160,7 +209,8 @@ class SquaredRisk:
         squares = np.ones(rows.d) if sigma is None else sigma * sigma
         self.curved = lam * squares
         self.added = self.curved / rows.unit / rows.unit
-        self._known: dict[bool, tuple[Hessian, float]] = {}
+        self.loose = 8 * U + (self.w.high / self.w.low - 1.0)
+        self._known: dict[tuple[bool, int], tuple[Hessian, float]] = {}
 
     @np.errstate(all="ignore")
     def bounds(self, models: Sequence[Claim], close: float) -> list[SquaredFound]:
@@ -191,17 +241,18 @@ class SquaredRisk:
             pulled, bent = pull.u / rows.unit / w.low, self.curved * model.theta / rows.unit
             g = np.append(pulled + bent, mean / w.low) if free else pulled + bent
             # The residuals are off themselves, and what they are added up to is too.
-            felt = w.s * (off[:, k] + 4 * U * np.abs(r[:, k])) * np.hypot(rows.lengths, 1.0)
+            doubt = off[:, k] + 4 * U * np.abs(r[:, k])
+            felt = w.s * doubt * np.hypot(rows.lengths, 1.0)
             sizes = norm_up(pulled) + norm_up(bent) + abs(mean) / w.low
-            doubt = 8 * U + (w.high / w.low - 1.0)
-            noise = above((pull.off + total_up(felt) + slack) / w.low + doubt * sizes, 12)
-            bias = rows.moved_bias(model.theta, biases[k])[0] if free else 0.0
-            length = norm_up(np.append(model.theta * rows.unit, bias))
+            noise = above((pull.off + total_up(felt) + slack) / w.low + self.loose * sizes, 12)
+            bias = [rows.moved_bias(model.theta, biases[k])[0]] if free else []
+            place = np.append(model.theta * rows.unit, bias)
             reach = above(math.sqrt(2 * upper_bound)) + float(np.abs(y[:, k]).max(initial=0.0))
             least = self._least(model.theta, r[:, k], off[:, k])
             if not (math.isfinite(noise) and np.isfinite(g).all()):
                 raise Objection("not finite")
-            found.append(Slope(upper_bound, least, g, noise, length, reach, charge))
+            given = (upper_bound, least, g, noise, place, reach, charge, r[:, k], doubt)
+            found.append(Slope(*given))
         return found
 
     def _least(self, theta: FloatArray, r: FloatArray, off: FloatArray) -> float:
@@ -213,35 +264,81 @@ class SquaredRisk:
         return max(0.0, down(mean + max(0.0, down(value * (1 - 8 * U) - error))))
 
     def _conclude(self, slope: Slope, close: float) -> SquaredFound:
-        drop, how = math.inf, "none"
+        best, how, within = self._by_penalty(slope), "penalty", math.inf
         enough = close * slope.upper
-        if (self.added > 0).all() and not self.risk.free_bias:
-            by_penalty = norm_up(slope.g / np.sqrt(self.added)) * (1 + 4 * U)
-            worst = above(slope.off / math.sqrt(float(self.added.min())), 2)
-            both = up(by_penalty + worst)
-            drop, how = above(0.5 * above(both * both), 6), "penalty"
-        for some in (True, False):
-            if drop <= enough or self.rows.d > self.largest:
+        for some, turns in WAYS:
+            if best.most <= enough or self.rows.d > (TURNED if turns else self.largest):
                 break
-            H, mu = self._curvature(some)
-            better = fall(H, mu, slope.g, slope.off) if mu > 0 else math.inf
-            if better < drop:
-                drop, how = better, "few rows" if some else "rows"
-        within = math.inf
-        if not math.isfinite(drop):
-            within, how = above(WITHIN * max(slope.length, slope.reach)), "within"
-            drop = above(up(norm_up(slope.g) + slope.off) * up(within + slope.length), 2)
-        lower = max(0.0, down(slope.least - drop))
+            if turns and (best.blur <= enough or not (some or how == "turned")):
+                break  # another basis would not help
+            H, mu = self._curvature(some, turns)
+            found = fall(H, mu, *self._seen(slope, H)) if mu > 0 else Fall()
+            if found.most < best.most:
+                best, how = found, "turned" if turns else "few rows" if some else "rows"
+        if not math.isfinite(best.most):
+            within, best = self._within(slope)
+            how = "within"
+        lower = max(0.0, down(slope.least - best.most))
         charge = 2 * (slope.charge + slope.upper - slope.least) + 64 * U * slope.upper
+        charge += min(best.blur, slope.least)
         return SquaredFound(
-            Bounds.proved(min(lower, slope.upper), slope.upper, charge + slope.off * slope.off),
-            how,
-            within,
+            Bounds.proved(min(lower, slope.upper), slope.upper, charge), how, within
         )
 
-    def _curvature(self, some: bool) -> tuple[Hessian, float]:
+    def _by_penalty(self, slope: Slope) -> Fall:
+        """½gᵀH⁻¹g with the curvature of the penalty alone."""
+        if self.risk.free_bias or not (self.added > 0).all():
+            return Fall()
+        size = norm_up(slope.g / np.sqrt(self.added)) * (1 + 4 * U)
+        worst = above(slope.off / math.sqrt(float(self.added.min())), 2)
+        both = up(size + worst)
+        most = above(0.5 * above(both * both), 6)
+        return Fall(most, max(0.0, most - 0.5 * size * size))
+
+    def _curvature(self, some: bool, turns: int) -> tuple[Hessian, float]:
         """H and a proved lower bound of its eigenvalues, computed once."""
-        if some not in self._known:
-            H = hessian(self.rows, self.w, self.added, self.risk.free_bias, some)
-            self._known[some] = (H, H.least())
-        return self._known[some]
+        if (some, turns) not in self._known:
+            T = self._curvature(True, turns - 1)[0].basis() if turns else None
+            H = hessian(self.rows, self.w, self.added, self.risk.free_bias, some, T)
+            self._known[some, turns] = (H, H.least())
+        return self._known[some, turns]
+
+    def _seen(self, slope: Slope, H: Hessian) -> tuple[FloatArray, float]:
+        """∇P in the basis of H, from the rows in that basis, and how far it may be off.
+
+        Of Σ sᵢrᵢxᵢT/S the residuals are off, and so are the rows; both are charged by Cauchy and
+        Schwarz.
+        """
+        if H.T is None:
+            return slope.g, slope.off
+        rows, w, T, free = self.rows, self.w, H.T, self.risk.free_bias
+
+        def read(span: slice) -> FloatArray:
+            A, s = in_units(rows, span, free, T), w.s[span]
+            return np.append(A.T @ (s * slope.r[span]), s @ np.square(A).sum(axis=1))
+
+        spans = rows.spans()
+        whole, additions = pairwise(rows.each(read, spans))
+        roundings = max(span.stop - span.start for span in spans) + additions + len(T) + 8
+        wide = above(math.sqrt(above(float(whole[-1]) / w.low, roundings)), 2)
+        r, doubt = (
+            above(math.sqrt(above(total_up(w.s * part * part) / w.low, 6)))
+            for part in (slope.r, slope.doubt)
+        )
+        bent = self.curved / rows.unit / rows.unit * slope.model[: rows.d]
+        bent = np.append(bent, [0.0] * free)
+        g = whole[:-1] / w.low + T.T @ bent
+        rounding = gamma(roundings) * (r * wide + norm_up(np.abs(T.T) @ np.abs(bent)))
+        sizes = norm_up(whole[:-1]) / w.low + norm_up(T.T @ bent)
+        off = (wide + H.spill) * doubt + H.spill * r + rounding + self.loose * sizes
+        return g, above(off, len(T) + 20)
+
+    def _within(self, slope: Slope) -> tuple[float, Fall]:
+        """ρ, and how far P falls at most on the way to a model within ρ."""
+        H = self._curvature(False, 0)[0] if self.rows.d <= self.largest else None
+        scale = np.ones(len(slope.g)) if H is None else H.scale
+        length, off = norm_up(slope.model / scale), above(slope.off * float(scale.max()))
+        rho = above(WITHIN * max(length, slope.reach))
+        way = up(rho + length)
+        flat = Fall(above((norm_up(slope.g * scale) + off) * way, 4), above(off * way))
+        return rho, flat if H is None else min(flat, fall(H, 0.0, slope.g, slope.off, way))

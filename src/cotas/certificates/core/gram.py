@@ -212,8 +212,8 @@ def _pieces(rows: Any, size: int) -> list[Any]:
 def _times(K: FloatArray, w: FloatArray) -> FloatArray:
     """K·w in sums of `CHUNK` products, which keeps γ small."""
     whole = K.shape[1] - K.shape[1] % CHUNK
-    chunks = K[:, :whole].reshape(len(K), -1, CHUNK).swapaxes(0, 1)
-    sums = np.matmul(chunks, w[:whole].reshape(-1, CHUNK, w.shape[1])).sum(axis=0)
+    chunks = K[:, :whole].reshape(len(K), whole // CHUNK, CHUNK).swapaxes(0, 1)
+    sums = np.matmul(chunks, w[:whole].reshape(whole // CHUNK, CHUNK, w.shape[1])).sum(axis=0)
     return np.asarray(sums + K[:, whole:] @ w[whole:])
 
 

@@ -36,7 +36,10 @@ class Entries(NamedTuple):
 
 
 def block(spec: Any, A: Any, B: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """K, e and f with |K − k(a, b)| ≤ eᵢ·fⱼ for each row a of A and b of B."""
+    """K, e and f with |K − k(a, b)| ≤ eᵢ·fⱼ for each row a of A and b of B.
+
+    A value that is not finite bounds nothing: who multiplies by K refuses the product.
+    """
     shape = (A.shape[0], B.shape[0])
     with np.errstate(all="ignore"):
         K, (_, left), (_, right) = evaluate(spec, A, B)
@@ -44,8 +47,7 @@ def block(spec: Any, A: Any, B: Any) -> tuple[FloatArray, FloatArray, FloatArray
         e, f = (
             np.broadcast_to(_up(np.sqrt(s)), n) for s, n in zip((left, right), shape, strict=True)
         )
-        sums = [float(part.sum()) for part in (K, e, f)]
-    if not all(map(math.isfinite, sums)):
+    if not (np.isfinite(e).all() and np.isfinite(f).all()):
         raise Objection("not finite")
     return K, e, f
 
@@ -141,16 +143,20 @@ def _linear(A: Any, B: Any) -> Entries:
 
 def _squares(A: Any) -> tuple[FloatArray, Side]:
     """‖a‖² as computed, and its bounds, which are zero for a row of zeros."""
+    squares, width = _row_squares(A), A.shape[1]
     if hasattr(A, "multiply"):
-        squares = np.asarray(A.multiply(A).sum(axis=1)).ravel()
         width = int(np.diff(A.indptr).max(initial=0))
-    else:
-        squares, width = np.einsum("ij,ij->i", A, A), A.shape[1]
     nothing = squares == 0.0
     nothing[nothing] = np.asarray((A[nothing] != 0).sum(axis=1)).ravel() == 0
     off, lost = gamma(width + 2), np.where(nothing, 0.0, (width + 1) * TINY)
     m = _up(squares * (1.0 + off) + lost)
     return squares, (m, _up(off * m + lost))
+
+
+def _row_squares(A: Any) -> FloatArray:
+    if hasattr(A, "multiply"):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A))
 
 
 def _custom(function: Any, A: Any, B: Any) -> Entries:
@@ -180,7 +186,7 @@ def _falling(A: Any, B: Any, scale: float, off: float) -> Entries:
     sparse = hasattr(A, "multiply") or hasattr(B, "multiply")
     centre = 0.0 if sparse else B.sum(axis=0) / max(1, len(B))
     a, b = (A * scale, B * scale) if sparse else ((A - centre) * scale, (B - centre) * scale)
-    (p, _), (q, _) = _squares(a), _squares(b)
+    p, q = _row_squares(a), _row_squares(b)
     if sparse:
         K = 2.0 * _linear(a, b).K - p[:, None] - q
     else:
@@ -205,7 +211,7 @@ def _squared_distances(A: Any, B: Any, i: Any, j: Any, scale: float) -> FloatArr
         apart = A[i[some]] - B[j[some]]
         if not math.isfinite(apart.sum()):
             raise Objection("not finite")
-        out[some] = _squares(apart * scale)[0]
+        out[some] = _row_squares(apart * scale)
     return out
 
 

@@ -1,6 +1,6 @@
 """F = Σ cₘfₘ computed again from its functions, with a bound on what rounding did to it.
 
-After k rounds F is off by at most δ = γ(k + 2)·Σ|cₘ||fₘ|, and by Σ|cₘ|·(what fₘ is off).
+After k rounds F is off by at most δ = γ(k + 8)·Σ|cₘ||fₘ|, and by Σ|cₘ|·(what fₘ is off).
 """
 
 from __future__ import annotations
@@ -100,6 +100,11 @@ class Combined:
     def intercept(self) -> float:
         return 0.0
 
+    @property
+    def subject(self) -> str:
+        """The class that is told from the rest; with several classes at once, none."""
+        return f"{np.ravel(self.classes)[0]} against the rest" if np.size(self.classes) == 1 else ""
+
     def about(self, coef: FloatArray, intercept: float) -> Self:
         rows = np.atleast_2d(np.asarray(coef, dtype=np.float64))
         pairs = zip(self.combinations, rows, strict=True)
@@ -151,14 +156,16 @@ class Combined:
                 yield Terms(np.take(cf, leaf, axis=1), 0.0, mass, largest, _votes(f))
             return
         for m, found in enumerate(zip(*(f.enclosed(rows) for f in learners), strict=True)):
-            cf = np.stack([a * value.f for a, value in zip(c[:, m], found, strict=True)])
-            off = [abs(a) * value.off for a, value in zip(c[:, m], found, strict=True)]
+            pairs = list(zip(c[:, m].tolist(), found, strict=True))
+            terms = [a * value.f for a, value in pairs]
+            cf = terms[0][None] if len(terms) == 1 else np.stack(terms)
+            off = [abs(a) * value.off for a, value in pairs]
             largest = max(value.size for value in found)
-            mass = max(abs(a) * value.size for a, value in zip(c[:, m], found, strict=True))
+            mass = max(abs(a) * value.size for a, value in pairs)
             votes = found[0].least == largest == 1.0
             if votes and len(found) > 1:
                 votes = _votes(np.stack([value.f for value in found]))
-            yield Terms(cf, np.maximum.reduce(off), float(mass), largest, votes)
+            yield Terms(cf, np.maximum.reduce(off), mass, largest, votes)
 
     def lead(self, block: Block, read: Callable[[FloatArray, Terms], None] | None = None) -> Lead:
         """By how much the right class is ahead of each other one, F being computed here.

@@ -117,7 +117,8 @@ class HullPoint(Combined):
         z, slack = np.empty(n), np.empty(n)
 
         def read(block: Block) -> Tally:
-            lead = self.lead(block)
+            with np.errstate(over="ignore", invalid="ignore"):
+                lead = self.lead(block)
             z[block.span], slack[block.span] = lead.ahead[0], lead.slack
             return sketch_block(block)
 

@@ -165,7 +165,63 @@ class Ledger:
     def _survey(
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
     ) -> Survey:
-        return _read(ledgers, X, y, facts, each)
+        """One pass over the data for linear models."""
+        first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
+        u = np.stack([ledger.direction for ledger in ledgers], axis=1)
+        sweep = _sweep(ledgers, X, y, u[:-1])
+        n = sweep.X.shape[0]
+        weights = None if first.weights is None else np.asarray(first.weights, dtype=np.float64)
+        about = {"bias": first.bias, "weights": weights, "scaled": first.scales_rows}
+        facts = facts or gather_facts(X, y, positives, each=each, **about)  # type: ignore[arg-type]
+        factor = np.ones(n) if weights is None or not first.scales_rows else weights
+        agreements = np.empty((n, len(ledgers)))
+
+        def rebuilt(block: Block, entries: list[Any]) -> tuple[FloatArray, FloatArray]:
+            columns = np.stack(
+                [np.asarray(e[block.span], dtype=np.float64) for e in entries], axis=1
+            )
+            steps = block.signs * columns * factor[block.span, None]
+            moved = np.flatnonzero(steps.any(axis=1))
+            lengths = np.hypot(row_lengths(block.rows[moved]), first.bias)
+            way = [total_up(outwards(column * lengths)) for column in np.abs(steps[moved]).T]
+            return np.vstack([block.combine(steps), first.bias * steps.sum(axis=0)]), np.array(way)
+
+        def read(block: Block) -> Tally:
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = block.signs * (block.products + first.bias * u[-1])
+                agreements[block.span] = scores * factor[block.span, None]
+            found: Tally = {"max adds": len(block.signs), "sum adds": 1}
+            found["sum rebuilt"], found["sum way"] = rebuilt(
+                block, [one.updates for one in ledgers]
+            )
+            if first.averaged_updates is not None:
+                found["sum average"], _ = rebuilt(block, [one.averaged_updates for one in ledgers])
+            return found
+
+        found = sweep.tally(read, each)
+        adds, d = int(found["max adds"] + found["sum adds"]), len(u)
+        radius = above(facts.longest, d + 2 * MORE)
+        lengths = [norm_up(column) for column in u.T]
+        off = above(gamma(d + MORE) * radius * max(lengths), 3)
+        used = _used(first)
+        return Survey(
+            used=used,
+            agreements=_or_nothing(agreements[used] - off),
+            off=off,
+            lengths=lengths,
+            radius=radius,
+            missed=[
+                ledger.impossible()
+                or ledger.missed(
+                    found["sum rebuilt"][:, c],
+                    found["sum average"][:, c] if "sum average" in found else None,
+                    adds,
+                    above(float(found["sum way"][c]), adds),
+                )
+                for c, ledger in enumerate(ledgers)
+            ],
+            sketches=facts.sketches,
+        )
 
     def _conclude(self, survey: Survey, c: int) -> Certificate:
         raise NotImplementedError
@@ -204,7 +260,7 @@ class Ledger:
             return "Mistakes and presentations are whole numbers."
         if self.mistakes > self.presentations:
             return "There were more mistakes than presentations."
-        if self.bias not in (0.0, 1.0) or (not self.bias and self.intercept):
+        if not self.bias and self.intercept:
             return "The model has a bias, and the problem has none."
         entries, used = np.asarray(self.updates), _used(self)
         if not (np.isfinite(entries).all() and (entries >= 0).all()):
@@ -256,79 +312,20 @@ def _used(ledger: Ledger) -> AnyArray:
     return np.ones(len(ledger.updates), dtype=np.bool_) if weights is None else weights > 0
 
 
-def _way(block: Block, entries: list[AnyArray], factor: FloatArray, bias: float) -> FloatArray:
-    """Σ updatesᵢ‖zᵢ‖ over the rows that moved the model, rounded up."""
-    steps = np.stack([np.abs(np.asarray(e[block.span], dtype=np.float64)) for e in entries], axis=1)
-    moved = np.flatnonzero(steps.any(axis=1))
-    lengths = np.hypot(row_lengths(block.rows[moved]), bias) * factor[moved]
-    return np.array([total_up(outwards(column * lengths)) for column in steps[moved].T])
-
-
 def _or_nothing(lowest: FloatArray) -> FloatArray:
     """Lower bounds; where a number overflowed on the way there is none."""
     return np.where(np.isfinite(lowest), lowest, -math.inf)
 
 
-def _read(
-    ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
-) -> Survey:
-    """One pass over the data for linear models."""
-    first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
-    u = np.stack([ledger.direction for ledger in ledgers], axis=1)
-    sweep = Sweep(X, y, positives, u[:-1])
+def _sweep(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatArray) -> Sweep:
+    """The data, if the ledgers can be about them."""
+    sweep, first = Sweep(X, y, [one.positive for one in ledgers], directions), ledgers[0]
     n = sweep.X.shape[0]
-    if any(len(ledger.updates) != n for ledger in ledgers):
+    if any(len(one.updates) != n for one in ledgers):
         raise ValueError(f"X has {n} rows; the certificate is about {len(first.updates)}.")
-    weights = None if first.weights is None else np.asarray(first.weights, dtype=np.float64)
-    about = {"bias": first.bias, "weights": weights, "scaled": first.scales_rows}
-    facts = facts or gather_facts(X, y, positives, each=each, **about)  # type: ignore[arg-type]
-    factor = np.ones(n) if weights is None or not first.scales_rows else weights
-    agreements = np.empty((n, len(ledgers)))
-
-    def rebuilt(block: Block, entries: list[AnyArray]) -> FloatArray:
-        columns = np.stack([np.asarray(e[block.span], dtype=np.float64) for e in entries], axis=1)
-        steps = block.signs * columns * factor[block.span, None]
-        return np.vstack([block.combine(steps), first.bias * steps.sum(axis=0)])
-
-    def read(block: Block) -> Tally:
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = block.signs * (block.products + first.bias * u[-1])
-            agreements[block.span] = scores * factor[block.span, None]
-        entries = [ledger.updates for ledger in ledgers]
-        found = {
-            "sum rebuilt": rebuilt(block, entries),
-            "sum way": _way(block, entries, factor[block.span], first.bias),
-            "max adds": len(block.signs),
-            "sum adds": 1,
-        }
-        if (averages := [ledger.averaged_updates for ledger in ledgers])[0] is not None:
-            found["sum average"] = rebuilt(block, averages)  # type: ignore[arg-type]
-        return found
-
-    found = sweep.tally(read, each)
-    adds, d = int(found["max adds"] + found["sum adds"]), len(u)
-    radius = above(facts.longest, d + 2 * MORE)
-    lengths = [norm_up(column) for column in u.T]
-    off = above(gamma(d + MORE) * radius * max(lengths), 3)
-    used = _used(first)
-    return Survey(
-        used=used,
-        agreements=_or_nothing(agreements[used] - off),
-        off=off,
-        lengths=lengths,
-        radius=radius,
-        missed=[
-            ledger.impossible()
-            or ledger.missed(
-                found["sum rebuilt"][:, c],
-                found["sum average"][:, c] if "sum average" in found else None,
-                adds,
-                above(float(found["sum way"][c]), adds),
-            )
-            for c, ledger in enumerate(ledgers)
-        ],
-        sketches=facts.sketches,
-    )
+    if first.bias not in (0.0, 1.0) or any(one.bias != first.bias for one in ledgers):
+        raise ValueError("The bias is a coordinate of one, or there is none.")
+    return sweep
 
 
 @dataclass(frozen=True)
@@ -494,7 +491,41 @@ class KernelPerceptronLedger(PerceptronLedger):
     def _survey(
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
     ) -> Survey:
-        return _read_kernel(ledgers, X, y, facts, each)
+        """The same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ and ‖θ‖² = βᵀKβ."""
+        first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
+        sweep = _sweep(ledgers, X, y, np.zeros((np.shape(X)[1], 1)))
+        n, used = sweep.X.shape[0], _used(first)
+        weights = (
+            np.ones(n) if first.weights is None else np.asarray(first.weights, dtype=np.float64)
+        )
+        signs = np.stack([np.where(sweep.y == p, 1.0, -1.0) for p in positives], axis=1)
+        beta = np.stack([np.asarray(ledger.coef) for ledger in ledgers], axis=1)
+        theta0 = first.bias * np.array([ledger.intercept for ledger in ledgers])
+        gram = Gram(first.kernel.spec(), sweep.X, each)
+        values, error = gram.times(beta, used)
+        squares = [
+            gram.length(b, v, e).most + above(t * t)
+            for b, v, e, t in zip(beta.T, values.T, error.T, theta0, strict=True)
+        ]
+        most = float(error[used].max(initial=0.0))
+        off = above((most + 4.0 * U * float(np.abs(theta0).max())) * float(weights.max()), 3)
+        rows = weights[used, None] * signs[used] * (values[used] + theta0)
+        touched = np.flatnonzero(used | beta.any(axis=1))
+        return Survey(
+            used=used,
+            agreements=_or_nothing(rows - off - 4.0 * U * np.abs(rows)),
+            off=off,
+            lengths=[above(math.sqrt(max(0.0, s))) if s < math.inf else math.inf for s in squares],
+            radius=above(
+                float((weights * np.sqrt(gram.squares + first.bias**2))[used].max(initial=0.0)), 8
+            ),
+            missed=[
+                ledger.impossible() or _other_beta(ledger, weights * signs[:, c])
+                for c, ledger in enumerate(ledgers)
+            ],
+            sketches=(facts or gather_facts(X, y, positives, each=each)).sketches,
+            evidence=examine(first.kernel, sweep.X, touched),
+        )
 
     def _conclude(self, survey: Survey, c: int) -> Certificate:
         evidence = survey.evidence
@@ -514,51 +545,6 @@ class KernelPerceptronLedger(PerceptronLedger):
     def to_dict(self) -> dict[str, Any]:
         """The ledger in plain Python types; the kernel as its formula."""
         return {**super().to_dict(), "kernel": str(self.kernel)}
-
-
-def _read_kernel(
-    ledgers: Sequence[KernelPerceptronLedger],
-    X: Matrix,
-    y: AnyArray,
-    facts: Facts | None,
-    each: Each,
-) -> Survey:
-    """The same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ and ‖θ‖² = βᵀKβ."""
-    first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
-    sweep = Sweep(X, y, positives, np.zeros((np.shape(X)[1], 1)))
-    n = sweep.X.shape[0]
-    if any(len(ledger.updates) != n for ledger in ledgers):
-        raise ValueError(f"X has {n} rows; the certificate is about {len(first.updates)}.")
-    used = _used(first)
-    weights = np.ones(n) if first.weights is None else np.asarray(first.weights, dtype=np.float64)
-    signs = np.stack([np.where(sweep.y == p, 1.0, -1.0) for p in positives], axis=1)
-    beta = np.stack([np.asarray(ledger.coef) for ledger in ledgers], axis=1)
-    theta0 = first.bias * np.array([ledger.intercept for ledger in ledgers])
-    gram = Gram(first.kernel.spec(), sweep.X, each)
-    values, error = gram.times(beta, used)
-    squares = [
-        gram.length(b, v, e).most + above(t * t)
-        for b, v, e, t in zip(beta.T, values.T, error.T, theta0, strict=True)
-    ]
-    most = float(error[used].max(initial=0.0))
-    off = above((most + 4.0 * U * float(np.abs(theta0).max())) * float(weights.max()), 3)
-    rows = weights[used, None] * signs[used] * (values[used] + theta0)
-    touched = np.flatnonzero(used | beta.any(axis=1))
-    return Survey(
-        used=used,
-        agreements=_or_nothing(rows - off - 4.0 * U * np.abs(rows)),
-        off=off,
-        lengths=[above(math.sqrt(max(0.0, s))) if s < math.inf else math.inf for s in squares],
-        radius=above(
-            float((weights * np.sqrt(gram.squares + first.bias**2))[used].max(initial=0.0)), 8
-        ),
-        missed=[
-            ledger.impossible() or _other_beta(ledger, weights * signs[:, c])
-            for c, ledger in enumerate(ledgers)
-        ],
-        sketches=(facts or gather_facts(X, y, positives, each=each)).sketches,
-        evidence=examine(first.kernel, sweep.X, touched),
-    )
 
 
 def _other_beta(ledger: KernelPerceptronLedger, signed: FloatArray) -> str:

@@ -98,14 +98,9 @@ def _walk(run: StagewiseRun, data: UnitColumns, visited: IntArray) -> Iterator[t
     used = np.unique(run.chosen)
     place, keeps = np.searchsorted(used, run.chosen), run.keeps()
     columns = data.columns(used) if not data.by_gram else np.zeros((0, len(used)))
-    beta, r, whole = np.zeros(len(used)), data.y, np.zeros(data.p)
-    yield (
-        np.zeros(1),
-        np.zeros(1, np.int64),
-        np.zeros(0),
-        _look(data, used, beta[:, None], r[:, None]),
-        whole,
-    )
+    beta, r, whole = np.zeros(len(used)), data.y[: len(columns)], np.zeros(data.p)
+    start = _look(data, used, beta[:, None], r[:, None])
+    yield np.zeros(1), np.zeros(1, np.int64), np.zeros(0), start, whole
     for a in range(0, len(place), TOGETHER):
         some = slice(a, a + TOGETHER)
         chosen, at, steps, keep = run.chosen[some], place[some], run.steps[some], keeps[some]
@@ -117,8 +112,9 @@ def _walk(run: StagewiseRun, data: UnitColumns, visited: IntArray) -> Iterator[t
             rows = data.G[np.ix_(chosen, used)]
             met = data.c0[chosen] - np.einsum("kj,jk->k", rows, betas[:, :-1])
         else:
-            residuals = trail(r, -steps * columns[:, at], keep, data.y)
-            met = np.einsum("ik,i,ik->k", columns[:, at], data.w, residuals[:, :-1])
+            moved = columns[:, at]
+            residuals = trail(r, -steps * moved, keep, data.y)
+            met = data.w @ (moved * residuals[:, :-1])
         beta, r = betas[:, -1], residuals[:, -1]
         whole[used] = beta
         seen = visited[(visited > a) & (visited <= a + TOGETHER)] - a

@@ -56,7 +56,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Proof:
-    """The items of a theorem by rows and the iterations by columns; what a run's path shows."""
+    """The items of a theorem by rows, the iterations by columns and the course of the run."""
 
     names: tuple[str, ...]
     bounds: FloatArray = field(repr=False)
@@ -76,11 +76,8 @@ class Proof:
         first = np.isin(s.ks[:-1], np.unique(run.chosen, return_index=True)[1])
         items[SPARSITY] = (s.ks.astype(np.float64), np.append(0.0, np.cumsum(first)), s.ks >= 0)
         omega = omegas(s.trace, s.delta) if run.algorithm == "R-FS" else np.zeros(0)
-        i = (
-            s.ks
-            if run.algorithm == "LS-Boost"
-            else best(s, omega if len(omega) else s.trace.largest)
-        )
+        sizes = {"FS": s.trace.largest, "R-FS": omega}.get(run.algorithm)
+        i = s.ks if sizes is None else best(s, sizes)
         bounds, measured, holds = (np.array(rows) for rows in zip(*items.values(), strict=True))
         # What is known before the first step: as much as was measured there, and the p columns.
         plain = np.isin(list(items), (LENGTH, SPARSITY))[:, None]
@@ -109,12 +106,14 @@ class Proof:
 
     def says_no_more_than(self, other: Proof) -> bool:
         """Whether another proof, computed afresh, has the same items, and proves as many."""
-        if self.names != other.names or self.holds.shape != other.holds.shape:
+        mine, theirs = (
+            (proof.bounds, proof.measured, proof.holds, ~proof.vacuous) for proof in (self, other)
+        )
+        if self.names != other.names or [a.shape for a in mine] != [a.shape for a in theirs]:
             return False
-        pairs = ((self.bounds, other.bounds), (self.measured, other.measured))
-        size = 1e-9 * np.max(other.measured, initial=0.0, where=np.isfinite(other.measured))
-        same = all(np.allclose(a, b, 1e-6, size) for a, b in pairs)
-        return same and bool((self.holds <= other.holds).all())
+        size = 1e-9 * np.max(theirs[1], initial=0.0, where=np.isfinite(theirs[1]))
+        same = all(np.allclose(a, b, 1e-6, size) for a, b in zip(mine[:2], theirs[:2], strict=True))
+        return same and all((a <= b).all() for a, b in zip(mine[2:], theirs[2:], strict=True))
 
 
 @dataclass(frozen=True)
@@ -241,7 +240,8 @@ class StagewiseRun:
                     first.measured,
                 )
             told = first.holds and lower <= below(first.bound, 32 * k + 64)
-            upper = first.bound if told else lower
+            # The bound of an open item is still one that the theorem allows, where it is finite.
+            upper = max(lower, first.bound) if math.isfinite(first.bound) else lower
             allowed = f"the theorem allows {upper:.6g}" if told else "the theorem's bound is open"
             statement = f"{who} at most {lower:.6g} above that of least squares; {allowed}."
             vacuous |= not told

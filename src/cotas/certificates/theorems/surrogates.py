@@ -6,7 +6,7 @@ a margin ≤ 0. So whatever F is and wherever it comes from
 
     training error  ≤  Σ sᵢ ⟦marginᵢ ≤ 0⟧  ≤  Σ sᵢ surrogateᵢ,      surrogate ≥ ⟦margin ≤ 0⟧.
 
-Rounding: F computed with k rounds is off by at most δ = γ(k + 2)·Σ|cₘ||fₘ|; everything is measured
+Rounding: F computed with k rounds is off by at most δ = γ(k + 8)·Σ|cₘ||fₘ|; everything is measured
 at margin − δ, from which both sides only grow. exp, log and log1p are taken to be right within
 4 units in the last place.
 """
@@ -43,7 +43,7 @@ MARGIN_BRACKET = (
 SURROGATES = {
     "exponential": "exp(−yF)",
     "likelihood": "−log₂ p of the right class",
-    "votes": "exp(−{theta}·margin)",
+    "votes": "exp(−θ·margin) with θ ≈ {theta}",
 }
 REFERENCES = {
     "exponential": "docs/theory/boosting.md; document 001, section 1.1 and Theorem 1.1.5",
@@ -260,12 +260,14 @@ class Rounds:
         self.sums[0] = w.sum()
 
     def __call__(self, own: FloatArray, terms: Terms) -> None:
-        """One round, which adds so much to F of the right class."""
+        """One round, which adds ±c to F of the right class: the weight grows where it adds −|c|."""
         c = float(self.c[self.m])
-        wrong = own < 0 if c >= 0 else own > 0
-        # einsum, since a product by BLAS would wake threads for each short block.
-        self.wrong[self.m] = np.einsum("i,i", self.w, wrong.astype(np.float64))
-        self.w *= np.where(wrong, math.exp(c), math.exp(-c))
+        grown = self.w * (own < 0).astype(np.float64)
+        lost = float(grown.sum())
+        self.wrong[self.m] = lost if c >= 0 else self.sums[self.m] - lost
+        grown *= math.exp(abs(c)) - math.exp(-abs(c))
+        self.w *= math.exp(-abs(c))
+        self.w += grown
         self.m += 1
         self.sums[self.m] = self.w.sum()
 

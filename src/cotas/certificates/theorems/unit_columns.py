@@ -27,8 +27,8 @@ from cotas.certificates.targets import TargetSweep
 # Up to so many rows or columns λ_pmin is bounded.
 LARGEST_SPECTRUM = 3000
 # Rows of a block, few for short sums; entries up to which sparse rows are made dense and shifted.
-ROWS, DENSE = 256, 1e8
-# Squares below this lose digits by underflow.
+ROWS, DENSE = 256, 1e7
+# Squares below this, or above its inverse, lose digits by underflow.
 SMALLEST = 2.0**-900
 TOO_FLAT = "A column, or y, is too close to constant, too large or too small for double precision."
 
@@ -80,7 +80,7 @@ class UnitColumns:
         spread = 1.01 * float(ratio.max())
         self.rho = up(math.sqrt(spread)) if spread > 0 else math.nan
         self.off = above(gamma(16 * operations + 2 * self.p) * spread * self.rho, 4)
-        sound = self.off < 1e-3 and (told > SMALLEST).all() and math.isfinite(sum(told))
+        sound = self.off < 1e-3 and ((told > SMALLEST) & (told < 1.0 / SMALLEST)).all()
         self.objection = "" if sound and np.isfinite(self.c0).all() else TOO_FLAT
         self.by_gram = self.p <= min(self.rows, LARGEST_SPECTRUM)
         self.G = self._gram(delta) if self.by_gram else np.zeros((0, 0))
@@ -92,10 +92,10 @@ class UnitColumns:
         low, high = (np.asarray(end.todense()).ravel() if sparse.issparse(end) else end
                      for end in (self.X.min(axis=0), self.X.max(axis=0)))  # fmt: skip
         flat = (low == high) & (centred or low == 0)
-        if not centred or self.sparse:
-            return np.zeros(self.p), flat
         mean = np.asarray(self.X.mean(axis=0, dtype=np.float64)).ravel()
-        return np.where(flat, low, mean).astype(np.float64), flat
+        # A sparse column can be shifted if it has no zeros: then every entry is stored.
+        shifted = centred & (((low > 0) | (high < 0)) | (not self.sparse))
+        return np.where(shifted, np.where(flat, low, mean), 0.0), flat
 
     def _sum(self, read: Callable[[slice, Matrix], FloatArray]) -> FloatArray:
         """Σ over the blocks of rows of what `read` finds in D."""
@@ -104,11 +104,10 @@ class UnitColumns:
 
     def _shifted(self, span: slice) -> Matrix:
         rows = self.X[span].astype(np.float64)
-        if sparse.issparse(rows):
-            if self.sparse:
-                return rows
-            rows = rows.toarray()
-        return rows - self.shift
+        if self.sparse:
+            rows.data = rows.data - self.shift[rows.indices]
+            return rows
+        return (rows.toarray() if sparse.issparse(rows) else rows) - self.shift
 
     def _gram(self, delta: FloatArray) -> FloatArray:
         def read(span: slice, D: Matrix) -> FloatArray:

@@ -99,6 +99,10 @@ class PlainTrees(Learners):
     def enclosed(self, rows: Matrix) -> Iterator[Value]:
         leaves = numbers(self.value, "the leaves of the trees", 2)
         sizes = np.abs(leaves)
+        if (sizes == 1.0).all():
+            for positive in self._chosen(rows, leaves > 0):
+                yield Value(np.where(positive, 1.0, -1.0), 0.0, 1.0, 1.0)
+            return
         bounds = zip(sizes.min(axis=1).tolist(), sizes.max(axis=1).tolist(), strict=True)
         for f, (least, size) in zip(self._chosen(rows, leaves), bounds, strict=True):
             yield Value(f, 0.0, least, size)
@@ -124,7 +128,7 @@ class PlainTrees(Learners):
         trees, nodes = np.shape(self.feature)
         whole = nodes & (nodes + 1) == 0 and np.shape(leaves) == (trees, nodes + 1)
         tests = (self.threshold, self.missing_left, self.group)
-        kinds = (self.feature.dtype.kind, self.group.dtype.kind, self.threshold.dtype.kind)
+        kinds = tuple(np.asarray(a).dtype.kind for a in (self.feature, self.group, self.threshold))
         if not whole or any(np.shape(a) != (trees, nodes) for a in tests) or kinds != (*"iif",):
             raise Objection("The arrays of the trees do not fit together.")
         if self.feature.max(initial=-1) >= d:
@@ -139,7 +143,10 @@ class PlainTrees(Learners):
             return leaves[v - n_nodes]
         left = self._descend(columns, t, 2 * v + 1, leaves)
         right = self._descend(columns, t, 2 * v + 2, leaves)
-        return np.where(self._goes_left(columns, t, v), left, right)
+        goes = self._goes_left(columns, t, v)
+        if leaves.dtype == np.bool_:  # a byte each: a quarter of the time of np.where
+            return (goes & left) | (~goes & right)
+        return np.where(goes, left, right)
 
     def _goes_left(self, columns: dict[int, FloatArray], t: int, v: int) -> BoolArray:
         j = int(self.feature[t, v])
@@ -239,7 +246,7 @@ class StumpClass:
         if not (np.abs(learners.value) == 1.0).all():
             return False
         return all(
-            j < 0 or self.categorical[j] or (group < 0 and self._allows(j, t))
+            j < 0 or self._allows(j, t, group)
             for j, t, group in zip(
                 learners.feature[:, 0], learners.threshold[:, 0], learners.group[:, 0], strict=True
             )
@@ -256,8 +263,12 @@ class StumpClass:
         ]
         return replace(self, thresholds=tuple(cuts))
 
-    def _allows(self, j: int, threshold: float) -> bool:
-        return self.thresholds is None or bool((self.thresholds[j] == threshold).any())
+    def _allows(self, j: int, threshold: float, group: int) -> bool:
+        if j >= len(self.categorical):
+            return False
+        if self.categorical[j]:
+            return True
+        return group < 0 and (self.thresholds is None or threshold in self.thresholds[j])
 
     def largest_edge(self, X: Matrix, g: FloatArray, each: Any = map) -> float:
         """max over the class of Σ gᵢ f(xᵢ), rounded up; `each` may look at features in threads."""
