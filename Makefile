@@ -11,13 +11,15 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit docs bench clean
+.PHONY: help setup demo test lint unit docs bench deep mutants clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
 	@echo "make test   lint, types, import contracts, docs, doctests and all tests"
 	@echo "make lint   ruff, mypy and import-linter"
 	@echo "make docs   build the documentation into site/"
+	@echo "make deep   a million problems against exact arithmetic (N=… for another number; hours)"
+	@echo "make mutants  change the trusted core in every way and see that a law notices"
 	@echo "make bench  ratios against peers (COTAS_DATA names the folder of real data)"
 
 $(READY): pyproject.toml
@@ -52,6 +54,12 @@ test: lint docs unit
 bench: $(READY)
 	-grep -v '^#' bench/requirements.txt | xargs -n 1 $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	$(BIN)/python -m bench $(SECTION)
+
+deep: $(READY)
+	PYTHONPATH=tests $(BIN)/python tests/deep.py $(or $(N),1000000)
+
+mutants: $(READY)
+	PYTHONPATH=tests $(BIN)/python tests/mutants.py
 
 clean:
 	rm -rf $(VENV) site out .numba_cache .pytest_cache .mypy_cache .ruff_cache

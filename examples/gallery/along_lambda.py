@@ -17,7 +17,7 @@ X, X_val = scaler.transform(X), scaler.transform(X_val)
 
 path = cotas.svm_path(X, y, np.geomspace(1e-3, 1, 60), validation=(X_val, y_val))
 print(path, "\n")
-print(path.certificates[0][0])
+print(path.certificates[0])
 
 ax = plots.path(path)
 Path("out").mkdir(exist_ok=True)

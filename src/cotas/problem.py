@@ -112,6 +112,8 @@ def relative_gap(gap: float, objective: float, zero_objective: float | None = No
     >>> relative_gap(0.01, 0.5), relative_gap(0.0, 0.0), relative_gap(1e-12, 0.0, 4.0)
     (0.02, 0.0, 0.00025)
     """
-    if not gap > 0.0:  # NaN is no gap that anybody proved
-        return math.nan if math.isnan(gap) else 0.0
-    return gap / max(abs(objective), 1e-9 * (zero_objective or 0.0), 1e-280)
+    if gap <= 0.0:
+        return 0.0
+    # What is not a number is no gap that anybody has proved.
+    scale = max(abs(objective), 1e-9 * (zero_objective or 0.0), 1e-280)
+    return gap / scale if math.isfinite(gap) else math.inf

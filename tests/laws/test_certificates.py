@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cotas import Certificate, Pegasos, Perceptron
 from cotas.certificates import no_certificate
-from cotas.certificates.mistakes import mistakes_allowed
+from cotas.certificates.theorems.mistakes import mistakes_allowed
 from problems import LAYOUTS, clouds, labelled, model_name, online_models, three_clouds
 
 MODELS = online_models()

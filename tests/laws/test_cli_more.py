@@ -194,3 +194,26 @@ def test_notes_and_proofs_are_in_spanish_too(tmp_path):
         "fit", path, "-t", "y", "--model", "pegasos", "--lang", "es", "-p", "max_epochs=1"
     )
     assert "el certificado «dualidad» se cumple, pero aquí no dice nada" in vague.out
+
+
+@pytest.mark.parametrize("model", ["svm", "kernel-svm"])
+def test_each_proof_stands_under_the_name_of_its_own_problem(tmp_path, model):
+    """Four classes: six pairs for the kernel machine, which are not the four classes."""
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(["ash", "birch", "cedar", "oak"], 20)
+    centre = np.repeat([0.0, 3.0, 6.0, 9.0], 20)
+    table = pl.DataFrame({"a": centre + rng.normal(size=80), "b": rng.normal(size=80), "k": kinds})
+    table.write_csv(tmp_path / "trees.csv")
+    where = tmp_path / "trees.cotas"
+    call = ("fit", tmp_path / "trees.csv", "-t", "k", "--model", model, "--hold-out", "0")
+    said = cotas(*call, "--out", where)
+    assert said.code == 0, said.err
+    whole = PreparedModel.load(where).certificate_
+    assert len(whole.parts) == (4 if model == "svm" else 6)
+    for part in whole.parts:
+        assert f"{part.label}: " in said.out
+    again = cotas("certify", where, tmp_path / "trees.csv", "--json").document
+    assert again["proved"]
+    assert [part["label"] for part in again["certificate"]["parts"]] == [
+        part.label for part in whole.parts
+    ]

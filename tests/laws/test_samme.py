@@ -296,12 +296,13 @@ def test_a_ledger_cannot_claim_what_is_not_a_vote():
     trees = first.learners
     flipped = replace(first, learners=replace(trees, value=-trees.value))
     assert "exactly one" in replace(witness, combinations=(flipped, *rest)).check(X, y).objection
-    halved = tuple(replace(c, steps=c.steps / 2) for c in witness.combinations)
-    assert "1 − 1/K" in replace(witness, combinations=halved).check(X, y).objection
-    against = tuple(replace(c, steps=-c.steps) for c in witness.combinations)
-    assert "negative" in replace(witness, combinations=against).check(X, y).objection
-    scaled = replace(witness, log_losses=witness.log_losses - 1000.0)
-    assert not scaled.check(X, y).holds
+    name = "largest |err − (1 − 1/K)| after a round"
+    halved = witness.about(witness.coef / 2, 0.0).check(X, y)
+    assert halved.holds  # any vote has its bound, but this one is not the closed form
+    assert halved.figures[name] > 0.01 > witness.check(X, y).figures[name]
+    against = witness.about(-witness.coef, 0.0).check(X, y)
+    assert against.vacuous
+    assert against.lower > 0.5
 
 
 @pytest.mark.parametrize(

@@ -165,8 +165,13 @@ def test_the_bounds_of_theorem_2_1_2_are_those_printed_and_so_is_what_is_measure
             np.abs(betas[k]).sum(),
             np.count_nonzero(betas[k]),
         ]
-        np.testing.assert_allclose([item.measured for item in items], measured, rtol=1e-6)
-        assert all(item.holds and item.exact and item.iteration == k for item in items)
+        found = np.array([item.measured for item in items])
+        # Of the distance to a least-squares solution only an upper bound is proved.
+        assert found[1] >= measured[1]
+        np.testing.assert_allclose(np.delete(found, 1), np.delete(measured, 1), rtol=1e-6)
+        # With one step ‖β‖₁ is equal to its bound, which rounding leaves open.
+        assert [item.holds for item in items] == [True] * 4 + [k > 1, True]
+        assert all(item.iteration == k for item in items)
 
 
 @by_shape
@@ -356,22 +361,23 @@ def test_certificates_travel():
 
 
 def test_too_many_columns_for_the_spectrum(monkeypatch):
-    """What needs no eigenvalue is still bounded; the rest is said to be vacuous."""
-    import cotas.certificates.unit_columns as module
+    """What needs no eigenvalue is still bounded; the rest is left open, and never said to hold."""
+    import cotas.certificates.theorems.unit_columns as module
 
     monkeypatch.setattr(module, "LARGEST_SPECTRUM", 3)
+    needs_no_eigenvalue = ["correlation", "length of the coefficients"]
+    needs_no_eigenvalue.append("coefficients that are not zero")
     for data in (TALL, WIDE):
         items = ForwardStagewise(iterations=400).fit(*data).certificate_.at(400)
-        by_name = {item.name: item for item in items}
-        assert by_name["training error"].vacuous
-        assert np.isfinite(by_name["correlation"].bound)
-        assert all(item.holds for item in items)
+        assert [item.name for item in items if item.holds] == needs_no_eigenvalue
+        assert all(item.vacuous for item in items if not item.holds)
         boost = LSBoost(iterations=400).fit(*data).certificate_
         assert boost.holds
-        assert not boost.at(400)[0].exact
+        assert boost.vacuous
+        assert [item.name for item in boost.at(400) if item.holds] == needs_no_eigenvalue[1:]
         regularized = RegularizedForwardStagewise(delta=3.0, iterations=400).fit(*data)
         assert regularized.certificate_.holds
-        assert np.isfinite(regularized.certificate_.at(400)[0].bound)
+        assert all(item.holds for item in regularized.certificate_.at(400))
 
 
 def test_columns_fetched_one_by_one_make_the_same_run(monkeypatch):
@@ -385,17 +391,24 @@ def test_columns_fetched_one_by_one_make_the_same_run(monkeypatch):
 
 
 def test_long_runs_are_measured_at_some_iterations(monkeypatch):
-    import cotas.certificates.replay as module
+    import cotas.certificates.theorems.replay as module
 
     exact = ForwardStagewise(iterations=800).fit(*WIDE).certificate_
+    every = LSBoost(iterations=800).fit(*WIDE).certificate_
     monkeypatch.setattr(module, "EVERY_ITERATION", 0)
     some = ForwardStagewise(iterations=800).fit(*WIDE).certificate_
-    assert 60 < len(some.proof.trace.visited) < 150
+    assert 60 < len(np.unique(module.iterations_to_visit(800, some_columns(), False))) < 150
     assert some.holds
     boost = LSBoost(iterations=800).fit(*WIDE).certificate_
-    skipped = np.setdiff1d(np.arange(801), boost.proof.trace.visited)[0]
-    estimated = [item.name for item in boost.at(int(skipped)) if not item.exact]
-    assert estimated == ["coefficients", "gradient"]
+    # What is not measured is bounded by the loss, which is known at every iteration.
+    assert (boost.proof.measured >= every.proof.measured * (1 - 1e-9)).all()
+    np.testing.assert_array_equal(boost.proof.holds, every.proof.holds)
     at_end = {item.name: item for item in exact.at(800)}
     for item in some.at(800):
         assert item.bound == pytest.approx(at_end[item.name].bound)
+
+
+def some_columns():
+    from cotas.certificates.theorems.unit_columns import UnitColumns
+
+    return UnitColumns(*WIDE, None, True)

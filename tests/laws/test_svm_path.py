@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from cotas import LinearSVM, svm_path
 from cotas.certificates import optimum_region
-from cotas.certificates.path import bound_between, outlooks
-from cotas.certificates.prediction import quantile
+from cotas.certificates.consequences.bias import best_biases
+from cotas.certificates.consequences.path import bound_between, outlooks
 from problems import clouds, labelled, three_clouds
 
 
@@ -135,7 +135,7 @@ def test_more_pieces_and_a_finer_grid_prove_more():
     assert cut.validation_bound.error < fine.validation_bound.error
     assert fine.validation_bound.error <= fine.validation_errors.min()
     groups = [
-        outlooks(group, X, y, X_val, y_val) for group in (cut.certificates[0], cut.certificates[1])
+        outlooks(group, X, y, X_val, y_val) for group in (c.singles for c in cut.certificates[:2])
     ]
     ends = (float(cut.lams[1]), float(cut.lams[0]))
     counts = [
@@ -167,7 +167,7 @@ def test_each_fit_is_that_of_its_lam(solver):
     assert path.coefs.shape == (3, 1, 4)
     assert path.validation_errors is path.validation_bound is None
     assert len(path.iterations) == len(path.seconds) == 3
-    for lam, coef, [certificate] in zip(path.lams, path.coefs, path.certificates, strict=True):
+    for lam, coef, certificate in zip(path.lams, path.coefs, path.certificates, strict=True):
         alone = LinearSVM(lam=lam, tol=1e-6).fit(X, y)
         assert certificate.relative_gap <= 1e-6
         assert certificate.upper == pytest.approx(alone.certificate_.upper, abs=1e-6)
@@ -263,27 +263,26 @@ def test_what_is_no_path_is_refused():
 
 
 @given(
-    numbers=st.lists(st.integers(-5, 5), min_size=2, max_size=12),
+    corners=st.lists(st.integers(-5, 5), min_size=2, max_size=12),
     data=st.data(),
     equal=st.booleans(),
 )
-def test_the_quantiles_are_the_ends_of_all_the_best_biases(numbers, data, equal):
-    numbers = np.array(numbers, dtype=float)
+def test_the_ends_of_all_the_best_biases_are_exact(corners, data, equal):
+    corners = np.array(corners, dtype=float)
     one = st.just(1) if equal else st.integers(0, 4)
-    weights = np.array(data.draw(st.lists(one, min_size=len(numbers), max_size=len(numbers))))
-    if weights.sum() == 0:
-        return
-    level = data.draw(st.integers(0, int(weights.sum())))
+    weights = np.array(data.draw(st.lists(one, min_size=len(corners), max_size=len(corners))))
+    positive = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(corners), max_size=len(corners)))
+    )
+    level = weights[positive].sum()
 
     def is_best(value):
-        below, up_to = weights[numbers < value].sum(), weights[numbers <= value].sum()
+        below, up_to = weights[corners < value].sum(), weights[corners <= value].sum()
         return below <= level <= up_to
 
-    used = numbers[weights > 0]
-    best = [value for value in used if is_best(value)]
-    share = weights / weights.sum()
-    given_level = level / weights.sum()
-    if best:  # all of them lie between the two ends
-        assert quantile(numbers, share, given_level, lower=True) <= min(best)
-        assert quantile(numbers, share, given_level) >= max(best)
-    assert quantile(numbers, share, given_level) in used
+    best = [value for value in corners[weights > 0] if is_best(value)]
+    # The weights as shares, as a fit knows them: the sums of those are rounded.
+    for given_weights in (weights, weights / max(1, weights.sum())):
+        low, high = best_biases(corners, corners, positive, given_weights.astype(float))
+        assert low == (min(best) if level else -np.inf)
+        assert high == (max(best) if weights[~positive].any() else np.inf)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.tree import DecisionTreeRegressor
 
-from cotas.certificates.weak_learners import PlainTrees, StumpClass, places
+from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass, places
 from cotas.solvers.binning import Scale, make_bins
 from cotas.solvers.sparse_binning import make_sparse_bins
 from cotas.solvers.stump_search import ExactStumps

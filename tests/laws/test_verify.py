@@ -142,6 +142,9 @@ def test_what_the_estimator_says_is_told_apart_and_not_verified():
     certificate = fitted(cotas.LinearSVM(), X, Y).noted("It is the best model of the year.")
     assert certificate.verify(X, Y)
     assert "Said by the estimator, not proved: It is the best" in str(certificate)
+    several = fitted(cotas.LinearSVM(), MANY, NAMES).noted("It is the best model of the year.")
+    assert several.verify(MANY, NAMES)
+    assert str(several).count("It is the best model of the year.") == 1
 
 
 # ---- several classes ---------------------------------------------------------------------------
@@ -193,6 +196,9 @@ def test_a_composite_cannot_say_more_than_its_parts():
     worst = max(whole.parts, key=lambda part: part.relative_gap)
     best = min(whole.parts, key=lambda part: part.relative_gap)
     assert not replace(whole, lower=worst.upper + 1.0).verify(MANY, NAMES)
+    generous = tuple(replace(part, charge=np.inf) for part in whole.parts)
+    assert replace(whole, parts=generous).verify(MANY, NAMES)
+    assert not replace(whole, parts=generous, lower=worst.upper).verify(MANY, NAMES)
     assert not replace(whole, parts=(best, *whole.parts[1:])).verify(MANY, NAMES) or (
         best is whole.parts[0]
     )
@@ -221,7 +227,9 @@ def test_one_part_that_does_not_hold_is_enough():
 def test_nothing_holds_without_two_finite_bounds(side, bad):
     bounds = {"lower": 0.0, "upper": 1.0, side: bad}
     words = {"statement": "s", "reference": "r", "witness": None, "sketch": None}
-    assert not conclude("duality", **bounds, **words).holds
+    found = conclude("duality", **bounds, **words)
+    assert not found.holds
+    assert found.relative_gap == np.inf or found.gap == 0.0 == found.relative_gap
     assert conclude("duality", 0.0, 1.0, **words).holds
     assert not conclude("duality", 2.0, 1.0, **words).holds
 

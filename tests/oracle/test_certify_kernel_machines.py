@@ -67,13 +67,13 @@ def test_the_model_is_the_one_that_was_read():
 def test_several_classes_are_certified_in_pairs(kernel):
     for data, y in (three_clouds(120), load_iris(return_X_y=True)):
         model = SVC(kernel=kernel, tol=1e-9, decision_function_shape="ovo").fit(data, y)
-        certificates = certify(model, data, y)
+        certificates = certify(model, data, y).parts
         assert len(certificates) == 3
         ovo = model.decision_function(data)
         for number, (certificate, pair) in enumerate(
             zip(certificates, [(0, 1), (0, 2), (1, 2)], strict=True)
         ):
-            assert certificate.statement.startswith(f"Between {pair[0]} and {pair[1]}")
+            assert certificate.statement.startswith(f"{pair[0]} against {pair[1]}: ")
             assert certificate.verify(data, y)
             assert certificate.gap <= 1e-4 * max(certificate.upper, 1e-3)
             witness = certificate.witness

@@ -131,9 +131,9 @@ def test_a_search_is_judged_by_the_model_that_it_refitted(search):
 
 def test_several_classes():
     data, y = three_clouds()
-    certificates = certify(SGDClassifier(alpha=0.01, random_state=0).fit(data, y), data, y)
-    assert len(certificates) == 3
-    assert all(certificate.verify(data, y) for certificate in certificates)
+    certificate = certify(SGDClassifier(alpha=0.01, random_state=0).fit(data, y), data, y)
+    assert len(certificate.parts) == 3
+    assert certificate.verify(data, y)
 
 
 @pytest.mark.parametrize("inner", [LogisticRegression(C=0.3, tol=1e-10), Perceptron()], ids=str)
@@ -141,8 +141,9 @@ def test_one_vs_rest_has_a_certificate_for_each_class(inner):
     data, codes = three_clouds()
     y = np.array(["red", "green", "blue"])[codes]
     model = OneVsRestClassifier(inner).fit(data, y)
-    found = certify(model, data, y)
+    found = certify(model, data, y).parts
     for label, estimator, certificate in zip(model.classes_, model.estimators_, found, strict=True):
+        assert certificate.label == f"{label} against the rest"
         alone = certify(estimator, data, (y == label).astype(int))
         assert (certificate.kind, certificate.upper) == (alone.kind, alone.upper)
         if certificate.kind == "duality":

@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas import LinearSVM
 from cotas.certificates import DualPoint
-from cotas.certificates.duality import DualSurvey
 from cotas.losses import Hinge
 from cotas.problem import RegularisedRisk
 
@@ -136,7 +135,7 @@ def test_however_badly_scaled_the_bounds_are_true(problem, spread):
 
 
 @given(n=st.integers(2, 40), seed=st.integers(0, 10**6), lam=st.sampled_from([10.0, 100.0, 1000.0]))
-def test_the_gap_of_an_exact_optimum_is_below_rounding_and_says_so(n, seed, lam):
+def test_the_gap_of_an_exact_optimum_is_what_rounding_costs(n, seed, lam):
     # Short rows and a large λ keep every margin below 1: αᵢ = sᵢ and θ = (1/λ) Σ sᵢyᵢxᵢ.
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 3))
@@ -145,11 +144,5 @@ def test_the_gap_of_an_exact_optimum_is_below_rounding_and_says_so(n, seed, lam)
     theta = X.T @ y / (n * lam)
     problem = RegularisedRisk(Hinge(), lam, free_bias=False)
     point = DualPoint(problem, theta, 0.0, 1.0, np.ones(n))
-    survey = DualSurvey([point], X, y, None, map)
-    primal = float(survey.found["sum risk"][0]) + problem.penalty(theta)
-    total, combination, _ = survey.feasible(0)
-    assert abs(primal - (total - problem.dual_cost(combination))) <= 1e-12 * primal
     certificate = point.check(X, y)
-    assert 0 <= certificate.gap <= certificate.charge <= 1e-11 * primal
-    assert "below rounding" in str(certificate)
-    assert "below rounding" in certificate._repr_html_()
+    assert 0 <= certificate.gap <= certificate.charge <= 1e-11 * certificate.upper

@@ -12,8 +12,7 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.boosting.ensemble import Ensemble, votes_of
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared, check_choice
-from cotas.certificates.boosting import BoostingLedger
-from cotas.certificates.samme import SammeLedger
+from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Exponential
 from cotas.solvers.boosting import Round, Steps, adaboost, real_adaboost
@@ -25,8 +24,6 @@ MARGINS_UP_TO = 1 << 23  # entries of X
 class ExponentialBooster(Booster):
     """What the algorithms that descend on J(F) = E[exp(−yF)] share."""
 
-    _log_losses: Any
-
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         return Exponential().value(np.maximum(y * F, -700.0))
 
@@ -35,13 +32,11 @@ class ExponentialBooster(Booster):
         return {}
 
     def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
-        logs = self._log_losses[k] if isinstance(self._log_losses, list) else self._log_losses
-        return BoostingLedger(
-            combination=self.ensembles_[k].combination(),
-            positive=machine.label,
+        return SurrogateBound(
+            combinations=(self.ensembles_[k].combination(),),
+            classes=np.array([machine.label]),
             weights=examples.weights,
-            cost=Exponential(),
-            log_losses=np.concatenate([[0.0], logs]),  # J = 1 at F = 0
+            surrogate="exponential",
             **self._claims(weak, examples.n_rows * examples.X.shape[1]),
         )
 
@@ -50,9 +45,10 @@ class AdaBoost(ExponentialBooster):
     """Discrete AdaBoost: each round a classifier of ±1 on reweighted examples.
 
     F ← F + ½ ln((1−err)/err)·f, Algorithm 1 of document 001. Its certificate: the training error
-    is at most Π 2√(err(1−err)), which is the exponential loss of the model; after each round the
-    weighted error of its learner is ½ (Corollary 1); and with stumps, if X has at most 2²³
-    entries, how far the smallest margin is from the largest that any combination reaches.
+    is at most the exponential loss of the model, which is Π 2√(err(1−err)) with the closed form;
+    how far the weighted error of a learner is from ½ after its round (Corollary 1); and with
+    stumps, if X has at most 2²³ entries, how far the smallest margin is from the largest that any
+    combination reaches.
 
     More than two classes: one against the rest, with a certificate for each, or SAMME, where each
     round's learner names one of the classes. Its certificate: the training error is at most the
@@ -220,28 +216,27 @@ class AdaBoost(ExponentialBooster):
     def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
         if not self._votes():
             return super()._prove(weak, machine, k, examples)
-        return SammeLedger(
+        return SurrogateBound(
             combinations=tuple(e.combination() for e in self.ensembles_),
             classes=examples.classes,
             weights=examples.weights,
-            log_losses=np.concatenate([[0.0], self._log_losses]),
-            closed_form=self._steps() is None,
+            surrogate="votes",
+            discrete=True,
         )
 
     def _totals(self, X: Matrix) -> FloatArray:
-        return votes_of(self.ensembles_, X) if self._votes() else super()._totals(X)
+        return votes_of(self.ensembles_, X) if self._voted else super()._totals(X)
 
     def _probabilities(self, values: FloatArray) -> FloatArray:
         # The loss over all functions is smallest where F_k is ln P(k|x) up to a constant.
-        return (
-            np.asarray(softmax(values, axis=1)) if self._votes() else super()._probabilities(values)
-        )
+        if not self._voted:
+            return super()._probabilities(values)
+        return np.asarray(softmax(values, axis=1))
 
     def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
         # The margins take as long to prove as a dozen rounds of the algorithm.
         return {
             "discrete": True,
-            "closed_form": self._steps() is None,
             "stumps": weak.stumps if n_entries <= MARGINS_UP_TO else None,
         }
 

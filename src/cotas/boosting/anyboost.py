@@ -13,7 +13,7 @@ from cotas.arrays import Each, FloatArray
 from cotas.boosting.base import _spread
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
-from cotas.certificates.hull import HullPoint
+from cotas.certificates.theorems.hull import HullPoint
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
@@ -158,12 +158,13 @@ class AnyBoost(Booster):
     def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
         if weak.stumps is None:
             return GREEDY
+        combination = self.ensembles_[k].combination()
         return HullPoint(
-            combination=self.ensembles_[k].combination(),
-            positive=machine.label,
+            combinations=(combination,),
+            classes=np.array([machine.label]),
             weights=examples.weights,
             cost=find_cost(self.cost),
-            stumps=weak.stumps,
+            stumps=weak.stumps.with_those_of(combination.learners),
             radius=self._radius(),
         )
 
@@ -272,8 +273,9 @@ class ConvexAnyBoost(AnyBoost):
             machine.F,
             check_steps(self.step, self._named_steps),
             float(self.radius),
-            # The gap before a round is exact where the learner is, so it may end the run.
-            0.0 if weak.stumps is None else float(self.tol),
+            # The gap before a round is exact where the learner is, so it may end the run; the
+            # proof rounds outwards, which takes a millionth of it at most.
+            0.0 if weak.stumps is None else (1 - 1e-6) * float(self.tol),
             machine.first,
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,16 +17,14 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.weak_learners import resolve, takes_missing_values
 from cotas.certificates import Certificate
-from cotas.certificates.boosting import CombinationWitness
-from cotas.certificates.likelihood import LikelihoodLedger
-from cotas.certificates.samme import SammeLedger
+from cotas.certificates.certificate import CHANGED
+from cotas.certificates.theorems.combinations import Combination, Combined
 from cotas.fitting.certified import Certified
 
 A_PREFIX = (
     "This model is a prefix of the one that was certified; `cotas.certify(model, X, y)` "
     "proves it again."
 )
-CHANGED = "The model was changed after it was certified."
 
 
 class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
@@ -37,6 +34,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
     classes_: AnyArray
     ensembles_: list[Ensemble]
     _certificates: list[Certificate]
+    _parameters_that_predict = ("weak_learner",)  # it says whether NaN may be left in X
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -76,7 +74,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        return self._shaped(self._totals(self._read(X)))
+        return self._decided(self._machine_scores(X))
 
     def predict(self, X: Matrix) -> AnyArray:
         """The class of each row; F(x) = 0 belongs to the first class (−1).
@@ -85,7 +83,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        return self._choose(self.decision_function(X))
+        return self._chosen(self.decision_function(X))
 
     def predict_proba(self, X: Matrix) -> FloatArray:
         """The probability of each class by the logistic model (1.1) of document 001.
@@ -113,7 +111,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
             for c, stage in enumerate(stages):
                 # A class whose run ended earlier stays as it is.
                 values[:, c] = next(stage, values[:, c])
-            yield self._shaped(values.copy())
+            yield self._decided(values.copy())
 
     def staged_predict(self, X: Matrix) -> Iterator[AnyArray]:
         """The class of each row after each round.
@@ -123,7 +121,7 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         X : array or sparse matrix of shape (n_samples, n_features)
         """
         for values in self.staged_decision_function(X):
-            yield self._choose(values)
+            yield self._chosen(values)
 
     def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
         """The probability of each class after each round.
@@ -157,14 +155,9 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         prefix = copy.copy(self)
         prefix.ensembles_ = [ensemble.prefix(k) for ensemble in self.ensembles_]
         if k < self.n_rounds_:
+            now = [ensemble.combination() for ensemble in prefix.ensembles_]
             prefix._certificates = [
-                replace(
-                    c,
-                    holds=False,
-                    objection=A_PREFIX if c.kind != "none" else c.objection,
-                    witness=self._shortened(c.witness, k),
-                )
-                for c in self._certificates
+                _objected(c, m, now, A_PREFIX) for m, c in enumerate(self._certificates)
             ]
         return prefix
 
@@ -177,12 +170,12 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         """F of each ensemble, one column each."""
         return np.stack([e.values(X) for e in self.ensembles_], axis=1)
 
-    def _shaped(self, values: FloatArray) -> FloatArray:
+    def _machine_scores(self, X: Matrix) -> FloatArray:
+        return self._totals(self._read(X))
+
+    def _decided(self, values: FloatArray) -> FloatArray:
         """From one column for each ensemble to what the caller expects."""
         return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
-
-    def _shortened(self, witness: Any, k: int) -> Any:
-        return None if witness is None else witness.prefix(k)
 
     # ---- inside ------------------------------------------------------------------------------
 
@@ -198,29 +191,27 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
             ensure_all_finite="allow-nan" if missing else True,
         )
 
-    def _choose(self, values: FloatArray) -> AnyArray:
+    def _chosen(self, values: FloatArray) -> AnyArray:
         chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         """About the ensembles as they are now."""
-        check_is_fitted(self, "ensembles_")
         now = [ensemble.combination() for ensemble in self.ensembles_]
-        return [self._about(c, k, now) for k, c in enumerate(self._certificates)]
+        return [_objected(c, k, now, CHANGED) for k, c in enumerate(self._certificates)]
 
-    def _about(self, certificate: Certificate, k: int, now: list[Any]) -> Certificate:
-        witness = certificate.witness
-        if isinstance(witness, LikelihoodLedger | SammeLedger):  # about all the classes at once
-            same = all(a.same_as(b) for a, b in zip(witness.combinations, now, strict=True))
-            changed: Any = replace(witness, combinations=tuple(now))
-        elif isinstance(witness, CombinationWitness):
-            same = witness.combination.same_as(now[k])
-            changed = replace(witness, combination=now[k])
-        else:
-            return certificate
-        if same:
-            return certificate
-        return replace(certificate, holds=False, objection=CHANGED, witness=changed)
+
+def _objected(
+    certificate: Certificate, k: int, now: list[Combination], objection: str
+) -> Certificate:
+    """The certificate of the k-th machine, which no longer holds if the model is not that one."""
+    witness = certificate.witness
+    if not isinstance(witness, Combined):
+        return certificate
+    mine = now if len(witness.combinations) > 1 else now[k : k + 1]
+    if all(a.same_as(b) for a, b in zip(witness.combinations, mine, strict=True)):
+        return certificate
+    return certificate.objected(objection, witness.made_of(mine))
 
 
 def _spread(p: FloatArray) -> FloatArray:

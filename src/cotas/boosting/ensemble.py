@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.certificates.boosting import Combination
-from cotas.certificates.weak_learners import Learners, PlainLinear, PlainTrees, Predictors
+from cotas.certificates.theorems.combinations import Combination
+from cotas.certificates.theorems.weak_learners import (
+    Learners,
+    PlainLinear,
+    PlainTrees,
+    Predictors,
+)
 from cotas.design.blocks import times
 from cotas.solvers.boosting import Round
 from cotas.solvers.trees import (
@@ -86,7 +91,7 @@ class Ensemble:
 
     def combination(self) -> Combination:
         """The same for the checker, with arrays of its own."""
-        return Combination(self._plain(), self.steps.copy(), self.shrinks.copy())
+        return Combination(self._plain(), self.coefficients)
 
     def _plain(self) -> Learners:
         f = self.functions

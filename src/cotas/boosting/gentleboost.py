@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from cotas.arrays import Each
 from cotas.boosting.adaboost import ExponentialBooster
 from cotas.boosting.training import Machine, check_steps
-from cotas.boosting.weak_learners import Prepared, Stump, Tree, resolve
+from cotas.boosting.weak_learners import Prepared
 from cotas.solvers.boosting import Round, gentleboost
 
 
@@ -16,7 +15,7 @@ class GentleBoost(ExponentialBooster):
     """GentleBoost: each round adds the weighted mean of y, which is never above 1.
 
     F ← F + E_w[y|x], Algorithm 4 of document 001. Its certificate: the training error is at most
-    the exponential loss of the model, and |f| ≤ 1 in every round of stumps or trees.
+    the exponential loss of the model, and the largest |f|, which for stumps and trees is at most 1.
 
     Parameters
     ----------
@@ -50,7 +49,3 @@ class GentleBoost(ExponentialBooster):
             machine.first,
             each,
         )
-
-    def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
-        # A mean of ±1 lies between them; other regressions may leave them.
-        return {"bounded": isinstance(resolve(self.weak_learner), Stump | Tree)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,8 +12,7 @@ from cotas.arrays import Each, FloatArray
 from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
-from cotas.certificates.boosting import BoostingLedger
-from cotas.certificates.likelihood import LikelihoodLedger
+from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Logistic
 from cotas.solvers.boosting import Round, Steps, logitboost, logitboost_classes
@@ -78,23 +76,15 @@ class LogitBoost(Booster):
         return np.asarray(-log_softmax(_centred(F), axis=1)[np.arange(len(F)), y])
 
     def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
-        if machine.F.ndim == 2:
-            return LikelihoodLedger(
-                combinations=tuple(e.combination() for e in self.ensembles_),
-                classes=examples.classes,
-                weights=examples.weights,
-            )
-        return BoostingLedger(
-            combination=self.ensembles_[0].combination(),
-            positive=machine.label,
+        return SurrogateBound(
+            combinations=tuple(e.combination() for e in self.ensembles_),
+            classes=examples.classes if machine.F.ndim == 2 else np.array([machine.label]),
             weights=examples.weights,
-            cost=Logistic(),
-            factor=1 / math.log(2),
-            scale=2.0,
+            surrogate="likelihood",
         )
 
-    def _shaped(self, values: FloatArray) -> FloatArray:
-        return super()._shaped(values if values.shape[1] == 1 else _centred(values))
+    def _decided(self, values: FloatArray) -> FloatArray:
+        return super()._decided(values if values.shape[1] == 1 else _centred(values))
 
     def _probabilities(self, values: FloatArray) -> FloatArray:
         if values.ndim == 1:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import has_fit_parameter
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
-from cotas.certificates.weak_learners import StumpClass
+from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.solvers.binning import Scale, make_bins
 from cotas.solvers.sparse_binning import make_sparse_bins
 from cotas.solvers.trees import Categories, list_categories

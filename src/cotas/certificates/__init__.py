@@ -5,18 +5,20 @@ from the data and the witness; nothing that a solver says about itself is repeat
 """
 
 from cotas.certificates.certificate import Certificate, conclude, no_certificate
+from cotas.certificates.consequences.path import ValidationBound
+from cotas.certificates.consequences.prediction import Region, optimum_region
 from cotas.certificates.duality import DualPoint, Expectation, HardMarginPoint
 from cotas.certificates.features import FeaturePoint
-from cotas.certificates.hold_out import HeldOut, hold_out_bound
-from cotas.certificates.kernel_duality import KernelDualPoint
-from cotas.certificates.kernel_mistakes import KernelPerceptronLedger
+from cotas.certificates.kernel import KernelDualPoint, KernelRegion, PairPoint
 from cotas.certificates.least_squares import Descent, SquaredLossPoint
-from cotas.certificates.mistakes import PassiveAggressiveLedger, PerceptronLedger
-from cotas.certificates.pairs import PairPoint
-from cotas.certificates.path import ValidationBound
-from cotas.certificates.prediction import Region, optimum_region
-from cotas.certificates.separation import Separability, SeparationWitness
 from cotas.certificates.softmax import SoftmaxPoint
+from cotas.certificates.theorems.hold_out import HeldOut, hold_out_bound
+from cotas.certificates.theorems.mistakes import (
+    KernelPerceptronLedger,
+    PassiveAggressiveLedger,
+    PerceptronLedger,
+)
+from cotas.certificates.theorems.separation import Separability, SeparationWitness
 
 __all__ = [
     "Certificate",
@@ -28,6 +30,7 @@ __all__ = [
     "HeldOut",
     "KernelDualPoint",
     "KernelPerceptronLedger",
+    "KernelRegion",
     "PairPoint",
     "PassiveAggressiveLedger",
     "PerceptronLedger",

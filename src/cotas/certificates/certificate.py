@@ -17,6 +17,7 @@ from cotas.problem import relative_gap
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
+CHANGED = "The model was changed after it was certified."
 
 
 class Witness(Protocol):
@@ -38,6 +39,14 @@ class Witness(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types."""
+        ...
+
+
+class Predictor(Protocol):
+    """The model that handed out a certificate."""
+
+    def contradictions(self, witness: Witness | None, X: Matrix, y: AnyArray) -> list[str]:
+        """In words, where it predicts other than the witness says on these rows."""
         ...
 
 
@@ -103,11 +112,16 @@ class Certificate:
     witness: Witness | None = field(default=None, repr=False)
     sketch: Sketch | None = field(default=None, repr=False)
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
+    # The model that handed it out; it is never stored.
+    predictor: Predictor | None = field(
+        default=None, repr=False, compare=False, metadata={"stored": False}
+    )
 
     @property
     def gap(self) -> float:
-        """upper − lower; never below zero."""
-        return max(0.0, self.upper - self.lower)
+        """upper − lower; never below zero, and infinite where one of them is not known."""
+        difference = self.upper - self.lower
+        return math.inf if math.isnan(difference) else max(0.0, difference)
 
     @property
     def relative_gap(self) -> float:
@@ -128,7 +142,8 @@ class Certificate:
         """The composite of one certificate for each class, pair of classes or target.
 
         It holds if all parts hold. Its bounds, and so its gap and its relative gap, are those of
-        the worst part: the one with the largest relative gap.
+        the worst part: the one with the largest relative gap. Its kind is that of this part, which
+        is nearly always the kind of all.
         """
         named = tuple(replace(p, label=label) for p, label in zip(parts, labels, strict=True))
         worst = max(named, key=lambda part: part.relative_gap)
@@ -149,7 +164,8 @@ class Certificate:
             scale=worst.zero_objective,
             charge=worst.charge,
         )
-        return replace(whole, parts=named)
+        notes = _each_once(note for part in named for note in part.notes)
+        return replace(whole, notes=notes, parts=named)
 
     # ---- checked again -------------------------------------------------------------------------
 
@@ -168,7 +184,7 @@ class Certificate:
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
-        found = contradictions(self, whole)
+        found = contradictions(self, replace(whole, charge=0.0))  # there is nothing to round
         for part in self.parts:
             found += [f"{part.label}: {words}" for words in part._against(rows, labels)]
         return found
@@ -183,7 +199,13 @@ class Certificate:
         except (ArithmeticError, LookupError, TypeError) as error:
             # A witness that was tampered with can be too long, too large or of another type.
             return [f"The witness cannot be checked: {error}"]
-        return contradictions(self, fresh)
+        return [*contradictions(self, fresh), *self._other_model(X, y)]
+
+    def _other_model(self, X: Matrix, y: AnyArray) -> list[str]:
+        return [] if self.predictor is None else self.predictor.contradictions(self.witness, X, y)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "predictor": None}
 
     # ---- the same, said otherwise --------------------------------------------------------------
 
@@ -198,8 +220,7 @@ class Certificate:
             np.array_equal(witness.coef, coef) and np.array_equal(witness.intercept, intercept)
         ):
             return self
-        changed = "The model was changed after it was certified."
-        return self.objected(changed, witness.about(coef, intercept))
+        return self.objected(CHANGED, witness.about(coef, intercept))
 
     def objected(self, objection: str, witness: Witness | None) -> Certificate:
         """The same claim, which does not hold for the reason given, with the witness given."""
@@ -208,7 +229,8 @@ class Certificate:
     def noted(self, *notes: str) -> Certificate:
         """The same with more said by the estimator, which nobody proves."""
         if self.parts:
-            return replace(self, parts=tuple(part.noted(*notes) for part in self.parts))
+            parts = [part.noted(*notes) for part in self.parts]
+            return Certificate.of_parts(parts, [part.label for part in parts])
         return replace(self, notes=(*self.notes, *notes))
 
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
@@ -268,7 +290,9 @@ def conclude(
     It holds if there is no objection and the bounds are finite and in order. `scale` is the
     objective of the zero model, and `charge` what rounding cost the two bounds.
     """
-    lower, upper, charge = float(lower), float(upper), float(charge)
+    # What is not a number is not known.
+    lower = -math.inf if math.isnan(lower) else float(lower)
+    upper = math.inf if math.isnan(upper) else float(upper)
     if not objection and not (math.isfinite(lower) and math.isfinite(upper)):
         objection = NOT_FINITE
     if not objection and not lower <= upper + charge:
@@ -289,7 +313,7 @@ def conclude(
         trusted=tuple(trusted),
         zero_objective=None if scale is None else float(scale),
         label=_label(witness),
-        charge=charge,
+        charge=float(charge),
         witness=witness,
         sketch=sketch,
     )
@@ -329,3 +353,10 @@ def _label(witness: Any) -> str:
 
 def _each_once(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
+
+
+def withdrawn(certificate: Certificate, objection: str) -> Certificate:
+    """The certificate when it no longer holds; what already did not keeps its own objection."""
+    if not certificate.holds:
+        return certificate
+    return replace(certificate, holds=False, objection=objection)

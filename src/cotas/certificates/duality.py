@@ -34,9 +34,14 @@ LOSSES = {
 
 
 def mean_of(point: Any) -> str:
-    """The mean that is minimised, in words: whether some rows count more than others."""
+    """The mean that is minimised, in words: whether some rows count more than others.
+
+    Of a pair of classes it is that over their rows, and the others have no weight.
+    """
     weights = point.weights
-    equal = weights is None or np.array_equal(weights, np.full(len(weights), weights[0]))
+    if weights is not None and getattr(point, "subject", None):
+        weights = weights[weights > 0]
+    equal = weights is None or (weights == weights[:1]).all()
     return "mean" if equal else "weighted mean"
 
 

@@ -1,4 +1,4 @@
-"""Least squares and ridge: how far a model is from the best, by its slope and a proved curvature."""
+"""Least squares and ridge: how far from the best, by the slope and a proved curvature."""
 
 from __future__ import annotations
 
@@ -204,8 +204,8 @@ def in_certificate(
         # P ≥ 0 was known before, and this objective is not near zero.
         vacuous=lower <= 0.01 * upper and upper > 1e-9 * constant,
         statement=(
-            f"No linear model{who} has a smaller ½ {mean_of(point)} squared error{penalty_in_words(point)} "
-            f"than {lower:.6g}; this one has {upper:.6g}."
+            f"No linear model{who} has a smaller ½ {mean_of(point)} squared error"
+            f"{penalty_in_words(point)} than {lower:.6g}; this one has {upper:.6g}."
         ),
         reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
         figures={

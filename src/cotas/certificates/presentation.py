@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 OPTIMISATION = ("duality", "gradient")  # the kinds whose bounds enclose the best objective
 BOUNDS = {
     "duality": ("best objective is at least", "objective of this model"),
-    "stagewise": ("training error above the best", "the theorem allows"),
+    "stagewise": ("training error above the best, at most", "the theorem allows, unless open"),
     "gradient": ("best objective is at least", "objective of this model"),
     "mistakes": ("mistakes made", "mistakes the theorem allows"),
     "stationary": ("violation at a stationary point", "violation of the KKT conditions"),
@@ -32,11 +32,10 @@ def verdict(certificate: Certificate) -> str:
 def percent(relative_gap: float) -> str:
     """A relative gap as people read it: the best is lower by at most that much of the objective.
 
-    >>> percent(0.02345), percent(1.2345e-7), percent(0.0)
-    ('2.35%', '1.2e-05%', '0%')
+    >>> percent(0.0234), percent(1.2345e-7), percent(0.0)
+    ('2.34%', '1.23e-05%', '0%')
     """
-    share = 100 * relative_gap
-    return f"{share:.2f}%" if share >= 0.01 else f"{share:.2g}%"
+    return f"{100 * relative_gap:.3g}%"
 
 
 def lines(certificate: Certificate) -> list[tuple[str, str]]:

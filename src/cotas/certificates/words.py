@@ -19,7 +19,7 @@ OBJECTIONS = {
     "not separated": "The model is not proved to separate the data.",
     "collinear": (
         "The columns are nearly collinear, and from the products of the batches alone nothing can "
-        "be proved: cotas.certify(model, X, y) with all the rows can, and so can Ridge without them."
+        "be proved: cotas.certify(model, X, y) with all the rows can, and so can Ridge."
     ),
     "parameters": "A parameter of the problem is negative, not finite or of another size.",
     "penalty": "λ must be a finite number above zero.",

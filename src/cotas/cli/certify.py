@@ -107,7 +107,7 @@ def proofs(saved: Saved, table: Table, rows: AnyArray, y: AnyArray, max_time: fl
     found = cotas.certify(saved.estimator, X, y, max_time=max_time)
     objections: list[str] = []
     if saved.ours:
-        stored = saved.estimator.certificate_
+        stored = saved.model.certificate_
         if any(one.kind != "none" for one in stored.singles):
             objections = stored.discrepancies(X, y)
     return Proofs(found, list(dict.fromkeys(objections)))

@@ -47,7 +47,7 @@ def explain(
         rows = [[name, f"{share:.4f}"] for name, share in importances[: top or None]]
         session.say("")
         session.table(["column", "importance"], rows)
-    certificate = saved.estimator.certificate_
+    certificate = saved.model.certificate_
     session.say("", str(certificate))
     bound = None if saved.recipe is None else saved.recipe.hold_out
     if bound is not None:

@@ -54,7 +54,7 @@ class CentredColumns:
             self.scale = self.lengths()
             # Among those as short as rounding can make a column that does not vary.
             short = np.flatnonzero(self.scale <= self.rounding())
-            self.constant = short[[self._is_constant(j) for j in short]]
+            self.constant = short[[self._is_constant(int(j)) for j in short]]
             self.scale[self.constant] = 1.0
             self.scale[self.scale == 0.0] = 1.0
 

@@ -16,7 +16,7 @@ from cotas.arrays import AnyArray
 from cotas.files.annotations import check_types
 from cotas.files.checks import CHECKS
 from cotas.files.container import NAME_OF_TYPE
-from cotas.files.encoding import DEEPEST
+from cotas.files.encoding import DEEPEST, stored_fields
 from cotas.files.errors import ModelFileError
 from cotas.files.registry import class_named
 
@@ -202,10 +202,7 @@ class Decoder:
         cls = class_named(value["object"])
         if hasattr(cls, "get_params"):
             raise ModelFileError(f"{value['object']} is an estimator, and stored as none.")
-        if dataclasses.is_dataclass(cls):
-            known = {field.name for field in dataclasses.fields(cls)}
-        else:
-            known = set(cls._fields)
+        known = set(stored_fields(cls)) if dataclasses.is_dataclass(cls) else set(cls._fields)
         fields = self._named(value["fields"], depth)
         if not set(fields) <= known:
             unknown = ", ".join(sorted(set(fields) - known))

@@ -151,8 +151,7 @@ class Encoder:
         if isinstance(value, tuple):
             fields = value._asdict()  # type: ignore[attr-defined]
         else:
-            kept = (f for f in dataclasses.fields(value) if f.metadata.get("stored", True))
-            fields = {f.name: getattr(value, f.name) for f in kept}
+            fields = {name: getattr(value, name) for name in stored_fields(type(value))}
         return {"object": name, "fields": self._named(fields, where, depth)}
 
     def _estimator(self, name: str, value: Any, where: str, depth: int) -> Any:
@@ -171,6 +170,11 @@ class Encoder:
 
 
 _PARTS = ("data", "indices", "indptr")
+
+
+def stored_fields(cls: type[Any]) -> list[str]:
+    """The fields of a dataclass that a file may hold: all that do not say otherwise."""
+    return [f.name for f in dataclasses.fields(cls) if f.metadata.get("stored", True)]
 
 
 def _alike(items: Any) -> bool:

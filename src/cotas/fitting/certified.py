@@ -2,30 +2,113 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
+from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
+from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
+from cotas.certificates.binding import contradictions
+from cotas.certificates.certificate import CHANGED, withdrawn
 from cotas.files.models import save
+from cotas.fitting.state import digest
+
+# What no prediction depends on: how the fit went, and what a next one would go on from.
+NOT_PREDICTING = frozenset(
+    ("_certificates", "_seal", "n_iter_", "stop_reason_", "_history", "_ends", "_memory")
+)
+# How what scikit-learn itself keeps on an estimator begins: routing, output, callbacks.
+OF_SCIKIT_LEARN = ("_metadata_request", "_skl", "_callback_fit", "_parent_callback")
 
 
 class Certified:
     """A mixin for estimators whose fit leaves certificates about the model as it is now."""
 
-    def _current_certificates(self) -> list[Certificate]:
+    _certificates: list[Any]
+    _seal: str  # the digest of all that predicts, when the certificates were made
+    _parameters_that_predict: ClassVar[tuple[str, ...]] = ()
+
+    def _measured_certificates(self) -> list[Certificate]:
         """One for each class or target, about the parameters as they are now, not as they were."""
         raise NotImplementedError
+
+    def _machine_scores(self, X: Matrix) -> FloatArray:
+        """What the model computes of each row, one column for each certificate or class."""
+        raise NotImplementedError
+
+    def _foreign_rows(self, X: Matrix) -> bool:
+        """Whether the model keeps rows that are not those of X."""
+        return False
+
+    # ---- what binds the certificates to the model ----------------------------------------------
+
+    def _sealed(self) -> Self:
+        """The model, its certificates bound to all that it predicts with; the end of every fit."""
+        self._seal = self._state()
+        return self
+
+    def _state(self) -> str:
+        """The digest of all that predicts, as it is now."""
+        parameters = set(self._get_param_names()) - {*self._parameters_that_predict}  # type: ignore[attr-defined]
+        left_out = parameters | NOT_PREDICTING
+        return digest(
+            {
+                name: value
+                for name, value in vars(self).items()
+                if name not in left_out and not name.startswith(OF_SCIKIT_LEARN)
+            }
+        )
+
+    def _current_certificates(self) -> list[Certificate]:
+        """One for each class or target; none holds if anything that predicts was changed."""
+        if not hasattr(self, "_certificates"):
+            check_is_fitted(self)
+        state = self._state()
+        try:
+            found = self._measured_certificates()
+        except (ValueError, TypeError, LookupError, AttributeError):
+            # The parameters are not even of the sizes that they had.
+            return [withdrawn(certificate, CHANGED) for certificate in self._certificates]
+        if state != getattr(self, "_seal", None):
+            return [withdrawn(certificate, CHANGED) for certificate in found]
+        return self._bound(found, state)
+
+    def _bound(self, certificates: list[Certificate], state: str) -> list[Certificate]:
+        """The certificates; `verify` of the first looks at what the model predicts, too."""
+        first, *others = certificates
+        return [replace(first, predictor=Predictor(self, state)), *others]
+
+    def _proved_again(self, X: Matrix, y: AnyArray) -> list[Certificate]:
+        """Certificates of the model as it is, whatever it was: made from the witnesses and X, y."""
+        check_is_fitted(self)
+        kept = self._measured_certificates()
+        fresh = [c if c.witness is None else c.witness.check(X, y) for c in kept]
+        found = self._contradictions([c.witness for c in fresh], X, y)
+        fresh = [withdrawn(c, found[0]) if found else c for c in fresh]
+        return self._bound(fresh, self._state())
+
+    def _contradictions(self, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
+        """Where the model predicts other than the witnesses say; X may come without its names."""
+        names = getattr(self, "feature_names_in_", None)
+        given = _get_feature_names(X)
+        if names is not None and given is not None and not np.array_equal(names, given):
+            return ["The columns of X have other names than the model knows."]
+        nameless = copy.copy(self)
+        vars(nameless).pop("feature_names_in_", None)
+        return contradictions(nameless, witnesses, X, y)
 
     @property
     def certificate_(self) -> Certificate:
         """The certificate of the model as it is now.
 
         With several classes or targets it is a composite: `certificate_.parts` has one for each.
-        If the parameters were changed after the fit, it no longer holds.
+        If anything that it predicts with was changed after the fit, it no longer holds.
         """
-        check_is_fitted(self)
         current = self._current_certificates()
         if len(current) == 1:
             return current[0]
@@ -62,3 +145,22 @@ class Certified:
             and class. Without it the file is small, and nothing can be verified.
         """
         save(self, path, data=data, preparation=preparation, witness=witness)
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """The model that handed out certificates, and its digest at that time.
+
+    Who keeps a certificate while the model is changed or fitted again has one of what it was.
+    """
+
+    model: Certified
+    state: str
+
+    def contradictions(self, witness: Any, X: Matrix, y: AnyArray) -> list[str]:
+        """Where it predicts other than its witnesses say, of which this is the first."""
+        if self.model._state() != self.state:
+            return []
+        others = self.model._measured_certificates()[1:]
+        witnesses = [witness, *(certificate.witness for certificate in others)]
+        return self.model._contradictions(witnesses, X, y)

@@ -2,58 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
-from cotas.certificates.boosting import BoostingLedger, Combination
-from cotas.certificates.plurality import VoteLedger
-from cotas.certificates.weak_learners import Predictors
-from cotas.losses import Exponential
+from cotas.certificates.theorems.combinations import Combination
+from cotas.certificates.theorems.surrogates import SurrogateBound
+from cotas.certificates.theorems.weak_learners import Predictors
 
 
-@dataclass(frozen=True)
+class Ballot:
+    """What an estimator predicts; asked about each class in turn, it predicts once."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator, self.rows, self.named = estimator, None, None
+
+    def __call__(self, rows: Any) -> Any:
+        if rows is not self.rows:
+            self.rows, self.named = rows, self.estimator.predict(rows)
+        return self.named
+
+
 class Vote:
-    """An estimator as a function of ±1: whether it names the positive class."""
+    """An estimator as a function of ±1: whether it names a certain class."""
 
-    estimator: Any
-    positive: Any
+    def __init__(self, ballot: Ballot, label: Any) -> None:
+        self.ballot, self.estimator, self.label = ballot, ballot.estimator, label
 
     def __call__(self, rows: FloatArray) -> FloatArray:
-        return np.where(self.estimator.predict(rows) == self.positive, 1.0, -1.0)
+        return np.where(self.ballot(rows) == self.label, 1.0, -1.0)
 
 
 def adaboost_classifier(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
 ) -> list[Certificate]:
-    """Two classes: F = Σ ½αₘfₘ with αₘ = learning_rate·ln((1−err)/err), hence our Algorithm 1.
-
-    The errors that the library reports are compared with those on the data. More classes: the
-    bound of a weighted vote.
-    """
+    """F = Σ ½αₘfₘ with αₘ = learning_rate·ln((1−err)/err), hence our Algorithm 1 or SAMME."""
     votes = np.asarray(model.estimator_weights_[: len(model.estimators_)], dtype=np.float64)
     if len(votes) == 0:
         return [no_certificate("The model has no estimators.")]
-    if len(model.classes_) > 2:
-        voters = tuple(estimator.predict for estimator in model.estimators_)
-        ledger = VoteLedger(voters=voters, votes=votes, classes=model.classes_, weights=weights)
-        return [ledger.check(X, y)]
-    errors = np.asarray(model.estimator_errors_[: len(votes)], dtype=np.float64)
-    positive = model.classes_[1]
-    functions = tuple(Vote(estimator, positive) for estimator in model.estimators_)
-    steps = 0.5 * votes
-    shrinkage = (1 - errors) * np.exp(-steps) + errors * np.exp(steps)
-    two_classes = BoostingLedger(
-        combination=Combination(Predictors(functions), steps, np.ones(len(steps))),
-        positive=positive,
+    several = len(model.classes_) > 2
+    classes = model.classes_ if several else model.classes_[1:]
+    ballots = [Ballot(estimator) for estimator in model.estimators_]
+    named = [Predictors(tuple(Vote(ballot, label) for ballot in ballots)) for label in classes]
+    witness = SurrogateBound(
+        combinations=tuple(Combination(learners, 0.5 * votes) for learners in named),
+        classes=classes,
         weights=weights,
-        cost=Exponential(),
-        log_losses=np.concatenate([[0.0], np.cumsum(np.log(shrinkage))]),
+        surrogate="votes" if several else "exponential",
         discrete=True,
-        closed_form=bool(model.learning_rate == 1.0),
-        errors=errors,
     )
-    return [two_classes.check(X, y)]
+    return [witness.check(X, y)]

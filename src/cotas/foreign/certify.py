@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
+from cotas.certificates.theorems.combinations import Combined
 from cotas.fitting.certified import Certified
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.foreign.boosting import adaboost_classifier
@@ -224,8 +225,11 @@ def _each_of_them(
         one = found.singles[0]
         # The witness speaks of the labels as they are, so that `verify` takes them.
         witness: Any = one.witness
+        if isinstance(witness, Combined):
+            certificates.append(replace(witness, classes=np.array([label])).check(X, y))
+            continue
         named = None if witness is None else replace(witness, positive=label)
-        certificates.append(replace(one, witness=named))
+        certificates.append(replace(one, witness=named, predictor=None))
     return _together(certificates, [f"{label} against the rest" for label in labels])
 
 
@@ -264,6 +268,5 @@ def _checked(
 
 
 def _proved_again(model: Certified, X: Matrix, y: Any) -> Certificate:
-    kept = model._current_certificates()
-    fresh = [c if c.witness is None else c.witness.check(X, np.asarray(y)) for c in kept]
+    fresh = model._proved_again(X, np.asarray(y))
     return _together(fresh, model._part_names(len(fresh)))

@@ -67,6 +67,10 @@ class Sum(Combined):
         """k₁ + k₂"""
         return " + ".join(part.formula(x, z) for part in self.parts)
 
+    def spec(self) -> Any:
+        """("sum", k₁, k₂, …)"""
+        return ("sum", *(part.spec() for part in self.parts))
+
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         first, *others = self._blocks(left, right, dtype)
         for block in others:
@@ -90,6 +94,10 @@ class Product(Combined):
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """k₁ · k₂"""
         return "·".join(_factor(part, x, z) for part in self.parts)
+
+    def spec(self) -> Any:
+        """("product", k₁, k₂, …)"""
+        return ("product", *(part.spec() for part in self.parts))
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         first, *others = self._blocks(left, right, dtype)
@@ -142,6 +150,10 @@ class Scaled(Changed):
         """c·k"""
         return f"{number(self.factor)}·{_factor(self.kernel, x, z)}"
 
+    def spec(self) -> Any:
+        """A product with a constant."""
+        return ("product", ("constant", float(self.factor)), self.kernel.spec())
+
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         out = self._inner_block(left, right, dtype)
         out *= dtype(self.factor)
@@ -165,6 +177,10 @@ class Power(Changed):
         """(k)^p"""
         return raised(f"({self.kernel.formula(x, z)})", self.exponent)
 
+    def spec(self) -> Any:
+        """("power", k, p)"""
+        return ("power", self.kernel.spec(), int(self.exponent))
+
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         return to_the_power(self._inner_block(left, right, dtype), self.exponent)
 
@@ -181,6 +197,10 @@ class Exponential(Changed):
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """exp(k)"""
         return f"exp({self.kernel.formula(x, z)})"
+
+    def spec(self) -> Any:
+        """("exp", k)"""
+        return ("exp", self.kernel.spec())
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         return self._raised(self._inner_block(left, right, dtype))
@@ -211,6 +231,10 @@ class Normalised(Changed):
         inner = self.kernel
         above = _factor(inner, x, z)
         return f"{above}/√({_factor(inner, x, x)}·{_factor(inner, z, z)})"
+
+    def spec(self) -> Any:
+        """("normalized", k)"""
+        return ("normalized", self.kernel.spec())
 
     def _side(self, X: Matrix, frame: Any) -> Side:
         inner = self.kernel._side(X, frame)
@@ -251,6 +275,10 @@ class OnColumns(Changed):
         """k(x[columns], x′[columns])"""
         names = ",".join(map(str, self.columns))
         return self.kernel.formula(f"{x}[{names}]", f"{z}[{names}]")
+
+    def spec(self) -> Any:
+        """("columns", k, columns)"""
+        return ("columns", self.kernel.spec(), self.columns)
 
     def _frame(self, X: Matrix) -> Any:
         return self.kernel._frame(self._those(X))

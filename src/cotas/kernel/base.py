@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
-from cotas.certificates import Certificate
-from cotas.certificates.kernel_duality import DISTANCE, GREATEST_BIAS, LEAST_BIAS
+from cotas.certificates import Certificate, KernelRegion
+from cotas.certificates.certificate import withdrawn
+from cotas.certificates.consequences.kernel_scores import optimal_scores
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples
 from cotas.fitting.predictions import shared_by_all
@@ -36,6 +37,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     dual_coef_: FloatArray
     intercept_: FloatArray
     _certificates: list[Certificate]
+    _regions: list[KernelRegion | None]  # of the optimum, as far as the certificates know it
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -52,8 +54,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        values = self._scores(self._rows(X))
-        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+        return self._decided(self._machine_scores(X))
 
     def _rows(self, X: Matrix) -> Matrix:
         """X as it can be compared with the support vectors."""
@@ -66,6 +67,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     def _scores(self, X: Matrix) -> FloatArray:
         """Σ βᵢ k(xᵢ, x) + θ₀, one column for each machine."""
         vectors, p = self.support_vectors_, len(self.intercept_)
+        if not len(self.support_):
+            return np.tile(self.intercept_, (X.shape[0], 1))
         if is_precomputed(self.kernel_):
             X = vectors = X[:, self.support_]
         with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
@@ -73,6 +76,22 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
             values = expand(self.kernel_, vectors, self._groups(), p, X, each)
         values += self.intercept_
         return values
+
+    def _machine_scores(self, X: Matrix) -> FloatArray:
+        return self._scores(self._rows(X))
+
+    def _decided(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
+
+    def _chosen(self, decision: FloatArray) -> AnyArray:
+        chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def _foreign_rows(self, X: Matrix) -> bool:
+        """Whether the support vectors are not the rows `support_` of X."""
+        if is_precomputed(self.kernel_):
+            return False
+        return not same_entries(X[self.support_], self.support_vectors_)
 
     def _groups(self) -> list[Group]:
         """The support vectors and the machines they have a part in: here all in all."""
@@ -86,17 +105,15 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        values = self.decision_function(X)
-        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return self._chosen(self.decision_function(X))
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
         """The class of each row, and whether the exact optimum provably gives the same one.
 
         A duality gap bounds ‖θ − θ*‖ and encloses θ₀*, hence every score of the optimum:
         |θ·φ(x) − θ*·φ(x)| ≤ ‖θ − θ*‖√k(x, x). Nothing is claimed without such a gap, of a model
-        that was changed after the fit, nor with a precomputed kernel, which does not tell k(x, x)
-        of new rows.
+        that was changed after the fit, nor with a kernel whose formula does not show that it is
+        one on new rows too: a precomputed one, or a function of the user's own.
 
         Parameters
         ----------
@@ -107,24 +124,26 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         labels, certified : arrays of shape (n_samples,)
         """
         labels = self.predict(X)
-        current = self._current_certificates()
-        proved = all(c.kind == "duality" and c.holds for c in current)
-        if not proved or is_precomputed(self.kernel_):
+        found = self._optimal_scores(X)
+        if found is None:
             return labels, np.zeros(len(labels), dtype=np.bool_)
-        low, high = self._bounds(self._rows(X), current)
-        return labels, shared_by_all(np.searchsorted(self.classes_, labels), low, high)
+        codes = np.searchsorted(self.classes_, labels)
+        return labels, shared_by_all(codes, *self._of_classes(*found))
 
-    def _bounds(self, X: Matrix, current: list[Certificate]) -> tuple[FloatArray, FloatArray]:
-        """Between which the scores of an optimum lie, one column for each machine."""
-        values = self._scores(X) - self.intercept_
-        lengths = np.sqrt(self.kernel_.diagonal(X))[:, None]
-        figures = [certificate.figures for certificate in current]
-        distances, thetas = (np.array([f[name] for f in figures]) for name in (DISTANCE, "‖θ‖"))
-        # Rounding of the scores themselves, generously.
-        room = lengths * distances + 1e-12 * (np.abs(values) + lengths * thetas)
-        low = values - room + [f.get(LEAST_BIAS, 0.0) for f in figures]
-        high = values + room + [f.get(GREATEST_BIAS, 0.0) for f in figures]
+    def _of_classes(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """From the scores of the machines to those of the classes: here they are the same."""
         return low, high
+
+    def _optimal_scores(self, X: Matrix) -> tuple[FloatArray, FloatArray] | None:
+        """Between which the scores of an optimum lie, one column for each machine, if known."""
+        current, known = self._current_certificates(), getattr(self, "_regions", [])
+        regions = [region for region in known if region is not None]
+        proved = all(c.kind == "duality" and c.holds for c in current)
+        if not proved or len(regions) < len(current) or not self.kernel_.known_mercer:
+            return None
+        parts = self.support_vectors_, self.dual_coef_.T
+        with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
+            return optimal_scores(self.kernel_.spec(), self._rows(X), *parts, regions, pool.map)
 
     def _keep_model(self, examples: Examples, beta: FloatArray, theta0: FloatArray) -> None:
         """Keep the rows with a coefficient in any machine."""
@@ -147,9 +166,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
             self.support_vectors_.flags.writeable = False  # the certificates speak of these
         self._n_rows = examples.n_rows
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         """One for each class, about `dual_coef_` and `intercept_` as they are now."""
-        check_is_fitted(self)
         beta = np.zeros((len(self.dual_coef_), self._n_rows))
         beta[:, self.support_] = self.dual_coef_
         current = [
@@ -161,6 +179,15 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         return [
             c
             if c.witness is None or getattr(c.witness, "kernel", None) == self.kernel_
-            else replace(c, holds=False, objection="The kernel was changed after the fit.")
+            else withdrawn(c, "The kernel was changed after the fit.")
             for c in current
         ]
+
+
+def same_entries(A: Matrix, B: Matrix) -> bool:
+    """Whether two matrices are equal, dense or sparse."""
+    if A.shape != B.shape:
+        return False
+    if is_dense(A) and is_dense(B):
+        return np.array_equal(A, B)
+    return not abs(sparse.csr_matrix(A) - sparse.csr_matrix(B)).max()

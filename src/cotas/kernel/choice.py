@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import IntArray, Matrix
-from cotas.certificates.kernel_duality import examine
+from cotas.certificates.kernel import examine
 from cotas.design.blocks import row_spans
 from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF

@@ -31,6 +31,10 @@ class Linear(Kernel):
         """x·x′"""
         return f"{x}·{z}"
 
+    def spec(self) -> Any:
+        """("linear",)"""
+        return ("linear",)
+
     def _side(self, X: Matrix, frame: Any) -> Side:
         return Side(X)
 
@@ -54,6 +58,10 @@ class Constant(Kernel):
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """c"""
         return number(self.value)
+
+    def spec(self) -> Any:
+        """("constant", c)"""
+        return ("constant", float(self.value))
 
     def _side(self, X: Matrix, frame: Any) -> Side:
         return Side(X)
@@ -98,6 +106,12 @@ class Polynomial(Kernel):
             inside += f" + {number(self.coef0)}"
         return raised(f"({inside})", self.degree)
 
+    def spec(self) -> Any:
+        """A power of a sum of a multiple of the linear kernel and a constant."""
+        multiple = ("product", ("constant", float(self.gamma)), ("linear",))
+        inside = ("sum", multiple, ("constant", float(self.coef0)))
+        return ("power", inside, int(self.degree))
+
     def _side(self, X: Matrix, frame: Any) -> Side:
         return Side(X)
 
@@ -119,6 +133,10 @@ class Cosine(Kernel):
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """x·x′/(‖x‖·‖x′‖)"""
         return f"{x}·{z}/(‖{x}‖·‖{z}‖)"
+
+    def spec(self) -> Any:
+        """The linear kernel, normalised."""
+        return ("normalized", ("linear",))
 
     def _side(self, X: Matrix, frame: Any) -> Side:
         lengths = norms(X)
@@ -148,6 +166,10 @@ class Precomputed(Kernel):
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """k(x, x′)"""
         return f"k({x}, {z})"
+
+    def spec(self) -> Any:
+        """("precomputed",)"""
+        return ("precomputed",)
 
     def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:
         """The rows of the given matrix."""

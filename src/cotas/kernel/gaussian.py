@@ -86,6 +86,12 @@ class RBF(Kernel):
             return f"exp(−‖{x}−{z}‖²/(2·{number(self.sigma)}²))"
         return f"exp(−{number(self.gamma or 0.0)}·‖{x}−{z}‖²)"
 
+    def spec(self) -> Any:
+        """("rbf", γ, σ) for exp(−γ‖x−x′‖²/σ²)"""
+        if self.sigma is not None:
+            return ("rbf", 0.5, float(self.sigma))
+        return ("rbf", float(self.gamma or 0.0), 1.0)
+
     @property
     def inverse_length(self) -> float:
         """1/(σ√2), whose square is γ."""
@@ -187,6 +193,15 @@ class Gaussian(Kernel):
         rows = "; ".join(" ".join(number(v) for v in row) for row in self.covariance)
         sigma = f"[{rows}]" if d <= 3 else f"Σ({d}×{d})"
         return f"exp(−½({x}−{z})ᵀ{sigma}⁻¹({x}−{z}))"
+
+    def spec(self) -> Any:
+        """("gaussian", W) for exp(−½‖W(x−x′)‖²), W being L⁻¹ as it comes out with LLᵀ = Σ"""
+        return ("gaussian", self._inverse_factor)
+
+    @cached_property
+    def _inverse_factor(self) -> FloatArray:
+        identity = np.eye(len(self.covariance))
+        return np.asarray(solve_triangular(self._factor, identity, lower=True))
 
     def _side(self, X: Matrix, frame: FloatArray) -> Side:
         if X.shape[1] != len(self.covariance):

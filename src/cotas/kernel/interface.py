@@ -84,6 +84,10 @@ class Kernel(ABC):
         """The formula, with these names for the two rows."""
 
     @abstractmethod
+    def spec(self) -> Any:
+        """The kernel as plain data, from which the checker computes it by itself."""
+
+    @abstractmethod
     def _side(self, X: Matrix, frame: Any) -> Side:
         """What depends on these rows alone."""
 

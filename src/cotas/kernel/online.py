@@ -93,7 +93,7 @@ class OnlineKernelClassifier(KernelClassifier):
         with one_thread_in_blas():
             self._run(examples, used, run)
             self._conclude(examples, used, run)
-        return self
+        return self._sealed()
 
     def _check_parameters(self) -> None:
         check_scalar(self.max_epochs, "max_epochs", Integral, min_val=1)

@@ -47,6 +47,10 @@ class FromFeatures(Kernel):
         name = _name_of(self.phi, "φ")
         return f"{name}({x})·{name}({z})"
 
+    def spec(self) -> Any:
+        """("features", φ)"""
+        return ("features", self.phi)
+
     def _side(self, X: Matrix, frame: Any) -> Side:
         image = as_rows(self.phi(X), "phi(X)")
         if image.shape[0] != X.shape[0]:
@@ -96,6 +100,10 @@ class Custom(Kernel):
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """the name of the function"""
         return f"{_name_of(self.function, 'k')}({x}, {z})"
+
+    def spec(self) -> Any:
+        """("custom", function of two blocks of rows)"""
+        return ("custom", lambda A, B: self._block(Side(A), Side(B), np.float64))
 
     def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:
         """As for every kernel; a sample of rows is tested for symmetry."""

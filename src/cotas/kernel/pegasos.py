@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint
+from cotas.certificates.kernel import KernelSurvey
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive
 from cotas.kernel.online import OnlineKernelClassifier
@@ -167,7 +168,10 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
             )
             for c in range(len(beta))
         ]
-        return KernelDualPoint.check_all(points, examples.X, examples.y, each=each)
+        survey = KernelSurvey(points, examples.X, examples.y, None, each)
+        found = [survey.conclude(c) for c in range(len(points))]
+        self._regions = survey.regions
+        return found
 
     def _proved(self, examples: Examples, used: IntArray, run: KernelRun, epoch: int) -> bool:
         # A proof costs more than an epoch: about four are tried while the epochs double.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
-from cotas.certificates import Certificate, KernelDualPoint, PairPoint
+from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
 from cotas.fitting.reporting import ProgressBar, SolverReport, as_callbacks, tell_all
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cotas.kernel.svm import KernelSVM
 
 PROVED = "the gap asked for is proved"
+ROUNDING = "rounding leaves no smaller gap to prove"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Machine:
     certificate: Certificate
     iterations: int = 0
     reason: str = ""
+    region: KernelRegion | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ class Search(ABC):
             asked = tell_all(self.callbacks, report)
             if certificate.relative_gap <= model.tol:
                 return PROVED
+            if believed <= model.tol and certificate.gap <= certificate.charge:
+                return ROUNDING
             if asked:
                 return "a callback asked to stop"
         if self.setting.stop.is_set():
@@ -188,9 +192,8 @@ class KernelSearch(Search):
             given = None if problem.equal else problem.weights
             theta0 = best_bias(candidate.slopes + problem.signs, problem.signs > 0, given)
         point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
-        check = point.check_part if isinstance(point, PairPoint) else point.check_and_score
-        certificate, self.scores = check(self.X, self.y, facts, self.each)
-        return Machine(signed, theta0, certificate)
+        certificate, self.scores, region = point.survey(self.X, self.y, facts, self.each)
+        return Machine(signed, theta0, certificate, region=region)
 
     def _point(self, signed: FloatArray, theta0: float) -> KernelDualPoint | PairPoint:
         problem, kernel = self.problem, self.setting.kernel

@@ -16,13 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
+from cotas.certificates.certificate import CHANGED, withdrawn
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar
+from cotas.fitting.state import digest
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.kernel.approximate import FeatureSearch, FourierFeatures, NystroemFeatures
-from cotas.kernel.base import KernelClassifier
+from cotas.kernel.base import KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
 from cotas.kernel.interface import Kernel
@@ -206,7 +208,7 @@ class KernelSVM(KernelClassifier):
             setting.bar.close()
         self.classes_, self.kernel_ = examples.classes, kernel
         self._keep(examples, problems, machines)
-        return self
+        return self._sealed()
 
     def _setting(
         self,
@@ -243,7 +245,7 @@ class KernelSVM(KernelClassifier):
         self.coef_ = np.array([machine.coef for machine in machines])
         self.intercept_ = np.array([machine.intercept for machine in machines])
         self._conclude(problems, machines)
-        return self
+        return self._sealed()
 
     def certify_exact(self, X: Matrix, y: Any) -> Certificate:
         """How far a model with `approximate="nystroem"` is from the best one for the kernel itself.
@@ -274,7 +276,8 @@ class KernelSVM(KernelClassifier):
                 weights=point.weights,
                 subject=name if len(self.pairs_) > 1 else "",
             )
-            found.append(exact.check(X, np.asarray(y)))
+            fresh = exact.check(X, np.asarray(y))
+            found.append(fresh if current.holds else withdrawn(fresh, current.objection))
         return found[0] if len(found) == 1 else Certificate.of_parts(found, self._part_names(0))
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
@@ -294,15 +297,23 @@ class KernelSVM(KernelClassifier):
     def _part_names(self, count: int) -> list[str]:
         return [against(*pair) for pair in self.pairs_]
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         if getattr(self, "features_", None) is None:
-            return super()._current_certificates()
-        return [
+            return super()._measured_certificates()
+        now = digest(self.features_)
+        found = [
             certificate.about(theta, theta0)
             for certificate, theta, theta0 in zip(
                 self._certificates, self.coef_, self.intercept_, strict=True
             )
         ]
+        same = [digest(cast(FeaturePoint, c.witness).features) == now for c in found]
+        return [c if s else withdrawn(c, CHANGED) for c, s in zip(found, same, strict=True)]
+
+    def _foreign_rows(self, X: Matrix) -> bool:
+        if isinstance(self.features_, NystroemFeatures):
+            return not same_entries(X[self.features_.landmarks], self.features_.map.rows_)
+        return self.features_ is None and super()._foreign_rows(X)
 
     def decision_function(self, X: Matrix) -> FloatArray:
         """f(x) of each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
@@ -315,23 +326,23 @@ class KernelSVM(KernelClassifier):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        if not getattr(self, "_votes", False):
-            return super().decision_function(X)
-        X, k = self._rows(X), len(self.classes_)
-        out = np.empty((X.shape[0], k))
-        for start in range(0, X.shape[0], ROWS_AT_A_TIME):
-            span = slice(start, start + ROWS_AT_A_TIME)
-            scores = self._scores(X[span])
-            out[span] = _ovr_decision_function(scores > 0, scores, k)
-        return out
+        X = self._rows(X)
+        spans = range(0, X.shape[0], ROWS_AT_A_TIME)
+        return np.concatenate(
+            [self._decided(self._scores(X[start : start + ROWS_AT_A_TIME])) for start in spans]
+        )
 
-    def _bounds(self, X: Matrix, current: list[Certificate]) -> tuple[FloatArray, FloatArray]:
+    def _decided(self, scores: FloatArray) -> FloatArray:
+        if not self._votes:
+            return super()._decided(scores)
+        return np.asarray(_ovr_decision_function(scores > 0, scores, len(self.classes_)))
+
+    def _of_classes(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The fewest and the most votes that each class can get from the optimum."""
-        low, high = super()._bounds(X, current)
         if not self._votes:
             return low, high
         k = len(self.classes_)
-        fewest, most = np.zeros((X.shape[0], k)), np.zeros((X.shape[0], k))
+        fewest, most = np.zeros((len(low), k)), np.zeros((len(low), k))
         for machine, (first, second) in enumerate(combinations(range(k), 2)):
             surely_second, surely_first = low[:, machine] > 0, high[:, machine] <= 0
             fewest[:, second] += surely_second
@@ -385,6 +396,7 @@ class KernelSVM(KernelClassifier):
         self.pairs_ = [(problem.negative, problem.positive) for problem in problems]
         self._votes = problems[0].rows is not None
         self._certificates = [machine.certificate for machine in machines]
+        self._regions = [machine.region for machine in machines]
         self.n_iter_ = max(machine.iterations for machine in machines)
         worst = max(machines, key=lambda machine: machine.certificate.relative_gap)
         self.stop_reason_ = worst.reason

@@ -36,12 +36,7 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
-        )
-        values = times(X, self.coef_.T) + self.intercept_
-        return np.asarray(values[:, 0] if len(self.coef_) == 1 else values)
+        return self._decided(self._machine_scores(X))
 
     def predict(self, X: Matrix) -> AnyArray:
         """The class of each row; a row exactly on the boundary belongs to the first class (−1).
@@ -50,8 +45,20 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        values = self.decision_function(X)
-        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return self._chosen(self.decision_function(X))
+
+    def _machine_scores(self, X: Matrix) -> FloatArray:
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
+        )
+        return np.asarray(times(X, self.coef_.T) + self.intercept_)
+
+    def _decided(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
+
+    def _chosen(self, decision: FloatArray) -> AnyArray:
+        chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
     def margins(self, X: Matrix, y: Any) -> FloatArray:
@@ -88,9 +95,8 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
             return float(np.mean(self.predict(X) != np.asarray(y)))
         return float(np.mean(agreements[:, 0] <= 0))
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         """One for each class, about `coef_` and `intercept_` as they are now."""
-        check_is_fitted(self)
         return [
             certificate.about(theta, theta0)
             for certificate, theta, theta0 in zip(

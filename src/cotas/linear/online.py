@@ -121,7 +121,7 @@ class OnlineClassifier(LinearClassifier):
         examples, held_out = self._hold_out(examples)
         history = self._resume(examples) if resumes else self._begin(examples)
         self._train(examples, history, self.max_epochs, held_out)
-        return self
+        return self._sealed()
 
     def partial_fit(
         self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None
@@ -171,7 +171,7 @@ class OnlineClassifier(LinearClassifier):
         history = self._begin(examples) if first else self._next_batch(examples)
         history.batches = True
         self._train(examples, history, 1, None)
-        return self
+        return self._sealed()
 
     # ---- how a fit goes ----------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_scalar
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
-from cotas.certificates.path import ValidationBound, bound_validation_error
+from cotas.certificates.consequences.path import ValidationBound, bound_validation_error
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar
 from cotas.linear.search import INTERRUPTED

@@ -165,7 +165,7 @@ class LinearSVM(LinearClassifier):
         self._regions: list[Region | None] = [
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
         ]
-        return self
+        return self._sealed()
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
         """The class of each row, and whether the exact optimum provably gives the same one.

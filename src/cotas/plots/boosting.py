@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.certificates.boosting import BoostingLedger
-from cotas.certificates.likelihood import LikelihoodLedger
+from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.plots.fitted import agreement, labels_of, last_step, named, require_fitted, table
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
 
@@ -194,8 +193,8 @@ def _bounds(model: Any) -> FloatArray | None:
         or not len(losses)
     ):
         return None
-    rounds = model.n_rounds_
-    proportional = isinstance(certificate.witness, BoostingLedger | LikelihoodLedger)
+    rounds, witness = model.n_rounds_, certificate.witness
+    proportional = isinstance(witness, SurrogateBound) and witness.surrogate != "votes"
     proved = proportional and certificate.kind == "training error" and certificate.holds
     if not proved or len(losses) < rounds or not losses[rounds - 1] > 0:
         return None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.certificates.stagewise import StagewiseCertificate
+from cotas.certificates.theorems.stagewise import StagewiseCertificate
 from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, drawing, legend, look
 from cotas.plots.words import Say

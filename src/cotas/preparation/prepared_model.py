@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
+from cotas.certificates.certificate import CHANGED, withdrawn
 from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
+from cotas.fitting.state import digest
 from cotas.foreign.certify import certify
 from cotas.preparation.columns import as_frame
 from cotas.preparation.preparation import Preparation
@@ -86,6 +89,7 @@ class PreparedModel(BaseEstimator):
         self.n_features_in_ = self.preparation_.n_features_in_
         if as_frame(X) is not None:
             self.feature_names_in_ = self.preparation_.feature_names_in_
+        self._seal = self._state()
         return self
 
     @classmethod
@@ -96,6 +100,7 @@ class PreparedModel(BaseEstimator):
         model.n_features_in_ = preparation.n_features_in_
         if hasattr(preparation, "feature_names_in_"):
             model.feature_names_in_ = preparation.feature_names_in_
+        model._seal = model._state()
         return model
 
     @property
@@ -148,7 +153,7 @@ class PreparedModel(BaseEstimator):
         X : a table of the kind it was fitted on
         """
         labels, certified = self.estimator_.certified_predict(self.prepare(X))
-        return np.asarray(labels), np.asarray(certified)
+        return np.asarray(labels), np.asarray(certified) & (self._state() == self._seal)
 
     def score(self, X: Any, y: Any) -> float:
         """Accuracy of a classifier, R² of a regressor.
@@ -167,7 +172,11 @@ class PreparedModel(BaseEstimator):
         """About the estimator as it is now, and the data as they were prepared."""
         check_is_fitted(self, "estimator_")
         found: Certificate = self.estimator_.certificate_
-        return found
+        return found if self._state() == self._seal else withdrawn(found, CHANGED)
+
+    def _state(self) -> str:
+        """The digest of the preparation, and of what the estimator was when it was certified."""
+        return digest((vars(self.preparation_), getattr(self.estimator_, "_seal", "")))
 
     def certify(self, X: Any, y: Any, max_time: float = 30.0) -> Certificate:
         """Prove the model again from its data, trusting nothing that was stored.
@@ -216,7 +225,7 @@ class PreparedModel(BaseEstimator):
         check_is_fitted(self, "estimator_")
         prepared = None if data is None else (self.prepare(data[0]), data[1])
         recipe = recipe or getattr(self, "recipe_", None) or Recipe(self.preparation_)
-        save(self.estimator_, path, data=prepared, preparation=recipe)
+        save(self.estimator_, path, data=prepared, preparation=replace(recipe, seal=self._seal))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -242,7 +251,7 @@ class PreparedModel(BaseEstimator):
             raise ModelFileError(f"{path} holds a model without a preparation; use cotas.load.")
         recipe.check()
         model = cls.of(recipe.preparation, found.model)
-        model.recipe_ = recipe
+        model.recipe_, model._seal = recipe, recipe.seal
         return model
 
     def prepare(self, X: Any) -> Matrix:

@@ -38,6 +38,8 @@ class Recipe:
         How parameters were chosen, in words.
     command : str
     seed : int
+    seal : str
+        The digest of what was certified: the preparation, and the model as it was.
     """
 
     preparation: Preparation
@@ -51,6 +53,7 @@ class Recipe:
     chosen: str = ""
     command: str = ""
     seed: int = 0
+    seal: str = ""
 
     def check(self) -> None:
         """Refuse what a file could hold but no fit leaves behind."""

@@ -126,14 +126,17 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         )
         return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
 
+    def _machine_scores(self, X: Matrix) -> FloatArray:
+        values = self.predict(X)
+        return values[:, None] if values.ndim == 1 else values
+
     def _keep_parameters(self, theta: FloatArray, theta0: FloatArray, single: bool) -> None:
         """`coef_` and `intercept_` in the shapes scikit-learn gives them; θ has a row a target."""
         self.coef_ = theta[0].copy() if single else theta.copy()
         self.intercept_ = float(theta0[0]) if single else theta0.copy()
 
-    def _current_certificates(self) -> list[Certificate]:
+    def _measured_certificates(self) -> list[Certificate]:
         """One for each target, about `coef_` and `intercept_` as they are now."""
-        check_is_fitted(self)
         thetas = np.atleast_2d(self.coef_)
         biases = np.broadcast_to(np.atleast_1d(self.intercept_), len(thetas))
         return [

@@ -141,7 +141,7 @@ class Lasso(LinearRegressor):
                 ends.append(self._fit_target(columns, seen, target, bar, go_on))
         self._keep(ends, seen.single)
         self._warn(ends)
-        return self
+        return self._sealed()
 
     def certified_zeros(self, X: Matrix, y: Any) -> BoolArray:
         """For each feature, whether the gap proves that it is zero at the exact optimum.

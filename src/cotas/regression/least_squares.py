@@ -73,7 +73,7 @@ class SquaredLossRegressor(LinearRegressor):
             certificates = task.certificates(points)
         self._keep(data, outcome, certificates, (why, *outcome.remarks))
         self._warn(outcome, stacklevel=3)
-        return self
+        return self._sealed()
 
     def partial_fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Learn from one more batch.
@@ -133,7 +133,7 @@ class SquaredLossRegressor(LinearRegressor):
         self.solver_ = "normal-equations"
         self._keep(data, outcome, certificates, (SINGULAR,) if singular and not lam else ())
         self._memory = (moments, stream)
-        return self
+        return self._sealed()
 
     def _step_on(self, data: Observations, before: Any) -> Self:
         """One pass of stochastic steps over the batch."""
@@ -150,7 +150,7 @@ class SquaredLossRegressor(LinearRegressor):
         self.solver_ = "stochastic"
         self._keep(data, outcome, certificates, ("It speaks of the last batch.",))
         self._memory = outcome.state
-        return self
+        return self._sealed()
 
     def _keep(
         self,

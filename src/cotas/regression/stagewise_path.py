@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.certificates.replay import Trace
-from cotas.certificates.stagewise import StagewiseRun
+from cotas.certificates.theorems.stagewise import StagewiseRun
 
 
 @dataclass(frozen=True)
@@ -34,20 +33,6 @@ class StagewisePath:
     losses: FloatArray
     lengths: FloatArray
     nonzeros: FloatArray
-
-    @classmethod
-    def from_trace(
-        cls,
-        run: StagewiseRun,
-        trace: Trace,
-        size: float,
-        scale: FloatArray,
-        x_mean: FloatArray,
-        y_mean: float,
-    ) -> StagewisePath:
-        """From what the checker measured."""
-        losses = trace.losses / (2 * size)
-        return cls(run, scale, x_mean, y_mean, losses, trace.lengths, trace.nonzeros)
 
     def __len__(self) -> int:
         return len(self.run.chosen) + 1

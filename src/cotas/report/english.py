@@ -67,8 +67,8 @@ ENGLISH: dict[str, str] = {
         "allows no more than {upper}."
     ),
     "stagewise_words": (
-        "The training error is {lower} above the best one, and the theorem allows no more "
-        "than {upper}."
+        "The training error is at most {lower} above the best one, and the theorem, unless its "
+        "bound is left open, allows {upper}."
     ),
     "stationary_words": (
         "The conditions that hold at the best model are missed by {upper}; zero would be exact."

@@ -68,8 +68,8 @@ SPANISH: dict[str, str] = {
         "teorema no permite más de {upper}."
     ),
     "stagewise_words": (
-        "El error de entrenamiento está {lower} por encima del mejor, y el teorema no permite "
-        "más de {upper}."
+        "El error de entrenamiento está como mucho {lower} por encima del mejor, y el teorema, "
+        "salvo que su cota quede abierta, admite {upper}."
     ),
     "stationary_words": (
         "Las condiciones que cumple el mejor modelo se incumplen en {upper}; cero sería exacto."

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cotas.certificates import ValidationBound
-from cotas.certificates.path import bound_validation_error
+from cotas.certificates.consequences.path import bound_validation_error
 from cotas.linear.svm import LinearSVM
 from cotas.selection.deciding import Plan
 from cotas.selection.fits import seen_by_last

@@ -3,7 +3,8 @@
 A gap g of a problem that is λ-strongly convex in θ proves ‖θ − θ*‖ ≤ √(2g/λ), so each score of
 the optimum is known up to √(2g/λ)·‖x‖ and the interval of its bias, and with the scores the loss
 and the error of the optimum on any rows. For the support vector machine, linear or with a kernel,
-`cotas.certificates.prediction` and `kernel_duality` have the enclosure. For ridge regression
+`certificates/consequences/prediction.py` and `certificates/kernel.py` have the enclosure. For ridge
+regression
 
     Σ λσⱼ²(θⱼ − θⱼ*)² ≤ 2g   and   f*(x) = ȳ + θ*·(x − x̄),
 
@@ -23,11 +24,10 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, KernelDualPoint, optimum_region
-from cotas.certificates.kernel_duality import DISTANCE, GREATEST_BIAS, LEAST_BIAS
+from cotas.certificates.enclosures import as_double, row_lengths
 from cotas.certificates.least_squares import SquaredLossPoint
-from cotas.certificates.prediction import row_lengths
 from cotas.design.blocks import times
-from cotas.kernel.choice import is_precomputed
+from cotas.kernel.base import KernelClassifier
 from cotas.losses import Hinge
 from cotas.selection.yardstick import Yardstick, best_other, own, shares_of
 
@@ -80,7 +80,7 @@ def optimal_scores(
     if all(isinstance(w, DualPoint) for w in witnesses):
         return _linear_machine(certificates, train, X)
     if all(isinstance(w, KernelDualPoint) for w in witnesses):
-        return _kernel_machine(model, certificates, X)
+        return _kernel_machine(model, X)
     if all(isinstance(w, SquaredLossPoint) and w.lam > 0 for w in witnesses):
         return _ridge(certificates, train, X)
     return None
@@ -100,22 +100,13 @@ def _linear_machine(
     return Scores(*(np.stack(side, axis=1) for side in zip(*found, strict=True)))
 
 
-def _kernel_machine(model: Any, certificates: Sequence[Certificate], X: Matrix) -> Scores | None:
-    figures = [certificate.figures for certificate in certificates]
-    kernel = certificates[0].witness.kernel  # type: ignore[union-attr]
-    # Where pairs of classes vote there are no scores, and k(x, x) of new rows must be known.
+def _kernel_machine(model: Any, X: Matrix) -> Scores | None:
+    # Where pairs of classes vote there are no scores.
     votes = len(model.classes_) > 2 and getattr(model, "multiclass", "ovo") == "ovo"
-    if votes or is_precomputed(kernel) or not all(DISTANCE in f for f in figures):
+    if votes or not isinstance(model, KernelClassifier):
         return None
-    values = np.asarray(model.decision_function(X)).reshape(X.shape[0], -1) - model.intercept_
-    rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    lengths = np.sqrt(kernel.diagonal(rows))[:, None]
-    distances, thetas = (np.array([f[name] for f in figures]) for name in (DISTANCE, "‖θ‖"))
-    # Rounding of the scores themselves, generously.
-    room = lengths * distances + 1e-12 * (np.abs(values) + lengths * thetas)
-    least = np.array([f.get(LEAST_BIAS, 0.0) for f in figures])
-    greatest = np.array([f.get(GREATEST_BIAS, 0.0) for f in figures])
-    return Scores(values - room + least, values + room + greatest)
+    found = model._optimal_scores(X)
+    return None if found is None else Scores(*found)
 
 
 def _ridge(
@@ -136,7 +127,7 @@ def _ridge(
     lengths = _lengths_from(X, centre, scale)
     gaps = np.array([c.gap + c.charge for c in certificates])
     radii = np.sqrt(2 * gaps / one.lam)
-    size = row_lengths(X)[:, None] * np.linalg.norm(theta, axis=0) + np.abs(mean)
+    size = row_lengths(as_double(X))[:, None] * np.linalg.norm(theta, axis=0) + np.abs(mean)
     room = lengths[:, None] * radii + 1e-12 * (np.abs(values) + size)
     return Scores(values - room, values + room)
 
@@ -183,8 +174,7 @@ def _of_votes(
     shares: FloatArray,
 ) -> Enclosure | None:
     """What follows from the classes that the optimum provably shares, where pairs vote."""
-    known = all(DISTANCE in certificate.figures for certificate in certificates)
-    if not known or not hasattr(model, "certified_predict") or is_precomputed(model.kernel_):
+    if not isinstance(model, KernelClassifier) or model._optimal_scores(rows[0][:1]) is None:
         return None
     labels, certified = model.certified_predict(rows[0])
     wrong = labels != rows[1]

@@ -55,10 +55,10 @@ def certificate_of_prefix(model: Any, whole: Any, X: Matrix, y: AnyArray) -> Cer
     if isinstance(model, BoostedClassifier):
         found = certify(model, X, y)
         model._certificates = list(found.singles)
-        return found
-    run, m = whole.path_.run, model.n_iter_
-    parts = {"eps": run.eps[:m], "chosen": run.chosen[:m], "steps": run.steps[:m]}
-    short = replace(run, coef=model.coef_, intercept=model.intercept_, **parts)
-    proved: Certificate = short.check(X, y)
-    model._certificates = [proved]
+    else:
+        run, m = whole.path_.run, model.n_iter_
+        parts = {"eps": run.eps[:m], "chosen": run.chosen[:m], "steps": run.steps[:m]}
+        short = replace(run, coef=model.coef_, intercept=model.intercept_, **parts)
+        model._certificates = [short.check(X, y)]
+    proved: Certificate = model._sealed().certificate_
     return proved

@@ -100,8 +100,7 @@ def convex_anyboost(
     number, numbers or a function of the round.
     Departures: Algorithms 6 and 7 print F + w·f/Σ|w|, which leaves the hull; the text before them
     and the invariant need the convex combination. It ends when the gap −⟨∇H(F), radius·f − F⟩ is
-    zero, or at most tol·H(F). Invariant: the coefficients' absolute values sum to at most
-    `radius`.
+    zero, or at most tol·H(F). Invariant: the coefficients' absolute values sum to at most `radius`.
     Cost: a learner and O(n) a round.
     """
     m, spent = first, 0.0

@@ -156,6 +156,7 @@ class Stagewise:
         everything = np.arange(columns.p)
         if columns.p <= min(WIDEST_GRAM, 2 * columns.n):
             self.gram = GramColumns(columns.gram(everything, everything), everything)
+            self.gram.rows[:, columns.constant] = 0.0
         else:
             nothing = np.full(columns.p, -1, dtype=np.int64)
             self.gram = GramColumns(np.zeros((0, columns.p)), nothing)
@@ -190,7 +191,9 @@ class Stagewise:
             likely = candidates[np.argpartition(reach[candidates], few)[few:]]
             new = np.union1d(likely, new)
         self._make_room(self.cached + len(new))
-        self.gram.rows[self.cached : self.cached + len(new)] = self.columns.gram_with_all(new)
+        rows = self.columns.gram_with_all(new)
+        rows[:, self.columns.constant] = 0.0  # such a column is never chosen
+        self.gram.rows[self.cached : self.cached + len(new)] = rows
         self.gram.slot[new] = np.arange(self.cached, self.cached + len(new))
         self.cached += len(new)
         return True

@@ -1,7 +1,7 @@
 """P(θ, b) of a regularized risk in exact arithmetic: what the enclosures are measured against.
 
 Floating-point numbers are rational, and so is P for every loss that is made of quadratic pieces.
-For the logistic and the exponential loss it is computed with 60 digits. Along a line P is a convex
+For the logistic and the exponential loss it is computed with 45 digits. Along a line P is a convex
 function of one variable made of quadratic pieces: its smallest value is found exactly as well.
 """
 
@@ -21,9 +21,9 @@ try:
 except ImportError:  # slower, and the same numbers
     from fractions import Fraction as Rational
 
-DIGITS = Context(prec=60, Emax=10**9, Emin=-(10**9))
-# What 60 digits leave open, generously.
-CLOSE = Decimal("1e-50")
+DIGITS = Context(prec=45, Emax=10**9, Emin=-(10**9))
+# What 45 digits leave open, generously.
+CLOSE = Decimal("1e-35")
 HALF = Rational(1, 2)
 
 
@@ -33,7 +33,7 @@ def rational(values: Any) -> list[Any]:
 
 
 def decimal(x: Any) -> Decimal:
-    """A fraction with 60 digits."""
+    """A fraction with 45 digits."""
     return DIGITS.divide(Decimal(int(x.numerator)), Decimal(int(x.denominator)))
 
 
@@ -63,7 +63,7 @@ def logistic(m: Any) -> Decimal:
     """log(1 + e⁻ᵐ)"""
     e = exponential(abs(m))
     tail = DIGITS.ln(1 + e)
-    if e < Decimal("1e-25"):  # log(1 + e) loses the digits of e
+    if e < Decimal("1e-12"):  # log(1 + e) loses the digits of e
         tail = DIGITS.multiply(e, 1 - e / 2 + e * e / 3)
     return DIGITS.add(max(-decimal(m), Decimal(0)), tail)
 
@@ -121,7 +121,7 @@ class Exact:
         return Rational(reg.lam) * squares * HALF
 
     def value(self, theta: list[Any], bias: Any) -> Any:
-        """P(θ, b) as a fraction, or a Decimal good to 50 digits; None outside the domain."""
+        """P(θ, b) as a fraction, or a Decimal good to 35 digits; None outside the domain."""
         penalty = self.penalty(theta, bias)
         if penalty is None:
             return None

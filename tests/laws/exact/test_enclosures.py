@@ -5,6 +5,7 @@
 
 import os
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from cotas.certificates.core.gap import Risk, bounds
 from cotas.certificates.core.rows import Rows
 from laws.exact.cases import FAMILIES, draw
 from laws.exact.claims import failures
+from laws.exact.more_claims import softmax_failures, squares_failures
 from laws.exact.oracle import Exact, Rational, at_least, at_most, rational
 
 SEED = int(os.environ.get("COTAS_SEED", time.time_ns() // 1000 % 10**12))
@@ -28,6 +30,16 @@ def test_no_bound_is_false_in_exact_arithmetic(family: tuple[str, str]) -> None:
         found = failures(SEED + k, family)
         assert not found, f"COTAS_SEED={SEED}: " + "; ".join(found)
         if time.monotonic() - begin > SECONDS:
+            break
+
+
+@pytest.mark.parametrize("law", [squares_failures, softmax_failures])
+def test_no_bound_of_its_own_kind_is_false(law: Callable[[int], list[str]]) -> None:
+    begin = time.monotonic()
+    for k in range(200):
+        found = law(SEED + k)
+        assert not found, f"COTAS_SEED={SEED}: " + "; ".join(found)
+        if time.monotonic() - begin > 4 * SECONDS:
             break
 
 

@@ -149,18 +149,19 @@ def fall(H: Hessian, mu: float, g: FloatArray, off: float, reach: float = 0.0) -
     """
     slope, off, d = g * H.scale, above(off * float(H.scale.max(initial=0.0))), len(g)
     shift = 0.0 if mu > 0 else 2 * (H.rounding() + H.off)
-    a = np.linalg.solve(H.matrix + shift * np.eye(d), slope)
+    a = np.asarray(np.linalg.solve(H.matrix + shift * np.eye(d), slope), np.float64)
     if not np.isfinite(a).all():
         return Fall()
     size, Ha = norm_up(a), H.matrix @ a
     # ½aᵀHa and ‖g − Ha‖, each with the errors of g, of H and of the products.
-    wide = above(norm_up(np.abs(H.matrix) @ np.abs(a)) * gamma(d + 2), d + 4)
+    sizes = np.asarray(np.abs(H.matrix) @ np.abs(a), np.float64)
+    wide = above(norm_up(sizes) * gamma(d + 2), d + 4)
     left = above(norm_up(slope - Ha) * (1 + 4 * U) + off + H.off * size + wide, 6)
     value, error = total(a * Ha)
     error += 4 * U * float(np.abs(a) @ np.abs(Ha)) + wide * size
     quadratic = above(max(0.0, value) + error + H.off * size * size, 8) / 2
     most = above(quadratic + left * (size + left / (2 * mu) if mu > 0 else reach), 6)
-    return Fall(most, max(0.0, most - 0.5 * value))
+    return Fall(most, max(0.0, most - 0.5 * value)) if math.isfinite(most) else Fall()
 
 
 class Slope(NamedTuple):
@@ -194,6 +195,7 @@ class SquaredRisk:
     largest : so many columns at most have their Hessian formed
     """
 
+    @np.errstate(all="ignore")  # what is not finite is refused
     def __init__(
         self, lam: float, sigma: Any, rows: Any, free_bias: bool, weights: Any, largest: int
     ) -> None:
@@ -211,6 +213,7 @@ class SquaredRisk:
         self.loose = 8 * U + (self.w.high / self.w.low - 1.0)
         self._known: dict[tuple[bool, int], tuple[Hessian, float]] = {}
 
+    @np.errstate(all="ignore")
     def bounds(self, models: Sequence[Claim], close: float) -> list[SquaredFound]:
         """Of each model; X is read twice for all. A gap of `close`·P is near enough."""
         try:
@@ -289,8 +292,9 @@ class SquaredRisk:
             return Fall()
         size = norm_up(slope.g / np.sqrt(self.added)) * (1 + 4 * U)
         worst = above(slope.off / math.sqrt(float(self.added.min())), 2)
-        most = above(0.5 * up(size + worst) ** 2, 6)
-        return Fall(most, max(0.0, most - 0.5 * size**2))
+        both = up(size + worst)
+        most = above(0.5 * above(both * both), 6)
+        return Fall(most, max(0.0, most - 0.5 * size * size))
 
     def _curvature(self, some: bool, turns: int) -> tuple[Hessian, float]:
         """H and a proved lower bound of its eigenvalues, computed once."""

@@ -209,7 +209,8 @@ def lower(
         found = regularizer.conjugate(pull, t, share)
         if risk.bias_scale:
             extra = above(risk.bias_scale * above(t * share * rest, 2))
-            found = up(found + above(ratio(extra * extra, below(2 * regularizer.lam, 0)), 3))
+            heavy = above(ratio(extra, below(2 * regularizer.lam, 0)))
+            found = up(found + above(extra * heavy))
         return up(found + above(t * slip, 1))
 
     best, multiple, charge = 0.0, 0.0, 0.0  # D(0): no loss here is negative
@@ -312,7 +313,9 @@ def _sound_bounds(
         slack = off[:, i] + 2 * U * np.abs(y) if middle else off[:, i]
         try:
             values[i] = upper(claim.risk, y, w, claim.theta, claim.bias, z[:, i], slack)
-            c = w.s * claim.risk.loss.slope(y, z[:, i]) if claim.c is None else claim.c
+            c = claim.c
+            if c is None:
+                c = np.nan_to_num(w.s * claim.risk.loss.slope(y, z[:, i]))
             duals[:, i] = feasible(claim.risk.loss, y, c, w.s, claim.risk.free_bias)
         except Objection as objection:
             found[names[i]] = Found(objection)

@@ -221,7 +221,7 @@ class EpsilonInsensitive(Squared):
 
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
         """The farther end less ε, the rounding of the residual counted before ε is taken away."""
-        return np.maximum(0.0, (np.abs(y - z) + off) * (1 + 4 * U) - self.epsilon)
+        return np.asarray(np.maximum(0.0, (np.abs(y - z) + off) * (1 + 4 * U) - self.epsilon))
 
     def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:
         r = z - y

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ TINY = 2.0**-1000
 SMALL = 2.0**-500
 # Rows of a partial sum: few enough for a small γ, many enough for speed.
 CHUNK = 64
+# So few numbers are added up by `fsum`, which makes one error, in less time.
+FEW = 512
 
 
 def up(x: float) -> float:
@@ -36,6 +39,7 @@ def down(x: float) -> float:
     return math.nextafter(x, -math.inf)
 
 
+@cache
 def gamma(k: int) -> float:
     """γₖ = ku/(1 − ku), rounded up: the relative error of k operations one after the other."""
     if not k * U < 0.5:
@@ -82,6 +86,9 @@ def total(a: Any) -> tuple[float, float]:
     Chunks of `CHUNK` numbers are added up by NumPy in any order, the chunks by `fsum`.
     """
     a = np.asarray(a, dtype=np.float64).ravel()
+    if len(a) <= FEW:
+        value = exact_sum(a.tolist())
+        return (value, above(U * abs(value))) if math.isfinite(value) else (math.nan, math.inf)
     whole = len(a) - len(a) % CHUNK
     parts = np.append(a[:whole].reshape(-1, CHUNK).sum(axis=1), a[whole:].sum())
     size = np.append(np.abs(a[:whole]).reshape(-1, CHUNK).sum(axis=1), np.abs(a[whole:]).sum())
@@ -97,6 +104,9 @@ def sharp_total(a: Any) -> tuple[float, float]:
     The error of each addition is itself a floating-point number (Knuth), and these are added up.
     """
     a = np.asarray(a, dtype=np.float64).ravel()
+    if len(a) <= FEW:
+        value = exact_sum(a.tolist())
+        return (value, up(U * abs(value))) if math.isfinite(value) else (0.0, math.inf)
     padded = np.zeros(CHUNK * (-(-len(a) // CHUNK)))
     padded[: len(a)] = a
     rows = padded.reshape(CHUNK, -1)
@@ -152,7 +162,7 @@ def exact_products(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def dot(a: FloatArray, b: FloatArray, more: Iterable[float] = ()) -> tuple[float, float]:
-    """Σ aᵢbᵢ and the numbers of `more`, added up exactly and rounded once; and how far it is off."""
+    """Σ aᵢbᵢ and the numbers of `more`, exact and then rounded once; and how far it is off."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         product, rest = exact_products(np.asarray(a, dtype=np.float64), np.asarray(b, np.float64))
     if not (np.isfinite(product).all() and np.isfinite(rest).all()):

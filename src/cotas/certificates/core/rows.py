@@ -31,7 +31,7 @@ from cotas.certificates.core.rounding import (
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
-# Bytes of a block, which should stay in the cache, and its rows, which the rounding of a sum counts.
+# Bytes of a block, which should stay in the cache, and its rows, which rounding counts.
 BLOCK_BYTES, BLOCK_ROWS, SAMPLE = 1 << 20, 1024, 256
 # A column is moved if its centre is so many times as far from zero as its rows are from it.
 FAR = 4.0

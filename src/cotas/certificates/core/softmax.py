@@ -50,6 +50,7 @@ def balanced(p: FloatArray, truth: FloatArray, s: FloatArray) -> FloatArray:
     return np.asarray(p * kept + np.outer(missing, lacking / lacking.sum()))
 
 
+@np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
 def softmax_bounds(
     lam: float,
     rows: Any,

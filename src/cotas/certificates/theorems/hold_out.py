@@ -16,7 +16,10 @@ inequality in its sharpest form (1963, Theorem 1).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -26,7 +29,15 @@ from scipy.special import betaincinv, rel_entr
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.rounding import above, gamma, total_up, up
+from cotas.certificates.enclosures import at_most
 from cotas.certificates.ledger import plain_fields
+
+# Logarithms of `Decimal` are right to the last of these digits; so much covers all their errors.
+ENOUGH, SLIGHT = Context(prec=60), Decimal("1e-20")
+HALF_LOG_TWO_PI = Decimal("0.9189385332046727417803297364056176398613974736377834128171515405")
+MOST_TERMS = 1_000_000
+PREDICTIONS = "The predictions: neither the model that made them nor X is looked at."
 
 NOT_ABOUT_OTHERS = (
     "It assumes that the rows are independent draws from where future rows come from, and that "
@@ -71,13 +82,14 @@ def hold_out_bound(
     >>> import cotas
     >>> print(cotas.hold_out_bound(3, 100))
     Certificate: hold-out, holds
-      With 95% confidence the error on future rows is at most 0.0757; here 3 of 100 rows are wrong.
+      With 95% confidence the error on future rows is at most 0.07572; here 3 of 100 rows are wrong.
       error on future rows, at most  0.0757108
       error on these rows            0.03
       rows                           100
       confidence                     0.95
       models to choose from          1
       proved in                      Clopper and Pearson 1934
+      Taken on trust: The number of mistakes and that of rows.
       Note: It assumes that the rows are independent draws from where future rows come from, and \
 that nothing but the choice counted here was decided by looking at them.
     >>> cotas.hold_out_bound(3, 100, tried=20).upper > cotas.hold_out_bound(3, 100).upper
@@ -88,7 +100,7 @@ that nothing but the choice counted here was decided by looking at them.
         wrong, rows = _counted(errors, n)
         return _of_mistakes(wrong, rows, float(confidence), int(tried))
     losses = _losses(errors, n, largest)
-    return _of_losses(float(losses.mean()), len(losses), float(confidence), int(tried), largest)
+    return _of_losses(losses, float(confidence), int(tried), float(largest))
 
 
 @dataclass(frozen=True)
@@ -108,7 +120,7 @@ class HeldOut:
             raise ValueError(f"y has {len(y)} labels for {len(self.predictions)} predictions.")
         wrong = np.asarray(self.predictions) != y
         found = hold_out_bound(wrong, confidence=self.confidence, tried=self.tried)
-        return replace(found, witness=self)
+        return replace(found, witness=self, trusted=(PREDICTIONS,))
 
     def about(self, coef: FloatArray, intercept: Any) -> Self:
         """The predictions are what is counted, whatever parameters they come from."""
@@ -119,51 +131,123 @@ class HeldOut:
         return plain_fields(self)
 
 
-def upper_error(wrong: int, n: int, risk: float) -> float:
-    """The largest p with P(k ≤ wrong) ≥ risk for k mistakes in n draws of probability p."""
-    return 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 1.0 - risk))
+def upper_error(wrong: int, n: int, risk: Fraction) -> float:
+    """A p with P(k ≤ wrong) ≤ risk, proved, for k mistakes in n draws of probability p.
+
+    It is hardly larger than the smallest such p, which SciPy finds without a proof.
+    """
+    found = 1.0 if wrong == n else 1.0 - float(betaincinv(n - wrong, wrong + 1, float(risk)))
+    limit = _logarithm(risk)
+    return _first(found, lambda p: _log_probability(wrong, n, p) <= limit)
 
 
-def upper_mean(q: float, n: int, risk: float) -> float:
-    """The largest p ≥ q with n·kl(q, p) ≤ log(1/risk)."""
-    room = math.log(1.0 / risk) / n
+def upper_mean(q: float, n: int, risk: Fraction) -> float:
+    """A p ≥ q with n·kl(q, p) ≥ log(1/risk), proved, hardly larger than the smallest."""
+    room = -_logarithm(risk) / n
 
     def beyond(p: float) -> float:
-        return float(rel_entr(q, p) + rel_entr(1.0 - q, 1.0 - p)) - room
+        return float(rel_entr(q, p) + rel_entr(1.0 - q, 1.0 - p)) - float(room)
 
-    top = 1.0 - 1e-15
+    top = 1.0 - 2.0**-50
     if q >= top or beyond(top) <= 0:
         return 1.0
-    return min(1.0, float(brentq(beyond, q, top, xtol=1e-14)) + 1e-13)
+    return _first(float(brentq(beyond, q, top, xtol=1e-15)), lambda p: _divergence(q, p) >= room)
+
+
+def _first(found: float, proves: Callable[[float], bool]) -> float:
+    """The first number from `found` on, in steps that grow, that is proved; one needs no proof."""
+    step = 2.0**-46
+    while 0.0 <= found < 1.0 and not proves(found):
+        found, step = up(found + step * (1.0 - found) * max(found, 2.0**-40)), 4.0 * step
+    return min(1.0, found) if found >= 0.0 else 1.0
+
+
+def _log_probability(wrong: int, n: int, p: float) -> Decimal:
+    """log P(k ≤ wrong), rounded up.
+
+    The last term of Σ C(n, k) pᵏ(1−p)ⁿ⁻ᵏ times 1 + r + r r′ + …, the ratios of each term to the one
+    before it; they fall, so that what is left out is less than a geometric series.
+    """
+    k = np.arange(wrong, max(0, wrong - MOST_TERMS), -1, dtype=np.float64)
+    ratios = k / (n - k + 1) * ((1.0 - p) / p)
+    if len(ratios) < wrong and not ratios[0] < 1.0 - 2.0**-40:
+        return Decimal("Infinity")
+    with np.errstate(over="ignore", under="ignore"):
+        terms = np.cumprod(ratios)
+    # Twice, since 1 − r may have lost digits.
+    rest = 2.0 * terms[-1] / (1.0 - ratios[0]) if len(terms) < wrong else 0.0
+    total = above(1.0 + total_up(terms) + float(rest), 8) * (1.0 + gamma(8 * len(terms) + 8))
+    with localcontext(ENOUGH):
+        likely = Decimal(p).ln() * wrong + (1 - Decimal(p)).ln() * (n - wrong)
+        choices = _log_factorial(n) - _log_factorial(wrong) - _log_factorial(n - wrong)
+        return likely + choices + Decimal(up(total)).ln() + SLIGHT * (n + 1)
+
+
+def _log_factorial(m: int) -> Decimal:
+    """log m!, within `SLIGHT`: Stirling's series errs by less than its first term left out."""
+    if m < 1000:
+        return Decimal(math.factorial(m)).ln()
+    x = Decimal(m)
+    series = [*map(Decimal, (12, -360, 1260, -1680, 1188)), Decimal(-360360) / 691, Decimal(156)]
+    tail = (1 / (d * x ** (2 * i + 1)) for i, d in enumerate(series))
+    return sum(tail, (x + Decimal("0.5")) * x.ln() - x + HALF_LOG_TWO_PI)
+
+
+def _divergence(q: float, p: float) -> Decimal:
+    """kl(q, p) = q log(q/p) + (1−q) log((1−q)/(1−p)), rounded down."""
+    with localcontext(ENOUGH):
+        pairs = [(Decimal(q), Decimal(p)), (1 - Decimal(q), 1 - Decimal(p))]
+        parts: list[Decimal] = [a * (a / b).ln() for a, b in pairs if a > 0]
+        return sum(parts, -SLIGHT)
+
+
+def _logarithm(risk: Fraction) -> Decimal:
+    """log risk, rounded down."""
+    with localcontext(ENOUGH):
+        return (Decimal(risk.numerator) / Decimal(risk.denominator)).ln() - SLIGHT
+
+
+def _risk(confidence: float, tried: int) -> Fraction:
+    """(1 − confidence)/tried, confidence being the decimal number that is printed."""
+    return (1 - Fraction(repr(confidence))) / tried
+
+
+def _in_percent(confidence: float) -> str:
+    return f"{(Decimal(repr(confidence)) * 100).normalize():f}%"
 
 
 def _of_mistakes(wrong: int, n: int, confidence: float, tried: int) -> Certificate:
-    upper = upper_error(wrong, n, (1.0 - confidence) / tried)
+    # With little confidence the bound can be below what was measured.
+    upper = max(upper_error(wrong, n, _risk(confidence, tried)), wrong / n)
     return _certificate(
         wrong / n,
         upper,
         confidence,
         tried,
         n,
-        f"With {100 * confidence:g}% confidence the error on future rows is at most {upper:.4f}; "
-        f"here {wrong} of {n} rows are wrong.",
+        f"With {_in_percent(confidence)} confidence the error on future rows is at most "
+        f"{at_most(upper, 4)}; here {wrong} of {n} rows are wrong.",
         "Clopper and Pearson 1934",
-        vacuous=wrong == n,
+        "The number of mistakes and that of rows.",
+        vacuous=upper >= 1.0,
     )
 
 
-def _of_losses(mean: float, n: int, confidence: float, tried: int, largest: float) -> Certificate:
-    share = upper_mean(min(1.0, mean / largest), n, (1.0 - confidence) / tried)
+def _of_losses(losses: FloatArray, confidence: float, tried: int, largest: float) -> Certificate:
+    n, mean = len(losses), float(losses.mean())
+    share = min(1.0, above(total_up(losses) / largest / n, 2))
+    upper = min(largest, above(upper_mean(share, n, _risk(confidence, tried)) * largest))
     return _certificate(
         mean,
-        share * largest,
+        upper,
         confidence,
         tried,
         n,
-        f"With {100 * confidence:g}% confidence the mean loss on future rows is at most "
-        f"{share * largest:.6g}, if none is above {largest:g}; on these {n} rows it is {mean:.6g}.",
+        f"With {_in_percent(confidence)} confidence the mean loss on future rows is at most "
+        f"{at_most(upper)}, if none is above {largest:g}; on these {n} rows it is {mean:.6g}.",
         "Hoeffding 1963, Theorem 1",
-        vacuous=share >= 1.0,
+        "The losses of these rows, and that none can be larger than said.",
+        vacuous=upper >= largest,
     )
 
 
@@ -175,21 +259,22 @@ def _certificate(
     n: int,
     statement: str,
     reference: str,
+    trusted: str,
     vacuous: bool,
 ) -> Certificate:
     chosen = f" The choice among {tried} is accounted for by a union bound." if tried > 1 else ""
     return conclude(
-        kind="hold-out",
-        lower=lower,
-        upper=upper,
-        vacuous=vacuous,
+        "hold-out",
+        lower,
+        upper,
         statement=statement + chosen,
         reference=reference,
-        figures={"rows": n, "confidence": confidence, "models to choose from": tried},
-        remarks=(NOT_ABOUT_OTHERS,),
-        charge=1e-9 * upper,
         witness=None,
         sketch=None,
+        figures={"rows": n, "confidence": confidence, "models to choose from": tried},
+        remarks=(NOT_ABOUT_OTHERS,),
+        trusted=(trusted,),
+        vacuous=vacuous,
     )
 
 

@@ -1,0 +1,187 @@
+"""Whether a model predicts what its witnesses say: the proof is of nothing else.
+
+A witness has parameters of its own, and its proof is about them. A model that is loaded from a
+file, or that was changed, may compute something else from other arrays. Here both are evaluated on
+the rows of the proof and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.certificates.sweep import as_rows
+
+OTHER_SCORES = "The model does not compute what the certificate speaks of."
+OTHER_LABELS = "The model does not predict the classes that its certificates speak of."
+OTHER_ROWS = "The support vectors of the model are not rows of these data."
+# Two ways to compute the same sum differ by rounding, far less than this share of its terms.
+AGREEMENT = 1e-6
+ROWS_AT_A_TIME = 1 << 12
+# β, the kernel and the support vectors are compared entry by entry: what is left to compare is
+# the arithmetic, and so many rows are enough for that.
+KERNEL_ROWS = 1 << 10
+
+
+def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
+    """In words, where the model predicts other than its witnesses say; empty if nowhere.
+
+    The model has `_foreign_rows` and `_machine_scores`; a classifier also `_decided`, from scores
+    to its decision function, and `_chosen`, from that to labels. The witnesses are all that it
+    has, and None where it has none.
+    """
+    rows = as_rows(X)
+    try:
+        if model._foreign_rows(rows):
+            return [OTHER_ROWS]
+        scores = model._machine_scores(rows)
+        if not _scores_agree(scores, witnesses, rows):
+            return [OTHER_SCORES]
+        if hasattr(model, "_chosen") and all(w is not None for w in witnesses):
+            classes, paired = _classes(witnesses, y)
+            if classes and not _labels_agree(model, classes, paired, scores):
+                return [OTHER_LABELS]
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+        return [f"The model does not predict these rows: {error}"]
+    return []
+
+
+def _scores_agree(scores: FloatArray, witnesses: Sequence[Any], rows: Matrix) -> bool:
+    together = len(witnesses) == 1  # one witness may speak of all the columns
+    if not together and scores.shape[1] != len(witnesses):
+        return False
+    return all(
+        _agrees(scores if together else scores[:, [k]], witness, rows)
+        for k, witness in enumerate(witnesses)
+        if witness is not None
+    )
+
+
+def _agrees(scores: FloatArray, witness: Any, rows: Matrix) -> bool:
+    """Whether these are the values of the witness, up to rounding; NaN is none."""
+    some = np.arange(rows.shape[0])
+    if hasattr(witness, "kernel"):
+        some = some[:: -(-len(some) // KERNEL_ROWS)]
+    values, given = outputs(witness, rows, some), scores[some]
+    if values.shape != given.shape:
+        return False
+    off = np.abs(given - values)
+    far = np.flatnonzero(~(off <= AGREEMENT * np.abs(values)).all(axis=1))
+    if not len(far):
+        return True
+    # A small value may be the sum of large terms.
+    return bool((off[far] <= AGREEMENT * outputs(witness, rows, some[far], np.abs)).all())
+
+
+def outputs(
+    witness: Any, rows: Matrix, some: IntArray, sign: Callable[[Any], Any] = np.asarray
+) -> FloatArray:
+    """What the parameters of the witness compute of some rows, a column for each function.
+
+    With `sign=np.abs`, the sum of the sizes of the terms.
+    """
+    if hasattr(witness, "combinations"):
+        part = rows if len(some) == rows.shape[0] else rows[some]
+        sums = [_sum_of_functions(each, part, sign) for each in witness.combinations]
+        return np.stack(sums, axis=1)
+    theta, theta0 = sign(np.atleast_2d(witness.coef).T), sign(np.asarray(witness.intercept))
+    if hasattr(witness, "kernel"):
+        return np.asarray(_expansion(witness.kernel, theta, rows, some, sign) + theta0)
+    features = getattr(witness, "features", None)
+    found = np.empty((len(some), theta.shape[1]))
+    for start in range(0, len(some), ROWS_AT_A_TIME):
+        span = slice(start, start + ROWS_AT_A_TIME)
+        block = rows[span if len(some) == rows.shape[0] else some[span]]
+        block = block.astype(np.float64, copy=False)
+        block = block if features is None else features.transform(block)
+        found[span] = (block if sign is np.asarray else abs(block)) @ theta
+    return np.asarray(found + theta0)
+
+
+def _expansion(
+    kernel: Any, beta: FloatArray, rows: Matrix, some: IntArray, sign: Callable[[Any], Any]
+) -> FloatArray:
+    support = np.flatnonzero(beta.any(axis=1))
+    if sign is not np.asarray:  # |k(x, x′)| ≤ √k(x, x)·√k(x′, x′)
+        lengths = np.sqrt(np.abs(kernel.diagonal(rows)))
+        return np.asarray(lengths[some, None] * (lengths @ beta))
+    total = np.zeros((len(some), beta.shape[1]))
+    for start in range(0, len(support), ROWS_AT_A_TIME):
+        part = support[start : start + ROWS_AT_A_TIME]
+        total += kernel.prepare(rows, part).against(rows[some]) @ beta[part]
+    return total
+
+
+def _sum_of_functions(combination: Any, rows: Matrix, sign: Callable[[Any], Any]) -> FloatArray:
+    total = np.zeros(rows.shape[0])
+    given = np.asarray(combination.coefficients, np.float64)
+    for c, f in zip(given, combination.learners.values(rows), strict=True):
+        total += sign(c) * sign(f)
+    return total
+
+
+# ---- labels ------------------------------------------------------------------------------------
+
+
+def _classes(witnesses: Sequence[Any], y: AnyArray) -> tuple[list[Any], bool]:
+    """The labels in the order of the classes, and whether they are told apart in pairs.
+
+    A witness says which label is its +1. With two classes, or pairs of them, one label has no
+    witness: it is the one of y that is left. There are no labels if that cannot be said.
+    """
+    if np.size(getattr(witnesses[0], "classes", ())) > 1:
+        return list(witnesses[0].classes), False
+    positives = [_positive(getattr(witness, "point", witness)) for witness in witnesses]
+    known = list(dict.fromkeys(positives))
+    if len(known) == len(positives) > 1:
+        return known, False
+    others = [label for label in np.unique(np.asarray(y)) if label not in known]
+    return [others[0], *known] if len(others) == 1 else [], len(positives) > 1
+
+
+def _positive(witness: Any) -> Any:
+    """The label that counts as +1."""
+    return witness.classes[0] if hasattr(witness, "classes") else witness.positive
+
+
+def _labels_agree(model: Any, classes: list[Any], paired: bool, scores: FloatArray) -> bool:
+    """Whether the decision function follows from the scores, and the labels from both."""
+    decision = model._decided(scores)
+    predicted = model._chosen(decision)
+    if len(classes) == 2:
+        chosen = (scores[:, 0] > 0).astype(int)
+        same = decision.ndim == 1 and np.array_equal(decision, scores[:, 0])
+    else:
+        chosen = np.argmax(decision, axis=1)
+        same = _follows(decision, scores, len(classes), paired)
+    expected = np.array([classes[c] for c in chosen], dtype=np.asarray(predicted).dtype)
+    return same and bool(np.array_equal(predicted, expected))
+
+
+def _follows(decision: FloatArray, scores: FloatArray, k: int, paired: bool) -> bool:
+    """Whether these are the votes of the pairs, the scores themselves, or those less their mean.
+
+    Scores less their mean, times (k − 1)/k, are what a logistic model of several classes has.
+    """
+    centred = (k - 1) / k * (scores - scores.mean(axis=1, keepdims=True))
+    allowed = [_votes(scores, k)] if paired else [scores, centred]
+    slack = AGREEMENT * np.abs(decision).max(axis=1, keepdims=True, initial=0.0)
+    return any(
+        decision.shape == expected.shape and bool((abs(decision - expected) <= slack).all())
+        for expected in allowed
+    )
+
+
+def _votes(scores: FloatArray, k: int) -> FloatArray:
+    """The votes of each class, and less than half a vote more or less by how clear they are."""
+    votes, clear = np.zeros((len(scores), k)), np.zeros((len(scores), k))
+    for column, (first, second) in zip(scores.T, combinations(range(k), 2), strict=True):
+        votes[:, second] += column > 0
+        votes[:, first] += column <= 0
+        clear[:, second] += column
+        clear[:, first] -= column
+    return np.asarray(votes + clear / (3 * (np.abs(clear) + 1)))

@@ -1,0 +1,382 @@
+"""What fits at a few λ prove of the optimum at every λ between them.
+
+Neither the box 0 ≤ αᵢ ≤ sᵢ nor anything else here knows of λ. Take a model (θ, θ₀), such an α, any
+0 ≤ c ≤ 1, and write u = 1/λ, v ≈ Σ αᵢyᵢxᵢ, A = Σ αᵢ, R = Σ sᵢHᵢ. At the optimum (θ*, θ₀*) of λ
+
+    P ≥ P* + (λ/2)‖θ − θ*‖²,    P* ≥ c(A − v·θ* − e) + (λ/2)‖θ*‖²,
+
+e being what rounding adds: ‖v − Σ αᵢyᵢxᵢ‖·‖θ*‖ + |Σ αᵢyᵢ|·|θ₀*|, with ‖θ*‖ ≤ √2u, since P(0) = 1,
+and |θ₀*| ≤ 1 + ‖θ*‖ max‖xᵢ‖. Added up, they are a ball around m = (θ + cuv)/2 of squared radius
+
+    ρ²(u) = ‖θ‖²/4 + (R − cA + cθ·v/2 + ce)u + ‖cv‖²u²/4.
+
+m is linear in u and ρ² convex, so over an interval both are bounded by their values at its ends.
+`docs/theory/svm-path.md` has the proofs. With a free bias rows are seen from their middle.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.certificates.certificate import Certificate
+from cotas.certificates.consequences.bias import best_biases
+from cotas.certificates.core.rounding import (
+    CHUNK,
+    TINY,
+    U,
+    above,
+    below,
+    dot,
+    down,
+    gamma,
+    norm_up,
+    sum_up,
+    total,
+    total_down,
+    total_up,
+    up,
+)
+from cotas.certificates.duality import DualPoint
+from cotas.certificates.enclosures import (
+    MORE,
+    centre_of,
+    outwards,
+    products,
+    row_lengths,
+    shifted,
+)
+from cotas.certificates.sweep import Block, Sweep, Tally
+from cotas.losses import Hinge
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationBound:
+    """A lower bound on the validation error of the exact optimum, for every λ of a range.
+
+    Attributes
+    ----------
+    lams : array
+        The λ of the fits, falling.
+    lower : array, one entry shorter
+        The optimum at any λ between two neighbours has at least this validation error.
+    pieces : array of int
+        Into how many parts each interval was cut to prove it.
+    n_rows : int
+        How many validation examples there are.
+    """
+
+    lams: FloatArray
+    lower: FloatArray
+    pieces: IntArray
+    n_rows: int
+
+    @property
+    def error(self) -> float:
+        """No optimum at any λ of the whole range has a validation error below this."""
+        return float(self.lower.min())
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it says nothing: an error is never below zero."""
+        return self.error <= 0.0
+
+
+class _Rows(NamedTuple):
+    """Rows as one class of one fit sees them: θ·x, v·x and ‖x‖."""
+
+    along_theta: FloatArray
+    along_v: FloatArray
+    lengths: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """All that one class of one fit proves of the optimum at other λ, each number on its safe side.
+
+    Attributes
+    ----------
+    risk, total : R rounded up, A rounded down
+    theta, v : the two vectors
+    off, slip : ‖v − Σ αᵢyᵢxᵢ‖ and |Σ αᵢyᵢ|, rounded up
+    positive, weights, train : the training rows, which a free bias depends on
+    rows : the validation rows
+    """
+
+    risk: float
+    total: float
+    theta: FloatArray = field(repr=False)
+    v: FloatArray = field(repr=False)
+    off: float
+    slip: float
+    free_bias: bool
+    positive: BoolArray = field(repr=False)
+    weights: FloatArray | None = field(repr=False)
+    train: _Rows = field(repr=False)
+    rows: _Rows = field(repr=False)
+
+    @cached_property
+    def _dots(self) -> list[tuple[float, float]]:
+        """‖θ‖², θ·v and ‖v‖², each with how far it may be off."""
+        return [dot(self.theta, self.theta), dot(self.theta, self.v), dot(self.v, self.v)]
+
+    @cached_property
+    def _sizes(self) -> tuple[float, float, float]:
+        """‖θ‖, ‖v‖ and the longest training row, rounded up."""
+        longest = float(self.train.lengths.max(initial=0.0))
+        return norm_up(self.theta), norm_up(self.v), longest
+
+    def scores(self, least: float, most: float) -> tuple[FloatArray, FloatArray]:
+        """What the optimum at any λ with least ≤ 1/λ ≤ most can give to each validation row."""
+        c = self._multiple(least, most)
+        square = max(self._square_radius(u, c) for u in (least, most))
+        radius = above(math.sqrt(square)) if square < math.inf else math.inf
+        low, high = self._without_bias(self.rows, least, most, c, radius)
+        if not self.free_bias:
+            return low, high
+        lowest, highest = self._without_bias(self.train, least, most, c, radius)
+        signs = np.where(self.positive, 1.0, -1.0)
+        ends = best_biases(
+            np.nextafter(signs - highest, -math.inf),
+            np.nextafter(signs - lowest, math.inf),
+            self.positive,
+            self.weights,
+        )
+        return np.nextafter(low + ends[0], -math.inf), np.nextafter(high + ends[1], math.inf)
+
+    def _square_radius(self, u: float, c: float) -> float:
+        """ρ²(u), rounded up; infinite where it overflows."""
+        (square, off), (product, cross), (v_square, v_off) = self._dots
+        reach = above(math.sqrt(2.0 * u), 2)
+        bias = up(1.0 + up(reach * self._sizes[2]))
+        terms = [0.25 * square, self.risk * u, -c * self.total * u, 0.5 * c * u * product]
+        terms += [0.25 * v_square * (c * u) * (c * u), (self.off * reach + self.slip * bias) * u]
+        offs = [0.25 * off, 0.5 * u * cross, 0.25 * v_off * u * u]
+        rounding = gamma(32) * sum(map(abs, (*terms, *offs)))
+        value = sum_up([*terms, *offs, above(rounding)]) if math.isfinite(rounding) else math.inf
+        return max(value, 0.0)
+
+    def _multiple(self, least: float, most: float) -> float:
+        """A good c; any between 0 and 1 is valid."""
+        product, v_square = self._dots[1][0], self._dots[2][0]
+        fall = 2 * self.total - product
+        curved = [v_square * u for u in (least, most)]
+        choices = [1.0, *(min(1.0, max(0.0, fall / size)) for size in curved if size > 0)]
+        worst = [max(self._square_radius(u, c) for u in (least, most)) for c in choices]
+        return choices[int(np.argmin(worst))]
+
+    def _without_bias(
+        self, rows: _Rows, least: float, most: float, c: float, radius: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """θ*·x for each row: between the smaller and the larger m·x of the two ends, ± ρ‖x‖."""
+        theta, v, _ = self._sizes
+        # The products are off by γ times the lengths of both factors, and so is their sum.
+        off = above(gamma(len(self.theta) + 2 * MORE) * (theta + most * v), 3)
+        if not math.isfinite(radius + off):
+            return np.full(len(rows.lengths), -math.inf), np.full(len(rows.lengths), math.inf)
+        ends = [0.5 * (rows.along_theta + c * u * rows.along_v) for u in (least, most)]
+        room = outwards(up(radius + off) * rows.lengths)
+        lowest, highest = np.minimum(*ends) - room, np.maximum(*ends) + room
+        return np.nextafter(lowest, -math.inf), np.nextafter(highest, math.inf)
+
+
+def outlooks(
+    certificates: Sequence[Certificate], X: Matrix, y: AnyArray, X_val: Matrix, y_val: AnyArray
+) -> list[Outlook]:
+    """One for each class of a fit, every number computed from the data and the witnesses."""
+    points = [c.witness for c in certificates if isinstance(c.witness, DualPoint)]
+    if len(points) < len(certificates) or not all(_is_soft_margin(p) for p in points):
+        raise ValueError("Only a soft margin with a free bias or none has a path over λ.")
+    return [_outlook(point, X, y, X_val, y_val) for point in points]
+
+
+def _is_soft_margin(point: DualPoint) -> bool:
+    return isinstance(point.problem.loss, Hinge) and not point.problem.bias_scale
+
+
+def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix, y_val: AnyArray) -> Outlook:
+    free, theta = point.problem.free_bias, point.coef
+    sweep = Sweep(X, y, [point.positive], np.zeros((len(theta), 1)))
+    positive = np.asarray(sweep.y == point.positive)
+    weights = _scaled_weights(point, len(positive))
+    share = _share(point, weights, positive)
+    factors = weights * share * np.where(positive, 1.0, -1.0)
+    centre = centre_of(sweep.X) if free else None
+    bias, bias_off = dot(
+        theta, np.zeros(len(theta)) if centre is None else centre, [point.intercept]
+    )
+    losses = np.empty(len(positive))
+
+    def read(block: Block) -> Tally:
+        rows, here = shifted(block.rows, centre), factors[block.span]
+        lengths = row_lengths(rows)
+        values, off = products(rows, theta[:, None], lengths)
+        scores = values[:, 0] + bias
+        off = outwards(off[:, 0] + bias_off + 2.0**-52 * (1.0 + np.abs(scores)))
+        losses[block.span] = np.maximum(0.0, 1.0 - block.signs[:, 0] * scores + off)
+        pull = total_up(np.abs(here) * lengths)
+        rows_here = {"max rows": len(here), "sum blocks": 1, "max length": lengths.max()}
+        return {"sum v": rows.T @ here, "sum pull": pull, **rows_here}
+
+    found = sweep.tally(read)
+    blocks, longest = int(found["sum blocks"]), float(found["max length"])
+    most, least = total_up(weights), total_down(weights)
+    v, pull = (
+        np.asarray(found["sum v"]) / least,
+        above(float(found["sum pull"]) / least, blocks + 8),
+    )
+    # Rows added up in a block, blocks, and the sum of the weights that it is divided by.
+    operations = int(found["max rows"]) + blocks + 4 * CHUNK + MORE
+    slip, slip_off = total(factors)
+    train, rows = (_seen(data, point, v, centre) for data in ((X, y), (X_val, y_val)))
+    return Outlook(
+        risk=above(total_up(outwards(weights * losses)) / least, 2),
+        total=max(0.0, down(below(total_down(weights * share) / most, 4) - TINY)),
+        theta=theta,
+        v=v,
+        off=above(gamma(operations) * pull, 2) + up(TINY * longest),
+        slip=above((abs(slip) + slip_off + 4.0 * U * most) / least, 4) if free else 0.0,
+        free_bias=free,
+        positive=positive,
+        weights=point.weights,
+        train=train,
+        rows=rows,
+    )
+
+
+def _scaled_weights(point: DualPoint, n: int) -> FloatArray:
+    """The weights in units of a power of two, in which the largest is about one."""
+    if point.weights is None:
+        return np.ones(n)
+    weights = np.maximum(np.asarray(point.weights, dtype=np.float64), 0.0)
+    return np.ldexp(weights, -math.frexp(float(weights.max(initial=0.0)))[1])
+
+
+def _share(point: DualPoint, weights: FloatArray, positive: BoolArray) -> FloatArray:
+    """αᵢ/sᵢ between 0 and 1; with a free bias the heavier side is scaled down to the other."""
+    share = np.clip(np.nan_to_num(point.multipliers / point.per), 0.0, 1.0).astype(np.float64)
+    if point.problem.free_bias:
+        sides = [float(weights[side] @ share[side]) for side in (positive, ~positive)]
+        kept = [min(sides) / side if side > 0 else 0.0 for side in sides]
+        share *= np.where(positive, *kept)
+    return np.asarray(share)
+
+
+def _seen(
+    data: tuple[Matrix, AnyArray], point: DualPoint, v: FloatArray, centre: FloatArray | None
+) -> _Rows:
+    """The rows as a class sees them."""
+    directions = np.stack([point.coef, v], axis=1)
+    sweep = Sweep(*data, [point.positive], directions[:, :0])
+    along, lengths = np.empty((2, sweep.X.shape[0])), np.empty(sweep.X.shape[0])
+
+    def read(block: Block) -> Tally:
+        rows = shifted(block.rows, centre)
+        lengths[block.span] = row_lengths(rows)
+        along[:, block.span] = (rows @ directions).T
+        return {}
+
+    sweep.tally(read)
+    return _Rows(along[0], along[1], lengths)
+
+
+def certainly_wrong(
+    fits: Sequence[Sequence[Outlook]], codes: IntArray, least: float, most: float
+) -> BoolArray:
+    """Which validation rows the optimum at every λ with least ≤ 1/λ ≤ most gets wrong.
+
+    `codes` are the positions of the true labels among the classes. Each of the fits encloses the
+    scores of the optimum, so they lie in all the enclosures.
+    """
+    bounds = [[outlook.scores(least, most) for outlook in fit] for fit in fits]
+    low = np.max([[one[0] for one in fit] for fit in bounds], axis=0)
+    high = np.min([[one[1] for one in fit] for fit in bounds], axis=0)
+    if len(low) == 1:
+        return np.asarray(np.where(codes == 1, high[0] <= 0, low[0] > 0))
+    own = np.take_along_axis(high, codes[None, :].astype(np.intp), axis=0)[0]
+    np.put_along_axis(low, codes[None, :].astype(np.intp), -np.inf, axis=0)
+    return np.asarray(low.max(axis=0) > own)
+
+
+def bound_between(
+    fits: Sequence[Sequence[Outlook]],
+    lams: tuple[float, float],
+    codes: IntArray,
+    pieces: int,
+    enough: int,
+) -> tuple[int, int]:
+    """At least so many validation rows are wrong for every λ of the interval, and its pieces.
+
+    The piece with the smallest count is halved until there are `pieces`, or until all of them
+    prove `enough`.
+    """
+
+    def piece(low: float, high: float) -> tuple[int, float, float]:
+        return int(certainly_wrong(fits, codes, 1.0 / high, 1.0 / low).sum()), low, high
+
+    parts = [piece(min(lams), max(lams))]
+    while len(parts) < pieces and parts[0][0] < enough:
+        _, low, high = heapq.heappop(parts)
+        middle = math.sqrt(low * high)
+        if not low < middle < high:
+            heapq.heappush(parts, piece(low, high))
+            break
+        heapq.heappush(parts, piece(low, middle))
+        heapq.heappush(parts, piece(middle, high))
+    return parts[0][0], len(parts)
+
+
+def bound_validation_error(
+    certificates: Sequence[Sequence[Certificate]],
+    X: Matrix,
+    y: AnyArray,
+    X_val: Matrix,
+    y_val: AnyArray,
+    classes: AnyArray,
+    pieces: int = 64,
+    enough: int | None = None,
+) -> ValidationBound:
+    """The bound that the certificates of fits along falling λ prove together.
+
+    Parameters
+    ----------
+    certificates : for each λ the certificates of its classes; their witnesses carry λ
+    X, y : the training data
+    X_val, y_val : the validation data
+    classes : the labels in order, as the models know them
+    pieces : the most parts that an interval is cut into
+    enough : so many errors need not be exceeded; all of them if None
+    """
+    y_val = np.asarray(y_val)
+    if not np.isin(y_val, classes).all():
+        raise ValueError("y_val holds labels that are not among the classes.")
+    codes = np.searchsorted(classes, y_val)
+    n_rows = len(y_val)
+    lams = np.array([_lam(group) for group in certificates])
+    if len(lams) < 2 or not (np.diff(lams) < 0).all():
+        raise ValueError("A path takes two values of λ or more, falling.")
+    counts, parts = [], []
+    before = outlooks(certificates[0], X, y, X_val, y_val)
+    for k in range(1, len(lams)):
+        here = outlooks(certificates[k], X, y, X_val, y_val)
+        ends = (float(lams[k]), float(lams[k - 1]))
+        goal = n_rows if enough is None else enough
+        count, used = bound_between([before, here], ends, codes, pieces, goal)
+        counts.append(count)
+        parts.append(used)
+        before = here
+    return ValidationBound(lams, np.array(counts) / n_rows, np.array(parts), n_rows)
+
+
+def _lam(certificates: Sequence[Certificate]) -> float:
+    point = certificates[0].witness
+    if not isinstance(point, DualPoint):
+        raise ValueError("Only a soft margin has a path over λ.")
+    return point.problem.lam

@@ -1,0 +1,305 @@
+"""The Gram matrix K of some rows, in blocks that are never kept; the duality gap in feature space.
+
+    θ = Σ βᵢ φ(xᵢ),    θ·φ(xᵢ) = (Kβ)ᵢ,    ‖θ‖² = βᵀKβ
+
+Both bounds follow from the products of K with β and with the dual point c. A block is off by eᵢfⱼ
+(`kernels.py`), and a sum of k products by γₖ Σ|Kᵢⱼwⱼ|, where |Kᵢⱼ| ≤ √k(xᵢ, xᵢ)·√k(xⱼ, xⱼ).
+
+Weak duality needs a positive semi-definite K. Where no formula shows that, a Cholesky
+factorization of K + σI that runs through proves it of K + εI, ε being σ and the a-priori error of
+the factorization (Rump 2006): the claim is then about K + εI.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from cotas.certificates.core import gap, kernels
+from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.rounding import (
+    CHUNK,
+    TINY,
+    FloatArray,
+    U,
+    above,
+    exact_products,
+    gamma,
+    total,
+    up,
+)
+
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+BLOCK = 512
+ROUNDINGS = CHUNK + BLOCK // CHUNK + 4  # of a product of one block with a vector
+WORTH_FILLING = 24  # zeros for each entry that is not
+
+
+class Length(NamedTuple):
+    """‖θ‖² = square ± off, which is all that is known of a θ in feature space."""
+
+    square: float
+    off: float
+
+    @property
+    def most(self) -> float:
+        """‖θ‖², rounded up."""
+        return up(max(0.0, self.square) + self.off)
+
+
+@dataclass(frozen=True)
+class SquaredLength:
+    """(λ/2)‖θ‖² in feature space."""
+
+    lam: float
+    degree: ClassVar[int] = 2
+
+    def refuse(self, theta: Any) -> None:
+        """Refuse nothing: every θ is a point of the problem."""
+
+    def value(self, theta: Length) -> float:
+        """Ω, rounded up."""
+        return above(0.5 * self.lam * theta.most, 2)
+
+    def conjugate(self, pull: Length, t: float, share: float) -> float:
+        """Ω*(tu·share), rounded up."""
+        factor = above(t * share, 1)
+        return above(above(factor * factor) * pull.most / (2.0 * self.lam), 3)
+
+    def reach(self, pull: Length, theta: Length, share: float) -> float:
+        """No multiple is excluded."""
+        return math.inf
+
+    def radius(self, level: float) -> float:
+        """‖θ‖ ≤ √(2·level/λ)"""
+        return L2(self.lam).radius(level)
+
+
+class Gram:
+    """K of the rows of X, by its formula, or as it is given.
+
+    Attributes
+    ----------
+    positive : whether the formula makes it positive semi-definite, and so symmetric
+    squares : upper bounds of k(x, x), of |k(x, x)| where it may be negative
+    shift : ε, which is added to the diagonal
+    """
+
+    def __init__(self, spec: Any, X: Any, each: Each = map, shift: float = 0.0) -> None:
+        self.spec, self.X, self.each, self.shift = spec, X, each, shift
+        self.positive, self.n = kernels.positive(spec), int(X.shape[0])
+        if spec == ("precomputed",):
+            if X.shape[0] != X.shape[1]:
+                raise Objection("square")
+            self.squares = np.abs(np.asarray(X.diagonal(), dtype=np.float64))
+        else:
+            pieces = _pieces(np.arange(self.n), 4 * BLOCK)
+            found = each(lambda rows: kernels.diagonal(spec, self.read(rows)), pieces)
+            self.squares = np.concatenate([np.zeros(0), *found])
+        self.squares = (self.squares + shift) * (1.0 + 4 * U)
+
+    def longest(self) -> float:
+        """max ‖φ(x)‖, rounded up."""
+        return above(math.sqrt(float(self.squares.max(initial=0.0))))
+
+    def read(self, rows: Any) -> Any:
+        """Some rows in double precision; those that are not very sparse as an array."""
+        A = self.X[rows]
+        if hasattr(A, "toarray") and A.shape[0] * A.shape[1] <= WORTH_FILLING * A.nnz:
+            A = A.toarray()
+        return A.astype(np.float64, copy=False)
+
+    def block(self, A: Any, B: Any, columns: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """K of rows A and B, the latter being those with the numbers `columns`."""
+        if self.spec != ("precomputed",):
+            return kernels.block(self.spec, A, B)
+        K = A[:, columns]
+        K = K.toarray() if hasattr(K, "toarray") else K
+        if not np.isfinite(K).all():
+            raise Objection("not finite")
+        return K, np.zeros(len(K)), np.zeros(len(columns))
+
+    def times(self, W: FloatArray, wanted: Any) -> tuple[FloatArray, FloatArray]:
+        """KW, for the rows wanted and those of W that are not zero, and how far it may be off.
+
+        A formula makes K symmetric: the rows of W that are not zero are then compared with each
+        other once, and a block serves for itself and for its transpose.
+        """
+        support = np.asarray(W.any(axis=1))
+        if self.spec == ("linear",) and isinstance(self.X, np.ndarray):
+            found = self._linear(W, np.flatnonzero(support), np.flatnonzero(wanted | support))
+            if np.isfinite(found).all():
+                return found[0], found[1]
+        basis = _pieces(np.flatnonzero(support), BLOCK)
+        parts = [self.read(columns) for columns in basis]
+
+        def product(K: FloatArray, e: FloatArray, f: FloatArray, w: FloatArray) -> Any:
+            error = np.multiply.outer(e, f @ np.abs(w))
+            if not self.positive:  # the diagonal says nothing of the other entries
+                error += roundings * (np.abs(K) @ np.abs(w))
+            return _times(K, w), error
+
+        def with_all(rows: Any) -> list[Any]:
+            A = self.read(rows)
+            pairs = zip(parts, basis, strict=True)
+            return [(rows, *product(*self.block(A, B, j), W[j])) for B, j in pairs]
+
+        def with_later(i: int) -> list[Any]:
+            K, e, f = self.block(parts[i], parts[i], basis[i])
+            found = [(basis[i], *product(K, e, f, W[basis[i]]))]
+            for B, j in zip(parts[i + 1 :], basis[i + 1 :], strict=True):
+                K, e, f = self.block(parts[i], B, j)
+                found.append((basis[i], *product(K, e, f, W[j])))
+                found.append((j, *product(K.T, f, e, W[basis[i]])))
+            return found
+
+        rest = np.flatnonzero(wanted & ~support if self.positive else wanted | support)
+        # Blocks of BLOCK × BLOCK entries also where few rows have a factor.
+        height = BLOCK if len(basis) != 1 else max(BLOCK, BLOCK * BLOCK // len(basis[0]))
+        roundings = gamma(ROUNDINGS + len(basis))
+        out, off = np.zeros_like(W), np.zeros_like(W)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for sums in chain(
+                self.each(with_later, range(len(basis)) if self.positive else []),
+                self.each(with_all, _pieces(rest, height)),
+            ):
+                for rows, values, errors in sums:
+                    out[rows] += values
+                    off[rows] += errors
+            sizes = np.sqrt(self.squares)
+            mass = sizes @ np.abs(W) if self.positive else np.zeros(W.shape[1])
+            off += roundings * np.multiply.outer(sizes, mass) + self.n * TINY * np.abs(W).max()
+            if self.shift:
+                out += self.shift * W
+                off += 4 * U * (np.abs(out) + self.shift * np.abs(W))
+        if not (np.isfinite(out).all() and np.isfinite(off).all()):
+            raise Objection("not finite")
+        return out, off * (1.0 + 2.0 * gamma(self.n + len(basis) + 16))
+
+    def _linear(self, W: FloatArray, support: Any, wanted: Any) -> FloatArray:
+        """x·θ for the rows wanted, θ = Σ wⱼxⱼ having been added up in twice the precision."""
+        out = np.zeros((2, *W.shape))
+        with np.errstate(over="ignore", invalid="ignore"):
+            thetas = [_combination(self.read(support), w) for w in W[support].T]
+            theta, off = (np.stack(part, axis=1) for part in zip(*thetas, strict=True))
+            factor, d = gamma(self.X.shape[1] + 4), self.X.shape[1]
+            for rows in _pieces(wanted, 4 * BLOCK):
+                A = self.read(rows)
+                out[0, rows] = A @ theta
+                out[1, rows] = np.abs(A) @ (factor * np.abs(theta) + off)
+        out[1] = out[1] * (1.0 + 2.0 * factor) + d * TINY
+        return out
+
+    def length(self, a: FloatArray, Ka: FloatArray, off: FloatArray) -> Length:
+        """‖Σ aᵢφ(xᵢ)‖² from the product Ka and how far that may be off."""
+        with np.errstate(over="ignore"):
+            terms = a * Ka
+            value, error = total(terms)
+            slack = total(np.abs(a) * off + (2 * U) * np.abs(terms))[0]
+        return Length(value, above(error + slack, CHUNK + 4) + self.n * TINY)
+
+
+def _pieces(rows: Any, size: int) -> list[Any]:
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def _times(K: FloatArray, w: FloatArray) -> FloatArray:
+    """K·w in sums of `CHUNK` products, which keeps γ small."""
+    whole = K.shape[1] - K.shape[1] % CHUNK
+    chunks = K[:, :whole].reshape(len(K), whole // CHUNK, CHUNK).swapaxes(0, 1)
+    sums = np.matmul(chunks, w[:whole].reshape(whole // CHUNK, CHUNK, w.shape[1])).sum(axis=0)
+    return np.asarray(sums + K[:, whole:] @ w[whole:])
+
+
+def _combination(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Σ wᵢaᵢ over the rows of A, and how far each number of it may be off.
+
+    Products and additions leave errors that are themselves floating-point numbers (Dekker, Knuth).
+    """
+    products, rests = exact_products(A, w[:, None])
+    padded = np.zeros((CHUNK * max(1, -(-len(A) // CHUNK)), A.shape[1]))
+    padded[: len(A)] = products
+    rows = padded.reshape(CHUNK, -1, A.shape[1])
+    s, errors = rows[0].copy(), np.zeros(rows.shape[1:])
+    for row in rows[1:]:
+        t = s + row
+        back = t - s
+        errors += (s - (t - back)) + (row - back)
+        s = t
+    rest = errors.sum(axis=0) + rests.sum(axis=0)
+    value = np.array([math.fsum(column) for column in np.vstack([s, rest]).T.tolist()])
+    mass = np.abs(products).sum(axis=0)
+    small = 4.0 * gamma(len(A) + CHUNK) * gamma(CHUNK + 2)
+    return value, 2 * U * np.abs(value) + small * mass + 16 * (len(A) + 1) * TINY
+
+
+def expansion(left: Gram, right: Gram, W: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Σ wⱼ k(a, bⱼ) of each row a on the left, for each column w of W, and how far it may be off.
+
+    The kernel of both is positive semi-definite by its formula.
+    """
+    pieces = _pieces(np.arange(right.n), BLOCK)
+    parts = [(right.read(j), W[j]) for j in pieces]
+
+    def read(rows: Any) -> tuple[FloatArray, FloatArray]:
+        A, values = left.read(rows), np.zeros((len(rows), W.shape[1]))
+        off = np.zeros_like(values)
+        for B, w in parts:
+            K, e, f = kernels.block(left.spec, A, B)
+            values += _times(K, w)
+            off += np.multiply.outer(e, f @ np.abs(w))
+        return values, off
+
+    found = [read(np.arange(0)), *left.each(read, _pieces(np.arange(left.n), BLOCK))]
+    values, off = (np.concatenate(part) for part in zip(*found, strict=True))
+    mass = np.sqrt(right.squares) @ np.abs(W)
+    off += gamma(ROUNDINGS + len(pieces)) * np.multiply.outer(np.sqrt(left.squares), mass)
+    return values, off * (1.0 + 2.0 * gamma(right.n + len(pieces) + 16)) + TINY
+
+
+def proved_shift(K: FloatArray) -> float:
+    """ε with K + εI positive semi-definite, K being symmetric; infinite if K is too far from it."""
+    n = len(K)
+    error = above(2.0 * gamma(n + 4) * above(float(np.abs(np.diag(K)).sum()), n), 4) + TINY
+
+    def runs(sigma: float) -> bool:
+        try:
+            np.linalg.cholesky(K + sigma * np.eye(n))
+        except np.linalg.LinAlgError:
+            return False
+        return True
+
+    if n == 0 or runs(-error):  # the diagonal is smaller than that of K, and so is the error
+        return 0.0
+    # Where the eigenvalues are is only a hint.
+    for sigma in (error, error - 1.01 * float(np.linalg.eigvalsh(K)[0])):
+        if 0.0 < sigma < math.inf and runs(sigma):
+            return above(sigma + error + above(4.0 * gamma(n + 4) * n * sigma, 4), 4)
+    return math.inf
+
+
+def bounds(
+    risk: gap.Risk,
+    gram: Gram,
+    y: FloatArray,
+    w: gap.Weights,
+    beta: FloatArray,
+    bias: float,
+    c: FloatArray,
+    values: FloatArray,
+    off: FloatArray,
+) -> tuple[Bounds, Length]:
+    """Both bounds of one model, and its ‖θ‖²; values ± off are K times β and times c."""
+    theta, pull = (gram.length(a, values[:, k], off[:, k]) for k, a in enumerate((beta, c)))
+    z, slack = values[:, 0] + bias, off[:, 0] * (1.0 + 4 * U)
+    value, charge = gap.upper(risk, y, w, theta, bias, z, slack)  # type: ignore[arg-type]
+    bound, _, more = gap.lower(risk, gram, y, w, theta, c, pull, value)  # type: ignore[arg-type]
+    # The exact value may lie at the other end of what is known.
+    charge = 2.0 * up(charge + more + risk.regularizer.lam * theta.off)
+    return Bounds.proved(min(bound, value), value, charge), theta

@@ -1,0 +1,531 @@
+"""The duality gap of a kernel machine, from kernel values that the core computes itself.
+
+    f(x) = Σ βᵢ k(xᵢ, x) + θ₀,    P(θ, θ₀) = Σ sᵢ H(yᵢ f(xᵢ)) + (λ/2) βᵀKβ
+
+`core/kernels.py` evaluates k, `core/gram.py` multiplies by K and bounds both sides. Here stand the
+witnesses and the words. Where the formula does not show that K is positive semi-definite, K is
+examined on up to `LARGEST_EXAMINED` rows, which takes the n² numbers at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
+from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.consequences.bias import best_biases
+from cotas.certificates.core import losses
+from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.gap import Risk, Weights, feasible
+from cotas.certificates.core.gram import Gram, Length, SquaredLength, bounds, proved_shift
+from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
+from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.positivity import Definiteness, definiteness, shown_by
+from cotas.certificates.sweep import Facts, Sweep, gather_facts
+from cotas.problem import RegularisedRisk
+
+LARGEST_EXAMINED = 3000
+# A function or a matrix of the user may have been computed in single precision.
+SINGLE = float(np.finfo(np.float32).eps)
+LOSSES = {"hinge": losses.Hinge()}
+# A multiplier so near to an end of its interval, in units of the interval, is moved there.
+AT_THE_END = 1e-12
+SECTION = "weak duality in feature space, section 3.7 of document 000 and document 002"
+OBJECTIONS = {
+    "not finite": "The numbers are too large for double precision, so nothing is proved. Scale the "
+    "columns, or the kernel.",
+    "kernel": "The kernel is none that the checker knows, or not one for such rows.",
+    "square": "A precomputed kernel needs the square matrix of k(xᵢ, xⱼ) at the rows of the fit.",
+    "weights": "The weights must be finite, none negative, and not all zero.",
+    "dual point": "The multipliers must be finite numbers, one for each row.",
+    "bias": "The problem has no bias, and the model has one.",
+    "model": "The coefficients must be finite numbers, one for each row.",
+    "problem": "The checker knows no such problem: λ must be above zero, and the loss the hinge.",
+}
+
+
+class KernelFunction(Protocol):
+    """All that the checker knows of a kernel."""
+
+    def spec(self) -> Any:
+        """The kernel as plain data, which `core/kernels.py` evaluates."""
+        ...
+
+
+@dataclass(frozen=True)
+class KernelRegion:
+    """All (θ*, θ₀*) that can be optimal: a ball around θ in feature space, and the biases."""
+
+    radius: float
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True)
+class KernelDualPoint:
+    """A kernel machine and the dual point αᵢ = sᵢ · multipliersᵢ / per that measures it.
+
+    Any multipliers give a valid bound: the checker moves α into the feasible set before it uses
+    it. The model has coefficients of its own, which need not be those of α.
+
+    Attributes
+    ----------
+    problem : what is minimised
+    kernel : k, an object whose `spec()` says it as plain data
+    coef : βᵢ of each row, zero for those that are no support vectors
+    intercept, positive : θ₀, and the label that counts as +1
+    weights : sᵢ, which the checker divides by their sum; None stands for 1/n each
+    exact : whether β = αy/λ is claimed, and so has to be checked
+    subject : what the statement begins with, where a model has several parts
+    """
+
+    problem: RegularisedRisk
+    kernel: KernelFunction
+    coef: FloatArray = field(repr=False)
+    intercept: float
+    positive: Any
+    multipliers: AnyArray = field(repr=False)
+    per: float = 1.0
+    weights: FloatArray | None = field(default=None, repr=False)
+    exact: bool = False
+    subject: str = ""
+
+    @classmethod
+    def check_all(
+        cls,
+        points: Sequence[Self],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None = None,
+        each: Each = map,
+    ) -> list[Certificate]:
+        """The certificates of several classes of one fit, from one computation of the kernel.
+
+        The points share the problem, the kernel and the weights. `facts` are those of the same
+        data, if they have been gathered already.
+        """
+        survey = KernelSurvey(points, X, y, facts, each)
+        return [survey.conclude(c) for c in range(len(points))]
+
+    def survey(
+        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
+    ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
+        """The certificate, Kβ as it was computed for it, and where the optimum is, if known.
+
+        Of rows without weight Kβ is zero.
+        """
+        survey = KernelSurvey([self], X, y, facts, each)
+        return survey.conclude(0), survey.scores[:, 0], survey.regions[0]
+
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        """The certificate of this point, recomputed from the data."""
+        return self.check_all([self], X, y)[0]
+
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        """The same dual point, said to measure other coefficients."""
+        return replace(self, coef=np.array(coef), intercept=float(intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types; the kernel as its formula."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain["kernel"] = str(self.kernel)
+        plain["problem"] = {
+            "loss": self.problem.loss.name,
+            "lam": self.problem.lam,
+            "free_bias": self.problem.free_bias,
+        }
+        return {
+            name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+            for name, value in plain.items()
+        }
+
+
+class KernelSurvey:
+    """K times β and times the dual point, for all classes of one fit, and what follows."""
+
+    def __init__(
+        self,
+        points: Sequence[KernelDualPoint],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None,
+        each: Each,
+    ) -> None:
+        positives = [point.positive for point in points]
+        sweep = Sweep(X, y, positives, np.zeros((np.shape(X)[1], 1)))
+        self.points, self.problem, self.n = points, points[0].problem, int(sweep.X.shape[0])
+        for vector in [v for p in points for v in (p.coef, p.multipliers)]:
+            if np.shape(vector) != (self.n,):
+                raise ValueError(f"X has {self.n} rows; the certificate is about {len(vector)}.")
+        self.facts = facts or gather_facts(X, y, positives, each=each)
+        self.scores = np.zeros((self.n, len(points)))
+        self.regions: list[KernelRegion | None] = [None] * len(points)
+        self.objection = ""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._read(sweep.y)
+                self._multiply(sweep.X, each)
+        except Objection as error:
+            self.objection = OBJECTIONS[error.code]
+
+    def _read(self, y: AnyArray) -> None:
+        """Refuse what is no point of the problem; move the dual points into the feasible set."""
+        problem, points, lam = self.problem, self.points, float(self.problem.lam)
+        if not 0.0 < lam < math.inf or problem.bias_scale or problem.loss.name not in LOSSES:
+            raise Objection("problem")
+        self.risk = Risk(LOSSES[problem.loss.name], SquaredLength(lam), bool(problem.free_bias))
+        self.weights = Weights.of(points[0].weights, self.n)
+        self.betas = np.stack([np.array(p.coef, np.float64) for p in points], axis=1)
+        self.biases = np.array([float(p.intercept) for p in points])
+        if not (np.isfinite(self.betas).all() and np.isfinite(self.biases).all()):
+            raise Objection("model")
+        if self.biases.any() and not self.risk.free_bias:
+            raise Objection("bias")
+        s = self.weights.s
+        self.signs = np.stack([np.where(y == p.positive, 1.0, -1.0) for p in points], axis=1)
+        self.given = -self.signs * s[:, None] * np.stack([_shares(p) for p in points], axis=1)
+        moved = [
+            feasible(self.risk.loss, sign, c, s, self.risk.free_bias)
+            for sign, c in zip(self.signs.T, self.given.T, strict=True)
+        ]
+        self.duals = np.stack(moved, axis=1)
+
+    def _multiply(self, X: Matrix, each: Each) -> None:
+        """K times β and c; where K is examined, of the rows that have a part in it only."""
+        factors = np.stack([self.betas, self.duals], axis=2).reshape(self.n, -1)
+        self.gram, self.evidence = Gram(self.points[0].kernel.spec(), X, each), None
+        rows = np.flatnonzero((self.weights.s > 0) | factors.any(axis=1))
+        self.examined = not self.gram.positive and len(rows) <= LARGEST_EXAMINED
+        if self.examined:
+            self.gram, self.evidence = examined(self.gram, rows)
+            for name in ("signs", "betas", "duals", "given"):
+                setattr(self, name, getattr(self, name)[rows])
+            self.weights, factors = replace(self.weights, s=self.weights.s[rows]), factors[rows]
+        values, off = self.gram.times(factors, self.weights.s > 0)
+        self.values = values.reshape(len(values), -1, 2)
+        self.off = off.reshape(self.values.shape)
+        self.scores[rows if self.examined else slice(None)] = self.values[:, :, 0]
+
+    def conclude(self, c: int) -> Certificate:
+        """Both bounds and what follows from them."""
+        if self.objection:
+            return self._nothing(c, self.objection)
+        parts = self.betas[:, c], self.duals[:, c], self.values[:, c], self.off[:, c]
+        try:
+            evidence = self.evidence or self._negative(*parts)
+            if evidence is not None:
+                return self._stationary(c, evidence)
+            beta, dual, values, off = parts
+            y, bias = self.signs[:, c], float(self.biases[c])
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = bounds(self.risk, self.gram, y, self.weights, beta, bias, dual, values, off)
+        except Objection as error:
+            return self._nothing(c, OBJECTIONS[error.code])
+        return self._certificate(c, *found)
+
+    def _certificate(self, c: int, found: Bounds, theta: Length) -> Certificate:
+        point, problem = self.points[c], self.problem
+        condition, remarks = self._about_the_kernel()
+        subject = f"{point.subject}: {condition}" if point.subject else condition
+        mean = "mean" if point.weights is None else "weighted mean"
+        region = self.regions[c] = self._region(c, found)
+        figures = {
+            "λ": problem.lam,
+            "‖θ‖": math.sqrt(max(0.0, theta.square)),
+            "support vectors": float(np.count_nonzero(point.coef)),
+            "‖θ − θ*‖ at most": region.radius,
+        }
+        if problem.free_bias:
+            figures |= {"θ₀* at least": region.lowest, "θ₀* at most": region.highest}
+        return conclude(
+            kind="duality",
+            lower=found.lower,
+            upper=found.upper,
+            objection="" if not point.exact or self._rebuilds(c) else NOT_REBUILT,
+            vacuous=found.lower <= 0.01 * found.upper,
+            statement=(
+                f"{subject + 'no' if subject else 'No'} θ in the feature space of k has a smaller "
+                f"{mean} hinge loss + (λ/2)‖θ‖² "
+                f"({'the bias is free' if problem.free_bias else 'without bias'}) "
+                f"than {found.lower:.6g}; this one has {found.upper:.6g}."
+            ),
+            reference=SECTION,
+            figures=figures,
+            remarks=(f"k(x, x′) = {point.kernel}", *remarks, OPTIMISATION_ONLY),
+            trusted=on_trust(point.kernel.spec()),
+            charge=found.charge,
+            witness=point,
+            sketch=self.facts.sketches[c],
+        )
+
+    def _nothing(self, c: int, objection: str) -> Certificate:
+        return conclude(
+            "duality",
+            -math.inf,
+            math.inf,
+            objection=objection,
+            vacuous=True,
+            statement="Nothing is proved of the best objective.",
+            reference=SECTION,
+            witness=self.points[c],
+            sketch=self.facts.sketches[c],
+        )
+
+    def _region(self, c: int, found: Bounds) -> KernelRegion:
+        """The ball around θ and the interval that enclose every best (θ*, θ₀*).
+
+        See `consequences/prediction.py`; ‖φ(x)‖ = √k(x, x) takes the place of ‖x‖.
+        """
+        radius = self.risk.regularizer.radius(found.gap)
+        if not self.risk.free_bias:
+            return KernelRegion(radius, 0.0, 0.0)
+        y, s = self.signs[:, c], self.weights.s
+        corners = y - self.values[:, c, 0]
+        room = radius * np.sqrt(self.gram.squares) + self.off[:, c, 0] + 4 * U * np.abs(corners)
+        room = room * (1.0 + 16 * U) + TINY
+        ends = best_biases(
+            np.nextafter(corners - room, -math.inf),
+            np.nextafter(corners + room, math.inf),
+            y > 0,
+            None if self.points[c].weights is None else s,
+        )
+        return KernelRegion(radius, *ends)
+
+    def _about_the_kernel(self) -> tuple[str, tuple[str, ...]]:
+        """A condition to begin the statement with, and what was found out about K."""
+        if not self.examined:
+            if self.gram.positive:
+                return "", ()
+            unknown = f"It was not examined, there being more than {LARGEST_EXAMINED} rows."
+            return "If the Gram matrix is positive semi-definite, ", (unknown,)
+        proof = "as a Cholesky factorisation proves"
+        if self.gram.shift == 0.0:
+            return "", (f"K is positive semi-definite, {proof}.",)
+        return "", (
+            f"K is positive semi-definite up to rounding: K + {self.gram.shift:.3g}·I is, {proof}, "
+            "and the bounds are about that matrix.",
+        )
+
+    def _rebuilds(self, c: int) -> bool:
+        """Whether the model has the coefficients αy/λ of the multipliers."""
+        beta = -self.given[:, c] / (self.problem.lam * self.weights.high)
+        scale = float(np.abs(beta).max(initial=0.0))
+        return float(np.abs(self.betas[:, c] - beta).max(initial=0.0)) <= 1e-9 * scale
+
+    # ---- where there is no feature space -------------------------------------------------------
+
+    def _negative(
+        self, beta: FloatArray, dual: FloatArray, values: FloatArray, off: FloatArray
+    ) -> Definiteness | None:
+        """‖θ‖² < 0 for β or for the dual point, if it is."""
+        for k, a in enumerate((beta, dual)):
+            length = self.gram.length(a, values[:, k], off[:, k])
+            if length.square + length.off < 0:
+                norm = float(np.linalg.norm(a))
+                return shown_by(a / norm, length.square / norm**2)
+        return None
+
+    def _stationary(self, c: int, evidence: Definiteness) -> Certificate:
+        """How far α is from the KKT conditions of the dual problem, which it may meet by chance.
+
+        P is then no convex function of anything, and D(α) bounds nothing. A point that meets the
+        conditions is stationary, and others may be better.
+        """
+        point, dual = self.points[c], self.given[:, c]
+        value, rest = sharp_total(dual) if self.risk.free_bias else (0.0, 0.0)
+        violation = above(max(self._violation(c), (abs(value) + rest) / self.weights.low), 4)
+        objection = ""
+        if not self._rebuilds(c):
+            objection = "The coefficients of the model are not those of its multipliers."
+        return conclude(
+            kind="stationary",
+            lower=0.0,
+            upper=violation,
+            objection=objection,
+            statement=(
+                (f"{point.subject}: the" if point.subject else "The")
+                + " kernel is not positive semi-definite, so nothing bounds the best objective; "
+                "the multipliers meet the KKT conditions of the dual problem up to "
+                f"{violation:.3g}."
+            ),
+            reference="docs/theory/kernels.md, indefinite kernels",
+            figures={
+                "λ": self.problem.lam,
+                "cᵀKc for some c of length 1": evidence.value,
+                "support vectors": float(np.count_nonzero(point.coef)),
+            },
+            remarks=(
+                f"k(x, x′) = {point.kernel}",
+                f"It is no Mercer kernel: {evidence.in_words}.",
+                "A stationary point need not be the best.",
+            ),
+            trusted=on_trust(point.kernel.spec()),
+            charge=violation * 1e-9 + 64 * U,
+            witness=point,
+            sketch=self.facts.sketches[c],
+        )
+
+    def _violation(self, c: int) -> float:
+        """How far the corners yᵢ − f(xᵢ) are from what the multipliers would need, rounded up.
+
+        With a free bias some θ₀ must lie above all corners of the examples that can move up along
+        y and below all those that can move down; without one θ₀ is zero.
+        """
+        s, w, y, dual = self.weights.s, self.weights, self.signs[:, c], self.given[:, c]
+        values, off = (part[:, 0] for part in self.gram.times(dual[:, None], s > 0))
+        unit = self.problem.lam * w.low
+        scores = -values / unit
+        room = off / unit + np.abs(scores) * (w.high / w.low - 1.0 + 8 * U) + 4 * U
+        corners, room = y - scores, room * (1.0 + 16 * U)
+        alpha = -y * dual
+        rises, falls = (s > 0) & (alpha < s), (s > 0) & (alpha > 0)
+        most = np.where(y > 0, rises, falls)
+        least = np.where(y > 0, falls, rises)
+        highest = float((corners + room)[most].max(initial=-math.inf))
+        lowest = float((corners - room)[least].min(initial=math.inf))
+        if not self.risk.free_bias:
+            return max(0.0, highest, -lowest)
+        return max(0.0, up(highest - lowest))
+
+
+NOT_REBUILT = "The dual point does not give back the model from these data."
+
+
+def _shares(point: KernelDualPoint) -> FloatArray:
+    """α/s of each row."""
+    if not 0.0 < point.per < math.inf:
+        raise Objection("dual point")
+    shares = np.asarray(point.multipliers, dtype=np.float64) / point.per
+    shares = np.where(np.abs(shares) < AT_THE_END, 0.0, shares)
+    return np.where(np.abs(shares - 1.0) < AT_THE_END, 1.0, np.clip(shares, 0.0, 1.0))
+
+
+def examined(gram: Gram, rows: IntArray) -> tuple[Gram, Definiteness | None]:
+    """(K + Kᵀ)/2 of these rows, with what makes it positive semi-definite on its diagonal.
+
+    Where that would be more than rounding can explain, the evidence that it is not.
+    """
+    A = gram.read(rows)
+    K = gram.block(A, A, rows)[0]
+    if not np.isfinite(K).all():
+        raise Objection("not finite")
+    symmetric = 0.5 * K + 0.5 * K.T
+    shift = proved_shift(symmetric)
+    limit = 32 * SINGLE * math.sqrt(len(K)) * float(np.abs(K).max(initial=0.0))
+    evidence = None
+    if not max(shift, float(np.abs(K - K.T).max(initial=0.0))) <= limit:
+        evidence = definiteness(K, SINGLE)
+        if evidence.semidefinite and shift < math.inf:
+            evidence = None
+    return Gram(("precomputed",), symmetric, gram.each, 0.0 if evidence else shift), evidence
+
+
+def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness | None:
+    """What K shows of itself, where the formula does not; None if it was not looked at."""
+    gram = Gram(kernel.spec(), X)
+    if gram.positive or len(rows) > LARGEST_EXAMINED:
+        return None
+    A = gram.read(rows)
+    return definiteness(gram.block(A, A, rows)[0], SINGLE)
+
+
+def on_trust(spec: Any) -> tuple[str, ...]:
+    """What of a kernel is a function of the user's own."""
+    match spec:
+        case ("custom", _):
+            return ("the kernel, a function whose values are taken as they come",)
+        case ("features", _):
+            return ("the feature map, a function whose values are taken as they come",)
+        case tuple():
+            return tuple(dict.fromkeys(t for part in spec for t in on_trust(part)))
+    return ()
+
+
+@dataclass(frozen=True)
+class PairPoint:
+    """A `KernelDualPoint` in which all but some rows have no weight.
+
+    One against one, k classes make k(k−1)/2 machines, and each is about two classes only: the
+    other rows add nothing to P nor to D. The certificate is about the data of the whole fit all
+    the same, and any change of those data shows.
+
+    Attributes
+    ----------
+    rows : the rows of the two classes, of `n_rows`
+    square : whether X is the Gram matrix itself, so that its columns are rows too
+    some_coef, multipliers, weights : βᵢ, αᵢ/sᵢ and sᵢ of those rows
+    """
+
+    problem: RegularisedRisk
+    kernel: KernelFunction
+    n_rows: int
+    square: bool
+    rows: IntArray = field(repr=False)
+    some_coef: FloatArray = field(repr=False)
+    intercept: float
+    positive: Any
+    multipliers: AnyArray = field(repr=False)
+    weights: FloatArray = field(repr=False)
+    subject: str = ""
+
+    @property
+    def coef(self) -> FloatArray:
+        """β of all the rows."""
+        return self._spread(self.some_coef)
+
+    def whole(self) -> KernelDualPoint:
+        """The same point with the zeros of all other rows."""
+        spread = (self._spread(part) for part in (self.some_coef, self.multipliers, self.weights))
+        return self._point(*spread)
+
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        """The certificate of this point, recomputed from the data."""
+        if np.shape(X)[0] != self.n_rows:
+            raise ValueError(
+                f"X has {np.shape(X)[0]} rows; the certificate is about {self.n_rows}."
+            )
+        y = np.asarray(y)
+        facts = gather_facts(X, y, [self.positive])
+        X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+        some = X[self.rows][:, self.rows] if self.square else X[self.rows]
+        return self.survey(some, y[self.rows], facts)[0]
+
+    def survey(
+        self, some: Matrix, y: AnyArray, facts: Facts, each: Each = map
+    ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
+        """As `KernelDualPoint.survey`, from the rows that take part; the facts are of all rows."""
+        alone = self._point(self.some_coef, self.multipliers, self.weights)
+        certificate, scores, region = alone.survey(some, y, facts, each)
+        return replace(certificate, witness=self), scores, region
+
+    def _point(
+        self, coef: FloatArray, multipliers: AnyArray, weights: FloatArray
+    ) -> KernelDualPoint:
+        return KernelDualPoint(
+            problem=self.problem,
+            kernel=self.kernel,
+            coef=coef,
+            intercept=self.intercept,
+            positive=self.positive,
+            multipliers=multipliers,
+            weights=weights,
+            subject=self.subject,
+        )
+
+    def about(self, coef: FloatArray, intercept: float) -> Self | KernelDualPoint:
+        """The same dual point, said to measure other coefficients."""
+        return self.whole().about(coef, intercept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types."""
+        return self.whole().to_dict()
+
+    def _spread(self, values: FloatArray) -> FloatArray:
+        everywhere = np.zeros(self.n_rows)
+        everywhere[self.rows] = values
+        return everywhere

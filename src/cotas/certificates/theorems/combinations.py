@@ -1,0 +1,337 @@
+"""F = Σ cₘfₘ computed again from its functions, with a bound on what rounding did to it.
+
+After k rounds F is off by at most δ = γ(k + 8)·Σ|cₘ||fₘ|, and by Σ|cₘ|·(what fₘ is off).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any, NamedTuple, Self, cast
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
+from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.rounding import (
+    TINY,
+    above,
+    down,
+    gamma,
+    sum_down,
+    sum_up,
+    total,
+    total_down,
+    total_up,
+    up,
+)
+from cotas.certificates.sweep import (
+    GOLDEN_RATIO,
+    SQUARE_ROOT_OF_TWO,
+    Block,
+    Sketch,
+    Sweep,
+    Tally,
+    sketch_weights,
+)
+from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
+
+LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 14
+MISSING = 0.7548776662466927  # stands for a missing value in a sketch
+
+
+@dataclass(frozen=True)
+class Combination:
+    """F = Σ cₘ fₘ."""
+
+    learners: Learners
+    coefficients: FloatArray
+
+    def same_as(self, other: Combination) -> bool:
+        same = np.array_equal(self.coefficients, other.coefficients)
+        return same and self.learners.same_as(other.learners)
+
+    def to_dict(self) -> dict[str, Any]:
+        c = np.asarray(self.coefficients)
+        return {"learners": self.learners.to_dict(), "coefficients": c.tolist()}
+
+
+class Terms(NamedTuple):
+    """cₘfₘ of one round for each class on some rows, how far it may be off, and its size."""
+
+    cf: FloatArray
+    off: FloatArray | float
+    size: float
+    largest: float  # of |f|
+    votes: bool  # every f is ±1, and of several classes exactly one has +1
+
+
+class Lead(NamedTuple):
+    """How far the right class is ahead of each other one, up to the slack of each example."""
+
+    ahead: FloatArray
+    slack: FloatArray
+    largest: float
+    votes: bool
+    open: bool  # whether rounding leaves the value of a function open
+
+
+@dataclass(frozen=True, kw_only=True)
+class Combined:
+    """A witness that is its model: a combination for each class and the weights of the examples.
+
+    With one combination `classes` has one entry, the class where F > 0.
+    """
+
+    combinations: tuple[Combination, ...]
+    classes: AnyArray
+    weights: FloatArray | None = None
+
+    @property
+    def coef(self) -> FloatArray:
+        found = [np.asarray(c.coefficients) for c in self.combinations]
+        return found[0] if len(found) == 1 else np.stack(found)
+
+    @property
+    def intercept(self) -> float:
+        return 0.0
+
+    @property
+    def subject(self) -> str:
+        """The class that is told from the rest; with several classes at once, none."""
+        return f"{np.ravel(self.classes)[0]} against the rest" if np.size(self.classes) == 1 else ""
+
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        rows = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+        pairs = zip(self.combinations, rows, strict=True)
+        return self.made_of(replace(c, coefficients=row) for c, row in pairs)
+
+    def made_of(self, combinations: Iterable[Combination]) -> Self:
+        """The same witness about another model."""
+        return replace(self, combinations=tuple(combinations))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "combinations": [c.to_dict() for c in self.combinations],
+            "classes": np.asarray(self.classes).tolist(),
+            "weights": None if self.weights is None else np.asarray(self.weights).tolist(),
+        }
+
+    def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
+        raise NotImplementedError
+
+    def trusted(self) -> list[str]:
+        """What is believed of the functions without a look."""
+        return sorted({said for c in self.combinations for said in c.learners.trusted()})
+
+    def size(self) -> tuple[float, float]:
+        """Σ|c| of a combination, rounded down and up; of several the largest."""
+        sizes = [np.abs(c.coefficients).tolist() for c in self.combinations]
+        return max(0.0, *map(sum_down, sizes)), max(0.0, *map(sum_up, sizes))
+
+    def refuse_unsound(self) -> None:
+        """Object to what is no model: coefficients, classes or functions that do not fit."""
+        K = len(self.combinations)
+        if np.shape(self.classes) != (K,) or K in (0, 2) or len(np.unique(self.classes)) < K:
+            raise Objection("The classes are not those of the combinations.")
+        for c in self.combinations:
+            if len(numbers(c.coefficients, "the coefficients")) != len(c.learners):
+                raise Objection("There is not one coefficient for each function.")
+
+    def terms(self, rows: Matrix) -> Iterator[Terms]:
+        """What each round adds to F of each class."""
+        c = np.array([numbers(one.coefficients, "the coefficients") for one in self.combinations])
+        learners = [one.learners for one in self.combinations]
+        if len(learners) > 1 and _alike(learners):
+            trees = cast(list[PlainTrees], learners)
+            values = np.stack([numbers(f.value, "the leaves of the trees", 2) for f in trees])
+            for m, leaf in enumerate(trees[0].leaves(rows)):
+                f = values[:, m]
+                cf, largest = c[:, m, None] * f, float(np.abs(f).max())
+                mass = float(np.abs(cf).max())
+                yield Terms(np.take(cf, leaf, axis=1), 0.0, mass, largest, _votes(f))
+            return
+        for m, found in enumerate(zip(*(f.enclosed(rows) for f in learners), strict=True)):
+            pairs = list(zip(c[:, m].tolist(), found, strict=True))
+            terms = [a * value.f for a, value in pairs]
+            cf = terms[0][None] if len(terms) == 1 else np.stack(terms)
+            off = [abs(a) * value.off for a, value in pairs]
+            largest = max(value.size for value in found)
+            mass = max(abs(a) * value.size for a, value in pairs)
+            votes = found[0].least == largest == 1.0
+            if votes and len(found) > 1:
+                votes = _votes(np.stack([value.f for value in found]))
+            yield Terms(cf, np.maximum.reduce(off), mass, largest, votes)
+
+    def lead(self, block: Block, read: Callable[[FloatArray, Terms], None] | None = None) -> Lead:
+        """By how much the right class is ahead of each other one, F being computed here.
+
+        `read` is shown what each round adds to F of the right class.
+        """
+        signs, K, rounds = block.signs, len(self.combinations), len(self.combinations[0].learners)
+        own, at = signs.argmax(axis=1), np.arange(len(signs))
+        if K > 1 and not (signs.max(axis=1) > 0).all():
+            raise Objection("The data have a class that the model does not know.")
+        F, off, size, largest, votes = np.zeros((K, len(own))), np.zeros(len(own)), 0.0, 0.0, True
+        for terms in self.terms(block.rows):
+            F += terms.cf
+            size += terms.size
+            largest, votes = max(largest, terms.largest), votes and terms.votes
+            if np.any(terms.off):
+                off += terms.off
+            if read is not None:
+                read(signs[:, 0] * terms.cf[0] if K == 1 else terms.cf[own, at], terms)
+        # Σ of k products, for two classes, and three roundings of numbers no larger than 2·size.
+        delta = up(above(2 * gamma(rounds + 8) * size, rounds + 4) + TINY)
+        slack = off * (min(K, 2) + 4 * gamma(rounds + 8)) + delta
+        ahead = (signs[:, 0] * F[0])[None] if K == 1 else F[own, at] - F
+        if K > 1:
+            ahead[own, at] = np.inf
+        return Lead(ahead, slack, largest, votes, bool(off.any()))
+
+
+def _alike(learners: Sequence[Any]) -> bool:
+    """Whether all are trees with the same tests."""
+    first = learners[0]
+    return isinstance(first, PlainTrees) and all(first.same_tests(f) for f in learners)
+
+
+def _votes(values: FloatArray) -> bool:
+    """Whether all are ±1 and exactly one class (first index) has +1."""
+    return bool((np.abs(values) == 1.0).all() and ((values > 0).sum(axis=0) == 1).all())
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of the examples in units of about the largest, and their sum from both sides.
+
+    A scale of two changes no digit, and no sum over- or underflows.
+    """
+
+    w: FloatArray
+    mass: float
+    most: float
+    uniform: bool
+
+    @classmethod
+    def of(cls, given: FloatArray | None, n: int) -> Weights:
+        """The weights that a witness has for n rows; none are equal ones."""
+        if given is None:
+            return cls(np.ones(n), float(n), float(n), True)
+        if np.shape(given) != (n,):
+            raise ValueError(f"The certificate is about {np.size(given)} rows, not {n}.")
+        weights = numbers(given, "the weights")
+        top = float(weights.max(initial=0.0))
+        if (weights < 0).any() or not top > 0:
+            raise Objection("The weights of the examples are negative, or all zero.")
+        if (weights == top).all():
+            return cls.of(None, n)
+        w = np.ldexp(weights, -math.frexp(top)[1])
+        if (w[weights > 0] < TINY).any():
+            raise Objection("The weights of the examples are too far apart for double precision.")
+        return cls(w, total_down(w), total_up(w), False)
+
+    @property
+    def word(self) -> str:
+        return "" if self.uniform else "weighted "
+
+    def mean(self, values: FloatArray, operations: int = 2) -> tuple[float, float]:
+        """Σ wᵢvᵢ/Σ wᵢ from both sides, each v with so many roundings; w = 0 hides a row."""
+        used = self.w > 0
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            products = self.w[used] * values[used]
+        value, off = total(products)
+        off = up(off + above(gamma(operations + 2) * above(total(np.abs(products))[0], 64)) + TINY)
+        low, high = down(value - off), up(value + off)
+        return (
+            down(min(low / self.mass, low / self.most)) - TINY,
+            up(max(high / self.mass, high / self.most)) + TINY,
+        )
+
+    def share_up(self, marked: BoolArray) -> float:
+        """The share of the examples that are marked, rounded up."""
+        marked = marked & (self.w > 0)
+        if not marked.any():
+            return 0.0
+        if self.uniform:
+            return min(1.0, up(np.count_nonzero(marked) / self.mass))
+        return min(1.0, self.mean(marked.astype(np.float64))[1])
+
+
+# ---- the fingerprint of data that may have gaps --------------------------------------------------
+
+
+class LongSweep(Sweep):
+    """Longer blocks: each is read many times, once for every function of the combination.
+
+    On the way the rows are multiplied by the weights of the sketch.
+    """
+
+    def __init__(self, X: Matrix, y: AnyArray, positives: Sequence[Any]) -> None:
+        super().__init__(X, y, positives, sketch_weights(0, np.shape(X)[1], GOLDEN_RATIO)[:, None])
+
+    def _spans(self) -> list[slice]:
+        n, d = self.X.shape
+        rows = int(np.clip(LONG_BLOCK_BYTES // (8 * max(1, d)), 1, LONG_BLOCK_ROWS))
+        return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+
+
+def _fill(rows: Matrix) -> Matrix:
+    if not sparse.issparse(rows):
+        return np.where(np.isnan(rows), MISSING, rows)
+    filled = rows.copy()
+    filled.data[np.isnan(filled.data)] = MISSING
+    return filled
+
+
+def sketch_block(block: Block) -> Tally:
+    """What a block adds to the sketch of the data; a missing value counts as a fixed number."""
+    projected = block.products[:, 0]
+    if np.isnan(projected).any():
+        projected = _fill(block.rows) @ sketch_weights(0, block.rows.shape[1], GOLDEN_RATIO)
+    row_weights = sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
+    K = block.signs.shape[1]
+    labels = block.signs @ np.arange(1.0, K + 1)
+    return {
+        "sum entries": row_weights @ projected,
+        "sum labels": row_weights @ labels,
+        "sum scale": row_weights @ np.abs(projected),
+    }
+
+
+def read_sketch(tally: Tally, n: int, d: int) -> Sketch:
+    """The sketch that the blocks add up to."""
+    parts = (float(tally[f"sum {name}"]) for name in ("entries", "labels", "scale"))
+    return Sketch(n, d, *parts)
+
+
+# ---- what is said of it -------------------------------------------------------------------------
+
+
+def refused(kind: str, witness: Combined, why: str) -> Certificate:
+    """What is said of a witness that proves nothing."""
+    return conclude(
+        kind,
+        0.0,
+        math.inf,
+        statement="Nothing is proved.",
+        reference="",
+        witness=witness,
+        sketch=None,
+        objection=why,
+        vacuous=True,
+    )
+
+
+def at_most(x: float) -> str:
+    """Six digits of an upper bound, rounded up."""
+    return f"{float(Context(6, ROUND_CEILING).create_decimal(Decimal(x))):.6g}"
+
+
+def at_least(x: float) -> str:
+    """Six digits of a lower bound, rounded down."""
+    return f"{float(Context(6, ROUND_FLOOR).create_decimal(Decimal(x))):.6g}"

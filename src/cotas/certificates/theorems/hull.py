@@ -1,0 +1,164 @@
+"""How far a combination of stumps is from the best one: the Frank–Wolfe gap.
+
+Let H(G) = Σ sᵢ C(yᵢG(xᵢ)) with a convex cost C, over all G in radius·conv(stumps). A tangent of C
+at any numbers z lies below it, so for every such G, with aᵢ = sᵢC'(zᵢ),
+
+    H(G)  ≥  Σ (sᵢC(zᵢ) − aᵢzᵢ) + Σ aᵢyᵢG(xᵢ)  ≥  Σ (sᵢC(zᵢ) − aᵢzᵢ) − radius · largest edge of a·y.
+
+z are the margins of the model as computed, which need not be its exact ones: they only say where
+the tangents touch. A computed slope that is off by a share ε costs ε|aᵢ|(radius + |zᵢ|).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.rounding import TINY, above, down, gamma, up
+from cotas.certificates.sweep import Block, Tally
+from cotas.certificates.theorems.combinations import (
+    Combined,
+    LongSweep,
+    Weights,
+    at_least,
+    at_most,
+    read_sketch,
+    refused,
+    sketch_block,
+)
+from cotas.certificates.theorems.surrogates import OPERATIONS
+from cotas.certificates.theorems.weak_learners import StumpClass
+from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
+
+REFERENCE = "docs/theory/boosting.md, the Frank–Wolfe gap (Jaggi 2013; document 001, Algorithm 6)"
+OWN_WEIGHT = "The radius is the total weight Σ|w| of the model itself."
+Curve = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+
+def _exponential(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    value = np.exp(-z)
+    return value, -value
+
+
+def _logistic(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return np.maximum(-z, 0.0) + np.log1p(np.exp(-np.abs(z))), -1.0 / (1.0 + np.exp(z))
+
+
+def _squared_hinge(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    short = np.maximum(1.0 - z, 0.0)
+    return short * short, -2.0 * short
+
+
+# Value and slope, each within OPERATIONS units; convex and never below zero.
+KNOWN: dict[type, Curve] = {
+    Exponential: _exponential,
+    Logistic: _logistic,
+    SquaredHinge: _squared_hinge,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HullPoint(Combined):
+    """A combination in radius·conv(stumps), to be compared with all the others there.
+
+    `radius=None` takes Σ|w| of the model.
+    """
+
+    cost: Loss
+    stumps: StumpClass
+    radius: float | None = None
+
+    def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
+        sweep = LongSweep(X, y, list(np.ravel(self.classes)))
+        try:
+            self.refuse_unsound()
+            weights = Weights.of(self.weights, sweep.X.shape[0])
+            return self._check(sweep, weights, self._reach(), each)
+        except Objection as why:
+            return refused("duality", self, str(why))
+
+    def trusted(self) -> list[str]:
+        if type(self.cost) in KNOWN:
+            return super().trusted()
+        own = f"that the cost {self.cost.name} is convex, with the value and slope that it computes"
+        return [*super().trusted(), own]
+
+    def refuse_unsound(self) -> None:
+        super().refuse_unsound()
+        if len(self.combinations) != 1 or not self.stumps.contains(self.combinations[0].learners):
+            raise Objection("A function of the combination is not one of the stumps.")
+
+    def _reach(self) -> float:
+        """The radius, no less than Σ|w|, which rounding may leave a little beyond it."""
+        size, rounds = self.size()[1], len(self.combinations[0].learners)
+        radius = size if self.radius is None else float(self.radius)
+        if not 0 <= radius < math.inf:
+            raise Objection("The radius is not a finite number above zero.")
+        if size > above(radius, 4 * rounds + 4):
+            raise Objection("The combination lies outside the hull.")
+        return max(radius, size)
+
+    def _curve(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        known = KNOWN.get(type(self.cost))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if known is not None:
+                return known(z)
+            value, slope = self.cost.value(z), self.cost.slope(z)
+        return np.asarray(value, dtype=np.float64), np.asarray(slope, dtype=np.float64)
+
+    def _check(self, sweep: LongSweep, weights: Weights, radius: float, each: Each) -> Certificate:
+        n = sweep.X.shape[0]
+        z, slack = np.empty(n), np.empty(n)
+
+        def read(block: Block) -> Tally:
+            with np.errstate(over="ignore", invalid="ignore"):
+                lead = self.lead(block)
+            z[block.span], slack[block.span] = lead.ahead[0], lead.slack
+            return sketch_block(block)
+
+        tally = sweep.tally(read, each)
+        value, slope = self._curve(z)
+        # A convex function is largest at one of the ends of an interval.
+        ends = np.maximum(self._curve(z - slack)[0], self._curve(z + slack)[0])
+        upper = weights.mean(ends, OPERATIONS)[1]
+        a = weights.w * np.where(weights.w > 0, slope, 0.0)
+        if not (math.isfinite(upper) and np.isfinite(a).all()):
+            raise Objection("The cost of the model overflows.")
+        signs = np.where(sweep.y == self.classes[0], 1.0, -1.0)
+        edge = above(self.stumps.largest_edge(sweep.X, signs * a, each) / weights.mass)
+        touching = weights.mean(value - slope * z)[0]
+        sizes = np.abs(value) + np.abs(slope) * (np.abs(z) + radius)
+        off = above(gamma(OPERATIONS + 8) * weights.mean(sizes)[1])
+        lost = above(TINY * (1.0 + radius + float(np.abs(z).max())), 4)  # slopes that underflow
+        lower = down(down(touching - up(off + lost)) - up(radius * edge))
+        if type(self.cost) in KNOWN:
+            lower = max(lower, 0.0)
+        figures = {
+            "training error": weights.share_up(z <= slack),
+            "Σ|w|": self.size()[1],
+            "largest −⟨∇H, f⟩ of a stump": edge,
+        }
+        return conclude(
+            "duality",
+            lower,
+            upper,
+            vacuous=type(self.cost) in KNOWN and lower <= 0.0 < upper,
+            statement=(
+                f"No combination of {self.stumps.described()} with Σ|w| ≤ {at_least(radius)} has "
+                f"a {weights.word}mean {self.cost.name} cost (F > 0 means class {self.classes[0]}) "
+                f"below {at_least(lower)}; this model has at most {at_most(upper)}."
+            ),
+            reference=REFERENCE,
+            figures=figures,
+            remarks=[] if self.radius is not None else [OWN_WEIGHT],
+            trusted=self.trusted(),
+            charge=up(off + upper - weights.mean(value)[0]),
+            witness=self,
+            sketch=read_sketch(tally, *sweep.X.shape),
+        )

@@ -1,0 +1,556 @@
+"""How many mistakes an online run made, against how many its theorem allows.
+
+All vectors are extended by the coordinate of the bias, (θ, θ₀) and z = (x, bias), so that Theorem
+3.1 of document 000 applies as printed, with or without a bias. It speaks of vectors and their
+inner products alone, so it holds in the feature space of a kernel too, with z = (φ(x), bias).
+
+Any u of length N or less will do: with γ ≤ yᵢ u·zᵢ and ‖zᵢ‖ ≤ R a run from zero makes (RN/γ)²
+mistakes at most. What is rounded is rounded to the side that allows more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.certificates.certificate import Certificate, conclude, no_certificate
+from cotas.certificates.core.gram import Gram
+from cotas.certificates.core.rounding import (
+    U,
+    above,
+    below,
+    dot,
+    down,
+    gamma,
+    norm_up,
+    total_up,
+    up,
+)
+from cotas.certificates.enclosures import MORE, at_most, outwards, row_lengths, whole
+from cotas.certificates.kernel import KernelFunction, examine
+from cotas.certificates.ledger import plain_fields
+from cotas.certificates.positivity import Definiteness
+from cotas.certificates.sweep import Block, Facts, Sketch, Sweep, Tally, gather_facts
+
+THEOREM = "Theorem 3.1 of document 000 (Novikoff 1962)"
+SHORTFALL_THEOREM = "Freund and Schapire 1999, Theorem 2"
+PA_THEOREM = "Crammer et al. 2006, Theorem 4 (PA-I)"
+NOT_ABOUT_NEW_DATA = "It counts mistakes made while learning; it says nothing about new data."
+TOLD = "The number of presentations, and that each entry of the ledger was earned by a mistake."
+TOLD_STEPS = "The number of presentations and that of mistakes, which the steps only limit."
+OTHER_COUNT = "The ledger holds another number of mistakes."
+ANOTHER_MODEL = "The ledger of the run does not give back the model from these data."
+
+
+def mistakes_allowed(
+    radius: float, margin: float, shortfall: float, aligned: float, length: float
+) -> float:
+    """The largest k with k·γ + θ⁰·u ≤ ‖θᵏ‖ and ‖θᵏ‖² ≤ ‖θ⁰‖² + k·R², rounded up.
+
+    That is the proof of Theorem 3.1, for ‖u‖ ≤ 1. `aligned` is θ⁰·u and `length` is ‖θ⁰‖; both
+    vanish for a run that starts at zero, which leaves (R/γ)². A shortfall D > 0 is the case of
+    data that u does not separate: each example gets a coordinate Δ of its own, which turns R²
+    into R² + Δ² and divides the margin by Z = √(1 + D²/Δ²); with Δ² = RD a run from zero gets
+    ((R + D)/γ)². All but one square root is computed in rational numbers.
+
+    >>> mistakes_allowed(3.0, 1.0, 0.0, 0.0, 0.0)
+    9.0
+    >>> mistakes_allowed(3.0, 1.0, 2.0, 0.0, 0.0)
+    25.0
+    """
+    numbers = (radius, margin, shortfall, aligned, length)
+    if not (margin > 0 and radius > 0 and all(map(math.isfinite, numbers))):
+        return math.inf
+    r, g, d, along, size = map(Fraction, numbers)
+    stretch = 1 + d / r
+    gg = g * g / (r * r * stretch)
+    half = stretch / 2 - along * g / (r * r * stretch)
+    square = half * half + gg * (size * size - along * along / stretch) / (r * r)
+    allowed = max(Fraction(0), (half + _root_up(max(Fraction(0), square))) / gg)
+    if allowed > Fraction(2.0**1000):
+        return math.inf
+    return float(allowed) if Fraction(float(allowed)) >= allowed else up(float(allowed))
+
+
+def _root_up(x: Fraction) -> Fraction:
+    """√x, exact for squares and rounded up otherwise, to more digits than a double has."""
+    scale = 1 << 128
+    inside = x.numerator * x.denominator * scale * scale
+    root = math.isqrt(inside)
+    return Fraction(root + (root * root < inside), x.denominator * scale)
+
+
+class Survey(NamedTuple):
+    """What a pass over the data tells about the ledgers of all classes, one column for each.
+
+    Attributes
+    ----------
+    used : which rows have a weight
+    agreements : yᵢ u·zᵢ of those rows, rounded down (times their weights, for a perceptron)
+    off : how far each of them may be off
+    lengths : N, the length of u rounded up
+    radius : R, rounded up
+    missed : why the ledger does not give back the model, or nothing if it does
+    """
+
+    used: AnyArray
+    agreements: FloatArray
+    off: float
+    lengths: list[float]
+    radius: float
+    missed: list[str]
+    sketches: list[Sketch]
+    evidence: Definiteness | None = None
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """How much each example moved the model: θ = θ⁰ + Σ updatesᵢ yᵢ zᵢ.
+
+    Attributes
+    ----------
+    coef, intercept : the model that is certified
+    positive : the label that counts as +1; every other label counts as −1
+    bias : 1.0 if θ₀ was trained, 0.0 if not
+    updates : for each example, the sum of its steps in multiples of yᵢzᵢ
+    mistakes, presentations : of the whole run
+    weights : of the examples (0 for examples kept out of the training), or None
+    last : (θ, θ₀) at the end of the run, where the model is the average over the run
+    averaged_updates : the ledger of that average
+    start : (θ, θ₀) at the beginning of the run, where it did not begin at zero
+    averaged_start : what the average holds of the time before the run
+    separator : the vector u of the bound, where it is not the model itself
+    """
+
+    coef: FloatArray
+    intercept: float
+    positive: Any
+    bias: float
+    updates: AnyArray = field(repr=False)
+    mistakes: int
+    presentations: int
+    weights: FloatArray | None = field(default=None, repr=False)
+    last: FloatArray | None = field(default=None, repr=False)
+    averaged_updates: AnyArray | None = field(default=None, repr=False)
+    start: FloatArray | None = field(default=None, repr=False)
+    averaged_start: FloatArray | None = field(default=None, repr=False)
+    separator: FloatArray | None = field(default=None, repr=False)
+
+    # Whether the theorem is about the rows times their weights.
+    scales_rows: ClassVar[bool] = False
+
+    @classmethod
+    def check_all(
+        cls,
+        ledgers: Sequence[Self],
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None = None,
+        each: Each = map,
+    ) -> list[Certificate]:
+        """The certificates of several classes of one fit, in one pass over the data.
+
+        `facts` are those of the same data, if they have been gathered already.
+        """
+        survey = cls._survey(ledgers, X, y, facts, each)
+        return [ledger._conclude(survey, c) for c, ledger in enumerate(ledgers)]
+
+    @classmethod
+    def _survey(
+        cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
+    ) -> Survey:
+        """One pass over the data for linear models."""
+        first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
+        u = np.stack([ledger.direction for ledger in ledgers], axis=1)
+        sweep = _sweep(ledgers, X, y, u[:-1])
+        n = sweep.X.shape[0]
+        weights = None if first.weights is None else np.asarray(first.weights, dtype=np.float64)
+        about = {"bias": first.bias, "weights": weights, "scaled": first.scales_rows}
+        facts = facts or gather_facts(X, y, positives, each=each, **about)  # type: ignore[arg-type]
+        factor = np.ones(n) if weights is None or not first.scales_rows else weights
+        agreements = np.empty((n, len(ledgers)))
+
+        def rebuilt(block: Block, entries: list[Any]) -> tuple[FloatArray, FloatArray]:
+            columns = np.stack(
+                [np.asarray(e[block.span], dtype=np.float64) for e in entries], axis=1
+            )
+            steps = block.signs * columns * factor[block.span, None]
+            moved = np.flatnonzero(steps.any(axis=1))
+            lengths = np.hypot(row_lengths(block.rows[moved]), first.bias)
+            way = [total_up(outwards(column * lengths)) for column in np.abs(steps[moved]).T]
+            return np.vstack([block.combine(steps), first.bias * steps.sum(axis=0)]), np.array(way)
+
+        def read(block: Block) -> Tally:
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = block.signs * (block.products + first.bias * u[-1])
+                agreements[block.span] = scores * factor[block.span, None]
+            found: Tally = {"max adds": len(block.signs), "sum adds": 1}
+            found["sum rebuilt"], found["sum way"] = rebuilt(
+                block, [one.updates for one in ledgers]
+            )
+            if first.averaged_updates is not None:
+                found["sum average"], _ = rebuilt(block, [one.averaged_updates for one in ledgers])
+            return found
+
+        found = sweep.tally(read, each)
+        adds, d = int(found["max adds"] + found["sum adds"]), len(u)
+        radius = above(facts.longest, d + 2 * MORE)
+        lengths = [norm_up(column) for column in u.T]
+        off = above(gamma(d + MORE) * radius * max(lengths), 3)
+        used = _used(first)
+        return Survey(
+            used=used,
+            agreements=_or_nothing(agreements[used] - off),
+            off=off,
+            lengths=lengths,
+            radius=radius,
+            missed=[
+                ledger.impossible()
+                or ledger.missed(
+                    found["sum rebuilt"][:, c],
+                    found["sum average"][:, c] if "sum average" in found else None,
+                    adds,
+                    above(float(found["sum way"][c]), adds),
+                )
+                for c, ledger in enumerate(ledgers)
+            ],
+            sketches=facts.sketches,
+        )
+
+    def _conclude(self, survey: Survey, c: int) -> Certificate:
+        raise NotImplementedError
+
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        """The certificate of this ledger, recomputed from the data."""
+        return self.check_all([self], X, y)[0]
+
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        """The same ledger, said to belong to other parameters."""
+        return replace(self, coef=np.array(coef), intercept=float(intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ledger in plain Python types."""
+        return plain_fields(self)
+
+    @property
+    def direction(self) -> FloatArray:
+        """The vector u of the bound."""
+        return np.append(self.coef, self.intercept) if self.separator is None else self.separator
+
+    @property
+    def origin(self) -> FloatArray:
+        """Where the run began."""
+        return np.zeros(len(self.coef) + 1) if self.start is None else self.start
+
+    def passes(self, used: int) -> int:
+        """How often an example was presented at the most: an epoch begun counts as a whole one."""
+        if not whole(self.presentations):
+            return 1
+        return max(1, -(-self.presentations // max(1, used)))
+
+    def impossible(self) -> str:
+        """What no run can have counted, or nothing."""
+        if not (whole(self.mistakes) and whole(self.presentations)):
+            return "Mistakes and presentations are whole numbers."
+        if self.mistakes > self.presentations:
+            return "There were more mistakes than presentations."
+        if not self.bias and self.intercept:
+            return "The model has a bias, and the problem has none."
+        entries, used = np.asarray(self.updates), _used(self)
+        if not (np.isfinite(entries).all() and (entries >= 0).all()):
+            return "The entries of a ledger are finite and not negative."
+        moved = int(np.count_nonzero(entries))
+        if entries[~used].any() or moved > self.presentations:
+            return "The ledger holds examples that were never presented."
+        return ""
+
+    def missed(
+        self, rebuilt: FloatArray, averaged: FloatArray | None, adds: int, way: float
+    ) -> str:
+        """Why the ledger does not give back the model, or nothing if it does.
+
+        `way` is Σ updatesᵢ‖zᵢ‖. The run has rounded twice at each step, the checker once for each
+        of `adds` additions, and each entry of the ledger, unless it is a count, at each of its
+        own steps: they may differ by no more. An average is a difference of two such sums.
+        """
+        adds += 2 * (self.mistakes if self.scales_rows else self.presentations) + 2 * MORE
+        if not adds * U < 0.25:
+            return ANOTHER_MODEL
+        before = self.origin if self.averaged_start is None else self.averaged_start
+        size = up(up(way + norm_up(self.origin)) + norm_up(before))
+        entry = 0.0 if self.scales_rows else _precision(self.updates)
+        steps = self.passes(int(np.count_nonzero(_used(self)))) + 4
+        model = np.append(self.coef, self.intercept)
+        end = model if self.last is None else self.last
+        if size < 2.0**-900:  # there underflow would hide everything
+            return "" if np.array_equal(self.origin + rebuilt, end) else ANOTHER_MODEL
+        slack = above((gamma(adds) + steps * entry) * size, 4)
+        if not norm_up(self.origin + rebuilt - end) <= slack < math.inf:
+            return ANOTHER_MODEL
+        if self.last is None:
+            return ""
+        if averaged is not None and self.averaged_updates is not None:
+            slack = above((gamma(adds) + steps * _precision(self.averaged_updates)) * size, 4)
+            if norm_up(before + averaged - model) <= 2.0 * slack:
+                return ""
+        return "The model is not the average of the run on these data."
+
+
+def _precision(entries: AnyArray) -> float:
+    """How far an entry may be off after one rounding, against its size; counts are exact."""
+    return 0.5 * float(np.finfo(entries.dtype).eps) if entries.dtype.kind == "f" else 0.0
+
+
+def _used(ledger: Ledger) -> AnyArray:
+    weights = ledger.weights
+    return np.ones(len(ledger.updates), dtype=np.bool_) if weights is None else weights > 0
+
+
+def _or_nothing(lowest: FloatArray) -> FloatArray:
+    """Lower bounds; where a number overflowed on the way there is none."""
+    return np.where(np.isfinite(lowest), lowest, -math.inf)
+
+
+def _sweep(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatArray) -> Sweep:
+    """The data, if the ledgers can be about them."""
+    sweep, first = Sweep(X, y, [one.positive for one in ledgers], directions), ledgers[0]
+    n = sweep.X.shape[0]
+    if any(len(one.updates) != n for one in ledgers):
+        raise ValueError(f"X has {n} rows; the certificate is about {len(first.updates)}.")
+    if first.bias not in (0.0, 1.0) or any(one.bias != first.bias for one in ledgers):
+        raise ValueError("The bias is a coordinate of one, or there is none.")
+    return sweep
+
+
+@dataclass(frozen=True)
+class PerceptronLedger(Ledger):
+    """The ledger of a perceptron: Theorem 3.1, or its extension to data that are not separable."""
+
+    # A weight multiplies the update, which is the plain perceptron on the row s·(x, 1).
+    scales_rows: ClassVar[bool] = True
+
+    def _conclude(self, survey: Survey, c: int) -> Certificate:
+        size, margins = survey.lengths[c], survey.agreements[:, c]
+        reach, passes = up(survey.radius * size), self.passes(len(margins))
+        value, off = dot(self.origin, self.direction) if self.start is not None else (0.0, 0.0)
+        start = (down(value - off), up(norm_up(self.origin) * size))
+        least, sought = float(margins.min(initial=math.inf)), best_margin(margins, passes)
+        missing = np.maximum(0.0, np.nextafter(sought - margins, math.inf))
+        shortfall = above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
+        allowed_short = mistakes_allowed(reach, sought, shortfall, *start)
+        separates = 0 < least < math.inf
+        figures = {"R (longest row)": survey.radius}
+        if separates:
+            reference, formula, margin = THEOREM, "(R/γ)²", least
+            allowed = mistakes_allowed(reach, least, 0.0, *start)
+            figures["γ (margin of u), at least"] = below(least / size, 2)
+            if math.isfinite(allowed_short):
+                figures["((R + D)/γ)² at a larger γ"] = allowed_short
+        else:
+            reference, formula, margin = SHORTFALL_THEOREM, "((R + D)/γ)²", sought
+            allowed = allowed_short
+            if math.isfinite(allowed):
+                figures |= {
+                    "γ (margin sought)": sought / size,
+                    "D (shortfall from γ)": above(shortfall / size, 2),
+                }
+        return _certificate(
+            self, survey, c, allowed, formula, reference, figures,
+            objection=self._miscounted(passes),
+            remarks=self._remarks(separates),
+            trusted=TOLD,
+            charge=allowed * 8.0 * survey.off / margin if margin > 0 else 0.0,
+        )  # fmt: skip
+
+    def _miscounted(self, passes: int) -> str:
+        entries = np.asarray(self.updates, dtype=np.float64)
+        counts = bool((entries == np.floor(entries)).all() and (entries <= passes).all())
+        return "" if counts and entries.sum() == self.mistakes else OTHER_COUNT
+
+    def _remarks(self, separates: bool) -> list[str]:
+        whose = "the model itself" if self.separator is None else "the tightest separator"
+        remarks = [
+            f"u is {whose}, with the bias as a coordinate." if self.bias else f"u is {whose}."
+        ]
+        if not separates:
+            remarks.append(
+                "u does not separate the data, so the run may never end; "
+                "`cotas.separability(X, y)` tells whether anything does."
+            )
+        return remarks
+
+
+def best_margin(margins: FloatArray, passes: int) -> float:
+    """A γ with a small (R + D(γ))/γ, estimated on a thousand margins; every γ > 0 is valid."""
+    some = margins[:: max(1, len(margins) // 1000)]
+    some = some[np.isfinite(some)]
+    candidates = np.quantile(some, np.linspace(0.05, 1.0, 39)) if len(some) else some
+    candidates = candidates[candidates > 0]
+    if len(candidates) == 0:
+        return 0.0
+    missing = np.maximum(0.0, candidates[:, None] - some)
+    share = passes * len(margins) / len(some)
+    shortfall = np.sqrt(share * np.einsum("gi,gi->g", missing, missing))
+    return float(candidates[np.argmin((np.abs(some).max() + shortfall) / candidates)])
+
+
+def _certificate(
+    ledger: Ledger,
+    survey: Survey,
+    c: int,
+    allowed: float,
+    formula: str,
+    reference: str,
+    figures: dict[str, float],
+    *,
+    objection: str,
+    remarks: list[str],
+    trusted: str,
+    charge: float,
+) -> Certificate:
+    """The claim that both theorems make; where the bound is infinite, all may be mistakes."""
+    k, shown = ledger.mistakes, ledger.presentations
+    objection = survey.missed[c] or objection
+    if not objection and k > allowed:
+        objection = "The run made more mistakes than the theorem allows."
+    limit = f"{formula} allows at most {at_most(allowed)}."
+    if not math.isfinite(allowed):
+        allowed, limit, charge = float(shown), "the theorem allows any number.", 0.0
+    return conclude(
+        "mistakes",
+        float(k),
+        allowed,
+        statement=f"The run made {k} mistakes in {shown} presentations; {limit}",
+        reference=reference,
+        witness=ledger,
+        sketch=survey.sketches[c],
+        objection=objection,
+        figures={**figures, "presentations": float(shown)},
+        remarks=(*remarks, NOT_ABOUT_NEW_DATA),
+        trusted=(trusted,),
+        vacuous=not allowed < shown,
+        charge=charge if math.isfinite(charge) else 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class PassiveAggressiveLedger(Ledger):
+    """The ledger of a passive-aggressive run: the PA-I bound with C = 1/λ.
+
+    With weights Cᵢ = sᵢ/λ its proof gives Σ min(1/R², Cᵢ) over mistakes ≤ ‖u − θ⁰‖² + 2ΣCᵢℓᵢ.
+    """
+
+    lam: float = field(kw_only=True)
+
+    def _conclude(self, survey: Survey, c: int) -> Certificate:
+        weights = np.ones(len(self.updates)) if self.weights is None else self.weights
+        weights, lam = weights[survey.used], self.lam if self.lam > 0 else math.nan
+        passes, radius = self.passes(len(weights)), survey.radius
+        away = above(norm_up(self.direction - self.origin), 2)
+        losses = np.maximum(0.0, np.nextafter(1.0 - survey.agreements[:, c], math.inf))
+        total = above(total_up(outwards(weights * losses)) * passes)
+        least = below(float(weights.min(initial=math.inf)) / lam)
+        least = min(least, below(1.0 / above(radius * radius), 2)) if radius > 0 else least
+        allowed = above((away * away + 2.0 * total / lam) / least, 6) if least > 0 else math.inf
+        steps = above(total_up(np.asarray(self.updates, dtype=np.float64)))
+        plain = self.start is None and self.weights is None
+        objection = "" if math.isfinite(lam) else "λ is not a positive number."
+        # Each mistake costs a step of at least `least`, so the ledger limits k as well.
+        if self.mistakes * least > steps * (1.0 + 2.0 * (passes + 4) * _precision(self.updates)):
+            objection = "The ledger is too small for that many mistakes."
+        return _certificate(
+            self, survey, c, allowed if allowed == allowed else math.inf,
+            "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else "the PA-I bound",
+            PA_THEOREM,
+            {
+                "R (longest row)": radius,
+                "‖u − θ⁰‖²": above(away * away),
+                "ΣH (hinge losses of u)": total,
+                "sum of all steps": steps,
+            },
+            objection=objection,
+            remarks=["u is the model itself."],
+            trusted=TOLD_STEPS,
+            charge=allowed * gamma(64) + 8.0 * passes * survey.off * weights.sum() / lam / least,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class KernelPerceptronLedger(PerceptronLedger):
+    """The ledger of a kernel perceptron: `coef` holds βᵢ = updatesᵢ sᵢ yᵢ of each row."""
+
+    kernel: KernelFunction = field(kw_only=True)
+
+    @classmethod
+    def _survey(
+        cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
+    ) -> Survey:
+        """The same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ and ‖θ‖² = βᵀKβ."""
+        first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
+        sweep = _sweep(ledgers, X, y, np.zeros((np.shape(X)[1], 1)))
+        n, used = sweep.X.shape[0], _used(first)
+        weights = (
+            np.ones(n) if first.weights is None else np.asarray(first.weights, dtype=np.float64)
+        )
+        signs = np.stack([np.where(sweep.y == p, 1.0, -1.0) for p in positives], axis=1)
+        beta = np.stack([np.asarray(ledger.coef) for ledger in ledgers], axis=1)
+        theta0 = first.bias * np.array([ledger.intercept for ledger in ledgers])
+        gram = Gram(first.kernel.spec(), sweep.X, each)
+        values, error = gram.times(beta, used)
+        squares = [
+            gram.length(b, v, e).most + above(t * t)
+            for b, v, e, t in zip(beta.T, values.T, error.T, theta0, strict=True)
+        ]
+        most = float(error[used].max(initial=0.0))
+        off = above((most + 4.0 * U * float(np.abs(theta0).max())) * float(weights.max()), 3)
+        rows = weights[used, None] * signs[used] * (values[used] + theta0)
+        touched = np.flatnonzero(used | beta.any(axis=1))
+        return Survey(
+            used=used,
+            agreements=_or_nothing(rows - off - 4.0 * U * np.abs(rows)),
+            off=off,
+            lengths=[above(math.sqrt(max(0.0, s))) if s < math.inf else math.inf for s in squares],
+            radius=above(
+                float((weights * np.sqrt(gram.squares + first.bias**2))[used].max(initial=0.0)), 8
+            ),
+            missed=[
+                ledger.impossible() or _other_beta(ledger, weights * signs[:, c])
+                for c, ledger in enumerate(ledgers)
+            ],
+            sketches=(facts or gather_facts(X, y, positives, each=each)).sketches,
+            evidence=examine(first.kernel, sweep.X, touched),
+        )
+
+    def _conclude(self, survey: Survey, c: int) -> Certificate:
+        evidence = survey.evidence
+        if evidence is not None and not evidence.semidefinite:
+            return no_certificate(
+                "The kernel is not positive semi-definite: there is no feature space, and the "
+                f"theorem says nothing ({evidence.in_words})."
+            )
+        return super()._conclude(survey, c)
+
+    def _remarks(self, separates: bool) -> list[str]:
+        remarks = [f"k(x, x′) = {self.kernel}", *super()._remarks(True)]
+        if not separates:
+            remarks.append("The model does not separate the data, so the run may never end.")
+        return remarks
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ledger in plain Python types; the kernel as its formula."""
+        return {**super().to_dict(), "kernel": str(self.kernel)}
+
+
+def _other_beta(ledger: KernelPerceptronLedger, signed: FloatArray) -> str:
+    """Whether β is another than the ledger says; θ₀ is its sum, rounded once at each mistake."""
+    beta = ledger.updates * signed
+    slack = above(gamma(len(beta) + ledger.mistakes + MORE) * total_up(np.abs(beta)), 2)
+    same = np.array_equal(beta, ledger.coef)
+    away = abs(ledger.bias * float(beta.sum()) - ledger.intercept)
+    return "" if same and away <= slack else ANOTHER_MODEL

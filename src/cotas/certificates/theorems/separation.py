@@ -1,0 +1,245 @@
+"""Whether a hyperplane separates two classes, with the proof of the answer.
+
+With zᵢ = yᵢ(xᵢ, bias), for every u and every convex combination α
+
+    minᵢ zᵢ·u / ‖u‖  ≤  γ*  ≤  ‖Σ αᵢ zᵢ‖ / Σ αᵢ,
+
+γ* being the largest margin of all over the rows (x, 1), or (x) without a bias. A u with a positive
+left side proves that the data are separable. An α with Σ αᵢzᵢ = 0 proves that they are not; in
+floating-point arithmetic it proves that no separator has a margin above a number near zero. The
+left side is rounded down, the right side up. γ of Definition 3.3 divides by ‖θ‖ instead of ‖u‖: it
+is the distance of the nearest row to the hyperplane, and a figure of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.rounding import (
+    TINY,
+    above,
+    below,
+    dot,
+    down,
+    gamma,
+    norm_up,
+    total_down,
+    total_up,
+    up,
+)
+from cotas.certificates.enclosures import MORE, at_most, outwards, row_lengths
+from cotas.certificates.ledger import plain_fields
+from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, gather_facts
+
+# α is rounded, and so is Σ αᵢzᵢ in each coordinate: so many roundings of the longest row for each
+# coordinate, and no solver can do better, count as zero. It decides which answer is given, not
+# whether it is true: the margin stated is proved.
+ROUNDINGS = 32
+DISTANCE = "distance of the nearest row to the hyperplane (γ of Definition 3.3), at least"
+
+
+@dataclass(frozen=True)
+class SeparationWitness:
+    """A separator (θ, θ₀), a convex combination α of the rows, or both."""
+
+    coef: FloatArray
+    intercept: float
+    positive: Any
+    bias: float
+    alpha: FloatArray | None = field(default=None, repr=False)
+
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        """Both sides of the inequality above, recomputed from the data."""
+        u = self._scaled()
+        sweep = Sweep(X, y, [self.positive], u[:-1, None])
+        n = sweep.X.shape[0]
+        if self.alpha is not None and len(self.alpha) != n:
+            raise ValueError(f"X has {n} rows; the certificate is about {len(self.alpha)}.")
+        alpha = None if self.alpha is None else _combination(self.alpha)
+
+        def read(block: Block) -> Tally:
+            lengths, signs = row_lengths(block.rows), block.signs[:, 0]
+            found: Tally = {
+                "min agreement": _least_agreement(block, lengths, u, self.bias),
+                "min length": lengths.min(),
+                "max length": lengths.max(),
+            }
+            if alpha is not None:
+                factors = signs * alpha[block.span]
+                found["sum rows"] = np.count_nonzero(factors)
+                found["sum combination"] = block.combine(factors[:, None])[:, 0]
+                found["sum pull"] = total_up(np.abs(factors) * lengths)
+                # Adding zeros rounds nothing.
+                found["max adds"], found["sum adds"] = np.count_nonzero(factors), 1
+            return found
+
+        found = sweep.tally(read)
+        if alpha is not None:
+            signs = np.where(sweep.y == self.positive, 1.0, -1.0)
+            found["ceiling"] = _ceiling(found, alpha, signs, self.bias)
+        facts = gather_facts(X, y, [self.positive])
+        return self._conclude(found, u, facts.sketches[0])
+
+    def _scaled(self) -> FloatArray:
+        """(θ, bias·θ₀) in units of a power of two, in which nothing underflows."""
+        if self.bias not in (0.0, 1.0) or (not self.bias and self.intercept):
+            raise ValueError("The separator has a bias, and the problem has none.")
+        u = np.append(np.asarray(self.coef, dtype=np.float64), self.intercept)
+        if not np.isfinite(u).all():
+            raise ValueError("The separator is not finite.")
+        return np.asarray(np.ldexp(u, -math.frexp(float(np.abs(u).max()))[1]))
+
+    def _conclude(self, found: Tally, u: FloatArray, sketch: Sketch) -> Certificate:
+        smallest = float(found["min agreement"])
+        longest = above(math.hypot(float(found["max length"]), self.bias), 4)
+        # One row alone is a convex combination too: γ* ≤ min ‖zᵢ‖.
+        ceiling = above(math.hypot(float(found["min length"]), self.bias), 4)
+        ceiling = min(ceiling, found.get("ceiling", math.inf))
+        separable = smallest > 0
+        rounding = gamma(ROUNDINGS * len(u)) * longest + ROUNDINGS * TINY
+        figures = {"longest row": longest}
+        objection, margin = "", 0.0
+        if separable:
+            margin = below(smallest / norm_up(u), 2)
+            if u[:-1].any():
+                figures[DISTANCE] = below(smallest / norm_up(u[:-1]), 2)
+            statement = "The data are linearly separable: this hyperplane separates them."
+        elif "ceiling" in found and ceiling <= rounding:
+            figures["rows in the combination"] = float(found["sum rows"])
+            statement = (
+                f"No hyperplane separates the data with a margin above {at_most(ceiling, 2)}"
+                f"{' over the rows (x, 1)' if self.bias else ''}: a convex combination of the rows "
+                f"yᵢ{'(xᵢ, 1)' if self.bias else 'xᵢ'} is no longer than that, and a separator "
+                "would have to be positive on it."
+            )
+        else:
+            statement = "This witness proves neither that the data are separable nor the contrary."
+            objection = statement
+        return conclude(
+            "separation",
+            margin,
+            ceiling,
+            statement=statement,
+            reference="Definitions 3.1–3.3 of document 000; Gordan's theorem",
+            witness=self,
+            sketch=sketch,
+            objection=objection,
+            figures=figures,
+            remarks=("Margins are those of (θ, θ₀) over the rows (x, 1).",) if self.bias else (),
+            charge=rounding,
+        )
+
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        """The same witness with another separator."""
+        return replace(self, coef=np.array(coef), intercept=float(intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types."""
+        return plain_fields(self)
+
+
+def _least_agreement(block: Block, lengths: FloatArray, u: FloatArray, bias: float) -> float:
+    """The least zᵢ·u of the block, rounded down; not a number where something overflowed.
+
+    The rows that plain arithmetic leaves lowest are summed up exactly, until the lowest is one of
+    them, or is not positive in any case.
+    """
+    signs, tiny = block.signs[:, 0], TINY * lengths  # what u may have lost by its scaling
+    with np.errstate(over="ignore", invalid="ignore"):
+        agreements = signs * (block.products[:, 0] + bias * u[-1])
+        size = np.asarray(abs(block.rows) @ np.abs(u[:-1])) + abs(bias * u[-1])
+        off = outwards(gamma(len(u) + MORE) * size + tiny)
+        lowest, highest = agreements - off, agreements + off
+    if not (np.isfinite(lowest).all() and np.isfinite(highest).all()):
+        return math.nan
+    while lowest[i := int(np.argmin(lowest))] < highest[i] > 0:
+        row = block.rows[i]
+        row = row.toarray().ravel() if sparse.issparse(row) else row
+        value, slack = dot(row, u[:-1], [bias * u[-1]])
+        lowest[i] = highest[i] = down(down(signs[i] * value - slack) - tiny[i])
+    return float(lowest[i])
+
+
+def _combination(alpha: FloatArray) -> FloatArray:
+    """α in units of a power of two near its largest entry."""
+    alpha = np.asarray(alpha, dtype=np.float64)
+    if not (np.isfinite(alpha).all() and (alpha >= 0).all() and alpha.any()):
+        raise ValueError("A convex combination is finite, not negative, and not zero.")
+    return np.ldexp(alpha, -math.frexp(float(alpha.max()))[1])
+
+
+def _ceiling(found: Tally, alpha: FloatArray, signs: FloatArray, bias: float) -> float:
+    """‖Σ αᵢzᵢ‖ / Σ αᵢ, rounded up."""
+    adds = int(found["max adds"] + found["sum adds"]) + MORE
+    pull = above(float(found["sum pull"]), int(found["sum adds"]))
+    off = above(gamma(adds) * pull, 2) + up(TINY * float(found["max length"]))
+    balance, slack = dot(signs, alpha)
+    length = above(
+        math.hypot(up(norm_up(found["sum combination"]) + off), bias * up(abs(balance) + slack)), 4
+    )
+    return above(length / total_down(alpha), 2)
+
+
+@dataclass(frozen=True)
+class Separability:
+    """The answer to "is there a hyperplane between these classes?", with its proof.
+
+    Attributes
+    ----------
+    separable : bool
+        The answer. The object itself is true or false accordingly.
+    coef, intercept : array and float, or None
+        The separator: `y * (X @ coef + intercept) > 0` for every row, y being ±1.
+    margin : float or None
+        The smallest distance y(θ·x + θ₀)/‖θ‖ of a row to the separating hyperplane, which is γ of
+        Definition 3.3; rounded down.
+    combination : array or None
+        Where there is no separator: α ≥ 0 with sum 1 and Σ αᵢyᵢxᵢ = 0, Σ αᵢyᵢ = 0.
+    support : array of int or None
+        The rows with αᵢ > 0.
+    certificate : Certificate
+        The proof; `verify(X, y)` recomputes it.
+    """
+
+    separable: bool
+    certificate: Certificate
+    coef: FloatArray | None = None
+    intercept: float | None = None
+    margin: float | None = None
+    combination: FloatArray | None = field(default=None, repr=False)
+    support: IntArray | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_witness(cls, witness: SeparationWitness, X: Matrix, y: AnyArray) -> Separability:
+        """Read the answer off the checked certificate, never off the witness."""
+        certificate = witness.check(X, y)
+        if certificate.holds and certificate.lower > 0:
+            distance = certificate.figures.get(DISTANCE)
+            return cls(True, certificate, witness.coef, witness.intercept, distance)
+        alpha = witness.alpha
+        support = None if alpha is None else np.flatnonzero(alpha > 0)
+        return cls(False, certificate, combination=alpha, support=support)
+
+    def __bool__(self) -> bool:
+        return self.separable
+
+    def verify(self, X: Matrix, y: AnyArray) -> bool:
+        """Whether the proof comes out again from the data."""
+        return self.certificate.verify(X, y)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer and its certificate in plain Python types, witness included."""
+        return {"separable": self.separable, "certificate": self.certificate.to_dict(witness=True)}
+
+    def __str__(self) -> str:
+        return str(self.certificate)
+
+    def _repr_html_(self) -> str:
+        return self.certificate._repr_html_()

@@ -1,0 +1,287 @@
+"""LS-Boost, FS_ε and R-FS: the theorems of document 001, chapter 2, at every iteration."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+import numpy as np
+
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
+from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.rounding import above, below
+from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.ledger import plain_fields
+from cotas.certificates.theorems.replay import Trace, replay
+from cotas.certificates.theorems.stagewise_bounds import (
+    LENGTH,
+    SPARSITY,
+    TELLING,
+    THEOREMS,
+    Setting,
+    best,
+    omegas,
+)  # fmt: skip
+from cotas.certificates.theorems.unit_columns import UnitColumns
+
+OTHER_MODEL = "The steps of the run do not give back the model from these data."
+OPEN = (
+    "λ_pmin cannot be told from zero in double precision, or was not computed: what the theorem "
+    "makes of it is left open."
+)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item of a theorem at one iteration.
+
+    Attributes
+    ----------
+    name : what is bounded
+    bound, measured : what the theorem allows, and what was found, both rounded up
+    holds : whether the inequality is proved; False where rounding, or a λ_pmin that cannot be told
+        from zero, leaves it open
+    vacuous : whether the bound says nothing, or is left open
+    iteration : the iteration measured; for FS_ε and R-FS the best one so far
+    """
+
+    name: str
+    bound: float
+    measured: float
+    holds: bool
+    vacuous: bool
+    iteration: int
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The items of a theorem by rows, the iterations by columns and the course of the run."""
+
+    names: tuple[str, ...]
+    bounds: FloatArray = field(repr=False)
+    measured: FloatArray = field(repr=False)
+    holds: BoolArray = field(repr=False)
+    vacuous: BoolArray = field(repr=False)
+    iterations: IntArray = field(repr=False)
+    losses: FloatArray = field(repr=False)  # L_n
+    lengths: FloatArray = field(repr=False)  # ‖β‖₁
+    nonzeros: IntArray = field(repr=False)
+    omegas: FloatArray = field(repr=False)  # ω_δ of R-FS
+
+    @classmethod
+    def of(cls, run: StagewiseRun, s: Setting, square: float) -> Proof:
+        """Every item of the theorem at every iteration."""
+        items = THEOREMS[run.algorithm][1](s)
+        first = np.isin(s.ks[:-1], np.unique(run.chosen, return_index=True)[1])
+        items[SPARSITY] = (s.ks.astype(np.float64), np.append(0.0, np.cumsum(first)), s.ks >= 0)
+        omega = omegas(s.trace, s.delta) if run.algorithm == "R-FS" else np.zeros(0)
+        sizes = {"FS": s.trace.largest, "R-FS": omega}.get(run.algorithm)
+        i = s.ks if sizes is None else best(s, sizes)
+        bounds, measured, holds = (np.array(rows) for rows in zip(*items.values(), strict=True))
+        # What is known before the first step: as much as was measured there, and the p columns.
+        plain = np.isin(list(items), (LENGTH, SPARSITY))[:, None]
+        known = np.where(plain, np.inf, TELLING * measured[:, :1])
+        known[-1] = s.p
+        vacuous = (bounds >= known) & (plain | (s.ks > 0)) | ~holds
+        losses = np.maximum(square - (s.trace.drops + s.trace.drop_error / 2), 0.0) / (2 * s.n)
+        return cls(
+            tuple(items), bounds, measured, holds, vacuous, i,
+            losses, s.trace.lengths, s.trace.nonzeros, omega,
+        )  # fmt: skip
+
+    @property
+    def last(self) -> int:
+        """The number of iterations made."""
+        return len(self.iterations) - 1
+
+    def items(self, k: int) -> list[Item]:
+        """Every item of the theorem at iteration k."""
+        if not 0 <= k <= self.last:
+            raise ValueError(f"k must lie between 0 and {self.last}, the iterations made.")
+        table = (self.bounds, self.measured, self.holds, self.vacuous)
+        rows = zip(self.names, *(rows[:, k].tolist() for rows in table), strict=True)
+        i = int(self.iterations[k])
+        return [Item(name, bound, found, ok, empty, i) for name, bound, found, ok, empty in rows]
+
+    def says_no_more_than(self, other: Proof) -> bool:
+        """Whether another proof, computed afresh, has the same items, and proves as many."""
+        mine, theirs = (
+            (proof.bounds, proof.measured, proof.holds, ~proof.vacuous) for proof in (self, other)
+        )
+        if self.names != other.names or [a.shape for a in mine] != [a.shape for a in theirs]:
+            return False
+        size = 1e-9 * np.max(theirs[1], initial=0.0, where=np.isfinite(theirs[1]))
+        same = all(np.allclose(a, b, 1e-6, size) for a, b in zip(mine[:2], theirs[:2], strict=True))
+        return same and all((a <= b).all() for a, b in zip(mine[2:], theirs[2:], strict=True))
+
+
+@dataclass(frozen=True)
+class StagewiseCertificate(Certificate):
+    """The certificate of a stagewise run; `at(k)` has the theorem at iteration k, item by item."""
+
+    proof: Proof = field(kw_only=True, repr=False)
+
+    @classmethod
+    def of(cls, found: Certificate, proof: Proof) -> StagewiseCertificate:
+        """What was concluded, with the items of the proof beside it."""
+        return cls(**{f.name: getattr(found, f.name) for f in fields(found)}, proof=proof)
+
+    def at(self, k: int) -> list[Item]:
+        """For each item of the theorem at iteration k: the bound, what was measured, the verdict.
+
+        k = 0 is the start, β = 0; the last is `n_iter_`.
+        """
+        return self.proof.items(k)
+
+    def _against(self, X: Matrix, y: AnyArray) -> list[str]:
+        found = super()._against(X, y)
+        if not found and isinstance(self.witness, StagewiseRun):
+            fresh = self.witness.check(X, y).proof
+            found = [] if self.proof.says_no_more_than(fresh) else ["The items are others."]
+        return found
+
+
+@dataclass(frozen=True)
+class StagewiseRun:
+    """The whole run: which coefficient moved in each step and by how much.
+
+    Attributes
+    ----------
+    algorithm : "LS-Boost", "FS" or "R-FS"
+    eps : the learning rate of each step
+    delta : the radius of R-FS; infinite for the others
+    chosen, steps : the index and the step of each iteration, for columns of unit length
+    coef, intercept : the model at the end, in the units of X and y
+    weights : how often each row counts; None stands for once each
+    free_bias : whether X and y were centred
+    """
+
+    algorithm: str
+    eps: FloatArray = field(repr=False)
+    delta: float
+    chosen: IntArray = field(repr=False)
+    steps: FloatArray = field(repr=False)
+    coef: FloatArray = field(repr=False)
+    intercept: float
+    weights: FloatArray | None = field(default=None, repr=False)
+    free_bias: bool = True
+
+    def keeps(self) -> FloatArray:
+        """What is left of β in each step: 1 − ε/δ."""
+        return 1.0 - self.eps / self.delta
+
+    def check(self, X: Matrix, y: AnyArray, each: Each = map) -> StagewiseCertificate:
+        """The certificate of this run, every number of it computed from the data."""
+        run = self._checked(X.shape[1])
+        data = UnitColumns(X, y, run.weights, bool(run.free_bias), each)
+        with np.errstate(all="ignore"):
+            return run._conclude(data)
+
+    def _checked(self, p: int) -> StagewiseRun:
+        """The same, in double precision; what is no run of the algorithm is refused."""
+        eps, steps, coef = (
+            np.array(a, dtype=np.float64) for a in (self.eps, self.steps, self.coef)
+        )
+        chosen, delta, bias = np.asarray(self.chosen), float(self.delta), float(self.intercept)
+        if coef.shape != (p,):
+            raise ValueError(f"X has {p} features; the certificate is about {len(coef)}.")
+        sound = self.algorithm in THEOREMS and eps.ndim == 1 and delta > 0
+        sound &= eps.shape == steps.shape == chosen.shape and chosen.dtype.kind in "iu"
+        sound = sound and bool(((chosen >= 0) & (chosen < p) & (eps > 0)).all())
+        sound &= all(np.isfinite(a).all() for a in (eps, steps, coef, bias))
+        limit = {"LS-Boost": 1.0, "R-FS": delta}.get(self.algorithm, math.inf)
+        if not sound or (eps > limit).any() or math.isinf(delta) == (self.algorithm == "R-FS"):
+            raise ValueError("The witness is no run of a stagewise algorithm.")
+        return replace(
+            self, eps=eps, steps=steps, coef=coef, chosen=chosen, delta=delta, intercept=bias
+        )
+
+    def _conclude(self, data: UnitColumns) -> StagewiseCertificate:
+        trace, beta, objection = replay(self, data)
+        smallest, fitted = data.curvature()
+        s = Setting(data.n, int(data.varies.sum()), self.eps, self.delta, smallest, fitted, trace)
+        proof = Proof.of(self, s, data.square)
+        apart, whole = data.apart(beta, self.coef, self.intercept)
+        k, first = proof.last, proof.items(proof.last)[0]
+        if not apart <= 1e-9 * whole:
+            objection = objection or OTHER_MODEL
+        figures = {
+            "iterations": float(k),
+            "ε (last)": float(self.eps[-1]) if k else math.nan,
+            "λ_pmin, at least": smallest,
+            "‖Xβ_LS‖², at most": fitted,
+            "‖β‖₁ (unit columns)": float(trace.longest[k]),
+            "coefficients that are not zero": float(trace.nonzeros[k]),
+            "inequalities that are open": float((~proof.holds).sum()),
+        }
+        kind, vacuous = "stagewise", first.vacuous
+        if self.algorithm == "R-FS":
+            kind, (lower, upper) = "duality", _ball(data, trace, self.delta, apart)
+            vacuous = lower < 0.01 * upper
+            figures |= {
+                "δ": self.delta,
+                "ω_δ": float(proof.omegas[k]),
+                "best iteration": float(first.iteration),
+            }
+            statement = (
+                f"No linear model with ‖β‖₁ ≤ δ (columns centred, of unit length) has a training "
+                f"error L_n below {lower:.6g}; this one has {upper:.6g}."
+            )
+        else:
+            # The model is the last iteration, but for the rounding of its coefficients.
+            far = math.sqrt(above(float(s.excess()[k]))) + apart
+            lower = above(far * far / (2 * data.n), 8)
+            who = f"After {k} iterations the training error is"
+            if self.algorithm == "FS":
+                figures |= {"best iteration": float(first.iteration), "at the end, at most": lower}
+                who, lower = (
+                    f"After {k} iterations iteration {first.iteration} has a training error",
+                    first.measured,
+                )
+            told = first.holds and lower <= below(first.bound, 32 * k + 64)
+            # The bound of an open item is still one that the theorem allows, where it is finite.
+            upper = max(lower, first.bound) if math.isfinite(first.bound) else lower
+            allowed = f"the theorem allows {upper:.6g}" if told else "the theorem's bound is open"
+            statement = f"{who} at most {lower:.6g} above that of least squares; {allowed}."
+            vacuous |= not told
+        found = conclude(
+            kind,
+            lower,
+            upper,
+            objection=data.objection or objection,
+            vacuous=vacuous,
+            statement=statement,
+            reference=THEOREMS[self.algorithm][0],
+            figures=figures,
+            remarks=(OPTIMISATION_ONLY, *([OPEN] if smallest == 0.0 < fitted else [])),
+            trusted=() if self.weights is None else ("the weights of the rows",),
+            charge=1024 * data.off * data.square / data.n,
+            witness=self,
+            sketch=data.sketch,
+        )
+        return StagewiseCertificate.of(found, proof)
+
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        """The same run, said to end at another model."""
+        return replace(self, coef=np.array(coef), intercept=float(intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types."""
+        return plain_fields(self)
+
+
+def _ball(data: UnitColumns, trace: Trace, delta: float, apart: float) -> tuple[float, float]:
+    """L_n of the model, at most, and the least in the ball, at least.
+
+    2nL_n(β*) ≥ ‖r‖² − 2δω_δ = ‖y‖² − β·c⁰ + β·c − 2δ‖c‖_∞ for every β* with ‖β*‖₁ ≤ δ.
+    """
+    most = above(data.square * (1 + data.off), 4)
+    drop = float(trace.drops[-1])
+    loss = above(max(0.0, most - drop), 2)
+    twice = 2 * (float(trace.agreements[-1]) - float(trace.agreement_error[-1]))
+    terms = below(data.square * (1 - data.off), 4) - drop - float(trace.drop_error[-1]) + twice
+    size = most + abs(drop) + abs(twice) + 2 * delta * float(trace.largest[-1])
+    lower = terms - 2 * delta * float(trace.largest[-1]) - above(8 * 2.0**-53 * size, 8)
+    far = math.sqrt(loss) + apart
+    return below(max(0.0, lower) / (2 * data.n), 8), above(far * far / (2 * data.n), 8)

@@ -1,0 +1,175 @@
+"""Theorems 2.1.2, 2.2.1 and 2.2.3 of document 001, decided at every iteration.
+
+The theorems are stated for one ε. Their proofs need no more than this, and so the bounds here are
+for any sequence ε₀, ε₁, …; with one ε they are those of the document. λ_pmin stands for μ ≤ λ_pmin
+and ‖Xβ_LS‖² for F ≥ ‖Xβ_LS‖², both proved: every bound is a little larger for it.
+`docs/theory/stagewise.md` has the proofs, and says why each test decides what it decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cotas.arrays import BoolArray, FloatArray, IntArray
+from cotas.certificates.core.rounding import U
+from cotas.certificates.theorems.replay import Trace, less, more
+
+TRAINING, COEFFICIENTS, PREDICTIONS = "training error", "coefficients", "predictions"
+GRADIENT, CORRELATION = "gradient", "correlation"
+LENGTH, SPARSITY = "length of the coefficients", "coefficients that are not zero"
+# A bound that is not below this part of what was known before the first step says nothing.
+TELLING = 0.99
+
+# For each item: the bound, what was measured, both rounded up, and whether the one is proved to be
+# no larger than the other. Entry k is about iteration k, from 0 on.
+Item = tuple[FloatArray, FloatArray, BoolArray]
+Items = dict[str, Item]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the bounds depend on: n, p (columns that vary), ε, δ, μ, F, and what was measured."""
+
+    n: float
+    p: int
+    eps: FloatArray
+    delta: float
+    smallest: float  # μ, zero if nothing is known of λ_pmin
+    fitted: float  # F
+    trace: Trace
+
+    @property
+    def ks(self) -> IntArray:
+        """All the iterations."""
+        return np.arange(len(self.eps) + 1)
+
+    def excess(self) -> FloatArray:
+        """‖X(β − β_LS)‖² = 2n(L_n − L_n*) at most: F − (‖y‖² − ‖r‖²), or ‖Xᵀr‖²/μ."""
+        found = more(np.maximum(self.fitted - self.trace.drops, 0.0))
+        if self.smallest > 0:
+            seen = self.trace.visited
+            found[seen] = np.minimum(found[seen], more(self.trace.norms**2 / self.smallest))
+        return found
+
+    def steepest(self) -> FloatArray:
+        """‖Xᵀr‖_∞, at most: the columns have length one, so it is no more than ‖X(β − β_LS)‖."""
+        found = more(np.sqrt(self.excess()))
+        found[self.trace.visited] = np.minimum(found[self.trace.visited], self.trace.largest)
+        return found
+
+    def distance(self) -> FloatArray:
+        """‖β − β_LS‖ for the nearest β_LS, at most: ‖X(β − β_LS)‖/√μ."""
+        return more(_over(more(np.sqrt(self.excess())), math.sqrt(self.smallest)))
+
+    def subgradient(self, square: float) -> FloatArray:
+        """(F + G²Σε²)/(2Σε) over ε₀ … ε_k for k = 0, 1, …, with G² = `square`.
+
+        The last step is counted as made again: the bound for k iterations is about k + 1 residuals.
+        """
+        if len(self.eps) == 0:
+            # No step: at the optimum already, or stopped before anything could be said.
+            return np.full(1, np.inf if self.fitted > 0 else 0.0)
+        eps = np.append(self.eps, self.eps[-1])
+        return np.asarray((self.fitted + square * np.cumsum(eps**2)) / (2 * np.cumsum(eps)))
+
+    def grown(self, length: FloatArray) -> FloatArray:
+        """A bound of ‖β‖₁ that needs no test, above what rounding makes of ‖β‖₁ itself."""
+        return more(length + 32 * self.ks * U * np.max(length, initial=0.0), self.p + 16)
+
+    def item(self, bound: FloatArray, found: FloatArray, operations: FloatArray) -> Item:
+        """An item whose bound was computed in so many operations, decided by comparing."""
+        with np.errstate(invalid="ignore"):
+            proved = (found <= less(bound, operations)) & np.isfinite(bound)
+        return more(bound, operations), found, proved
+
+
+def ls_boost(s: Setting) -> Items:
+    """Theorem 2.1.2: linear convergence at the rate γ = 1 − ε(2 − ε)λ_pmin/(4p).
+
+    The first four items follow from ‖y‖² − ‖rᵏ‖² ≥ F(1 − Πγ), where no L_n* stands.
+    """
+    gamma = 1.0 - s.eps * (2.0 - s.eps) * s.smallest / (4.0 * max(s.p, 1))
+    operations = 8 * s.ks
+    shrunk = np.append(1.0, np.cumprod(gamma))  # γ₀γ₁⋯ up to iteration k
+    least = np.where(s.ks > 0, less(shrunk, operations), 1.0)
+    proved = (s.trace.drops >= more(s.fitted * (1.0 - least))) & (s.smallest > 0 or s.fitted == 0)
+    above, excess = more(s.fitted * shrunk, operations + 8), s.excess()
+    root, far = more(np.sqrt(above)), more(np.sqrt(excess))
+    drop = np.sqrt(np.maximum(s.trace.drops, 0.0))
+    by_drop = np.sqrt(np.append(0.0, np.cumsum(s.eps / (2.0 - s.eps)))) * drop
+    by_rate = math.sqrt(s.fitted) * np.append(0.0, np.cumsum(s.eps * np.sqrt(least[:-1])))
+    smallest = math.sqrt(s.smallest)
+    return {
+        TRAINING: (more(above / (2 * s.n)), more(excess / (2 * s.n)), proved),
+        COEFFICIENTS: (more(_over(root, smallest)), s.distance(), proved),
+        PREDICTIONS: (root, far, proved),
+        GRADIENT: (more(root / s.n), more(s.steepest() / s.n), proved),
+        LENGTH: s.item(np.minimum(by_drop, by_rate), s.trace.longest, operations + 8),
+    }
+
+
+def forward_stagewise(s: Setting) -> Items:
+    """Theorem 2.2.1: some i ≤ k is near the least-squares solution, up to the size of the steps.
+
+    With b = (‖Xβ_LS‖² + Σε²)/(2Σε) over ε₀ … ε_k, the subgradient method has ‖Xᵀrⁱ‖_∞ ≤ b.
+    """
+    b, i, operations = s.subgradient(1.0), best(s, s.trace.largest), 2 * s.ks + 16
+    wide, smallest = math.sqrt(max(s.p, 1)) * 2 * b, s.smallest
+    excess = s.excess()[i]
+    return {
+        TRAINING: s.item(
+            _over(wide**2, 2 * s.n * smallest), more(excess / (2 * s.n)), 2 * operations
+        ),
+        COEFFICIENTS: s.item(_over(wide, smallest), s.distance()[i], operations),
+        PREDICTIONS: s.item(_over(wide, math.sqrt(smallest)), more(np.sqrt(excess)), operations),
+        CORRELATION: s.item(b, s.steepest()[i], operations),
+        # ‖β‖₁ grows by ε at most in each step: nothing to compare.
+        LENGTH: (s.grown(np.append(0.0, np.cumsum(s.eps))), s.trace.longest[i], s.ks >= 0),
+    }
+
+
+def regularized(s: Setting) -> Items:
+    """Theorem 2.2.3: some i ≤ k is near the solution of the Lasso on the ball of radius δ.
+
+    What is bounded is ω_δ itself, which is more: see the proof.
+    """
+    b, operations, omega = s.subgradient(4.0), 2 * s.ks + 16, omegas(s.trace, s.delta)
+    i = best(s, omega)
+    shrunk = np.append(1.0, np.cumprod(1.0 - s.eps / s.delta))
+    far = more(np.sqrt(2 * s.delta * omega[i]))
+    return {
+        TRAINING: s.item(s.delta * b / s.n, more(s.delta * omega[i] / s.n), operations),
+        PREDICTIONS: s.item(np.sqrt(2 * s.delta * b), far, operations),
+        LENGTH: (s.grown(s.delta * (1.0 - shrunk)), s.trace.longest[i], s.ks >= 0),
+    }
+
+
+def omegas(trace: Trace, delta: float) -> FloatArray:
+    """ω_δ at every iteration of R-FS, rounded up: ‖Xᵀr‖_∞ − r·Xβ/δ."""
+    inside = trace.agreements - trace.agreement_error
+    size = np.abs(trace.largest) + np.abs(inside) / delta
+    return np.maximum(trace.largest - inside / delta + more(4 * U * size), 0.0)
+
+
+def best(s: Setting, sizes: FloatArray) -> IntArray:
+    """For each k the iteration i ≤ k, of those visited, with the least of `sizes`."""
+    lowest = np.append(np.inf, np.minimum.accumulate(sizes)[:-1])
+    place = np.maximum.accumulate(np.where(sizes < lowest, np.arange(len(sizes)), 0))
+    visited = s.trace.visited
+    return np.asarray(visited[place[np.searchsorted(visited, s.ks, side="right") - 1]])
+
+
+def _over(above: FloatArray, below: float) -> FloatArray:
+    """above/below, infinite where λ_pmin is not known and there is something to bound."""
+    return above / below if below > 0 else np.where(above > 0, np.inf, 0.0)
+
+
+THEOREMS: dict[str, tuple[str, Callable[[Setting], Items]]] = {
+    "LS-Boost": ("Theorem 2.1.2 of document 001", ls_boost),
+    "FS": ("Theorem 2.2.1 of document 001", forward_stagewise),
+    "R-FS": ("Theorem 2.2.3 of document 001", regularized),
+}

@@ -1,0 +1,299 @@
+"""One bound for every booster: the training error is at most the mean of a surrogate.
+
+F = Σ cₘfₘ is computed again from the functions, one F with two classes and F_k for each of several.
+The margin of an example is yF, or F of its class less the largest of the others, and a mistake has
+a margin ≤ 0. So whatever F is and wherever it comes from
+
+    training error  ≤  Σ sᵢ ⟦marginᵢ ≤ 0⟧  ≤  Σ sᵢ surrogateᵢ,      surrogate ≥ ⟦margin ≤ 0⟧.
+
+Rounding: F computed with k rounds is off by at most δ = γ(k + 8)·Σ|cₘ||fₘ|; everything is measured
+at margin − δ, from which both sides only grow. exp, log and log1p are taken to be right within
+4 units in the last place.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
+from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.rounding import U, above, down, gamma, sum_down, total_down, up
+from cotas.certificates.sweep import Block, Tally
+from cotas.certificates.theorems.combinations import (
+    Combined,
+    LongSweep,
+    Terms,
+    Weights,
+    at_most,
+    read_sketch,
+    refused,
+    sketch_block,
+)
+from cotas.certificates.theorems.weak_learners import StumpClass
+
+ABOUT_TRAINING = "It is about the training data; it says nothing about new data."
+MARGIN_BRACKET = (
+    "The largest margin that any combination of {} can reach lies between the smallest margin and "
+    "the largest edge above."
+)
+SURROGATES = {
+    "exponential": "exp(−yF)",
+    "likelihood": "−log₂ p of the right class",
+    "votes": "exp(−θ·margin) with θ ≈ {theta}",
+}
+REFERENCES = {
+    "exponential": "docs/theory/boosting.md; document 001, section 1.1 and Theorem 1.1.5",
+    "likelihood": "docs/theory/boosting.md: a class that is not chosen has p at most ½",
+    "votes": "docs/theory/boosting.md, SAMME (Zhu, Zou, Rosset and Hastie 2009, Algorithm 2)",
+}
+SHARES = (0.1, 0.25, 0.5)  # margins whose distribution is told
+OPERATIONS = 64  # units u that a surrogate may be off: three functions of 8 and a few operations
+FOLLOWED_UP_TO = 300.0  # Σ|c| for which no weight of a round over- or underflows
+HALVINGS = 24  # of the interval that holds the best θ
+
+
+@dataclass
+class Survey:
+    """What one pass over the data finds of each example, and of all together."""
+
+    margins: FloatArray  # rounded down
+    costs: FloatArray  # the surrogate of the margin rounded down, but for "votes"
+    final: FloatArray  # the weight after the last round, where it was followed
+    tally: Tally = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurrogateBound(Combined):
+    """The training error of a booster and the surrogate that bounds it.
+
+    `surrogate` is "exponential" (e^{−yF}), "likelihood" (−log₂ of the probability of the right
+    class, p = 1/(1 + e^{−2F}) or softmax of (K−1)/K·F) or "votes" (e^{−θ·margin} with the best θ).
+    `discrete` says that every f is ±1, and of several classes that each round names one; then the
+    weights of the rounds are followed too, and with `stumps` the margins are compared with the
+    largest that these stumps can reach.
+    """
+
+    surrogate: str
+    discrete: bool = False
+    stumps: StumpClass | None = None
+
+    def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
+        sweep = LongSweep(X, y, list(np.ravel(self.classes)))
+        try:
+            self.refuse_unsound()
+            weights = Weights.of(self.weights, sweep.X.shape[0])
+            survey = self._survey(sweep, weights, each)
+            return self._conclude(survey, weights, self._edge(sweep, survey, each), sweep)
+        except Objection as why:
+            return refused("training error", self, str(why))
+
+    def refuse_unsound(self) -> None:
+        super().refuse_unsound()
+        several = len(self.combinations) > 1
+        if self.surrogate not in (("votes", "likelihood") if several else SURROGATES):
+            raise Objection("This surrogate does not belong to so many classes.")
+
+    def _survey(self, sweep: LongSweep, weights: Weights, each: Each) -> Survey:
+        n = sweep.X.shape[0]
+        survey = Survey(np.empty(n), np.empty(n), np.zeros(n))
+        follows = self.discrete and self.size()[1] <= FOLLOWED_UP_TO
+        c = np.asarray(self.combinations[0].coefficients, dtype=np.float64)
+
+        def read(block: Block) -> Tally:
+            rounds = Rounds(weights.w[block.span], c) if follows else None
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                lead = self.lead(block, rounds)
+                least = lead.ahead - lead.slack
+                survey.margins[block.span] = least.min(axis=0)
+                if self.surrogate != "votes":
+                    survey.costs[block.span] = self._cost(least)
+            found = {
+                "max largest": lead.largest,
+                "max slack": lead.slack.min(),  # of rows whose functions are all told
+                "min votes": lead.votes,
+                "max open": lead.open,
+                **sketch_block(block),
+            }
+            if rounds is not None:
+                survey.final[block.span] = rounds.w
+                found |= rounds.tally()
+            return found
+
+        survey.tally = sweep.tally(read, each)
+        if self.discrete and not survey.tally["min votes"]:
+            raise Objection("A function is not ±1, or a round does not name exactly one class.")
+        return survey
+
+    def _cost(self, least: FloatArray) -> FloatArray:
+        """The surrogate at these leads, right within `OPERATIONS` and K units."""
+        if self.surrogate == "exponential":
+            return np.asarray(np.exp(-least[0]))
+        K = len(least)
+        odds = _exp_up(least, 2.0 if K == 1 else (K - 1) / K).sum(axis=0)
+        return np.asarray(np.log1p(odds) / math.log(2))
+
+    def _bound(self, survey: Survey, weights: Weights) -> tuple[float, float]:
+        """The mean surrogate, rounded up, and the θ it was taken at."""
+        operations = OPERATIONS + len(self.combinations)
+        if self.surrogate != "votes":
+            return weights.mean(survey.costs, operations)[1], 1.0
+        used = weights.w > 0
+        theta = _best_theta(survey.margins[used], weights.w[used])
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            return weights.mean(_exp_up(survey.margins, theta), operations)[1], theta
+
+    def _edge(self, sweep: LongSweep, survey: Survey, each: Each) -> float:
+        """The largest edge of a stump at the last weights, at most; infinite if it is not known."""
+        mass = total_down(survey.final)
+        learners = self.combinations[0].learners
+        if self.stumps is None or not mass > 0 or not self.stumps.contains(learners):
+            return math.inf
+        signs = np.where(sweep.y == self.classes[0], 1.0, -1.0)
+        return above(self.stumps.largest_edge(sweep.X, signs * survey.final, each) / mass)
+
+    def _conclude(
+        self, survey: Survey, weights: Weights, edge: float, sweep: LongSweep
+    ) -> Certificate:
+        bound, theta = self._bound(survey, weights)
+        if not np.isfinite(survey.margins[weights.w > 0]).all():
+            raise Objection("F is not a finite number for some example.")
+        # An example whose sign rounding leaves open counts as a mistake.
+        wrong = survey.margins <= 0
+        upper = bound if bound < math.inf else 1.0  # no error is larger
+        error = min(weights.share_up(wrong), upper)
+        slack = float(survey.tally["max slack"])
+        return conclude(
+            "training error",
+            error,
+            upper,
+            vacuous=upper >= 1.0,
+            statement=self._statement(wrong, error, bound, theta, weights),
+            reference=REFERENCES[self.surrogate],
+            figures=self._figures(survey, weights, edge, theta),
+            remarks=self._remarks(edge),
+            trusted=self.trusted(),
+            charge=upper * (8 * slack + gamma(4 * OPERATIONS)),
+            witness=self,
+            sketch=read_sketch(survey.tally, *sweep.X.shape),
+        )
+
+    def _statement(
+        self, wrong: BoolArray, error: float, bound: float, theta: float, weights: Weights
+    ) -> str:
+        K = len(self.combinations)
+        who = f"F > 0 means class {self.classes[0]}" if K == 1 else f"{K} classes"
+        how = f"{np.count_nonzero(wrong)} of {len(wrong)} examples"
+        how, word = how if weights.uniform else at_most(error), weights.word
+        name = SURROGATES[self.surrogate].format(theta=f"{theta:.4g}")
+        limit = f"allows at most {at_most(bound)}" if bound < math.inf else "overflows"
+        return (
+            f"The {word}training error ({who}) is at most {how}; the {word}mean of {name} {limit}."
+        )
+
+    def _remarks(self, edge: float) -> list[str]:
+        if self.stumps is None or not math.isfinite(edge):
+            return [ABOUT_TRAINING]
+        return [MARGIN_BRACKET.format(self.stumps.described()), ABOUT_TRAINING]
+
+    def _figures(
+        self, survey: Survey, weights: Weights, edge: float, theta: float
+    ) -> dict[str, float]:
+        K, k = len(self.combinations), len(self.combinations[0].learners)
+        figures = {"rounds": float(k)} if K == 1 else {"classes": float(K), "rounds": float(k)}
+        if self.surrogate == "votes":
+            figures["θ"] = theta
+        if k:
+            figures["largest |f|"] = float(survey.tally["max largest"])
+        if k and self.discrete and self.size()[0] > 0:
+            figures |= self._margin_figures(survey.margins, weights)
+            if "sum wrong" in survey.tally and not survey.tally["max open"]:
+                figures |= self._round_figures(survey.tally, weights)
+        if math.isfinite(edge):
+            figures["largest edge of a stump at the last weights"] = edge
+        return figures
+
+    def _margin_figures(self, margins: FloatArray, weights: Weights) -> dict[str, float]:
+        """The margins as shares of the votes: the smallest at least, how many are small at most."""
+        low, high = self.size()
+        least = float(margins[weights.w > 0].min())
+        if len(self.combinations) > 1:
+            low, high = 2 * low, 2 * high
+        smallest = max(-1.0, down(least / (high if least > 0 else low)))
+        if len(self.combinations) > 1:
+            return {"smallest margin, as a share of all votes": smallest}
+        small = {
+            f"share of margins ≤ {m:g}": weights.share_up(margins <= up(m * high)) for m in SHARES
+        }
+        return {"smallest margin yF/Σ|c|": smallest, **small}
+
+    def _round_figures(self, tally: Tally, weights: Weights) -> dict[str, float]:
+        """Corollary 1 and the product of the rounds, each at most what is told.
+
+        The weights of round m are products of m factors, so their sums are off by a share ρ.
+        """
+        K, c = len(self.combinations), np.asarray(self.combinations[0].coefficients)
+        rho = gamma(24 * (len(c) + 2) + 2 * len(weights.w))
+        sums, wrong = tally["sum weights"], tally["sum wrong"]
+        err, after = wrong / sums[:-1], wrong * np.exp(c) / sums[1:]
+        chance, name = (0.5, "½") if K == 1 else (1 - 1 / K, "(1 − 1/K)")
+        far = up(float(np.abs(after - chance).max()) + 4 * rho)
+        found = {f"largest |err − {name}| after a round": far}
+        if K == 1:
+            factors = 2 * np.sqrt((err + 4 * rho) * (1 - err + 4 * rho))
+            return found | {"Π 2√(err(1−err))": above(float(np.prod(factors)), 8 * len(c))}
+        half = above(float(sums[-1]) / weights.mass * (1 + 4 * rho), 4)
+        shrunk = half * math.exp(-(1 - 2 / K) * sum_down(c.tolist()))
+        found["bound if the right class needs half of the votes"] = half
+        return found | {"multiclass exponential loss": above(shrunk, int(8 * FOLLOWED_UP_TO))}
+
+
+class Rounds:
+    """The weights wᵢ ∝ sᵢ exp(−F of the right class) of each round on some rows, f being ±1."""
+
+    def __init__(self, w: FloatArray, c: FloatArray) -> None:
+        self.w, self.c, self.m = w.copy(), c, 0
+        self.sums, self.wrong = np.zeros(len(c) + 1), np.zeros(len(c))
+        self.sums[0] = w.sum()
+
+    def __call__(self, own: FloatArray, terms: Terms) -> None:
+        """One round, which adds ±c to F of the right class: the weight grows where it adds −|c|."""
+        c = float(self.c[self.m])
+        grown = self.w * (own < 0).astype(np.float64)
+        lost = float(grown.sum())
+        self.wrong[self.m] = lost if c >= 0 else self.sums[self.m] - lost
+        grown *= math.exp(abs(c)) - math.exp(-abs(c))
+        self.w *= math.exp(-abs(c))
+        self.w += grown
+        self.m += 1
+        self.sums[self.m] = self.w.sum()
+
+    def tally(self) -> Tally:
+        return {"sum weights": self.sums, "sum wrong": self.wrong}
+
+
+def _exp_up(x: FloatArray, scale: float) -> FloatArray:
+    """exp(−scale·x), no less than that but for the rounding of exp itself."""
+    exponents = -scale * x
+    return np.asarray(np.exp(np.where(exponents > 0, 1 + 4 * U, 1 - 4 * U) * exponents))
+
+
+def _best_theta(margins: FloatArray, s: FloatArray) -> float:
+    """Where Σ sᵢ exp(−θμᵢ), convex in θ, is smallest in [0, ½]; any θ ≥ 0 would be true."""
+
+    def falls(theta: float) -> bool:
+        exponents = -theta * margins
+        return bool((s * margins) @ np.exp(exponents - exponents.max()) > 0)
+
+    if not np.isfinite(margins).all() or not falls(0.0):
+        return 0.0
+    if falls(0.5):
+        return 0.5
+    low, high = 0.0, 0.5
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falls(middle) else (low, middle)
+    return low

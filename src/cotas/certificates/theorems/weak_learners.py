@@ -1,0 +1,332 @@
+"""Weak learners evaluated in plain NumPy, from their arrays alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.rounding import TINY, above, gamma, total_up, up
+
+PLACED_AT_A_TIME = 1 << 13
+
+
+def numbers(given: Any, what: str, ndim: int = 1) -> FloatArray:
+    """The given array as finite doubles that lose nothing of it."""
+    array = np.asarray(given)
+    if array.dtype.kind not in "biuf" or array.ndim != ndim:
+        raise Objection(f"{what}: not an array of real numbers with {ndim} dimensions.")
+    plain = array.astype(np.float64)
+    if not (np.isfinite(plain).all() and (plain.astype(array.dtype) == array).all()):
+        raise Objection(f"{what}: not finite numbers in double precision.")
+    return plain
+
+
+class Value(NamedTuple):
+    """A function on some rows: its values, how far each may be off, and bounds of |f|."""
+
+    f: FloatArray
+    off: FloatArray | float
+    least: float
+    size: float
+
+
+class Learners:
+    """Functions f₁, f₂, … that can be evaluated on rows of X, dense or CSR."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def enclosed(self, rows: Matrix) -> Iterator[Value]:
+        """f₁, f₂, … on these rows, one after the other, with what rounding may have done."""
+        raise NotImplementedError
+
+    def values(self, rows: Matrix) -> Iterator[FloatArray]:
+        """The values alone."""
+        return (value.f for value in self.enclosed(rows))
+
+    def trusted(self) -> tuple[str, ...]:
+        """What is believed of these functions without a look."""
+        return ()
+
+    def same_as(self, other: Any) -> bool:
+        """Whether the other functions have the same parameters."""
+        mine, others = vars(self), vars(other)
+        return type(self) is type(other) and all(_same(a, others[k]) for k, a in mine.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: _plain(value) for name, value in vars(self).items()}
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(np.array_equal(c, b[j]) for j, c in a.items())
+    return np.array_equal(a, b)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {int(j): _plain(c) for j, c in value.items()}
+    return [repr(f) for f in value] if isinstance(value, tuple) else np.asarray(value).tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class PlainTrees(Learners):
+    """Complete binary trees of one depth; the children of node v are 2v + 1 and 2v + 2.
+
+    A row goes left at a node if its value is at most the threshold; if it is missing, where
+    `missing_left` says; if the node has a group of categories, when its category is in the group.
+    A node with feature −1 sends all rows left. `categories[j]` are those of feature j.
+    No value is computed, only chosen, so rounding plays no part.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    missing_left: AnyArray
+    group: IntArray
+    groups: AnyArray
+    value: FloatArray
+    categories: dict[int, FloatArray]
+
+    def __len__(self) -> int:
+        return len(self.feature)
+
+    def enclosed(self, rows: Matrix) -> Iterator[Value]:
+        leaves = numbers(self.value, "the leaves of the trees", 2)
+        sizes = np.abs(leaves)
+        if (sizes == 1.0).all():
+            for positive in self._chosen(rows, leaves > 0):
+                yield Value(np.where(positive, 1.0, -1.0), 0.0, 1.0, 1.0)
+            return
+        bounds = zip(sizes.min(axis=1).tolist(), sizes.max(axis=1).tolist(), strict=True)
+        for f, (least, size) in zip(self._chosen(rows, leaves), bounds, strict=True):
+            yield Value(f, 0.0, least, size)
+
+    def leaves(self, rows: Matrix) -> Iterator[IntArray]:
+        """In which leaf of each tree the rows end."""
+        places = np.tile(np.arange(self.value.shape[1]), (len(self), 1))
+        return self._chosen(rows, places)
+
+    def same_tests(self, other: Any) -> bool:
+        """Whether the other trees send each row to the same leaves."""
+        return isinstance(other, PlainTrees) and self.same_as(replace(other, value=self.value))
+
+    def _chosen(self, rows: Matrix, leaves: Any) -> Iterator[Any]:
+        self._refuse_unsound(rows.shape[1], leaves)
+        source = rows.tocsc() if sparse.issparse(rows) else rows
+        columns = {int(j): _column(source, j) for j in np.unique(self.feature) if j >= 0}
+        for t in range(len(self)):
+            f = self._descend(columns, t, 0, leaves[t])
+            yield f if isinstance(f, np.ndarray) else np.full(rows.shape[0], f)
+
+    def _refuse_unsound(self, d: int, leaves: AnyArray) -> None:
+        trees, nodes = np.shape(self.feature)
+        whole = nodes & (nodes + 1) == 0 and np.shape(leaves) == (trees, nodes + 1)
+        tests = (self.threshold, self.missing_left, self.group)
+        kinds = tuple(np.asarray(a).dtype.kind for a in (self.feature, self.group, self.threshold))
+        if not whole or any(np.shape(a) != (trees, nodes) for a in tests) or kinds != (*"iif",):
+            raise Objection("The arrays of the trees do not fit together.")
+        if self.feature.max(initial=-1) >= d:
+            raise ValueError(f"X has {d} features, and the trees test more.")
+
+    def _descend(self, columns: dict[int, FloatArray], t: int, v: int, leaves: AnyArray) -> Any:
+        """What the leaves below node v hold: one of them, or one for each row."""
+        n_nodes = self.feature.shape[1]
+        while v < n_nodes and self.feature[t, v] < 0:
+            v = 2 * v + 1
+        if v >= n_nodes:
+            return leaves[v - n_nodes]
+        left = self._descend(columns, t, 2 * v + 1, leaves)
+        right = self._descend(columns, t, 2 * v + 2, leaves)
+        goes = self._goes_left(columns, t, v)
+        if leaves.dtype == np.bool_:  # a byte each: a quarter of the time of np.where
+            return (goes & left) | (~goes & right)
+        return np.where(goes, left, right)
+
+    def _goes_left(self, columns: dict[int, FloatArray], t: int, v: int) -> BoolArray:
+        j = int(self.feature[t, v])
+        x = columns[j]
+        if self.group[t, v] < 0:
+            left = np.asarray(x <= self.threshold[t, v])
+            return left | np.isnan(x) if self.missing_left[t, v] else left
+        known = self.categories[j]
+        place = np.searchsorted(known, x)
+        code = np.where(known[np.minimum(place, len(known) - 1)] == x, place, len(known))
+        return np.asarray(self.groups[self.group[t, v]][code], dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class PlainLinear(Learners):
+    """θ·x + θ₀ for each row of `coef`, or its sign, which is −1 at zero."""
+
+    coef: FloatArray
+    intercept: FloatArray
+    sign: bool
+
+    def __len__(self) -> int:
+        return len(self.coef)
+
+    def enclosed(self, rows: Matrix) -> Iterator[Value]:
+        theta = numbers(self.coef, "the coefficients of the learners", 2)
+        bias = numbers(self.intercept, "the intercepts of the learners")
+        d, widest = rows.shape[1], abs(rows).max(axis=1)
+        widest = widest.toarray()[:, 0] if sparse.issparse(widest) else widest
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.asarray(rows @ theta.T).T + bias[:, None]
+            # Σ|θⱼxⱼ| + |θ₀| is no more than this; d products, their sum, and its own rounding.
+            mass = np.abs(theta).sum(axis=1)[:, None] * widest + np.abs(bias)[:, None]
+            off = mass * above(gamma(d + 2), 2 * d + 4) + TINY
+        for f, error in zip(values, off, strict=True):
+            if self.sign:
+                # Where the sign cannot be told, ±1 may be off by 2.
+                told = np.abs(f) > error
+                yield Value(np.where(f > 0, 1.0, -1.0), np.where(told, 0.0, 2.0), 1.0, 1.0)
+            else:
+                yield Value(f, error, 0.0, above(float((np.abs(f) + error).max(initial=0.0))))
+
+
+@dataclass(frozen=True, eq=False)
+class Predictors(Learners):
+    """Fitted estimators of other libraries: the function *is* what they predict."""
+
+    functions: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def enclosed(self, rows: Matrix) -> Iterator[Value]:
+        for function in self.functions:
+            f = np.asarray(function(rows), dtype=np.float64)
+            sizes = np.abs(f)
+            yield Value(f, 0.0, float(sizes.min(initial=np.inf)), float(sizes.max(initial=0.0)))
+
+    def trusted(self) -> tuple[str, ...]:
+        learners = {type(getattr(f, "estimator", f)).__name__ for f in self.functions}
+        return tuple(f"what each {name} predicts, by its own code" for name in sorted(learners))
+
+    def same_as(self, other: Any) -> bool:
+        mine, others = self.functions, getattr(other, "functions", ())
+        return len(mine) == len(others) and all(a is b for a, b in zip(mine, others, strict=True))
+
+
+@dataclass(frozen=True)
+class StumpClass:
+    """All functions of ±1 with one test: for each feature the thresholds it may use.
+
+    Missing values may go to either side, categories may be grouped in any way, and the constants
+    belong to the class, which is therefore closed under negation. `thresholds=None` allows all.
+    """
+
+    thresholds: tuple[FloatArray, ...] | None
+    categorical: BoolArray
+
+    def described(self) -> str:
+        """The class in words."""
+        if self.thresholds is None:
+            return "all stumps"
+        plain = np.flatnonzero(~self.categorical)
+        cuts, grouped = (
+            sum(len(self.thresholds[j]) for j in plain),
+            len(self.categorical) - len(plain),
+        )
+        words = f"the stumps with one of the fit's {cuts} thresholds"
+        return f"{words} or any group of the categories of {grouped} features" if grouped else words
+
+    def contains(self, learners: Learners) -> bool:
+        """Whether all the functions are known to belong to the class."""
+        if len(learners) == 0:
+            return True
+        if not isinstance(learners, PlainTrees) or learners.feature.shape[1] != 1:
+            return False
+        if not (np.abs(learners.value) == 1.0).all():
+            return False
+        return all(
+            j < 0 or self._allows(j, t, group)
+            for j, t, group in zip(
+                learners.feature[:, 0], learners.threshold[:, 0], learners.group[:, 0], strict=True
+            )
+        )
+
+    def with_those_of(self, learners: Learners) -> StumpClass:
+        """The class with the thresholds of these trees, which rounds on other data may have."""
+        if self.thresholds is None or not isinstance(learners, PlainTrees):
+            return self
+        plain = learners.group < 0
+        cuts = [
+            np.union1d(cuts, learners.threshold[plain & (learners.feature == j)])
+            for j, cuts in enumerate(self.thresholds)
+        ]
+        return replace(self, thresholds=tuple(cuts))
+
+    def _allows(self, j: int, threshold: float, group: int) -> bool:
+        if j >= len(self.categorical):
+            return False
+        if self.categorical[j]:
+            return True
+        return group < 0 and (self.thresholds is None or threshold in self.thresholds[j])
+
+    def largest_edge(self, X: Matrix, g: FloatArray, each: Any = map) -> float:
+        """max over the class of Σ gᵢ f(xᵢ), rounded up; `each` may look at features in threads."""
+        source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
+        self._refuse_unsound(source.shape[1])
+        features = range(source.shape[1])
+        edges = each(lambda j: self._edge_of_feature(_column(source, j), j, g), features)
+        # Sums of at most n numbers g, then over at most n bins; three of them make an edge.
+        off = above(3 * gamma(2 * len(g) + 8) * total_up(np.abs(g)))
+        return up(above(float(max(abs(g.sum()), *edges))) + off)
+
+    def _refuse_unsound(self, d: int) -> None:
+        named = np.asarray(self.categorical)
+        cuts = self.thresholds
+        if named.shape != (d,) or (cuts is not None and len(cuts) != d):
+            raise ValueError(f"X has {d} features; the stumps are of {len(named)}.")
+        if named.dtype != np.bool_ or any(
+            (np.diff(numbers(c, "the thresholds of the stumps")) <= 0).any() for c in cuts or ()
+        ):
+            raise Objection("The thresholds of the stumps are not in increasing order.")
+
+    def _edge_of_feature(self, column: FloatArray, j: int, g: FloatArray) -> float:
+        x, h, missing, absent = column, g, 0.0, np.isnan(column)
+        if absent.any():
+            x, h, missing = column[~absent], g[~absent], float(g[absent].sum())
+        if self.thresholds is None or self.categorical[j]:
+            values, codes = np.unique(x, return_inverse=True)
+            sums = np.bincount(codes, h, len(values)) if len(values) else np.zeros(1)
+        else:
+            cuts = np.asarray(self.thresholds[j], dtype=np.float64)
+            sums = np.bincount(places(cuts, x), h, len(cuts) + 1)
+        if self.categorical[j]:
+            return float(np.abs(sums).sum()) + abs(missing)
+        left = np.cumsum(sums)
+        # Both leaves are free to be ±1, and so is the side of the missing values.
+        return float(np.abs(left[-1] - 2 * left).max()) + abs(missing)
+
+
+def places(cuts: FloatArray, x: FloatArray) -> IntArray:
+    """#{k: cuts[k] < xᵢ}, as np.searchsorted, in half its time where x is in no order.
+
+    All values of a block, which stays in the cache, take each halving together.
+
+    >>> places(np.array([0.5, 2.5]), np.array([3.0, 0.5, 1.0]))
+    array([2, 0, 1])
+    """
+    widest = 1 << len(cuts).bit_length()
+    padded = np.append(cuts, np.full(widest - len(cuts), np.inf))
+    found = np.zeros(len(x), dtype=np.intp)
+    for start in range(0, len(x), PLACED_AT_A_TIME):
+        block = slice(start, start + PLACED_AT_A_TIME)
+        k, values, half = found[block], x[block], widest // 2
+        while half:
+            k += half * (padded[k + (half - 1)] < values)
+            half //= 2
+    return found
+
+
+def _column(X: Matrix, j: int) -> FloatArray:
+    column = X[:, [j]].toarray()[:, 0] if sparse.issparse(X) else X[:, j]
+    return np.ascontiguousarray(column, dtype=np.float64)

@@ -1,0 +1,122 @@
+"""A digest of what a fitted object is made of, whatever that is: equal values, equal digest."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def digest(value: Any) -> str:
+    """A hash of the value, of all it holds and of their types.
+
+    Arrays count by their entries, not by their layout in memory; dictionaries by what they hold,
+    not by its order. Two copies of an object have the same digest, in any process.
+
+    >>> digest([np.zeros(2), "a"]) == digest([np.zeros(2), "a"])
+    True
+    >>> digest([np.zeros(2), "a"]) == digest([np.array([0.0, 1.0]), "a"])
+    False
+    """
+    walk = _Walk()
+    walk.enter(value)
+    return walk.hash.hexdigest()
+
+
+class _Walk:
+    """Goes through a value in a fixed order and hashes what it meets."""
+
+    def __init__(self) -> None:
+        self.hash = hashlib.blake2b(digest_size=16)
+        self._inside: list[int] = []
+
+    def enter(self, value: Any) -> None:
+        """One value, unless we are inside of it already."""
+        if id(value) in self._inside:
+            self._write("again", b"")
+            return
+        self._inside.append(id(value))
+        self._visit(value)
+        self._inside.pop()
+
+    def _visit(self, value: Any) -> None:
+        if value is None or isinstance(value, bool | int | float | complex | str | bytes | slice):
+            self._write(type(value).__name__, repr(value).encode())
+        elif isinstance(value, np.ndarray | np.generic):
+            self._array(np.asarray(value))
+        elif sparse.issparse(value):
+            self._sparse(value)
+        elif isinstance(value, dict):
+            self._each("dict", sorted(value.items(), key=lambda pair: repr(pair[0])))
+        elif isinstance(value, set | frozenset):
+            self._each("set", sorted(digest(item) for item in value))
+        elif isinstance(value, list | tuple):
+            self._each(type(value).__qualname__, value)
+        elif isinstance(value, type | types.BuiltinFunctionType | np.ufunc):
+            self._write("name", _name(value).encode())
+        else:
+            self._object(value)
+
+    def _write(self, kind: str, content: Any) -> None:
+        self.hash.update(f"{kind}\0{len(content)}\0".encode())
+        self.hash.update(content)
+
+    def _each(self, kind: str, items: Any) -> None:
+        self._write(kind, str(len(items)).encode())
+        for item in items:
+            self.enter(item)
+
+    def _array(self, array: Any) -> None:
+        self._write("shape", repr(array.shape).encode())
+        if array.dtype.names:  # between the fields of a record there may be anything
+            self._each("record", [array[name] for name in array.dtype.names])
+        elif array.dtype.kind in "OU":
+            self._each("labels", array.ravel().tolist())
+        else:
+            plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(-1)
+            self._write(plain.dtype.str, plain.view(np.uint8).data if plain.size else b"")
+
+    def _sparse(self, matrix: Any) -> None:
+        rows = sparse.csr_matrix(matrix).sorted_indices()
+        self._each("sparse", (rows.shape, rows.indptr.astype(np.int64)))
+        self._each(matrix.format, (rows.indices.astype(np.int64), rows.data))
+
+    def _object(self, value: Any) -> None:
+        value = getattr(value, "py_func", value)  # the function that was compiled
+        if isinstance(value, types.FunctionType):
+            given = (value.__defaults__, value.__kwdefaults__)
+            cells = [cell.cell_contents for cell in value.__closure__ or ()]
+            self._each(_name(value), (value.__code__, *given, cells))
+        elif isinstance(value, types.MethodType):
+            self._each("method", (value.__func__, value.__self__))
+        elif isinstance(value, types.CodeType):
+            self._each("code", (value.co_code, value.co_names, value.co_consts))
+        else:
+            self._each(_name(type(value)), (_state(value),))
+
+
+def _name(value: Any) -> str:
+    return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value.__name__)}"
+
+
+def _state(value: Any) -> Any:
+    """What the object would be pickled as, less what it computed for its own use."""
+    try:
+        state = value.__getstate__()
+        state = value.__reduce_ex__(2)[1:3] if state is None else state
+    except TypeError:  # nothing can be said of it but its type: it is taken on trust
+        return None
+    if not isinstance(state, dict):
+        return state
+    kind = type(value)
+    return {k: v for k, v in state.items() if not _is_cached(kind, k)}
+
+
+def _is_cached(kind: type[Any], name: Any) -> bool:
+    found = inspect.getattr_static(kind, str(name), None)
+    return isinstance(found, functools.cached_property)
