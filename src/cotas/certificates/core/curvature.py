@@ -88,7 +88,7 @@ class Hessian(NamedTuple):
             T = self.scale[:, None] * np.linalg.inv(L).T
         except np.linalg.LinAlgError:
             return None
-        return T if self.T is None else self.T @ T
+        return np.asarray(T if self.T is None else self.T @ T)
 
 
 def in_units(rows: Any, span: slice, free_bias: bool, T: FloatArray | None) -> FloatArray:
@@ -116,7 +116,9 @@ def hessian(
         added = np.append(added, [0.0] * free_bias)
         whole = whole / w.high + (np.diag(added) if T is None else T.T @ (added[:, None] * T))
     if not np.isfinite(whole).all():
-        raise Objection("not finite")
+        if T is None:
+            raise Objection("not finite")
+        whole = np.zeros_like(whole)  # of which nothing is proved
     diagonal = np.diag(whole)
     scale = np.exp2(-np.round(0.5 * np.log2(np.where(diagonal > TINY, diagonal, 1.0))))
     matrix = whole * scale * scale[:, None]
@@ -252,8 +254,8 @@ class SquaredRisk:
             least = self._least(model.theta, r[:, k], off[:, k])
             if not (math.isfinite(noise) and np.isfinite(g).all()):
                 raise Objection("not finite")
-            given = (upper_bound, least, g, noise, place, reach, charge, r[:, k], doubt)
-            found.append(Slope(*given))
+            known = Slope(upper_bound, least, g, noise, place, reach, charge, r[:, k], doubt)
+            found.append(known)
         return found
 
     def _least(self, theta: FloatArray, r: FloatArray, off: FloatArray) -> float:
