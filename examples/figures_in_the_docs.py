@@ -66,7 +66,7 @@ def readme_and_index() -> None:
 
 def certificates() -> None:
     snippets("docs/certificates.md")
-    raw, c = pegasos().fit(RAW, Y).certificate_, pegasos().fit(X, Y).certificate_
+    raw = pegasos().fit(RAW, Y).certificate_
     print(f"raw: objective {raw.upper:.3g}, lower {raw.lower:.0e}, vacuous {raw.vacuous}")
 
 

@@ -129,7 +129,8 @@ class Certificate:
         """The composite of one certificate for each class, pair of classes or target.
 
         It holds if all parts hold. Its bounds, and so its gap and its relative gap, are those of
-        the worst part: the one with the largest relative gap.
+        the worst part: the one with the largest relative gap. Its kind is that of this part, which
+        is nearly always the kind of all.
         """
         named = tuple(replace(p, label=label) for p, label in zip(parts, labels, strict=True))
         worst = max(named, key=lambda part: part.relative_gap)
@@ -150,7 +151,8 @@ class Certificate:
             scale=worst.zero_objective,
             charge=worst.charge,
         )
-        return replace(whole, parts=named)
+        notes = _each_once(note for part in named for note in part.notes)
+        return replace(whole, notes=notes, parts=named)
 
     # ---- checked again -------------------------------------------------------------------------
 
@@ -209,7 +211,8 @@ class Certificate:
     def noted(self, *notes: str) -> Certificate:
         """The same with more said by the estimator, which nobody proves."""
         if self.parts:
-            return replace(self, parts=tuple(part.noted(*notes) for part in self.parts))
+            parts = [part.noted(*notes) for part in self.parts]
+            return Certificate.of_parts(parts, [part.label for part in parts])
         return replace(self, notes=(*self.notes, *notes))
 
     def to_dict(self, witness: bool = False) -> dict[str, Any]:

@@ -26,9 +26,9 @@ def mean_of(point: Any) -> str:
     Of a pair of classes it is that over their rows, and the others have no weight.
     """
     weights = point.weights
-    if weights is not None and getattr(point, "subject", ""):
+    if weights is not None and getattr(point, "subject", None):
         weights = weights[weights > 0]
-    equal = weights is None or np.array_equal(weights, np.full(len(weights), weights.max()))
+    equal = weights is None or (weights == weights[:1]).all()
     return "mean" if equal else "weighted mean"
 
 
