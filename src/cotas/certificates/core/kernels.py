@@ -199,7 +199,7 @@ def _falling(A: Any, B: Any, scale: float, off: float) -> Entries:
         i, j = np.nonzero(~far & ~(size <= SAFE))
         K[far] = -math.inf
         K[i, j] = -_squared_distances(A, B, i, j, scale)
-    np.exp(np.minimum(K, 0.0, out=K), out=K)
+    np.exp(K, out=K)
     errors = [_up(bound * (1.1 + 5.0 * np.minimum(s, SAFE)) + 1.8 * off) for s in (p, q)]
     return Entries(K, (1.0, errors[0]), (1.0, errors[1]))
 
