@@ -452,7 +452,15 @@ class PairPoint:
             raise ValueError(
                 f"X has {np.shape(X)[0]} rows; the certificate is about {self.n_rows}."
             )
-        y = np.asarray(y)
+        y, rows = np.asarray(y), np.asarray(self.rows)
+        rising = (
+            rows.dtype.kind in "iu" and len(rows) and rows[0] >= 0 and (np.diff(rows) > 0).all()
+        )
+        if not rising or rows[-1] >= len(y):
+            raise ValueError("The rows of a pair must be numbers of rows, each of them once.")
+        others = y[rows][y[rows] != self.positive]
+        if not (others == others[:1]).all():
+            raise ValueError("The rows of a pair must be those of two classes.")
         facts = gather_facts(X, y, [self.positive])
         X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
         some = X[self.rows][:, self.rows] if self.square else X[self.rows]
