@@ -22,6 +22,7 @@ from cotas.certificates.consequences.bias import best_biases
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, proved_shift
+from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.losses import Hinge
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
 from cotas.certificates.duality import OPTIMISATION_ONLY, bias_in_words, mean_of, risk_of
@@ -390,9 +391,10 @@ def examined(gram: Gram, rows: IntArray) -> tuple[Gram, Definiteness | None]:
 
 def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness | None:
     """What K shows of itself, where the formula does not; None if it was not looked at."""
-    gram = Gram(kernel.spec(), X)
-    if gram.positive or len(rows) > LARGEST_EXAMINED:
+    spec = kernel.spec()
+    if positive(spec) or len(rows) > LARGEST_EXAMINED:
         return None
+    gram = Gram(spec, X)
     A = gram.read(rows)
     return definiteness(gram.block(A, A, rows)[0], SINGLE)
 

@@ -123,6 +123,8 @@ def evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
         case ("exp", k):
             return _exp(evaluate(k, A, B))
         case ("normalized", k):
+            if k == ("linear",):  # which does not depend on the lengths of the rows
+                A, B = _levelled(A), None if B is None else _levelled(B)
             one = evaluate(k, A)
             if B is None:
                 return _normalized(one, one, one)
@@ -157,6 +159,16 @@ def _row_squares(A: Any) -> FloatArray:
     if hasattr(A, "multiply"):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", A, A))
+
+
+def _levelled(A: Any) -> Any:
+    """Each row times a power of two, so that its largest entry is near one: no square overflows."""
+    if not hasattr(A, "multiply"):
+        return np.ldexp(A, -np.frexp(np.abs(A).max(axis=1, initial=0.0))[1][:, None])
+    tops = np.frexp(np.asarray(abs(A).max(axis=1).toarray()).ravel())[1]
+    A = A.copy()
+    A.data = np.ldexp(A.data, -np.repeat(tops, np.diff(A.indptr)))
+    return A
 
 
 def _custom(function: Any, A: Any, B: Any) -> Entries:
