@@ -28,7 +28,7 @@ HOW = {
     "penalty": "The bound rests on the curvature of the penalty alone.",
     "few rows": "The bound rests on the curvature of some of the rows.",
     "rows": "The bound rests on the curvature of all the rows.",
-    "turned": "The bound rests on the curvature of the rows, in a basis that makes them orthogonal.",
+    "turned": "The bound rests on the curvature of the rows, in a basis that suits them.",
     "duality": "The bound rests on weak duality.",
 }
 WITHIN_RHO = (
