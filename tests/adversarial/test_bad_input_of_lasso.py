@@ -118,7 +118,7 @@ def test_one_row_and_constant_targets(model):
         assert (fitted.coef_ == 0).all()
         assert fitted.intercept_ == pytest.approx(data[1][0])
         assert fitted.certificate_.holds
-        assert fitted.certificate_.gap < 1e-200
+        assert fitted.certificate_.gap < 1e-9
 
 
 @by_model

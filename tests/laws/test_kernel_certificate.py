@@ -157,9 +157,7 @@ def test_integer_weights_are_repeated_rows():
 def test_other_data_labels_and_models_are_noticed():
     n = len(Y)
     alpha = np.full(n, 0.5)
-    p = replace(
-        point(RBF(1.5), X, Y, bias=False), multipliers=alpha, coef=alpha / n * Y / 0.1, exact=True
-    )
+    p = replace(point(RBF(1.5), X, Y, bias=False), multipliers=alpha, coef=alpha / n * Y / 0.1)
     certificate = p.check(X, Y)
     assert certificate.holds
     assert certificate.verify(X, Y)

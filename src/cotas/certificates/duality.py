@@ -45,7 +45,7 @@ def mean_of(point: Any) -> str:
     return "mean" if equal else "weighted mean"
 
 
-def _bias_in_words(problem: RegularisedRisk) -> str:
+def bias_in_words(problem: RegularisedRisk) -> str:
     if problem.bias_scale:
         return "the bias penalised as one more weight"
     return "the bias is free" if problem.free_bias else "without bias"
@@ -156,7 +156,7 @@ class DualPoint:
             vacuous=lower <= 0.01 * upper,
             statement=(
                 f"No classifier has a smaller {mean_of(self)} {problem.loss.name} loss + (λ/2)‖θ‖² "
-                f"({_bias_in_words(problem)}) than {lower:.6g}; this one has {upper:.6g}."
+                f"({bias_in_words(problem)}) than {lower:.6g}; this one has {upper:.6g}."
             ),
             reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
             figures=figures,

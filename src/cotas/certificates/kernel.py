@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -19,34 +19,24 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.consequences.bias import best_biases
-from cotas.certificates.core import losses
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Risk, Weights, feasible
+from cotas.certificates.core.gap import Weights, feasible
 from cotas.certificates.core.gram import Gram, Length, SquaredLength, bounds, proved_shift
+from cotas.certificates.core.losses import Hinge
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
-from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.duality import OPTIMISATION_ONLY, bias_in_words, mean_of, risk_of
+from cotas.certificates.ledger import plain_fields
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
-from cotas.certificates.sweep import Facts, Sweep, gather_facts
+from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
+from cotas.certificates.words import in_words
 from cotas.problem import RegularisedRisk
 
 LARGEST_EXAMINED = 3000
 # A function or a matrix of the user may have been computed in single precision.
 SINGLE = float(np.finfo(np.float32).eps)
-LOSSES = {"hinge": losses.Hinge()}
 # A multiplier so near to an end of its interval, in units of the interval, is moved there.
 AT_THE_END = 1e-12
 SECTION = "weak duality in feature space, section 3.7 of document 000 and document 002"
-OBJECTIONS = {
-    "not finite": "The numbers are too large for double precision, so nothing is proved. Scale the "
-    "columns, or the kernel.",
-    "kernel": "The kernel is none that the checker knows, or not one for such rows.",
-    "square": "A precomputed kernel needs the square matrix of k(xᵢ, xⱼ) at the rows of the fit.",
-    "weights": "The weights must be finite, none negative, and not all zero.",
-    "dual point": "The multipliers must be finite numbers, one for each row.",
-    "bias": "The problem has no bias, and the model has one.",
-    "model": "The coefficients must be finite numbers, one for each row.",
-    "problem": "The checker knows no such problem: λ must be above zero, and the loss the hinge.",
-}
 
 
 class KernelFunction(Protocol):
@@ -80,7 +70,6 @@ class KernelDualPoint:
     coef : βᵢ of each row, zero for those that are no support vectors
     intercept, positive : θ₀, and the label that counts as +1
     weights : sᵢ, which the checker divides by their sum; None stands for 1/n each
-    exact : whether β = αy/λ is claimed, and so has to be checked
     subject : what the statement begins with, where a model has several parts
     """
 
@@ -92,7 +81,6 @@ class KernelDualPoint:
     multipliers: AnyArray = field(repr=False)
     per: float = 1.0
     weights: FloatArray | None = field(default=None, repr=False)
-    exact: bool = False
     subject: str = ""
 
     @classmethod
@@ -132,17 +120,9 @@ class KernelDualPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types; the kernel as its formula."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        plain["kernel"] = str(self.kernel)
-        plain["problem"] = {
-            "loss": self.problem.loss.name,
-            "lam": self.problem.lam,
-            "free_bias": self.problem.free_bias,
-        }
-        return {
-            name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-            for name, value in plain.items()
-        }
+        problem = self.problem
+        said = {"loss": problem.loss.name, "lam": problem.lam, "free_bias": problem.free_bias}
+        return {**plain_fields(self), "kernel": str(self.kernel), "problem": said}
 
 
 class KernelSurvey:
@@ -156,9 +136,10 @@ class KernelSurvey:
         facts: Facts | None,
         each: Each,
     ) -> None:
-        positives = [point.positive for point in points]
-        sweep = Sweep(X, y, positives, np.zeros((np.shape(X)[1], 1)))
-        self.points, self.problem, self.n = points, points[0].problem, int(sweep.X.shape[0])
+        X, y, positives = as_rows(X), np.asarray(y), [point.positive for point in points]
+        self.points, self.problem, self.n = points, points[0].problem, int(X.shape[0])
+        if y.shape != (self.n,):
+            raise ValueError(f"y must have one label for each of the {self.n} rows of X.")
         for vector in [v for p in points for v in (p.coef, p.multipliers)]:
             if np.shape(vector) != (self.n,):
                 raise ValueError(f"X has {self.n} rows; the certificate is about {len(vector)}.")
@@ -168,26 +149,24 @@ class KernelSurvey:
         self.objection = ""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                self._read(sweep.y)
-                self._multiply(sweep.X, each)
+                self._read(y)
+                self._multiply(X, each)
         except Objection as error:
-            self.objection = OBJECTIONS[error.code]
+            self.objection = in_words(error)
 
     def _read(self, y: AnyArray) -> None:
         """Refuse what is no point of the problem; move the dual points into the feasible set."""
-        problem, points, lam = self.problem, self.points, float(self.problem.lam)
-        if not 0.0 < lam < math.inf or problem.bias_scale or problem.loss.name not in LOSSES:
-            raise Objection("problem")
-        self.risk = Risk(LOSSES[problem.loss.name], SquaredLength(lam), bool(problem.free_bias))
+        points, lam = self.points, float(self.problem.lam)
+        self.risk = replace(risk_of(self.problem), regularizer=SquaredLength(lam))
+        if self.risk.bias_scale:
+            raise Objection("parameters")
         self.weights = Weights.of(points[0].weights, self.n)
         self.betas = np.stack([np.array(p.coef, np.float64) for p in points], axis=1)
         self.biases = np.array([float(p.intercept) for p in points])
-        if not (np.isfinite(self.betas).all() and np.isfinite(self.biases).all()):
-            raise Objection("model")
-        if self.biases.any() and not self.risk.free_bias:
-            raise Objection("bias")
+        for beta, bias in zip(self.betas.T, self.biases, strict=True):
+            self.risk.refuse(beta, float(bias))
         s = self.weights.s
-        self.signs = np.stack([np.where(y == p.positive, 1.0, -1.0) for p in points], axis=1)
+        self.signs = np.stack([signs_of(y, p.positive) for p in points], axis=1)
         self.given = -self.signs * s[:, None] * np.stack([_shares(p) for p in points], axis=1)
         moved = [
             feasible(self.risk.loss, sign, c, s, self.risk.free_bias)
@@ -225,33 +204,30 @@ class KernelSurvey:
             with np.errstate(over="ignore", invalid="ignore"):
                 found = bounds(self.risk, self.gram, y, self.weights, beta, bias, dual, values, off)
         except Objection as error:
-            return self._nothing(c, OBJECTIONS[error.code])
+            return self._nothing(c, in_words(error))
         return self._certificate(c, *found)
 
     def _certificate(self, c: int, found: Bounds, theta: Length) -> Certificate:
         point, problem = self.points[c], self.problem
         condition, remarks = self._about_the_kernel()
         subject = f"{point.subject}: {condition}" if point.subject else condition
-        mean = "mean" if point.weights is None else "weighted mean"
-        region = self.regions[c] = self._region(c, found)
+        region = self._region(c, found)
         figures = {
             "λ": problem.lam,
             "‖θ‖": math.sqrt(max(0.0, theta.square)),
             "support vectors": float(np.count_nonzero(point.coef)),
-            "‖θ − θ*‖ at most": region.radius,
+            "‖θ − θ*‖ at most": self.risk.regularizer.radius(found.gap),
         }
-        if problem.free_bias:
+        if region is not None and problem.free_bias:
             figures |= {"θ₀* at least": region.lowest, "θ₀* at most": region.highest}
         return conclude(
             kind="duality",
             lower=found.lower,
             upper=found.upper,
-            objection="" if not point.exact or self._rebuilds(c) else NOT_REBUILT,
             vacuous=found.lower <= 0.01 * found.upper,
             statement=(
                 f"{subject + 'no' if subject else 'No'} θ in the feature space of k has a smaller "
-                f"{mean} hinge loss + (λ/2)‖θ‖² "
-                f"({'the bias is free' if problem.free_bias else 'without bias'}) "
+                f"{mean_of(point)} {problem.loss.name} loss + (λ/2)‖θ‖² ({bias_in_words(problem)}) "
                 f"than {found.lower:.6g}; this one has {found.upper:.6g}."
             ),
             reference=SECTION,
@@ -276,14 +252,16 @@ class KernelSurvey:
             sketch=self.facts.sketches[c],
         )
 
-    def _region(self, c: int, found: Bounds) -> KernelRegion:
+    def _region(self, c: int, found: Bounds) -> KernelRegion | None:
         """The ball around θ and the interval that enclose every best (θ*, θ₀*).
 
         See `consequences/prediction.py`; ‖φ(x)‖ = √k(x, x) takes the place of ‖x‖.
         """
         radius = self.risk.regularizer.radius(found.gap)
         if not self.risk.free_bias:
-            return KernelRegion(radius, 0.0, 0.0)
+            self.regions[c] = KernelRegion(radius, 0.0, 0.0)
+        if not self.risk.free_bias or not isinstance(self.risk.loss, Hinge):
+            return self.regions[c]  # the best bias of another loss is no quantile
         y, s = self.signs[:, c], self.weights.s
         corners = y - self.values[:, c, 0]
         room = radius * np.sqrt(self.gram.squares) + self.off[:, c, 0] + 4 * U * np.abs(corners)
@@ -294,7 +272,8 @@ class KernelSurvey:
             y > 0,
             None if self.points[c].weights is None else s,
         )
-        return KernelRegion(radius, *ends)
+        self.regions[c] = KernelRegion(radius, *ends)
+        return self.regions[c]
 
     def _about_the_kernel(self) -> tuple[str, tuple[str, ...]]:
         """A condition to begin the statement with, and what was found out about K."""
@@ -393,16 +372,13 @@ class KernelSurvey:
         return max(0.0, up(highest - lowest))
 
 
-NOT_REBUILT = "The dual point does not give back the model from these data."
-
-
 def _shares(point: KernelDualPoint) -> FloatArray:
     """α/s of each row."""
     if not 0.0 < point.per < math.inf:
         raise Objection("dual point")
     shares = np.asarray(point.multipliers, dtype=np.float64) / point.per
     shares = np.where(np.abs(shares) < AT_THE_END, 0.0, shares)
-    return np.where(np.abs(shares - 1.0) < AT_THE_END, 1.0, np.clip(shares, 0.0, 1.0))
+    return np.where(np.abs(shares - 1.0) < AT_THE_END, 1.0, shares)
 
 
 def examined(gram: Gram, rows: IntArray) -> tuple[Gram, Definiteness | None]:

@@ -163,8 +163,6 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
                 multipliers=counts[c],
                 per=max(1, int(run.seen[c])) / n,
                 weights=weights,
-                # Whole epochs in which each example comes once leave every count below `per`.
-                exact=self.sampling != "replacement" and run.seen[c] % n == 0,
             )
             for c in range(len(beta))
         ]

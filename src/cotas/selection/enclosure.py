@@ -24,6 +24,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, KernelDualPoint, optimum_region
+from cotas.certificates.consequences.kernel_scores import scores_from_witnesses
 from cotas.certificates.enclosures import as_double, row_lengths
 from cotas.certificates.least_squares import SquaredLossPoint
 from cotas.design.blocks import times
@@ -80,7 +81,7 @@ def optimal_scores(
     if all(isinstance(w, DualPoint) for w in witnesses):
         return _linear_machine(certificates, train, X)
     if all(isinstance(w, KernelDualPoint) for w in witnesses):
-        return _kernel_machine(model, X)
+        return _kernel_machine(model, witnesses, train, X)
     if all(isinstance(w, SquaredLossPoint) and w.lam > 0 for w in witnesses):
         return _ridge(certificates, train, X)
     return None
@@ -100,12 +101,16 @@ def _linear_machine(
     return Scores(*(np.stack(side, axis=1) for side in zip(*found, strict=True)))
 
 
-def _kernel_machine(model: Any, X: Matrix) -> Scores | None:
+def _kernel_machine(
+    model: Any, points: list[Any], train: tuple[Matrix, AnyArray], X: Matrix
+) -> Scores | None:
     # Where pairs of classes vote there are no scores.
-    votes = len(model.classes_) > 2 and getattr(model, "multiclass", "ovo") == "ovo"
-    if votes or not isinstance(model, KernelClassifier):
+    if len(model.classes_) > 2 and getattr(model, "multiclass", "ovo") == "ovo":
         return None
-    found = model._optimal_scores(X)
+    if isinstance(model, KernelClassifier):
+        found = model._optimal_scores(X)
+    else:
+        found = scores_from_witnesses(points, train, X)
     return None if found is None else Scores(*found)
 
 

@@ -129,7 +129,7 @@ def _tightness(case: Case, found: Bounds, value: Any) -> Iterator[str]:
     """No wider than 1e-9 of the value, and of what the scores themselves are rounded by."""
     slope = np.abs(case.c / np.maximum(case.s, 1e-9)).max()
     sizes = np.abs(case.dense) @ np.abs(case.theta) + np.abs(case.y) + abs(case.bias) + 1
-    room = TIGHT * (found.upper + 1e-3 * (slope + 1e-12) * sizes.max())
+    room = TIGHT * (found.upper + 1e-3 * (slope + 1) * sizes.max())
     if not found.gap <= room:
         yield f"gap {found.gap:.3g} of {found.upper:.6g} at an optimal pair, well scaled"
     if not found.upper <= near(value) + room:

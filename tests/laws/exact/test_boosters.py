@@ -260,6 +260,7 @@ def dictionary(stump_class, X):
     """All stumps of the class on the rows, each once."""
     found = {tuple([1] * len(X))}
     for j in range(X.shape[1]):
+        found.add(tuple(1 if math.isnan(x) else -1 for x in X[:, j]))  # missing or not
         cuts = np.unique(X[:, j]) if stump_class.thresholds is None else stump_class.thresholds[j]
         for t in cuts:
             for gaps in (1, -1):

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import Each, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.core.gram import Gram, expansion
+from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.rounding import U
-from cotas.certificates.kernel import KernelRegion
+from cotas.certificates.kernel import KernelDualPoint, KernelRegion
+from cotas.certificates.sweep import as_rows
 
 
 def optimal_scores(
@@ -38,3 +40,17 @@ def optimal_scores(
     low = np.nextafter(values - room, -math.inf) + [region.lowest for region in regions]
     high = np.nextafter(values + room, math.inf) + [region.highest for region in regions]
     return np.nextafter(low, -math.inf), np.nextafter(high, math.inf)
+
+
+def scores_from_witnesses(
+    points: Sequence[KernelDualPoint], data: tuple[Matrix, AnyArray], X: Matrix
+) -> tuple[FloatArray, FloatArray] | None:
+    """The same from the witnesses and the data of the fit, whatever library fitted the model."""
+    spec, rows = points[0].kernel.spec(), as_rows(data[0])
+    regions = [point.survey(rows, data[1])[2] for point in points]
+    known = [region for region in regions if region is not None]
+    if len(known) < len(regions) or not positive(spec):
+        return None
+    coefs = np.stack([point.coef for point in points], axis=1)
+    support = np.flatnonzero(coefs.any(axis=1))
+    return optimal_scores(spec, as_rows(X), rows[support], coefs[support], known)

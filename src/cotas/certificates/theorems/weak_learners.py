@@ -218,8 +218,9 @@ class Predictors(Learners):
 class StumpClass:
     """All functions of ±1 with one test: for each feature the thresholds it may use.
 
-    Missing values may go to either side, categories may be grouped in any way, and the constants
-    belong to the class, which is therefore closed under negation. `thresholds=None` allows all.
+    Missing values may go to either side, also against all others, categories may be grouped in any
+    way, and the constants belong to the class, which is therefore closed under negation.
+    `thresholds=None` allows all.
     """
 
     thresholds: tuple[FloatArray, ...] | None
