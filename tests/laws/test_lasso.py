@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas import Lasso, lasso_path
 from cotas.certificates.lasso import LassoPoint, LassoProblem
+from cotas.certificates.sweep import EPS
 from problems import LAYOUTS, regression, targeted
 
 X, Y = regression()
@@ -38,8 +39,8 @@ def test_kkt_of_the_penalised_problem(data, lam, positive):
 
 @pytest.mark.parametrize("delta", [0.1, 1.0, 3.0])
 def test_the_ball_and_the_penalty_have_the_same_solutions(delta):
-    ball = Lasso(delta=delta, tol=1e-12).fit(X, Y)
-    assert ball.certificate_.relative_gap <= 1e-12
+    ball = Lasso(delta=delta, tol=1e-11).fit(X, Y)
+    assert ball.certificate_.relative_gap <= 1e-11
     assert ball.delta_ == pytest.approx(delta)
     penalised = Lasso(lam=ball.lam_, tol=1e-12).fit(X, Y)
     np.testing.assert_allclose(penalised.coef_, ball.coef_, atol=1e-6)
@@ -130,7 +131,10 @@ def test_the_exact_path_runs_through_the_solutions_of_the_grid(data, positive):
 @given(targeted(12, 5))
 def test_knots_are_optimal_on_any_data(data):
     path = lasso_path(*data, method="homotopy")
-    assert all(c.holds and c.relative_gap <= 1e-9 for c in path.certificates)
+    rounded = np.square(EPS * np.abs(data.y)).max()
+    for found in path.certificates:
+        assert found.holds
+        assert found.relative_gap <= 1e-9 or found.gap <= rounded
 
 
 def test_paths_know_what_they_can_tell():
