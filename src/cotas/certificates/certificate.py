@@ -196,7 +196,7 @@ class Certificate:
             fresh = self.witness.check(X, as_meant(y, getattr(self.witness, "column", None)))
         except ValueError as error:
             return [str(error)]
-        except (ArithmeticError, LookupError, TypeError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             # A witness that was tampered with can be too long, too large or of another type.
             return [f"The witness cannot be checked: {error}"]
         return [*contradictions(self, fresh), *self._other_model(X, y)]

@@ -95,7 +95,7 @@ def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
 
 def _reads_alike(said: str, right: str, slack: float) -> bool:
     """Whether two texts are the same but for the last digits of the numbers in them."""
-    if NUMBER.sub("#", said) != NUMBER.sub("#", right):
+    if NUMBER.sub("#", str(said)) != NUMBER.sub("#", str(right)):
         return False
     pairs = zip(NUMBER.findall(said), NUMBER.findall(right), strict=True)
     return all(a == b or _prints_alike(a, b, slack) for a, b in pairs)
