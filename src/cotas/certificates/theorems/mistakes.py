@@ -419,6 +419,8 @@ def _certificate(
     objection = survey.missed[c] or objection
     if not objection and k > allowed:
         objection = "The run made more mistakes than the theorem allows."
+    if math.isfinite(allowed):
+        allowed = float(math.floor(allowed))  # mistakes are whole
     limit = f"{formula} allows at most {at_most(allowed)}."
     if not math.isfinite(allowed):
         allowed, limit, charge = float(shown), "the theorem allows any number.", 0.0
