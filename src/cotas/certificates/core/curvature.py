@@ -297,14 +297,21 @@ class SquaredRisk:
         )
 
     def _by_penalty(self, slope: Slope) -> Fall:
-        """½gᵀH⁻¹g with the curvature of the penalty alone."""
-        if self.risk.free_bias or not (self.added > 0).all():
+        """½gᵀH⁻¹g with the curvature of the penalty alone.
+
+        A free bias has the curvature one; without it there is what the penalty and the covariance
+        of the rows have, and the slope g − h·∂P/∂b, where h is the mean of the rows.
+        """
+        rows, w = self.rows, self.w
+        if not (self.added > 0).all():
             return Fall()
-        size = norm_up(slope.g / np.sqrt(self.added)) * (1 + 4 * U)
-        worst = above(slope.off / math.sqrt(float(self.added.min())), 2)
+        size = norm_up(slope.g[: rows.d] / np.sqrt(self.added)) * (1 + 4 * U)
+        bias = up(abs(float(slope.g[-1])) + slope.off) if self.risk.free_bias else 0.0
+        mean = above(total_up(w.s * rows.lengths) / w.low, 4) if bias else 0.0
+        worst = above((slope.off + mean * bias) / math.sqrt(float(self.added.min())), 6)
         both = up(size + worst)
-        most = above(0.5 * above(both * both), 6)
-        return Fall(most, max(0.0, most - 0.5 * size * size))
+        most = above(0.5 * above(both * both + bias * bias, 4), 6)
+        return Fall(most, max(0.0, most - 0.5 * size * size)) if math.isfinite(most) else Fall()
 
     def _curvature(self, some: bool, turns: int) -> tuple[Hessian, float]:
         """H and a proved lower bound of its eigenvalues, computed once."""
