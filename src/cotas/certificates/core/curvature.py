@@ -253,7 +253,7 @@ class SquaredRisk:
             g = np.append(pulled + bent, mean / w.low) if free else pulled + bent
             # The residuals are off themselves, and what they are added up to is too.
             doubt = off[:, k] + 4 * U * np.abs(r[:, k])
-            felt = w.s * doubt * (rows.lengths + 1.0)
+            felt = w.s * doubt * np.hypot(rows.lengths, 1.0)
             sizes = norm_up(pulled) + norm_up(bent) + abs(mean) / w.low
             noise = above((sum_.off + total_up(felt) + slack) / w.low + self.loose * sizes, 12)
             bias = [rows.moved_bias(model.theta, biases[k])[0]] if free else []

@@ -95,9 +95,9 @@ class Rows:
             size = np.asarray(np.abs(some).mean(axis=0))
             sound = np.isfinite(size) & (size > 2.0**-960)
             powers = np.clip(np.round(np.log2(np.where(sound, size, 1.0))), -960, 960)
-        # Columns of about the size one need no unit, which saves a product of each entry.
-        self.plain = bool((np.abs(powers) <= 2).all())
-        self.unit = np.exp2(0.0 * powers if self.plain else powers)
+        # Columns of about the size one need no unit: that saves a product of each entry.
+        self.plain = not powers.any()
+        self.unit = np.exp2(powers)
 
     def read(self, span: slice, moved: bool = True) -> Any:
         """Some rows in double precision; no entry is copied unless it has to be changed."""
