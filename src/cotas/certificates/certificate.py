@@ -319,7 +319,7 @@ def conclude(
         trusted=tuple(trusted),
         zero_objective=None if scale is None else float(scale),
         label=_label(witness),
-        charge=float(charge),
+        charge=charge if math.isfinite(charge) else 0.0,
         witness=witness,
         sketch=sketch,
     )

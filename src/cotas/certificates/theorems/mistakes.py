@@ -159,7 +159,8 @@ class Ledger:
         `facts` are those of the same data, if they have been gathered already.
         """
         survey = cls._survey(ledgers, X, y, facts, each)
-        return [ledger._conclude(survey, c) for c, ledger in enumerate(ledgers)]
+        with np.errstate(all="ignore"):  # what is not finite is no bound
+            return [ledger._conclude(survey, c) for c, ledger in enumerate(ledgers)]
 
     @classmethod
     def _survey(
