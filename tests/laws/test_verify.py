@@ -141,7 +141,7 @@ def test_nothing_that_is_said_of_a_regression_can_be_replaced(model, forgery):
 def test_what_the_estimator_says_is_told_apart_and_not_verified():
     certificate = fitted(cotas.LinearSVM(), X, Y).noted("It is the best model of the year.")
     assert certificate.verify(X, Y)
-    assert "Said by the estimator, not proved: It is the best" in str(certificate)
+    assert "Said besides, not proved: It is the best" in str(certificate)
     several = fitted(cotas.LinearSVM(), MANY, NAMES).noted("It is the best model of the year.")
     assert several.verify(MANY, NAMES)
     assert str(several).count("It is the best model of the year.") == 1

@@ -21,7 +21,8 @@ from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.consequences.bias import best_biases
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Weights, feasible
-from cotas.certificates.core.gram import Gram, Length, SquaredLength, bounds, proved_shift
+from cotas.certificates.core.gram import Gram, SquaredLength, bounds, proved_shift
+from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.losses import Hinge
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
 from cotas.certificates.duality import OPTIMISATION_ONLY, bias_in_words, mean_of, risk_of
@@ -36,7 +37,6 @@ LARGEST_EXAMINED = 3000
 SINGLE = float(np.finfo(np.float32).eps)
 # A multiplier so near to an end of its interval, in units of the interval, is moved there.
 AT_THE_END = 1e-12
-SECTION = "weak duality in feature space, section 3.7 of document 000 and document 002"
 
 
 class KernelFunction(Protocol):
@@ -193,62 +193,51 @@ class KernelSurvey:
     def conclude(self, c: int) -> Certificate:
         """Both bounds and what follows from them."""
         if self.objection:
-            return self._nothing(c, self.objection)
+            return self._certificate(c, None, 0.0, self.objection)
         parts = self.betas[:, c], self.duals[:, c], self.values[:, c], self.off[:, c]
+        evidence = self.evidence or self._negative(*parts)
+        if evidence is not None:
+            return self._stationary(c, evidence)
+        beta, dual, values, off = parts
+        y, bias = self.signs[:, c], float(self.biases[c])
         try:
-            evidence = self.evidence or self._negative(*parts)
-            if evidence is not None:
-                return self._stationary(c, evidence)
-            beta, dual, values, off = parts
-            y, bias = self.signs[:, c], float(self.biases[c])
             with np.errstate(over="ignore", invalid="ignore"):
-                found = bounds(self.risk, self.gram, y, self.weights, beta, bias, dual, values, off)
+                found, theta = bounds(
+                    self.risk, self.gram, y, self.weights, beta, bias, dual, values, off
+                )
         except Objection as error:
-            return self._nothing(c, in_words(error))
-        return self._certificate(c, *found)
+            return self._certificate(c, None, 0.0, in_words(error))
+        self.regions[c] = self._region(c, found)
+        return self._certificate(c, found, math.sqrt(max(0.0, theta.square)))
 
-    def _certificate(self, c: int, found: Bounds, theta: Length) -> Certificate:
+    def _certificate(
+        self, c: int, found: Bounds | None, length: float, objection: str = ""
+    ) -> Certificate:
         point, problem = self.points[c], self.problem
-        condition, remarks = self._about_the_kernel()
+        lower, upper = (0.0, math.inf) if found is None else (found.lower, found.upper)
+        condition, remarks = ("", ()) if found is None else self._about_the_kernel()
         subject = f"{point.subject}: {condition}" if point.subject else condition
-        region = self._region(c, found)
-        figures = {
-            "λ": problem.lam,
-            "‖θ‖": math.sqrt(max(0.0, theta.square)),
-            "support vectors": float(np.count_nonzero(point.coef)),
-            "‖θ − θ*‖ at most": self.risk.regularizer.radius(found.gap),
-        }
-        if region is not None and problem.free_bias:
-            figures |= {"θ₀* at least": region.lowest, "θ₀* at most": region.highest}
         return conclude(
             kind="duality",
-            lower=found.lower,
-            upper=found.upper,
-            vacuous=found.lower <= 0.01 * found.upper,
+            lower=lower,
+            upper=upper,
+            objection=objection,
+            vacuous=lower <= 0.01 * upper,
             statement=(
                 f"{subject + 'no' if subject else 'No'} θ in the feature space of k has a smaller "
                 f"{mean_of(point)} {problem.loss.name} loss + (λ/2)‖θ‖² ({bias_in_words(problem)}) "
-                f"than {found.lower:.6g}; this one has {found.upper:.6g}."
+                f"than {lower:.6g}; this one has {upper:.6g}."
             ),
-            reference=SECTION,
-            figures=figures,
+            reference="weak duality in feature space, section 3.7 of document 000 and document 002",
+            figures={
+                "λ": problem.lam,
+                "‖θ‖": length,
+                "support vectors": float(np.count_nonzero(point.coef)),
+            },
             remarks=(f"k(x, x′) = {point.kernel}", *remarks, OPTIMISATION_ONLY),
             trusted=on_trust(point.kernel.spec()),
-            charge=found.charge,
+            charge=0.0 if found is None else found.charge,
             witness=point,
-            sketch=self.facts.sketches[c],
-        )
-
-    def _nothing(self, c: int, objection: str) -> Certificate:
-        return conclude(
-            "duality",
-            -math.inf,
-            math.inf,
-            objection=objection,
-            vacuous=True,
-            statement="Nothing is proved of the best objective.",
-            reference=SECTION,
-            witness=self.points[c],
             sketch=self.facts.sketches[c],
         )
 
@@ -259,9 +248,9 @@ class KernelSurvey:
         """
         radius = self.risk.regularizer.radius(found.gap)
         if not self.risk.free_bias:
-            self.regions[c] = KernelRegion(radius, 0.0, 0.0)
-        if not self.risk.free_bias or not isinstance(self.risk.loss, Hinge):
-            return self.regions[c]  # the best bias of another loss is no quantile
+            return KernelRegion(radius, 0.0, 0.0)
+        if not isinstance(self.risk.loss, Hinge):
+            return None  # the best bias of another loss is no quantile
         y, s = self.signs[:, c], self.weights.s
         corners = y - self.values[:, c, 0]
         room = radius * np.sqrt(self.gram.squares) + self.off[:, c, 0] + 4 * U * np.abs(corners)
@@ -272,8 +261,7 @@ class KernelSurvey:
             y > 0,
             None if self.points[c].weights is None else s,
         )
-        self.regions[c] = KernelRegion(radius, *ends)
-        return self.regions[c]
+        return KernelRegion(radius, *ends)
 
     def _about_the_kernel(self) -> tuple[str, tuple[str, ...]]:
         """A condition to begin the statement with, and what was found out about K."""
@@ -403,9 +391,10 @@ def examined(gram: Gram, rows: IntArray) -> tuple[Gram, Definiteness | None]:
 
 def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness | None:
     """What K shows of itself, where the formula does not; None if it was not looked at."""
-    gram = Gram(kernel.spec(), X)
-    if gram.positive or len(rows) > LARGEST_EXAMINED:
+    spec = kernel.spec()
+    if positive(spec) or len(rows) > LARGEST_EXAMINED:
         return None
+    gram = Gram(spec, X)
     A = gram.read(rows)
     return definiteness(gram.block(A, A, rows)[0], SINGLE)
 
@@ -465,7 +454,15 @@ class PairPoint:
             raise ValueError(
                 f"X has {np.shape(X)[0]} rows; the certificate is about {self.n_rows}."
             )
-        y = np.asarray(y)
+        y, rows = np.asarray(y), np.asarray(self.rows)
+        rising = (
+            rows.dtype.kind in "iu" and len(rows) and rows[0] >= 0 and (np.diff(rows) > 0).all()
+        )
+        if not rising or rows[-1] >= len(y):
+            raise ValueError("The rows of a pair must be numbers of rows, each of them once.")
+        others = y[rows][y[rows] != self.positive]
+        if not (others == others[:1]).all():
+            raise ValueError("The rows of a pair must be those of two classes.")
         facts = gather_facts(X, y, [self.positive])
         X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
         some = X[self.rows][:, self.rows] if self.square else X[self.rows]

@@ -36,6 +36,7 @@ WITHIN_RHO = (
     "coefficients, in units of their columns, have a length of at most ρ."
 )
 SPECTRUM = "The spectrum, and what follows from it for gradient descent, is not enclosed."
+TOO_FAR = "So many steps of gradient descent must come nearer to the best than this."
 
 
 @dataclass(frozen=True)
@@ -147,9 +148,8 @@ class Survey:
 
     def _conclude(self, c: int, point: SquaredLossPoint, found: SquaredFound) -> Certificate:
         constant = self._constant_model(c, point)
-        lower = found.bounds.lower if isinstance(found.bounds, Bounds) else 0.0
-        figures = self._spectrum(c, point, lower)
-        return in_certificate(point, found, constant, self.sketches[c], figures)
+        figures, against = self._spectrum(c, point, found)
+        return in_certificate(point, found, constant, self.sketches[c], figures, against)
 
     def _constant_model(self, c: int, point: SquaredLossPoint) -> float:
         """½ Σ sᵢ(yᵢ − ȳ)²/S, and no less than what the rounding of the targets leaves."""
@@ -160,11 +160,18 @@ class Survey:
             about = y - share @ y if point.free_bias else y
             return float(0.5 * (share @ about**2) + 1e9 * EPS**2 * (share @ y**2))
 
-    def _spectrum(self, c: int, point: SquaredLossPoint, lower: float) -> dict[str, float]:
-        """What gradient descent is promised, from eigenvalues as NumPy computes them."""
-        descent, rows = point.descent, self.rows
+    def _spectrum(
+        self, c: int, point: SquaredLossPoint, found: SquaredFound
+    ) -> tuple[dict[str, float], str]:
+        """What gradient descent is promised, from eigenvalues as NumPy computes them.
+
+        With what speaks against so many steps of it.
+        """
+        descent, rows, bounds = point.descent, self.rows, found.bounds
         if descent is None or rows.d > LARGEST_SPECTRUM or isinstance(self.risk, Objection):
-            return {}
+            return {}, ""
+        if isinstance(bounds, Objection):
+            return {}, ""
         s = self.risk.w.s / self.risk.w.high
         X = rows.read(slice(0, rows.n))
         X = (X.toarray() if rows.sparse else X) + (0.0 if rows.shift is None else rows.shift)
@@ -177,12 +184,16 @@ class Survey:
         values = np.linalg.eigvalsh(X.T @ (s[:, None] * X) + np.diag(added))
         positive = values[values > 8 * len(values) * EPS * max(float(values[-1]), 0.0)]
         start = 0.5 * float(s @ self.targets[:, c] ** 2)
-        allowed = descent.factor(positive) * max(0.0, start - lower)
-        return {
+        allowed = descent.factor(positive) * max(0.0, start - bounds.lower)
+        # Along directions that rounding takes for flat, no step gets anywhere.
+        known = len(positive) == len(values) and math.isinf(found.within)
+        nearer = bounds.gap <= (1 + 1e-6) * allowed + bounds.charge + ENOUGH * bounds.upper
+        figures = {
             "condition number": float(positive[-1] / positive[0]) if len(positive) else 1.0,
             "step · largest curvature": descent.step * float(values[-1]),
             "gap that the rate of gradient descent allows": allowed,
         }
+        return figures, TOO_FAR if known and not nearer else ""
 
 
 def in_certificate(
@@ -191,6 +202,7 @@ def in_certificate(
     constant: float,
     sketch: Sketch,
     spectral: Mapping[str, float] | None = None,
+    against: str = "",
 ) -> Certificate:
     """Put both values and what follows from them into words."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
@@ -200,7 +212,7 @@ def in_certificate(
         kind="gradient",
         lower=lower,
         upper=upper,
-        objection=in_words(bounds) if isinstance(bounds, Objection) else "",
+        objection=in_words(bounds) if isinstance(bounds, Objection) else against,
         # P ≥ 0 was known before, and this objective is not near zero.
         vacuous=lower <= 0.01 * upper and upper > 1e-9 * constant,
         statement=(

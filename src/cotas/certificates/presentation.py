@@ -55,7 +55,7 @@ def remarks(certificate: Certificate) -> list[str]:
     return [
         *(f"Taken on trust: {trusted}" for trusted in certificate.trusted),
         *(f"Note: {remark}" for remark in certificate.remarks),
-        *(f"Said by the estimator, not proved: {note}" for note in certificate.notes),
+        *(f"Said besides, not proved: {note}" for note in certificate.notes),
     ]
 
 

@@ -1,13 +1,14 @@
 """Least squares on batches whose rows are gone: the checker keeps products of its own.
 
 Of each batch the checker adds up G = Σ sᵢaᵢaᵢᵀ with a = (x, 1, y), while the rows are there, x and
-y being measured from a fixed point near the rows of the first batch. G determines P for every
-model, with w = (θ, b, −1):  P = ½ wᵀGw/S + (λ/2) Σ (σⱼθⱼ)², and its slope and curvature.
+y being measured from a fixed point m near the rows of the first batch. G determines P for every
+model, with w = (θ, b + m·(θ, −1), −1):  P = ½ wᵀGw/S + (λ/2) Σ (σⱼθⱼ)², its slope and curvature.
 Rounding leaves |G − Ĝ|ᵢⱼ ≤ γ√(GᵢᵢGⱼⱼ), since each entry is a sum of products.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -19,6 +20,7 @@ from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import Hessian, SquaredFound, fall
 from cotas.certificates.core.rounding import (
+    SMALL,
     TINY,
     U,
     above,
@@ -30,7 +32,7 @@ from cotas.certificates.core.rounding import (
     total,
     up,
 )
-from cotas.certificates.core.rows import pairwise
+from cotas.certificates.core.rows import SAMPLE, pairwise
 from cotas.certificates.duality import rows_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.sweep import EPS, SQUARE_ROOT_OF_TWO, Block, Sketch, Tally, sketch_weights
@@ -72,20 +74,18 @@ class Stream:
         weights: FloatArray | None,
         columns: Sequence[int | None],
         each: Each = map,
-        movable: bool = True,
         before: Self | None = None,
     ) -> Self:
-        """The products of one batch; its rows are counted from those `before` in the sketch.
-
-        With a free bias they are `movable`: measured from a point near them.
-        """
+        """The products of one batch; its rows are counted from those `before` in the sketch."""
         rows = rows_of(X, False, each=each)
         n, d = rows.n, rows.d
         sweep = TargetSweep(rows.X, y, columns, np.zeros((d, 0)))
         s = np.ones(n) if weights is None else np.asarray(weights, np.float64)
         if before is None:
-            shift = rows_of(X, movable).shift
-            middle = sweep.targets.mean(axis=0) * float(movable)
+            # Blocks are made dense, so that sparse rows may be moved too.
+            some = rows.read(slice(0, n, max(1, n // SAMPLE)))
+            shift = rows_of(some.toarray() if rows.sparse else some, True).shift
+            middle = sweep.targets.mean(axis=0)
             centre = np.concatenate([np.zeros(d) if shift is None else shift, middle])
         else:
             centre = before.centre
@@ -121,10 +121,9 @@ class Stream:
         weights: FloatArray | None,
         columns: Sequence[int | None],
         each: Each = map,
-        movable: bool = True,
     ) -> Self:
         """These batches and one more."""
-        other = self.of_rows(X, y, weights, columns, each, movable, self)
+        other = self.of_rows(X, y, weights, columns, each, self)
         low, high = (a + b for a, b in zip(self.weight, other.weight, strict=True))
         return replace(
             self,
@@ -149,47 +148,48 @@ class Stream:
             self._certificate(c, replace(p, weights=self.weights)) for c, p in enumerate(points)
         ]
 
+    @np.errstate(all="ignore")  # what is not finite is refused
     def bounds(self, c: int, point: SquaredLossPoint) -> Bounds:
         """P of a model, and the least value that its slope and curvature allow."""
-        d, (low, high) = len(point.coef), self.weight
-        theta = np.asarray(point.coef, np.float64)
-        used = np.append(np.arange(d + point.free_bias), d + 1 + c)
-        if not point.free_bias and self.centre.any():
-            raise Objection("not finite")  # rows that were moved say nothing without a bias
-        bias, bias_off = dot(self.centre[:d], theta, [point.intercept, -self.centre[d + c]])
-        w = np.concatenate([theta, [bias] if point.free_bias else [], [-1.0]])
+        d, (low, high), free = len(point.coef), self.weight, point.free_bias
+        if point.intercept and not free:
+            raise Objection("bias")
+        theta, centre = np.asarray(point.coef, np.float64), self.centre[:d]
+        bias, bias_off = dot(centre, theta, [point.intercept, -self.centre[d + c]])
+        w = np.concatenate([theta, [bias, -1.0]])
+        used = np.append(np.arange(d + 1), d + 1 + c)
         G = self.gram[np.ix_(used, used)]
-        roots = np.sqrt(np.maximum(np.diag(G), 0.0)) * (1 + 4 * U) + TINY
         if not (np.isfinite(G).all() and np.isfinite(w).all() and low > 0):
             raise Objection("not finite")
+        factor, loose = gamma(2 * (self.roundings + len(w)) + 16), high / low - 1.0
+        roots = np.sqrt(np.maximum(np.diag(G), 0.0)) * (1 + factor) + TINY
         scale = np.ones(d) if point.penalty_scale is None else point.penalty_scale
-        added = point.lam * scale * scale
-        factor, Gw = gamma(self.roundings + len(w) + 6), G @ w
+        added, Gw = point.lam * scale * scale, G @ w
         spread = above(float(np.abs(w) @ roots) + bias_off * float(roots[d]), len(w) + 4)
         value, off = total(w * Gw)
-        doubt = up(
-            off + above(factor * spread * spread, 6) + above(4 * spread * bias_off * roots[d], 6)
-        )
+        doubt = up(off + above((factor * spread + 4 * bias_off * roots[d]) * spread, 6))
         penalty, more = total(0.5 * added * theta * theta)
         most = up(above(0.5 * up(max(value, 0.0) + doubt) / low, 4) + above(up(penalty + more), 6))
-        least = down(
-            below(0.5 * max(0.0, down(value - doubt)) / high, 4) + below(penalty - more, 6)
-        )
-        # The slope, its columns measured in their own lengths, and the curvature.
-        units = np.exp2(np.round(np.log2(roots[:-1])))
-        curved = np.concatenate([added, [0.0] * point.free_bias])
-        g = (Gw[:-1] / low + curved * w[:-1]) / units
-        noise = above(
-            (factor * spread + bias_off * roots[d]) / low * norm_up(roots[:-1] / units), 8
-        )
-        noise = up(noise + above((8 * U + (high / low - 1.0)) * norm_up(g), 2))
-        H = (G[:-1, :-1] / high + np.diag(curved)) / units / units[:, None]
-        size = above(float(np.trace(H)), d + 4)
-        hessian = Hessian(H, np.ones(len(H)), above((factor + (high / low - 1.0)) * size, 4))
+        least = down(below(0.5 * max(0.0, down(value - doubt)) / high, 4))
+        least = down(least + below(penalty - more, 6))
+        # Models are w = J(θ, b), or w = Jθ where the bias is what the centre asks for.
+        J = np.eye(d + 1) if free else np.vstack([np.eye(d), centre])
+        root, curved = math.sqrt(low), np.append(added, [0.0] * free)
+        rows = np.abs(J).T @ roots[:-1] / root * (1 + factor)
+        across = np.hypot(rows, np.sqrt(curved))
+        units = np.exp2(np.round(np.log2(np.where(across > SMALL, across, 1.0))))
+        bent = curved * w[: len(curved)]
+        g = (J.T @ Gw[:-1] / low + bent) / units
+        sizes = norm_up(rows / units)
+        noise = above(((factor + loose) * spread + bias_off * roots[d]) / root * sizes, 8)
+        noise += above(8 * U * norm_up(bent / units), 2)
+        H = (J.T @ G[:-1, :-1] @ J / high + np.diag(curved)) / units / units[:, None]
+        wide = above((factor + loose) * sizes * sizes + 8 * U * float(np.trace(np.abs(H))), d + 8)
+        hessian = Hessian(H, np.ones(len(H)), wide)
         mu = hessian.least()
         if mu == 0.0:
             raise Objection("collinear")
-        drop = fall(hessian, mu, g, noise)
+        drop = fall(hessian, mu, g, up(noise))
         lower = max(0.0, down(least - drop.most))
         return Bounds.proved(min(lower, most), most, 2 * (most - least) + min(drop.blur, least))
 
@@ -201,9 +201,9 @@ class Stream:
         d, size = len(point.coef), sum(self.weight) / 2
         mean = self.gram[d, d + 1 + c] / size
         square = self.gram[d + 1 + c, d + 1 + c] / size
-        spread = 0.5 * (square - mean**2 if point.free_bias else square)
-        floor = 1e9 * EPS**2 * (square + self.centre[d + c] * (self.centre[d + c] + 2 * mean))
-        constant = float(spread + floor)
+        about_zero = square + self.centre[d + c] * (self.centre[d + c] + 2 * mean)
+        spread = square - mean**2 if point.free_bias else about_zero
+        constant = float(0.5 * spread + 1e9 * EPS**2 * about_zero)
         whole = in_certificate(point, SquaredFound(found), constant, self.sketches[c])
         return whole.noted(f"{self.n_rows:,} rows came in {self.batches} batches. {GONE}")
 

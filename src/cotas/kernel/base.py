@@ -15,6 +15,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelRegion
 from cotas.certificates.certificate import withdrawn
 from cotas.certificates.consequences.kernel_scores import optimal_scores
+from cotas.certificates.core.bounds import Objection
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples
 from cotas.fitting.predictions import shared_by_all
@@ -142,8 +143,11 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         if not proved or len(regions) < len(current) or not self.kernel_.known_mercer:
             return None
         parts = self.support_vectors_, self.dual_coef_.T
-        with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
-            return optimal_scores(self.kernel_.spec(), self._rows(X), *parts, regions, pool.map)
+        try:
+            with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
+                return optimal_scores(self.kernel_.spec(), self._rows(X), *parts, regions, pool.map)
+        except Objection:  # rows too large for the kernel to be evaluated
+            return None
 
     def _keep_model(self, examples: Examples, beta: FloatArray, theta0: FloatArray) -> None:
         """Keep the rows with a coefficient in any machine."""

@@ -310,4 +310,6 @@ def in_units_of_the_data(
                 coef *= delta / length * (1 - 2.0**-50)
     if not columns.centre:
         return coefs, np.zeros(len(found))
-    return coefs, columns.weights @ targets - coefs @ columns.mean
+    means = columns.weights @ targets
+    means += columns.weights @ (targets - means)  # what rounding has left
+    return coefs, means - coefs @ columns.mean

@@ -123,7 +123,7 @@ class SquaredLossRegressor(LinearRegressor):
             found = found or pseudo_inverse(moments, penalty, self.fit_intercept)
             theta0 = task.bias(found.theta, moments.mean, moments.target_mean)
             points = [replace(p, penalty_scale=scale) for p in task.points(found.theta, theta0)]
-            rows = (data.X, data.y, data.weights, data.columns, each, task.free_bias)
+            rows = (data.X, data.y, data.weights, data.columns, each)
             if before is None:
                 stream, certificates = Stream.of_rows(*rows), task.certificates(points)
             else:

@@ -289,7 +289,8 @@ def test_quantities_are_no_classes(tmp_path):
 def test_each_class_has_its_own_line_with_its_name():
     said = cotas("fit", "builtin:iris", "--lam", "0.1")
     proved = [line for line in said.out.splitlines() if line.startswith("proved")]
-    assert [line.split()[1] for line in proved] == ["setosa:", "versicolor:", "virginica:"]
+    names = [line.removeprefix("proved").strip().partition(":")[0] for line in proved]
+    assert names == [f"{name} against the rest" for name in ("setosa", "versicolor", "virginica")]
 
 
 @pytest.mark.parametrize("out", [(), ("--out", "p.csv"), ("--out", "p.parquet"), ("--json",)])

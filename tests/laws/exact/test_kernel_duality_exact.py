@@ -261,3 +261,16 @@ def test_products_with_the_gram_matrix_are_enclosed():
                 for c in range(2):
                     apart = abs(Fraction(values[i, c]) - _dot(K[i], fractions(W[:, c])))
                     assert apart <= Fraction(off[i, c]), (SEED, name)
+
+
+def test_a_pair_is_about_rows_of_two_classes_each_once():
+    X, y, _, certificate = fitted()
+    p = as_pair(certificate.witness, 12)
+    assert p.check(X, y).holds
+    three = np.where(np.arange(12) == 3, 7, y)
+    twice = np.sort(np.append(np.arange(11), 0))
+    for rows in (twice, np.arange(12) - 1, np.arange(12) + 1, np.arange(12.0), np.arange(12)[::-1]):
+        with pytest.raises(ValueError, match="rows of a pair"):
+            replace(p, rows=rows).check(X, y)
+    with pytest.raises(ValueError, match="two classes"):
+        p.check(X, three)

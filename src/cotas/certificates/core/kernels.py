@@ -123,6 +123,8 @@ def evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
         case ("exp", k):
             return _exp(evaluate(k, A, B))
         case ("normalized", k):
+            if k == ("linear",):  # which does not depend on the lengths of the rows
+                A, B = _levelled(A), None if B is None else _levelled(B)
             one = evaluate(k, A)
             if B is None:
                 return _normalized(one, one, one)
@@ -157,6 +159,16 @@ def _row_squares(A: Any) -> FloatArray:
     if hasattr(A, "multiply"):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", A, A))
+
+
+def _levelled(A: Any) -> Any:
+    """Each row times a power of two, so that its largest entry is near one: no square overflows."""
+    if not hasattr(A, "multiply"):
+        return np.ldexp(A, -np.frexp(np.abs(A).max(axis=1, initial=0.0))[1][:, None])
+    tops = np.frexp(np.asarray(abs(A).max(axis=1).toarray()).ravel())[1]
+    A = A.copy()
+    A.data = np.ldexp(A.data, -np.repeat(tops, np.diff(A.indptr)))
+    return A
 
 
 def _custom(function: Any, A: Any, B: Any) -> Entries:
@@ -199,7 +211,7 @@ def _falling(A: Any, B: Any, scale: float, off: float) -> Entries:
         i, j = np.nonzero(~far & ~(size <= SAFE))
         K[far] = -math.inf
         K[i, j] = -_squared_distances(A, B, i, j, scale)
-    np.exp(np.minimum(K, 0.0, out=K), out=K)
+    np.exp(K, out=K)
     errors = [_up(bound * (1.1 + 5.0 * np.minimum(s, SAFE)) + 1.8 * off) for s in (p, q)]
     return Entries(K, (1.0, errors[0]), (1.0, errors[1]))
 

@@ -26,7 +26,7 @@ SMALL = 2.0**-500
 # Rows of a partial sum: few enough for a small γ, many enough for speed.
 CHUNK = 64
 # So few numbers are added up by `fsum`, which makes one error, in less time.
-FEW = 512
+FEW, SOME = 256, 8192
 
 
 def up(x: float) -> float:
@@ -104,7 +104,7 @@ def sharp_total(a: Any) -> tuple[float, float]:
     The error of each addition is itself a floating-point number (Knuth), and these are added up.
     """
     a = np.asarray(a, dtype=np.float64).ravel()
-    if len(a) <= FEW:
+    if len(a) <= SOME:
         value = exact_sum(a.tolist())
         return (value, up(U * abs(value))) if math.isfinite(value) else (0.0, math.inf)
     padded = np.zeros(CHUNK * (-(-len(a) // CHUNK)))

@@ -1,0 +1,96 @@
+"""What a sceptic has to read: for each certificate the modules its numbers depend on, and lines.
+
+`python tests/trusted_lines.py` prints the table of docs/trust.md; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src"
+# Words, files and pictures: nothing a number depends on.
+NO_NUMBERS = {
+    "cotas.arrays",
+    "cotas.certificates.words",
+    "cotas.certificates.presentation",
+}
+KINDS = {
+    "core only: a linear SVM's two bounds": ["cotas.certificates.core.gap", "cotas.certificates.core.rows"],
+    "core only: a kernel machine's two bounds": ["cotas.certificates.core.gram"],
+    "linear SVM, logistic, hard margin": ["cotas.certificates.duality"],
+    "softmax": ["cotas.certificates.softmax"],
+    "kernel machines": ["cotas.certificates.kernel"],
+    "Lasso, elastic net, ball": ["cotas.certificates.lasso"],
+    "least squares, ridge": ["cotas.certificates.least_squares"],
+    "batches of least squares": ["cotas.certificates.streamed"],
+    "stagewise": ["cotas.certificates.theorems.stagewise"],
+    "mistakes": ["cotas.certificates.theorems.mistakes"],
+    "separation": ["cotas.certificates.theorems.separation"],
+    "boosting": ["cotas.certificates.theorems.surrogates"],
+    "hull": ["cotas.certificates.theorems.hull"],
+    "hold-out": ["cotas.certificates.theorems.hold_out"],
+    "certified predictions": ["cotas.certificates.consequences.prediction"],
+    "paths over λ": ["cotas.certificates.consequences.path"],
+}  # fmt: skip
+
+
+def path_of(module: str) -> Path | None:
+    """The file of a module of ours."""
+    base = SOURCE / Path(*module.split("."))
+    for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+        if candidate.exists():
+            return candidate
+    return None
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of ours that a file imports when it runs."""
+    tree, found = ast.parse(path.read_text(encoding="utf-8")), set()
+    hidden = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node not in hidden and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if path_of(inner) else node.module)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {name for name in found if name.startswith("cotas")}
+
+
+def closure(roots: list[str]) -> set[str]:
+    """The roots and all they import, directly or not."""
+    seen, todo = set(), list(roots)
+    while todo:
+        name = todo.pop()
+        path = path_of(name)
+        if name in seen or name in NO_NUMBERS or path is None:
+            continue
+        seen.add(name)
+        todo += imported(path)
+    return seen
+
+
+def lines_of(modules: set[str]) -> int:
+    """How many lines the modules have together, comments and docstrings included."""
+    paths = [path for path in map(path_of, modules) if path is not None]
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+
+
+def table() -> str:
+    """The table of docs/trust.md."""
+    rows = ["| certificate | modules | lines | of these in `core/` |", "|---|---|---|---|"]
+    for kind, roots in KINDS.items():
+        modules = closure(roots)
+        core = {name for name in modules if ".core." in name}
+        rows.append(f"| {kind} | {len(modules)} | {lines_of(modules)} | {lines_of(core)} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(table())
