@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -101,10 +102,8 @@ def _false_bounds() -> Iterator[str]:
             given = (Risk(Squared(), reg, False), line, [sign, 2 * sign], [0.0], 0.0, None, None)
             yield from _asked(*given, [0.96, 0.0], [0.5, 0.0])[1]
     small = np.array([[1e-300, 1.0], [1e-300, 2.0]])
-    for reg in (
-        ElasticNet(0.1, 0.0, False, np.array([0.0, 1.0])),
-        Ball(1.0, False, np.array([0, 1])),
-    ):
+    sigma = np.array([0.0, 1.0])
+    for reg in (ElasticNet(0.1, 0.0, False, sigma), Ball(1.0, False, sigma)):
         # A coefficient without a weight must have no pull.
         for c in (None, [1e-300, -1e-300], [1.0, -1.0]):
             given = (Risk(Squared(), reg, False), small, [1.0, 2.0], [0.0, 0.0], 0.0, c, None)
@@ -208,20 +207,16 @@ def _many_rows() -> Iterator[str]:
             theta, bias = np.array([0.0, 0.25]), 0.125 * free
             found, false = _asked(risk, given, y, theta, bias, c, w, [0.0, 0.3, bias])
             yield from false
-            if not isinstance(found, Bounds) or found.lower < 0.3 * found.upper:
+            if not isinstance(found, Bounds) or found.lower < 0.1 * found.upper:
                 yield f"{n} rows, {loss}: {found}"
 
 
 def _bounds_are_proved() -> Iterator[str]:
     for lower, upper in ((math.nan, 1.0), (0.0, math.inf), (-math.inf, 1.0)):
-        try:
+        with suppress(Objection):
             yield f"proved {Bounds.proved(lower, upper)}"
-        except Objection:
-            pass
-    try:
+    with suppress(AssertionError):
         yield f"proved {Bounds.proved(2.0, 1.0)}"
-    except AssertionError:
-        pass
     if not Bounds.proved(1.0, 2.0).gap >= 1.0 or not 1.0 > Bounds.proved(1.0, 1.0).gap >= 0.0:
         yield "gap"
     w = Weights.of(None, 7)

@@ -1,4 +1,4 @@
-"""What each function of `rounding` promises, both ways: it encloses, and it is no wider than said."""
+"""What each function of `rounding` promises: it encloses, and it is no wider than it says."""
 
 from __future__ import annotations
 
@@ -40,11 +40,8 @@ def _of_numbers(x: float, k: int) -> Iterator[str]:
     X = Rational(x)
     if not rounding.down(x) < x < rounding.up(x) or rounding.up(rounding.down(x)) != x:
         yield "up and down are not the neighbours"
-    if (
-        not k * U / (1 - k * U)
-        <= Rational(rounding.gamma(k))
-        <= k * U / (1 - k * U) * (1 + 8 * U) + (Rational(1, 2**1070))
-    ):
+    relative = k * U / (1 - k * U)
+    if not relative <= Rational(rounding.gamma(k)) <= relative * (1 + 8 * U) + Rational(1, 2**1070):
         yield f"gamma({k})"
     high, low = Rational(rounding.above(x, k)), Rational(rounding.below(x, k))
     if not X / (1 - U) ** k + TINY * (1 - 2 * U) <= high <= X * (1 + (k + 10) * U) + 2 * TINY:
