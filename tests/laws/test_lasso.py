@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas import Lasso, lasso_path
 from cotas.certificates.lasso import LassoPoint, LassoProblem
+from cotas.certificates.sweep import EPS
 from problems import LAYOUTS, regression, targeted
 
 X, Y = regression()
@@ -130,7 +131,10 @@ def test_the_exact_path_runs_through_the_solutions_of_the_grid(data, positive):
 @given(targeted(12, 5))
 def test_knots_are_optimal_on_any_data(data):
     path = lasso_path(*data, method="homotopy")
-    assert all(c.holds and c.relative_gap <= 1e-9 for c in path.certificates)
+    rounded = np.square(EPS * np.abs(data.y)).max()
+    for found in path.certificates:
+        assert found.holds
+        assert found.relative_gap <= 1e-9 or found.gap <= rounded
 
 
 def test_paths_know_what_they_can_tell():

@@ -97,7 +97,6 @@ def test_a_function_of_t_is_the_step_of_that_name():
 def test_theta_is_theta_of_alpha_after_whole_epochs(data, lam, epochs):
     model = Pegasos(lam=lam, max_epochs=epochs, random_state=0).fit(*data)
     witness = model.certificate_.witness
-    assert witness.exact
     alpha = witness.multipliers / witness.per / len(data.y)
     assert (alpha >= 0).all()
     assert (alpha <= 1 / len(data.y) * (1 + 1e-12)).all()

@@ -25,8 +25,8 @@ from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.sweep import EPS, Sketch
-from cotas.certificates.targets import TargetSweep
+from cotas.certificates.sweep import Sketch
+from cotas.certificates.targets import ROUNDED, TargetSweep
 from cotas.certificates.words import in_words
 
 
@@ -190,7 +190,7 @@ class _Survey:
 
     def _floor(self) -> float:
         """What the rounding of the targets leaves of the objective, in units of `scale`."""
-        return float(1e9 * EPS**2 * np.mean(self.y**2))
+        return float(ROUNDED * np.mean(self.y**2))
 
     def _about_the_dual(self, k: int) -> dict[str, float]:
         """The correlations of the residual, as the documents name them."""

@@ -17,7 +17,7 @@ from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sweep import EPS, Sketch
-from cotas.certificates.targets import TargetSweep
+from cotas.certificates.targets import ROUNDED, TargetSweep
 from cotas.certificates.words import in_words
 
 # A bound this small in comparison with the objective is not worth another pass over the data.
@@ -158,7 +158,7 @@ class Survey:
         with np.errstate(all="ignore"):
             share = s / s.sum()
             about = y - share @ y if point.free_bias else y
-            return float(0.5 * (share @ about**2) + 1e9 * EPS**2 * (share @ y**2))
+            return float(0.5 * (share @ about**2) + ROUNDED * (share @ y**2))
 
     def _spectrum(
         self, c: int, point: SquaredLossPoint, found: SquaredFound

@@ -35,8 +35,8 @@ from cotas.certificates.core.rounding import (
 from cotas.certificates.core.rows import SAMPLE, pairwise
 from cotas.certificates.duality import rows_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
-from cotas.certificates.sweep import EPS, SQUARE_ROOT_OF_TWO, Block, Sketch, Tally, sketch_weights
-from cotas.certificates.targets import TargetSweep
+from cotas.certificates.sweep import SQUARE_ROOT_OF_TWO, Block, Sketch, Tally, sketch_weights
+from cotas.certificates.targets import ROUNDED, TargetSweep
 from cotas.certificates.words import in_words
 
 GONE = (
@@ -203,7 +203,7 @@ class Stream:
         square = self.gram[d + 1 + c, d + 1 + c] / size
         about_zero = square + self.centre[d + c] * (self.centre[d + c] + 2 * mean)
         spread = square - mean**2 if point.free_bias else about_zero
-        constant = float(0.5 * spread + 1e9 * EPS**2 * about_zero)
+        constant = float(0.5 * spread + ROUNDED * about_zero)
         whole = in_certificate(point, SquaredFound(found), constant, self.sketches[c])
         return whole.noted(f"{self.n_rows:,} rows came in {self.batches} batches. {GONE}")
 

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.sweep import (
+    EPS,
     GOLDEN_RATIO,
     SQUARE_ROOT_OF_TWO,
     Block,
@@ -17,6 +18,10 @@ from cotas.certificates.sweep import (
     Tally,
     sketch_weights,
 )
+
+# Times the mean square of the targets it is added to the objective of the constant model, so that
+# what their rounding leaves of an objective, EPS² of it, is a relative gap of 1e-6 at most.
+ROUNDED = 1e15 * EPS**2
 
 
 class TargetSweep(Sweep):

@@ -120,7 +120,8 @@ def _ridge(
     points: list[Any] = [certificate.witness for certificate in certificates]
     theta = np.stack([point.coef for point in points], axis=1)
     one, n = points[0], train[1].shape[0]
-    shares = np.full(n, 1.0 / n) if one.weights is None else one.weights
+    weights = np.ones(n) if one.weights is None else one.weights
+    shares = weights / weights.sum()
     centre, mean = np.zeros(len(theta)), np.zeros(theta.shape[1])
     if one.free_bias:
         centre = np.asarray(train[0].T @ shares, dtype=np.float64).ravel()
@@ -130,7 +131,7 @@ def _ridge(
     if not (scale > 0).all():
         return None
     lengths = _lengths_from(X, centre, scale)
-    gaps = np.array([c.gap + c.charge for c in certificates])
+    gaps = np.array([c.gap for c in certificates])
     radii = np.sqrt(2 * gaps / one.lam)
     size = row_lengths(as_double(X))[:, None] * np.linalg.norm(theta, axis=0) + np.abs(mean)
     room = lengths[:, None] * radii + 1e-12 * (np.abs(values) + size)
