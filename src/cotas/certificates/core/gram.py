@@ -302,4 +302,4 @@ def bounds(
     bound, _, more = gap.lower(risk, gram, y, w, theta, c, pull, value)  # type: ignore[arg-type]
     # The exact value may lie at the other end of what is known.
     charge = 2.0 * up(charge + more + risk.regularizer.lam * theta.off)
-    return Bounds.proved(min(bound, value), value, charge), theta
+    return Bounds.proved(bound, value, charge), theta
