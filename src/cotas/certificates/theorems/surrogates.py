@@ -262,12 +262,12 @@ class Rounds:
     def __call__(self, own: FloatArray, terms: Terms) -> None:
         """One round, which adds ±c to F of the right class: the weight grows where it adds −|c|."""
         c = float(self.c[self.m])
-        grown = self.w * (own < 0).astype(np.float64)
-        lost = float(grown.sum())
+        factor = (own < 0).astype(np.float64)
+        lost = float(self.w @ factor)
         self.wrong[self.m] = lost if c >= 0 else self.sums[self.m] - lost
-        grown *= math.exp(abs(c)) - math.exp(-abs(c))
-        self.w *= math.exp(-abs(c))
-        self.w += grown
+        factor *= math.exp(abs(c)) - math.exp(-abs(c))
+        factor += math.exp(-abs(c))
+        self.w *= factor
         self.m += 1
         self.sums[self.m] = self.w.sum()
 
