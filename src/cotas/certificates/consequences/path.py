@@ -45,14 +45,7 @@ from cotas.certificates.core.rounding import (
     up,
 )
 from cotas.certificates.duality import DualPoint
-from cotas.certificates.enclosures import (
-    MORE,
-    centre_of,
-    outwards,
-    products,
-    row_lengths,
-    shifted,
-)
+from cotas.certificates.enclosures import MORE, centre_of, outwards, products, row_lengths, shifted
 from cotas.certificates.sweep import Block, Sweep, Tally
 from cotas.losses import Hinge
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from scipy import sparse
@@ -91,6 +90,8 @@ class Combined:
     classes: AnyArray
     weights: FloatArray | None = None
 
+    kind: ClassVar[str]
+
     @property
     def coef(self) -> FloatArray:
         found = [np.asarray(c.coefficients) for c in self.combinations]
@@ -122,6 +123,18 @@ class Combined:
         }
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
+        sweep = LongSweep(X, y, list(np.ravel(self.classes)))
+        try:
+            self.refuse_unsound()
+            return self.measure(sweep, Weights.of(self.weights, sweep.X.shape[0]), each)
+        except Objection as why:
+            return conclude(
+                self.kind, 0.0, math.inf, statement="Nothing is proved.", reference="",
+                witness=self, sketch=None, objection=str(why), vacuous=True,
+            )  # fmt: skip
+
+    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+        """What is proved of the model, which is sound."""
         raise NotImplementedError
 
     def trusted(self) -> list[str]:
@@ -294,44 +307,11 @@ def sketch_block(block: Block) -> Tally:
     if np.isnan(projected).any():
         projected = _fill(block.rows) @ sketch_weights(0, block.rows.shape[1], GOLDEN_RATIO)
     row_weights = sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
-    K = block.signs.shape[1]
-    labels = block.signs @ np.arange(1.0, K + 1)
-    return {
-        "sum entries": row_weights @ projected,
-        "sum labels": row_weights @ labels,
-        "sum scale": row_weights @ np.abs(projected),
-    }
+    labels = block.signs @ np.arange(1.0, block.signs.shape[1] + 1)
+    seen = np.stack([projected, labels, np.abs(projected)])
+    return {"sum sketch": (seen * row_weights).sum(axis=1)}
 
 
-def read_sketch(tally: Tally, n: int, d: int) -> Sketch:
+def read_sketch(tally: Tally, sweep: Sweep) -> Sketch:
     """The sketch that the blocks add up to."""
-    parts = (float(tally[f"sum {name}"]) for name in ("entries", "labels", "scale"))
-    return Sketch(n, d, *parts)
-
-
-# ---- what is said of it -------------------------------------------------------------------------
-
-
-def refused(kind: str, witness: Combined, why: str) -> Certificate:
-    """What is said of a witness that proves nothing."""
-    return conclude(
-        kind,
-        0.0,
-        math.inf,
-        statement="Nothing is proved.",
-        reference="",
-        witness=witness,
-        sketch=None,
-        objection=why,
-        vacuous=True,
-    )
-
-
-def at_most(x: float) -> str:
-    """Six digits of an upper bound, rounded up."""
-    return f"{float(Context(6, ROUND_CEILING).create_decimal(Decimal(x))):.6g}"
-
-
-def at_least(x: float) -> str:
-    """Six digits of a lower bound, rounded down."""
-    return f"{float(Context(6, ROUND_FLOOR).create_decimal(Decimal(x))):.6g}"
+    return Sketch(*sweep.X.shape, *tally["sum sketch"].tolist())

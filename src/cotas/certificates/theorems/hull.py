@@ -14,22 +14,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.arrays import Each, FloatArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
+from cotas.certificates.enclosures import at_least, at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
     Combined,
     LongSweep,
     Weights,
-    at_least,
-    at_most,
     read_sketch,
-    refused,
     sketch_block,
 )
 from cotas.certificates.theorems.surrogates import OPERATIONS
@@ -74,14 +73,7 @@ class HullPoint(Combined):
     stumps: StumpClass
     radius: float | None = None
 
-    def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
-        sweep = LongSweep(X, y, list(np.ravel(self.classes)))
-        try:
-            self.refuse_unsound()
-            weights = Weights.of(self.weights, sweep.X.shape[0])
-            return self._check(sweep, weights, self._reach(), each)
-        except Objection as why:
-            return refused("duality", self, str(why))
+    kind: ClassVar[str] = "duality"
 
     def trusted(self) -> list[str]:
         if type(self.cost) in KNOWN:
@@ -112,8 +104,8 @@ class HullPoint(Combined):
             value, slope = self.cost.value(z), self.cost.slope(z)
         return np.asarray(value, dtype=np.float64), np.asarray(slope, dtype=np.float64)
 
-    def _check(self, sweep: LongSweep, weights: Weights, radius: float, each: Each) -> Certificate:
-        n = sweep.X.shape[0]
+    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+        radius, n = self._reach(), sweep.X.shape[0]
         z, slack = np.empty(n), np.empty(n)
 
         def read(block: Block) -> Tally:
@@ -145,7 +137,7 @@ class HullPoint(Combined):
             "largest −⟨∇H, f⟩ of a stump": edge,
         }
         return conclude(
-            "duality",
+            self.kind,
             lower,
             upper,
             vacuous=type(self.cost) in KNOWN and lower <= 0.0 < upper,
@@ -160,5 +152,5 @@ class HullPoint(Combined):
             trusted=self.trusted(),
             charge=up(off + upper - weights.mean(value)[0]),
             witness=self,
-            sketch=read_sketch(tally, *sweep.X.shape),
+            sketch=read_sketch(tally, sweep),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.duality import OPTIMISATION_ONLY
-from cotas.certificates.ledger import plain_fields
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.theorems.replay import Trace, replay
 from cotas.certificates.theorems.stagewise_bounds import (
     LENGTH,
@@ -143,7 +142,7 @@ class StagewiseCertificate(Certificate):
 
 
 @dataclass(frozen=True)
-class StagewiseRun:
+class StagewiseRun(Parametric):
     """The whole run: which coefficient moved in each step and by how much.
 
     Attributes
@@ -261,14 +260,6 @@ class StagewiseRun:
             sketch=data.sketch,
         )
         return StagewiseCertificate.of(found, proof)
-
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same run, said to end at another model."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        return plain_fields(self)
 
 
 def _ball(data: UnitColumns, trace: Trace, delta: float, apart: float) -> tuple[float, float]:
