@@ -18,6 +18,8 @@ from cotas.problem import relative_gap
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
 CHANGED = "The model was changed after it was certified."
+PLAIN = ("kind", "lower", "upper", "gap", "relative_gap", "holds", "vacuous", "statement",
+         "objection", "reference")  # fmt: skip
 
 
 class Witness(Protocol):
@@ -235,22 +237,9 @@ class Certificate:
 
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
         """Everything in plain Python types, ready for JSON; the witness only on request."""
-        plain: dict[str, Any] = {
-            "kind": self.kind,
-            "lower": self.lower,
-            "upper": self.upper,
-            "gap": self.gap,
-            "relative_gap": self.relative_gap,
-            "holds": self.holds,
-            "vacuous": self.vacuous,
-            "statement": self.statement,
-            "objection": self.objection,
-            "reference": self.reference,
-            "figures": {name: float(value) for name, value in self.figures.items()},
-            "remarks": list(self.remarks),
-            "trusted": list(self.trusted),
-            "notes": list(self.notes),
-        }
+        plain = {name: getattr(self, name) for name in PLAIN}
+        plain |= {name: list(getattr(self, name)) for name in ("remarks", "trusted", "notes")}
+        plain["figures"] = {name: float(value) for name, value in self.figures.items()}
         if self.label:
             plain["label"] = self.label
         if self.sketch is not None:
@@ -329,17 +318,9 @@ def no_certificate(
       This algorithm has no bound.
     """
     return conclude(
-        "none",
-        -math.inf,
-        math.inf,
-        statement=reason,
-        reference="",
-        witness=witness,
-        sketch=None,
-        objection=reason,
-        remarks=remarks,
-        vacuous=True,
-    )
+        "none", -math.inf, math.inf, statement=reason, objection=reason, reference="",
+        witness=witness, sketch=None, remarks=remarks, vacuous=True,
+    )  # fmt: skip
 
 
 def _label(witness: Any) -> str:
@@ -357,6 +338,6 @@ def _each_once(words: Iterable[str]) -> tuple[str, ...]:
 
 def withdrawn(certificate: Certificate, objection: str) -> Certificate:
     """The certificate when it no longer holds; what already did not keeps its own objection."""
-    if not certificate.holds:
-        return certificate
-    return replace(certificate, holds=False, objection=objection)
+    return (
+        certificate.objected(objection, certificate.witness) if certificate.holds else certificate
+    )

@@ -207,22 +207,17 @@ class StagewiseRun(Parametric):
             objection = objection or OTHER_MODEL
         figures = {
             "iterations": float(k),
-            "ε (last)": float(self.eps[-1]) if k else math.nan,
             "λ_pmin, at least": smallest,
             "‖Xβ_LS‖², at most": fitted,
-            "‖β‖₁ (unit columns)": float(trace.longest[k]),
             "coefficients that are not zero": float(trace.nonzeros[k]),
             "inequalities that are open": float((~proof.holds).sum()),
         }
+        if self.algorithm != "LS-Boost":
+            figures["best iteration"] = float(first.iteration)
         kind, vacuous = "stagewise", first.vacuous
         if self.algorithm == "R-FS":
             kind, (lower, upper) = "duality", _ball(data, trace, self.delta, apart)
-            vacuous = lower < 0.01 * upper
-            figures |= {
-                "δ": self.delta,
-                "ω_δ": float(proof.omegas[k]),
-                "best iteration": float(first.iteration),
-            }
+            vacuous, figures["δ"] = lower < 0.01 * upper, self.delta
             statement = (
                 f"No linear model with ‖β‖₁ ≤ δ (columns centred, of unit length) has a training "
                 f"error L_n below {lower:.6g}; this one has {upper:.6g}."
@@ -230,19 +225,16 @@ class StagewiseRun(Parametric):
         else:
             # The model is the last iteration, but for the rounding of its coefficients.
             far = math.sqrt(above(float(s.excess()[k]))) + apart
-            lower = above(far * far / (2 * data.n), 8)
-            who = f"After {k} iterations the training error is"
+            lower, who = above(far * far / (2 * data.n), 8), "the training error is"
             if self.algorithm == "FS":
-                figures |= {"best iteration": float(first.iteration), "at the end, at most": lower}
-                who, lower = (
-                    f"After {k} iterations iteration {first.iteration} has a training error",
-                    first.measured,
-                )
+                figures["at the end, at most"], lower = lower, first.measured
+                who = f"iteration {first.iteration} has a training error"
             told = first.holds and lower <= below(first.bound, 32 * k + 64)
             # The bound of an open item is still one that the theorem allows, where it is finite.
             upper = max(lower, first.bound) if math.isfinite(first.bound) else lower
             allowed = f"the theorem allows {upper:.6g}" if told else "the theorem's bound is open"
-            statement = f"{who} at most {lower:.6g} above that of least squares; {allowed}."
+            beyond = f"at most {lower:.6g} above that of least squares"
+            statement = f"After {k} iterations {who} {beyond}; {allowed}."
             vacuous |= not told
         found = conclude(
             kind,
