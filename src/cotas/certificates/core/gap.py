@@ -33,6 +33,7 @@ from cotas.certificates.core.rounding import (
     ratio,
     sharp_total,
     total,
+    total_up,
     up,
 )
 
@@ -162,9 +163,15 @@ def upper(
 
 
 def bias_bound(risk: Risk, rows: Any, y: FloatArray, w: Weights, level: float) -> float:
-    """B: |b| of a model with P ≤ level is no larger, in the coordinates of the moved rows."""
-    reach = above(rows.longest() * risk.regularizer.radius(level))
+    """B: |b| of a model with P ≤ level is no larger, in the coordinates of the moved rows.
+
+    A best model is no worse than θ = 0, b = 0 either.
+    """
     loss = risk.loss
+    if not isinstance(loss, HardMargin):
+        nothing = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
+        level = min(level, above(nothing / w.low, loss.ulps + 4))
+    reach = above(rows.longest() * risk.regularizer.radius(level))
     if not isinstance(loss, Margin):
         middle = above(float(np.abs(np.where(w.s > 0, y, 0.0)).max(initial=0.0)))
         return up(up(reach + middle) + loss.spread(level))

@@ -117,6 +117,8 @@ class ElasticNet:
         sizes = np.abs(_weighted(theta, self.weights))
         square = norm_up(sizes)
         first = above(self.lam1 * above(total_up(sizes), 2), 2)
+        if not self.lam2:
+            return first  # the square may be infinite
         return up(first + above(0.5 * self.lam2 * above(square * square), 3))
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:

@@ -10,7 +10,7 @@ size, powers of two, so that one bound serves large and small ones:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,7 @@ class Rows:
             self.width = int(np.diff(X.indptr).max(initial=0))
         self._measure(movable)
         self._lengths: FloatArray | None = None
+        self.also: Callable[[slice, Any], Any] | None = None  # is called with each block once
 
     def _measure(self, movable: bool) -> None:
         """Choose shift and unit by looking at some rows; any choice gives valid bounds."""
@@ -93,7 +94,10 @@ class Rows:
                 some = some - self.shift
             size = np.asarray(np.abs(some).mean(axis=0))
             sound = np.isfinite(size) & (size > 2.0**-960)
-            self.unit = np.exp2(np.clip(np.round(np.log2(np.where(sound, size, 1.0))), -960, 960))
+            powers = np.clip(np.round(np.log2(np.where(sound, size, 1.0))), -960, 960)
+        # Columns of about the size one need no unit: that saves a product of each entry.
+        self.plain = not powers.any()
+        self.unit = np.exp2(powers)
 
     def read(self, span: slice, moved: bool = True) -> Any:
         """Some rows in double precision; no entry is copied unless it has to be changed."""
@@ -117,7 +121,7 @@ class Rows:
     def _block_lengths(self, rows: Any) -> FloatArray:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             if not self.sparse:
-                scaled = rows / self.unit
+                scaled = rows if self.plain else rows * (1.0 / self.unit)
                 squares = np.einsum("ij,ij->i", scaled, scaled)
             else:
                 scaled = rows.data / self.unit[rows.indices]
@@ -132,12 +136,28 @@ class Rows:
     def lengths(self) -> FloatArray:
         """‖(x − m)/unit‖ of each row, rounded up; computed once."""
         if self._lengths is None:
-            found = self.each(lambda span: self._block_lengths(self.read(span)), self.spans())
-            lengths = np.concatenate(list(found)) if self.n else np.zeros(0)
-            if not np.isfinite(lengths).all():
-                raise Objection("rows")
-            self._lengths = lengths
+            list(self.blocks(lambda span, rows: None))
+        assert self._lengths is not None
         return self._lengths
+
+    def blocks(self, use: Callable[[slice, Any], Any]) -> Iterator[Any]:
+        """What `use` finds in each block; the first pass measures the lengths besides."""
+        first = self._lengths is None
+        lengths = np.empty(self.n) if self._lengths is None else self._lengths
+
+        @np.errstate(over="ignore", invalid="ignore")
+        def read(span: slice) -> Any:
+            rows = self.read(span)
+            if first:
+                lengths[span] = self._block_lengths(rows)
+                if self.also is not None:
+                    self.also(span, rows)
+            return use(span, rows)
+
+        yield from self.each(read, self.spans())
+        if not np.isfinite(lengths).all():
+            raise Objection("rows")
+        self._lengths = lengths
 
     def longest(self) -> float:
         """max ‖x − m‖, rounded up."""
@@ -147,28 +167,28 @@ class Rows:
         self, thetas: FloatArray, biases: Sequence[Sequence[float]]
     ) -> tuple[FloatArray, FloatArray]:
         """Xθ + b for each column of θ, and how far each score may be off; b is a sum of numbers."""
+        return self.scores_and(thetas, biases, lambda span, rows, z: 0.0)[:2]
+
+    def scores_and(
+        self, thetas: FloatArray, biases: Sequence[Sequence[float]], use: Callable[..., Any]
+    ) -> tuple[FloatArray, FloatArray, tuple[Any, int]]:
+        """The scores, and the sum of what `use` makes of each block while it is at hand."""
         moved = [self.moved_bias(theta, b) for theta, b in zip(thetas.T, biases, strict=True)]
         offsets = np.array([value for value, _ in moved])
         sizes = np.array([up(norm_up(theta * self.unit) + TINY) for theta in thetas.T])
         if not (np.isfinite(offsets).all() and np.isfinite(sizes).all()):
             raise Objection("not finite")
         directions = thetas[:, 0] if thetas.shape[1] == 1 else np.ascontiguousarray(thetas)
+        z = np.empty((self.n, thetas.shape[1]))
 
-        def read(span: slice) -> FloatArray:
-            rows = self.read(span)
-            if self._lengths is None:
-                found[span] = self._block_lengths(rows)
-            return np.asarray(rows @ directions).reshape(-1, thetas.shape[1])
+        def read(span: slice, rows: Any) -> Any:
+            z[span] = np.asarray(rows @ directions).reshape(-1, thetas.shape[1]) + offsets
+            return use(span, rows, z[span])
 
-        found = np.empty(self.n) if self._lengths is None else self._lengths
-        with np.errstate(over="ignore", invalid="ignore"):
-            z = np.concatenate(list(self.each(read, self.spans()))) + offsets
-        if not np.isfinite(found).all():
-            raise Objection("rows")
-        self._lengths = found
+        whole = pairwise(self.blocks(read))
         factor = gamma(self.width + 6) * (1.0 + 16 * U)
         slack = np.array([up(off + factor * abs(value)) for value, off in moved])
-        return z, np.multiply.outer(found, factor * sizes) + (slack + TINY)
+        return z, np.multiply.outer(self.lengths, factor * sizes) + (slack + TINY), whole
 
     def moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> tuple[float, float]:
         """b + m·θ and how far it is off."""
@@ -178,22 +198,22 @@ class Rows:
 
     def pull(self, c: FloatArray) -> list[Pull]:
         """Xᵀc for each column of c, and how far each may be off."""
-        single = c.shape[1] == 1
+        return self.pulled(c, pairwise(self.blocks(lambda span, rows: self.combine(rows, c[span]))))
 
-        def read(span: slice) -> FloatArray:
-            factors = c[span]
-            used = np.flatnonzero(factors.any(axis=1))
-            rows = self.read(span)
-            if 4 * len(used) < len(factors):
-                rows, factors = rows[used], factors[used]
-            product = rows.T @ (factors[:, 0] if single else factors)
-            return np.asarray(product).reshape(self.d, -1)
+    def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
+        """Xᵀc of one block; rows with no factor at all are not read."""
+        used = np.flatnonzero(factors.any(axis=1))
+        if 4 * len(used) < len(factors):
+            rows, factors = rows[used], factors[used]
+        product = rows.T @ (factors[:, 0] if factors.shape[1] == 1 else factors)
+        return np.asarray(product).reshape(self.d, -1)
 
-        spans = self.spans()
+    def pulled(self, c: FloatArray, whole: tuple[FloatArray, int]) -> list[Pull]:
+        """What the sum of all `combine` is, and how far it may be off."""
+        u, additions = whole
         with np.errstate(over="ignore", invalid="ignore"):
-            u, additions = pairwise(self.each(read, spans))
             masses = np.abs(c).T @ self.lengths
-        tallest = max(span.stop - span.start for span in spans)
+        tallest = max(span.stop - span.start for span in self.spans())
         factor = gamma(tallest + additions + 4)
         lost = above(self.n * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # by underflow
         offs = [up(above(factor * above(float(mass), self.n + 2), 2) + lost) for mass in masses]

@@ -117,6 +117,7 @@ def _lower(
         smallest = min(down(total(w.s * column)[0] * (1 - gamma(rows.n + 2))) for column in truth.T)
         if not smallest > 0:
             return 0.0, 0.0
+        level = min(level, above(math.log(k), 8))  # that of W = 0, b = 0
         reach = above(2 * rows.longest() * L2(lam).radius(level), 2)
         slip = above(rest * share * up(reach + above(level * w.high / smallest, 3)), 4)
     best, charge = 0.0, cost - plain + slip

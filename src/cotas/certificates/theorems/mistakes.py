@@ -168,7 +168,8 @@ class Ledger(Parametric):
         `facts` are those of the same data, if they have been gathered already.
         """
         survey = cls._survey(ledgers, X, y, facts, each)
-        return [ledger._conclude(survey, c) for c, ledger in enumerate(ledgers)]
+        with np.errstate(all="ignore"):  # what is not finite is no bound
+            return [ledger._conclude(survey, c) for c, ledger in enumerate(ledgers)]
 
     @classmethod
     def _survey(
@@ -225,6 +226,8 @@ class Ledger(Parametric):
         objection, allowed, charge = survey.missed[c] or found.objection, found.most, found.charge
         if not objection and k > allowed:
             objection = "The run made more mistakes than the theorem allows."
+        if math.isfinite(allowed):
+            allowed = float(math.floor(allowed))  # mistakes are whole
         limit = f"{found.formula} allows at most {at_most(allowed)}."
         if not math.isfinite(allowed):
             allowed, limit, charge = float(shown), "the theorem allows any number.", 0.0
