@@ -308,7 +308,7 @@ def conclude(
         trusted=tuple(trusted),
         zero_objective=None if scale is None else float(scale),
         label=_label(witness),
-        charge=charge if math.isfinite(charge) else 0.0,
+        charge=float(charge) if math.isfinite(charge) else 0.0,
         witness=witness,
         sketch=sketch,
     )

@@ -18,7 +18,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.consequences.bias import best_biases
+from cotas.certificates.consequences.bias import best_biases, outer
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, proved_shift
@@ -258,13 +258,8 @@ class KernelSurvey:
         corners = y - self.values[:, c, 0]
         room = radius * np.sqrt(self.gram.squares) + self.off[:, c, 0] + 4 * U * np.abs(corners)
         room = room * (1.0 + 16 * U) + TINY
-        ends = best_biases(
-            np.nextafter(corners - room, -math.inf),
-            np.nextafter(corners + room, math.inf),
-            y > 0,
-            None if self.points[c].weights is None else s,
-        )
-        return KernelRegion(radius, *ends)
+        given = None if self.points[c].weights is None else s
+        return KernelRegion(radius, *best_biases(*outer(corners, room), y > 0, given))
 
     def _about_the_kernel(self) -> tuple[str, tuple[str, ...]]:
         """A condition to begin the statement with, and what was found out about K."""

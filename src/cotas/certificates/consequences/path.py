@@ -27,7 +27,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.consequences.bias import best_biases
+from cotas.certificates.consequences.bias import best_biases, outer
 from cotas.certificates.core.rounding import (
     CHUNK,
     TINY,
@@ -136,12 +136,8 @@ class Outlook:
             return low, high
         lowest, highest = self._without_bias(self.train, least, most, c, radius)
         signs = np.where(self.positive, 1.0, -1.0)
-        ends = best_biases(
-            np.nextafter(signs - highest, -math.inf),
-            np.nextafter(signs - lowest, math.inf),
-            self.positive,
-            self.weights,
-        )
+        corners = np.nextafter(signs - highest, -math.inf), np.nextafter(signs - lowest, math.inf)
+        ends = best_biases(*corners, self.positive, self.weights)
         return np.nextafter(low + ends[0], -math.inf), np.nextafter(high + ends[1], math.inf)
 
     def _square_radius(self, u: float, c: float) -> float:
@@ -176,8 +172,7 @@ class Outlook:
             return np.full(len(rows.lengths), -math.inf), np.full(len(rows.lengths), math.inf)
         ends = [0.5 * (rows.along_theta + c * u * rows.along_v) for u in (least, most)]
         room = outwards(up(radius + off) * rows.lengths)
-        lowest, highest = np.minimum(*ends) - room, np.maximum(*ends) + room
-        return np.nextafter(lowest, -math.inf), np.nextafter(highest, math.inf)
+        return outer(np.minimum(*ends), room)[0], outer(np.maximum(*ends), room)[1]
 
 
 def outlooks(

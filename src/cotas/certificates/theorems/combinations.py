@@ -178,7 +178,8 @@ class Combined:
             votes = found[0].least == largest == 1.0
             if votes and len(found) > 1:
                 votes = _votes(np.stack([value.f for value in found]))
-            yield Terms(cf, np.maximum.reduce(off), mass, largest, votes)
+            most = off[0] if len(off) == 1 else np.maximum.reduce(off)
+            yield Terms(cf, most, mass, largest, votes)
 
     def lead(self, block: Block, read: Callable[[FloatArray, Terms], None] | None = None) -> Lead:
         """By how much the right class is ahead of each other one, F being computed here.
@@ -186,7 +187,8 @@ class Combined:
         `read` is shown what each round adds to F of the right class.
         """
         signs, K, rounds = block.signs, len(self.combinations), len(self.combinations[0].learners)
-        own, at = signs.argmax(axis=1), np.arange(len(signs))
+        at = np.arange(len(signs))
+        own = signs.argmax(axis=1) if K > 1 else np.zeros_like(at)
         if K > 1 and not (signs.max(axis=1) > 0).all():
             raise Objection("The data have a class that the model does not know.")
         F, off, size, largest, votes = np.zeros((K, len(own))), np.zeros(len(own)), 0.0, 0.0, True
@@ -194,7 +196,7 @@ class Combined:
             F += terms.cf
             size += terms.size
             largest, votes = max(largest, terms.largest), votes and terms.votes
-            if np.any(terms.off):
+            if isinstance(terms.off, np.ndarray):
                 off += terms.off
             if read is not None:
                 read(signs[:, 0] * terms.cf[0] if K == 1 else terms.cf[own, at], terms)

@@ -244,7 +244,7 @@ class Ledger(Parametric):
             remarks=(*found.remarks, NOT_ABOUT_NEW_DATA),
             trusted=(found.trusted,),
             vacuous=not allowed < shown,
-            charge=charge if math.isfinite(charge) else 0.0,
+            charge=charge,
         )
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
