@@ -27,6 +27,7 @@ ROWS_AT_A_TIME = 1 << 12
 KERNEL_ROWS = 1 << 10
 
 
+@np.errstate(all="ignore")  # numbers that are none agree with nothing
 def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
     """In words, where the model predicts other than its witnesses say; empty if nowhere.
 
@@ -34,23 +35,19 @@ def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray)
     to its decision function, and `_chosen`, from that to labels. The witnesses are all that it
     has, and None where it has none.
     """
+    rows = as_rows(X)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # nothing agrees with NaN
-            return _contradictions(model, witnesses, as_rows(X), y)
+        if model._foreign_rows(rows):
+            return [OTHER_ROWS]
+        scores = model._machine_scores(rows)
+        if not _scores_agree(scores, witnesses, rows):
+            return [OTHER_SCORES]
+        if hasattr(model, "_chosen") and all(w is not None for w in witnesses):
+            classes, paired = _classes(witnesses, y)
+            if classes and not _labels_agree(model, classes, paired, scores):
+                return [OTHER_LABELS]
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
         return [f"The model does not predict these rows: {error}"]
-
-
-def _contradictions(model: Any, witnesses: Sequence[Any], rows: Matrix, y: AnyArray) -> list[str]:
-    if model._foreign_rows(rows):
-        return [OTHER_ROWS]
-    scores = model._machine_scores(rows)
-    if not _scores_agree(scores, witnesses, rows):
-        return [OTHER_SCORES]
-    if hasattr(model, "_chosen") and all(w is not None for w in witnesses):
-        classes, paired = _classes(witnesses, y)
-        if classes and not _labels_agree(model, classes, paired, scores):
-            return [OTHER_LABELS]
     return []
 
 

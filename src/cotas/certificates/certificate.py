@@ -201,10 +201,14 @@ class Certificate:
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             # A witness that was tampered with can be too long, too large or of another type.
             return [f"The witness cannot be checked: {error}"]
-        return [*contradictions(self, fresh), *self._other_model(X, y)]
+        found = self.beside(fresh)
+        if self.predictor is not None:
+            found += self.predictor.contradictions(self.witness, X, y)
+        return found
 
-    def _other_model(self, X: Matrix, y: AnyArray) -> list[str]:
-        return [] if self.predictor is None else self.predictor.contradictions(self.witness, X, y)
+    def beside(self, fresh: Certificate) -> list[str]:
+        """In words, all that is said here and not by a certificate computed afresh."""
+        return contradictions(self, fresh)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "predictor": None}

@@ -31,7 +31,7 @@ from cotas.certificates.theorems.combinations import (
     read_sketch,
     sketch_block,
 )
-from cotas.certificates.theorems.surrogates import OPERATIONS
+from cotas.certificates.theorems.surrogates import ABOUT_TRAINING, OPERATIONS
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
 
@@ -148,7 +148,7 @@ class HullPoint(Combined):
             ),
             reference=REFERENCE,
             figures=figures,
-            remarks=[] if self.radius is not None else [OWN_WEIGHT],
+            remarks=[ABOUT_TRAINING] if self.radius is not None else [OWN_WEIGHT, ABOUT_TRAINING],
             trusted=self.trusted(),
             charge=up(off + upper - weights.mean(value)[0]),
             witness=self,

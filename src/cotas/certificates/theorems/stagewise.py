@@ -133,12 +133,9 @@ class StagewiseCertificate(Certificate):
         """
         return self.proof.items(k)
 
-    def _against(self, X: Matrix, y: AnyArray) -> list[str]:
-        found = super()._against(X, y)
-        if not found and isinstance(self.witness, StagewiseRun):
-            fresh = self.witness.check(X, y).proof
-            found = [] if self.proof.says_no_more_than(fresh) else ["The items are others."]
-        return found
+    def beside(self, fresh: Certificate) -> list[str]:
+        same = isinstance(fresh, StagewiseCertificate) and self.proof.says_no_more_than(fresh.proof)
+        return [*super().beside(fresh), *([] if same else ["The items are others."])]
 
 
 @dataclass(frozen=True)
