@@ -28,6 +28,7 @@ from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
 from cotas.certificates.duality import OPTIMISATION_ONLY, bias_in_words, mean_of, risk_of
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
+from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
 from cotas.certificates.words import in_words
 from cotas.problem import RegularisedRisk
@@ -114,7 +115,15 @@ class KernelDualPoint(Parametric):
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this point, recomputed from the data."""
+        if self.subject:
+            labels, given = np.asarray(y), self.weights
+            used = labels if given is None else labels[np.asarray(given) > 0]
+            refuse_another_subject(self.subject, used, self.positive)
         return self.check_all([self], X, y)[0]
+
+    def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
+        """Where an optimum lies if these bounds, claimed elsewhere, are right."""
+        return KernelSurvey([self], X, y, None, map)._region(0, gap)
 
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types; the kernel as its formula."""
@@ -218,15 +227,17 @@ class KernelSurvey:
         statement = (
             f"{subject + 'no' if subject else 'No'} θ in the feature space of k has a smaller "
             f"{mean_of(point)} {problem.loss.name} loss + (λ/2)‖θ‖² ({bias_in_words(problem)}) "
-            f"than {lower:.6g}; this one has {upper:.6g}."
+            f"than {at_least(lower)}; this one has {at_most(upper)}."
         )
-        charge, more = 0.0 if found is None else found.charge, (*remarks, OPTIMISATION_ONLY)
+        rounding = (0.0, 0.0) if found is None else (found.charge, found.moved)
         figures, sides = {"‖θ‖": length}, ("duality", lower, upper)
-        return self._said(c, sides, statement, REFERENCE, figures, more, objection, charge)
+        more = (*remarks, OPTIMISATION_ONLY)
+        return self._said(c, sides, statement, REFERENCE, figures, more, objection, *rounding)
 
     def _said(
         self, c: int, sides: tuple[str, float, float], statement: str, reference: str,
         figures: dict[str, float], remarks: tuple[str, ...], objection: str, charge: float,
+        moved: float = 0.0,
     ) -> Certificate:  # fmt: skip
         point = self.points[c]
         support = float(np.count_nonzero(point.coef))
@@ -240,6 +251,7 @@ class KernelSurvey:
             remarks=(f"k(x, x′) = {point.kernel}", *remarks),
             trusted=on_trust(point.kernel.spec()),
             charge=charge,
+            moved=moved,
             witness=point,
             sketch=self.facts.sketches[c],
         )
@@ -378,6 +390,18 @@ def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness |
     return definiteness(gram.block(A, A, rows)[0], SINGLE)
 
 
+def refuse_another_subject(subject: str, y: AnyArray, positive: Any) -> None:
+    """Raise where a witness is said to be about other classes than those of its rows."""
+    others = y[y != positive]
+    if not len(others):
+        raise ValueError("The rows with a weight are of one class only.")
+    pair = {f"{others[0]} against {positive}", f"{positive} against {others[0]}"}
+    if " against the rest" not in subject and not (others == others[0]).all():
+        raise ValueError("The rows of a pair must be those of two classes.")
+    if subject not in {"", f"{positive} against the rest", *pair}:
+        raise ValueError(f"The witness says that it is about {subject!r}, and it is not.")
+
+
 def on_trust(spec: Any) -> tuple[str, ...]:
     """What of a kernel is a function of the user's own."""
     match spec:
@@ -436,13 +460,18 @@ class PairPoint:
         whole = rows.dtype.kind in "iu" and rows.ndim == 1 and len(rows) > 0
         if not whole or not (rows[0] >= 0 and rows[-1] < len(y) and (np.diff(rows) > 0).all()):
             raise ValueError("The rows of a pair must be numbers of rows, each of them once.")
-        others = y[rows][y[rows] != self.point.positive]
-        if not (others == others[:1]).all():
-            raise ValueError("The rows of a pair must be those of two classes.")
-        some = as_rows(X)[rows]
-        if self.kernel.spec() == ("precomputed",):  # X is square, its columns are rows too
-            some = some[:, rows]
-        return self.survey(some, y[rows], gather_facts(X, y, [self.point.positive]))[0]
+        refuse_another_subject(self.subject, y[rows], self.point.positive)
+        facts = gather_facts(X, y, [self.point.positive])
+        return self.survey(self._some(X), y[rows], facts)[0]
+
+    def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
+        """As `KernelDualPoint.region`, of the rows that take part."""
+        return self.point.region(self._some(X), np.asarray(y)[self.rows], gap)
+
+    def _some(self, X: Matrix) -> Matrix:
+        """The rows of the pair; where X is the Gram matrix, its columns are rows too."""
+        some = as_rows(X)[self.rows]
+        return some[:, self.rows] if self.kernel.spec() == ("precomputed",) else some
 
     def survey(
         self, some: Matrix, y: AnyArray, facts: Facts, each: Each = map

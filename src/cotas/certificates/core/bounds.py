@@ -17,16 +17,30 @@ class Objection(ValueError):
         self.code, self.details = code, details
 
 
+def moved_apart(lower: float, upper: float, charge: float) -> tuple[float, float, float]:
+    """Both bounds of an objective ≥ 0 a little apart, and by how much: less than rounding cost."""
+    if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
+        return lower, upper, 0.0
+    lower, upper = float(lower), float(upper)
+    moved = max(0.0, min(float(charge), 1e-10 * abs(upper) + 0.01 * (upper - lower)))
+    apart = math.nextafter(lower - moved, -math.inf)
+    low = max(0.0, apart) if lower >= 0.0 else apart
+    return low, math.nextafter(upper + moved, math.inf), moved
+
+
 @dataclass(frozen=True)
 class Bounds:
     """lower ≤ minimum ≤ value of the model ≤ upper, in exact arithmetic.
 
     `charge` is what rounding has cost the two together: how much nearer they would be without.
+    Both have been moved apart by `moved`, so that another evaluation, with sums in another order,
+    proves them too: it need not, and does not, allow for any slack.
     """
 
     lower: float
     upper: float
     charge: float = 0.0
+    moved: float = 0.0
 
     @classmethod
     def proved(cls, lower: float, upper: float, charge: float = 0.0) -> Bounds:
@@ -34,8 +48,9 @@ class Bounds:
         if not (math.isfinite(lower) and math.isfinite(upper) and charge >= 0.0):
             raise Objection("not finite")
         if lower > upper:
-            raise AssertionError(f"lower {lower!r} above upper {upper!r}: the core is wrong")
-        return cls(float(lower), float(upper), float(charge))
+            raise Objection("contradiction")
+        low, high, moved = moved_apart(lower, upper, charge)
+        return cls(low, high, float(charge) + 2 * moved, moved)
 
     @property
     def gap(self) -> float:

@@ -214,6 +214,8 @@ class SquaredRisk:
         self.risk = Risk(Squared(), L2(lam, sigma), free_bias)
         squares = np.ones(rows.d) if sigma is None else sigma * sigma
         self.curved = lam * squares
+        if ((self.curved > 0) & (self.curved < TINY)).any() or not np.isfinite(self.curved).all():
+            raise Objection("parameters")  # λσ² has not all its digits
         self.added = self.curved / rows.unit / rows.unit
         self.loose = 8 * U + (self.w.high / self.w.low - 1.0)
         self._known: dict[tuple[bool, int], tuple[Hessian, float]] = {}
@@ -292,9 +294,7 @@ class SquaredRisk:
         lower = max(0.0, down(slope.least - best.most))
         charge = 2 * (slope.charge + slope.upper - slope.least) + 64 * U * slope.upper
         charge += min(best.blur, slope.least)
-        return SquaredFound(
-            Bounds.proved(min(lower, slope.upper), slope.upper, charge), how, within
-        )
+        return SquaredFound(Bounds.proved(lower, slope.upper, charge), how, within)
 
     def _by_penalty(self, slope: Slope) -> Fall:
         """½gᵀH⁻¹g with the curvature of the penalty alone.

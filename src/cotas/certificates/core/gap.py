@@ -335,7 +335,7 @@ def _sound_bounds(
             # Rounding cannot have cost more than there is between the two.
             charge = min(2 * (charge + more), max(0.0, value - best)) + 64 * U * value
             try:
-                found[names[i]] = Found(Bounds.proved(min(best, value), value, charge), c, pull, t)
+                found[names[i]] = Found(Bounds.proved(best, value, charge), c, pull, t)
             except Objection as objection:
                 found[names[i]] = Found(objection)
     return found

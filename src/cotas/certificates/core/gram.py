@@ -30,6 +30,7 @@ from cotas.certificates.core.rounding import (
     U,
     above,
     exact_products,
+    exact_sum,
     gamma,
     total,
     up,
@@ -233,7 +234,7 @@ def _combination(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         errors += (s - (t - back)) + (row - back)
         s = t
     rest = errors.sum(axis=0) + rests.sum(axis=0)
-    value = np.array([math.fsum(column) for column in np.vstack([s, rest]).T.tolist()])
+    value = np.array([exact_sum(column) for column in np.vstack([s, rest]).T.tolist()])
     mass = np.abs(products).sum(axis=0)
     small = 4.0 * gamma(len(A) + CHUNK) * gamma(CHUNK + 2)
     return value, 2 * U * np.abs(value) + small * mass + 16 * (len(A) + 1) * TINY
@@ -302,4 +303,4 @@ def bounds(
     bound, _, more = gap.lower(risk, gram, y, w, theta, c, pull, value)  # type: ignore[arg-type]
     # The exact value may lie at the other end of what is known.
     charge = 2.0 * up(charge + more + risk.regularizer.lam * theta.off)
-    return Bounds.proved(min(bound, value), value, charge), theta
+    return Bounds.proved(bound, value, charge), theta

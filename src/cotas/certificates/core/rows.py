@@ -215,7 +215,8 @@ class Rows:
             masses = np.abs(c).T @ self.lengths
         tallest = max(span.stop - span.start for span in self.spans())
         factor = gamma(tallest + additions + 4)
-        lost = above(self.n * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # by underflow
+        lost = self.n * self.d * 2.0**-1074 / float(self.unit.min(initial=1.0))  # by underflow
+        lost = above(lost)
         offs = [up(above(factor * above(float(mass), self.n + 2), 2) + lost) for mass in masses]
         if not (np.isfinite(u).all() and all(map(math.isfinite, offs))):
             raise Objection("not finite")
@@ -234,10 +235,12 @@ class Rows:
                 rows = self.read(span)
                 if self.sparse:
                     squares = rows.copy()
-                    squares.data = squares.data * squares.data
+                    squares.data = np.square(squares.data / self.unit[squares.indices])
                     return np.asarray(squares.T @ s[span])
-                return np.asarray(s[span] @ np.square(rows - centre))
+                return np.asarray(s[span] @ np.square((rows - centre) / self.unit))
 
             squares, additions = pairwise(self.each(read, self.spans()))
-            lengths = np.sqrt(squares / sum_low)
-        return lengths * (1.0 + gamma(BLOCK_ROWS + additions + 12)) + TINY, np.abs(centre)
+            lengths = np.sqrt(squares / sum_low) * (1.0 + gamma(BLOCK_ROWS + additions + 12))
+            # What underflows is less than SMALL in these units.
+            lengths = self.unit * (lengths + SMALL) * (1.0 + 4 * U) + TINY
+        return np.where(np.isfinite(lengths), lengths, math.inf), np.abs(centre)

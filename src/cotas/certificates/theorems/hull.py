@@ -20,9 +20,9 @@ import numpy as np
 
 from cotas.arrays import Each, FloatArray
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.bounds import Objection, moved_apart
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
-from cotas.certificates.enclosures import at_least, at_most
+from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
     Combined,
@@ -131,6 +131,8 @@ class HullPoint(Combined):
         lower = down(down(touching - up(off + lost)) - up(radius * edge))
         if type(self.cost) in KNOWN:
             lower = max(lower, 0.0)
+        charge = up(off + upper - weights.mean(value)[0])
+        lower, upper, moved = moved_apart(lower, upper, charge)
         figures = {
             "training error": weights.share_up(z <= slack),
             "Σ|w|": self.size()[1],
@@ -150,7 +152,8 @@ class HullPoint(Combined):
             figures=figures,
             remarks=[ABOUT_TRAINING] if self.radius is not None else [OWN_WEIGHT, ABOUT_TRAINING],
             trusted=self.trusted(),
-            charge=up(off + upper - weights.mean(value)[0]),
+            charge=charge,
+            moved=moved,
             witness=self,
             sketch=read_sketch(tally, sweep),
         )

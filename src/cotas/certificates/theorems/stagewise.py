@@ -9,9 +9,11 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.bounds import moved_apart
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.ledger import Parametric
+from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.theorems.replay import Trace, replay
 from cotas.certificates.theorems.stagewise_bounds import (
     LENGTH,
@@ -211,13 +213,15 @@ class StagewiseRun(Parametric):
         }
         if self.algorithm != "LS-Boost":
             figures["best iteration"] = float(first.iteration)
-        kind, vacuous = "stagewise", first.vacuous
+        kind, vacuous, moved = "stagewise", first.vacuous, 0.0
+        charge = 1024 * data.off * data.square / data.n
         if self.algorithm == "R-FS":
-            kind, (lower, upper) = "duality", _ball(data, trace, self.delta, apart)
+            kind, bounds = "duality", _ball(data, trace, self.delta, apart)
+            lower, upper, moved = moved_apart(*bounds, charge)
             vacuous, figures["δ"] = lower < 0.01 * upper, self.delta
             statement = (
                 f"No linear model with ‖β‖₁ ≤ δ (columns centred, of unit length) has a training "
-                f"error L_n below {lower:.6g}; this one has {upper:.6g}."
+                f"error L_n below {at_least(lower)}; this one has {at_most(upper)}."
             )
         else:
             # The model is the last iteration, but for the rounding of its coefficients.
@@ -229,8 +233,9 @@ class StagewiseRun(Parametric):
             told = first.holds and lower <= below(first.bound, 32 * k + 64)
             # The bound of an open item is still one that the theorem allows, where it is finite.
             upper = max(lower, first.bound) if math.isfinite(first.bound) else lower
-            allowed = f"the theorem allows {upper:.6g}" if told else "the theorem's bound is open"
-            beyond = f"at most {lower:.6g} above that of least squares"
+            allowed = f"the theorem allows {at_most(upper)}"
+            allowed = allowed if told else "the theorem's bound is open"
+            beyond = f"at most {at_most(lower)} above that of least squares"
             statement = f"After {k} iterations {who} {beyond}; {allowed}."
             vacuous |= not told
         found = conclude(
@@ -244,7 +249,8 @@ class StagewiseRun(Parametric):
             figures=figures,
             remarks=(OPTIMISATION_ONLY, *([OPEN] if smallest == 0.0 < fitted else [])),
             trusted=() if self.weights is None else ("the weights of the rows",),
-            charge=1024 * data.off * data.square / data.n,
+            charge=charge,
+            moved=moved,
             witness=self,
             sketch=data.sketch,
         )

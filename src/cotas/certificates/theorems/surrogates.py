@@ -23,7 +23,7 @@ from cotas.arrays import BoolArray, Each, FloatArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import U, above, down, gamma, sum_down, total_down, up
-from cotas.certificates.enclosures import at_most
+from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
     Combined,
