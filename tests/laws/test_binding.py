@@ -254,7 +254,7 @@ def test_a_copy_is_the_same_model(model, data, tmp_path):
 @by_case
 def test_witnesses_compute_what_the_model_does(model, data):
     model = clone(model).fit(*data)
-    witnesses = [c.witness for c in certificates(model)]
+    witnesses = [c.witness for c in model.certificate_.singles]
     every = np.arange(len(data[0]))
     values = np.hstack([outputs(witness, data[0], every) for witness in witnesses])
     np.testing.assert_allclose(model._machine_scores(data[0]), values, rtol=1e-9, atol=1e-9)

@@ -18,6 +18,8 @@ from cotas.problem import relative_gap
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
 CHANGED = "The model was changed after it was certified."
+PLAIN = ("kind", "lower", "upper", "gap", "relative_gap", "holds", "vacuous", "statement",
+         "objection", "reference")  # fmt: skip
 
 
 class Witness(Protocol):
@@ -203,12 +205,14 @@ class Certificate:
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             # A witness that was tampered with can be too long, too large or of another type.
             return [f"The witness cannot be checked: {error}"]
-        return [*contradictions(self, fresh), *self._other_model(X, y)]
+        found = self.beside(fresh)
+        if self.predictor is not None:
+            found += self.predictor.contradictions(self.witness, X, as_meant(y, None))
+        return found
 
-    def _other_model(self, X: Matrix, y: AnyArray) -> list[str]:
-        if self.predictor is None:
-            return []
-        return self.predictor.contradictions(self.witness, X, as_meant(y, None))
+    def beside(self, fresh: Certificate) -> list[str]:
+        """In words, all that is said here and not by a certificate computed afresh."""
+        return contradictions(self, fresh)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "predictor": None}
@@ -247,22 +251,10 @@ class Certificate:
 
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
         """Everything in plain Python types, ready for JSON; the witness only on request."""
-        plain: dict[str, Any] = {
-            "kind": self.kind,
-            "lower": self.lower,
-            "upper": self.upper,
-            "gap": self.gap,
-            "relative_gap": self.relative_gap if self.kind in OPTIMISATION else None,
-            "holds": self.holds,
-            "vacuous": self.vacuous,
-            "statement": self.statement,
-            "objection": self.objection,
-            "reference": self.reference,
-            "figures": {name: float(value) for name, value in self.figures.items()},
-            "remarks": list(self.remarks),
-            "trusted": list(self.trusted),
-            "notes": list(self.notes),
-        }
+        plain = {name: getattr(self, name) for name in PLAIN}
+        plain["relative_gap"] = self.relative_gap if self.kind in OPTIMISATION else None
+        plain |= {name: list(getattr(self, name)) for name in ("remarks", "trusted", "notes")}
+        plain["figures"] = {name: float(value) for name, value in self.figures.items()}
         if self.label:
             plain["label"] = self.label
         if self.sketch is not None:
@@ -341,17 +333,9 @@ def no_certificate(
       This algorithm has no bound.
     """
     return conclude(
-        "none",
-        -math.inf,
-        math.inf,
-        statement=reason,
-        reference="",
-        witness=witness,
-        sketch=None,
-        objection=reason,
-        remarks=remarks,
-        vacuous=True,
-    )
+        "none", -math.inf, math.inf, statement=reason, objection=reason, reference="",
+        witness=witness, sketch=None, remarks=remarks, vacuous=True,
+    )  # fmt: skip
 
 
 def _label(witness: Any) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.consequences.bias import best_biases
+from cotas.certificates.consequences.bias import best_biases, outer
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, proved_shift
@@ -26,13 +26,15 @@ from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.losses import Hinge
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
 from cotas.certificates.duality import OPTIMISATION_ONLY, bias_in_words, mean_of, risk_of
-from cotas.certificates.ledger import plain_fields
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
 from cotas.certificates.words import in_words
 from cotas.problem import RegularisedRisk
 
+REFERENCE = "weak duality in feature space, section 3.7 of document 000 and document 002"
+INDEFINITE = "docs/theory/kernels.md, indefinite kernels"
 LARGEST_EXAMINED = 3000
 # A function or a matrix of the user may have been computed in single precision.
 SINGLE = float(np.finfo(np.float32).eps)
@@ -58,7 +60,7 @@ class KernelRegion:
 
 
 @dataclass(frozen=True)
-class KernelDualPoint:
+class KernelDualPoint(Parametric):
     """A kernel machine and the dual point αᵢ = sᵢ · multipliersᵢ / per that measures it.
 
     Any multipliers give a valid bound: the checker moves α into the feasible set before it uses
@@ -123,15 +125,11 @@ class KernelDualPoint:
         """Where an optimum lies if these bounds, claimed elsewhere, are right."""
         return KernelSurvey([self], X, y, None, map)._region(0, gap)
 
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same dual point, said to measure other coefficients."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types; the kernel as its formula."""
         problem = self.problem
         said = {"loss": problem.loss.name, "lam": problem.lam, "free_bias": problem.free_bias}
-        return {**plain_fields(self), "kernel": str(self.kernel), "problem": said}
+        return {**super().to_dict(), "kernel": str(self.kernel), "problem": said}
 
 
 class KernelSurvey:
@@ -226,27 +224,34 @@ class KernelSurvey:
         lower, upper = (0.0, math.inf) if found is None else (found.lower, found.upper)
         condition, remarks = ("", ()) if found is None else self._about_the_kernel()
         subject = f"{point.subject}: {condition}" if point.subject else condition
+        statement = (
+            f"{subject + 'no' if subject else 'No'} θ in the feature space of k has a smaller "
+            f"{mean_of(point)} {problem.loss.name} loss + (λ/2)‖θ‖² ({bias_in_words(problem)}) "
+            f"than {at_least(lower)}; this one has {at_most(upper)}."
+        )
+        rounding = (0.0, 0.0) if found is None else (found.charge, found.moved)
+        figures, sides = {"‖θ‖": length}, ("duality", lower, upper)
+        more = (*remarks, OPTIMISATION_ONLY)
+        return self._said(c, sides, statement, REFERENCE, figures, more, objection, *rounding)
+
+    def _said(
+        self, c: int, sides: tuple[str, float, float], statement: str, reference: str,
+        figures: dict[str, float], remarks: tuple[str, ...], objection: str, charge: float,
+        moved: float = 0.0,
+    ) -> Certificate:  # fmt: skip
+        point = self.points[c]
+        support = float(np.count_nonzero(point.coef))
         return conclude(
-            kind="duality",
-            lower=lower,
-            upper=upper,
+            *sides,
+            statement=statement,
+            reference=reference,
+            figures={"λ": self.problem.lam, **figures, "support vectors": support},
             objection=objection,
-            vacuous=lower <= 0.01 * upper,
-            statement=(
-                f"{subject + 'no' if subject else 'No'} θ in the feature space of k has a smaller "
-                f"{mean_of(point)} {problem.loss.name} loss + (λ/2)‖θ‖² ({bias_in_words(problem)}) "
-                f"than {at_least(lower)}; this one has {at_most(upper)}."
-            ),
-            reference="weak duality in feature space, section 3.7 of document 000 and document 002",
-            figures={
-                "λ": problem.lam,
-                "‖θ‖": length,
-                "support vectors": float(np.count_nonzero(point.coef)),
-            },
-            remarks=(f"k(x, x′) = {point.kernel}", *remarks, OPTIMISATION_ONLY),
+            vacuous=sides[0] == "duality" and sides[1] <= 0.01 * sides[2],
+            remarks=(f"k(x, x′) = {point.kernel}", *remarks),
             trusted=on_trust(point.kernel.spec()),
-            charge=0.0 if found is None else found.charge,
-            moved=0.0 if found is None else found.moved,
+            charge=charge,
+            moved=moved,
             witness=point,
             sketch=self.facts.sketches[c],
         )
@@ -265,13 +270,8 @@ class KernelSurvey:
         corners = y - self.values[:, c, 0]
         room = radius * np.sqrt(self.gram.squares) + self.off[:, c, 0] + 4 * U * np.abs(corners)
         room = room * (1.0 + 16 * U) + TINY
-        ends = best_biases(
-            np.nextafter(corners - room, -math.inf),
-            np.nextafter(corners + room, math.inf),
-            y > 0,
-            None if self.points[c].weights is None else s,
-        )
-        return KernelRegion(radius, *ends)
+        given = None if self.points[c].weights is None else s
+        return KernelRegion(radius, *best_biases(*outer(corners, room), y > 0, given))
 
     def _about_the_kernel(self) -> tuple[str, tuple[str, ...]]:
         """A condition to begin the statement with, and what was found out about K."""
@@ -316,36 +316,17 @@ class KernelSurvey:
         point, dual = self.points[c], self.given[:, c]
         value, rest = sharp_total(dual) if self.risk.free_bias else (0.0, 0.0)
         violation = above(max(self._violation(c), (abs(value) + rest) / self.weights.low), 4)
-        objection = ""
-        if not self._rebuilds(c):
-            objection = "The coefficients of the model are not those of its multipliers."
-        return conclude(
-            kind="stationary",
-            lower=0.0,
-            upper=violation,
-            objection=objection,
-            statement=(
-                (f"{point.subject}: the" if point.subject else "The")
-                + " kernel is not positive semi-definite, so nothing bounds the best objective; "
-                "the multipliers meet the KKT conditions of the dual problem up to "
-                f"{violation:.3g}."
-            ),
-            reference="docs/theory/kernels.md, indefinite kernels",
-            figures={
-                "λ": self.problem.lam,
-                "cᵀKc for some c of length 1": evidence.value,
-                "support vectors": float(np.count_nonzero(point.coef)),
-            },
-            remarks=(
-                f"k(x, x′) = {point.kernel}",
-                f"It is no Mercer kernel: {evidence.in_words}.",
-                "A stationary point need not be the best.",
-            ),
-            trusted=on_trust(point.kernel.spec()),
-            charge=violation * 1e-9 + 64 * U,
-            witness=point,
-            sketch=self.facts.sketches[c],
+        statement = (
+            f"{f'{point.subject}: the' if point.subject else 'The'} kernel is not positive "
+            "semi-definite, so nothing bounds the best objective; the multipliers meet the KKT "
+            f"conditions of the dual problem up to {violation:.3g}."
         )
+        why = "" if self._rebuilds(c) else "The coefficients are not those of the multipliers."
+        figures = {"cᵀKc for some c of length 1": evidence.value}
+        mercer = f"It is no Mercer kernel: {evidence.in_words}."
+        remarks = (mercer, "A stationary point need not be the best.")
+        sides, charge = ("stationary", 0.0, violation), violation * 1e-9 + 64 * U
+        return self._said(c, sides, statement, INDEFINITE, figures, remarks, why, charge)
 
     def _violation(self, c: int) -> float:
         """How far the corners yᵢ − f(xᵢ) are from what the multipliers would need, rounded up.
@@ -443,81 +424,70 @@ class PairPoint:
 
     Attributes
     ----------
-    rows : the rows of the two classes, of `n_rows`
-    square : whether X is the Gram matrix itself, so that its columns are rows too
-    some_coef, multipliers, weights : βᵢ, αᵢ/sᵢ and sᵢ of those rows
+    point : the same about the rows of the two classes alone
+    rows : those rows, of `n_rows`
     """
 
-    problem: RegularisedRisk
-    kernel: KernelFunction
-    n_rows: int
-    square: bool
+    point: KernelDualPoint
     rows: IntArray = field(repr=False)
-    some_coef: FloatArray = field(repr=False)
-    intercept: float
-    positive: Any
-    multipliers: AnyArray = field(repr=False)
-    weights: FloatArray = field(repr=False)
-    subject: str = ""
+    n_rows: int
 
     @property
     def coef(self) -> FloatArray:
         """β of all the rows."""
-        return self._spread(self.some_coef)
+        return self._spread(self.point.coef)
 
-    def whole(self) -> KernelDualPoint:
-        """The same point with the zeros of all other rows."""
-        spread = (self._spread(part) for part in (self.some_coef, self.multipliers, self.weights))
-        return self._point(*spread)
+    @property
+    def intercept(self) -> float:
+        """θ₀"""
+        return self.point.intercept
+
+    @property
+    def kernel(self) -> KernelFunction:
+        """k"""
+        return self.point.kernel
+
+    @property
+    def subject(self) -> str:
+        """Which two classes it tells apart."""
+        return self.point.subject
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this point, recomputed from the data."""
-        if np.shape(X)[0] != self.n_rows:
-            raise ValueError(
-                f"X has {np.shape(X)[0]} rows; the certificate is about {self.n_rows}."
-            )
-        y, rows = np.asarray(y), np.asarray(self.rows)
-        rising = (
-            rows.dtype.kind in "iu" and len(rows) and rows[0] >= 0 and (np.diff(rows) > 0).all()
-        )
-        if not rising or rows[-1] >= len(y):
+        y, rows, n = np.asarray(y), np.asarray(self.rows), np.shape(X)[0]
+        if n != self.n_rows:
+            raise ValueError(f"X has {n} rows; the certificate is about {self.n_rows}.")
+        whole = rows.dtype.kind in "iu" and rows.ndim == 1 and len(rows) > 0
+        if not whole or not (rows[0] >= 0 and rows[-1] < len(y) and (np.diff(rows) > 0).all()):
             raise ValueError("The rows of a pair must be numbers of rows, each of them once.")
-        refuse_another_subject(self.subject, y[rows], self.positive)
-        facts = gather_facts(X, y, [self.positive])
-        X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
-        some = X[self.rows][:, self.rows] if self.square else X[self.rows]
-        return self.survey(some, y[self.rows], facts)[0]
+        refuse_another_subject(self.subject, y[rows], self.point.positive)
+        facts = gather_facts(X, y, [self.point.positive])
+        return self.survey(self._some(X), y[rows], facts)[0]
 
     def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
         """As `KernelDualPoint.region`, of the rows that take part."""
-        X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
-        some = X[self.rows][:, self.rows] if self.square else X[self.rows]
-        alone = self._point(self.some_coef, self.multipliers, self.weights)
-        return alone.region(some, np.asarray(y)[self.rows], gap)
+        return self.point.region(self._some(X), np.asarray(y)[self.rows], gap)
+
+    def _some(self, X: Matrix) -> Matrix:
+        """The rows of the pair; where X is the Gram matrix, its columns are rows too."""
+        some = as_rows(X)[self.rows]
+        return some[:, self.rows] if self.kernel.spec() == ("precomputed",) else some
 
     def survey(
         self, some: Matrix, y: AnyArray, facts: Facts, each: Each = map
     ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
         """As `KernelDualPoint.survey`, from the rows that take part; the facts are of all rows."""
-        alone = self._point(self.some_coef, self.multipliers, self.weights)
-        certificate, scores, region = alone.survey(some, y, facts, each)
+        certificate, scores, region = self.point.survey(some, y, facts, each)
         return replace(certificate, witness=self), scores, region
 
-    def _point(
-        self, coef: FloatArray, multipliers: AnyArray, weights: FloatArray
-    ) -> KernelDualPoint:
-        return KernelDualPoint(
-            problem=self.problem,
-            kernel=self.kernel,
-            coef=coef,
-            intercept=self.intercept,
-            positive=self.positive,
-            multipliers=multipliers,
-            weights=weights,
-            subject=self.subject,
-        )
+    def whole(self) -> KernelDualPoint:
+        """The same point with the zeros of all other rows."""
+        point, spread = self.point, self._spread
+        weights = spread(1.0 if point.weights is None else point.weights)
+        coef, multipliers = spread(point.coef), spread(point.multipliers)
+        return replace(point, coef=coef, multipliers=multipliers, weights=weights)
 
-    def about(self, coef: FloatArray, intercept: float) -> Self | KernelDualPoint:
+    def about(self, coef: FloatArray, intercept: float) -> KernelDualPoint:
         """The same dual point, said to measure other coefficients."""
         return self.whole().about(coef, intercept)
 
@@ -525,7 +495,7 @@ class PairPoint:
         """The witness in plain Python types."""
         return self.whole().to_dict()
 
-    def _spread(self, values: FloatArray) -> FloatArray:
+    def _spread(self, values: Any) -> FloatArray:
         everywhere = np.zeros(self.n_rows)
         everywhere[self.rows] = values
         return everywhere

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, Self
 
 import numpy as np
+
+from cotas.arrays import FloatArray
 
 
 def plain_fields(witness: Any) -> dict[str, Any]:
@@ -15,3 +17,17 @@ def plain_fields(witness: Any) -> dict[str, Any]:
         name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
         for name, value in values.items()
     }
+
+
+class Parametric:
+    """A witness, always a dataclass, that has the parameters of its model among its fields."""
+
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        """The same witness, said to belong to other parameters."""
+        this: Any = self
+        moved: Self = replace(this, coef=np.array(coef), intercept=float(intercept))
+        return moved
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types."""
+        return plain_fields(self)

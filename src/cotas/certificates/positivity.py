@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -79,18 +79,11 @@ def definiteness(K: FloatArray, precision: float = EPS) -> Definiteness:
     size = float(np.abs(K).max())
     # The eigenvalues as a problem of their own, and a matrix of independent errors in the entries.
     rounding = 64 * EPS * float(np.abs(values).max()) + 32 * precision * math.sqrt(n) * size
-    found = Definiteness(
-        n, float(np.abs(K - K.T).max()), float(values[0]), float(values[-1]), rounding
-    )
-    if values[0] >= -rounding:
-        return found
-    c = vectors[:, 0]
+    ends, c = (float(values[0]), float(values[-1])), vectors[:, 0]
+    found = Definiteness(n, float(np.abs(K - K.T).max()), *ends, rounding)
     value = float(c @ symmetric @ c)
-    if value >= -rounding:
-        return found
-    return Definiteness(
-        n, found.asymmetry, found.smallest, found.largest, rounding, vector=c, value=value
-    )
+    negative = max(value, ends[0]) < -rounding
+    return replace(found, vector=c, value=value) if negative else found
 
 
 def shown_by(vector: FloatArray, value: float) -> Definiteness:

@@ -201,21 +201,17 @@ class KernelSearch(Search):
         share: AnyArray = np.zeros(len(signed))
         np.divide(problem.signs * signed * problem.lam, problem.weights, out=share, where=used)
         risk = RegularisedRisk(Hinge(), problem.lam, bool(self.model.fit_intercept))
-        if problem.rows is None:
-            weights = None if problem.equal else problem.weights
-            return KernelDualPoint(
-                risk, kernel, signed, theta0, problem.positive, share, weights=weights
-            )
-        return PairPoint(
-            problem=risk,
-            kernel=kernel,
-            n_rows=self.setting.examples.n_rows,
-            square=is_precomputed(kernel),
-            rows=problem.rows,
-            some_coef=signed,
-            intercept=theta0,
-            positive=problem.positive,
-            multipliers=share,
-            weights=problem.weights,
-            subject=against(problem.negative, problem.positive),
+        pair = problem.rows is not None
+        point = KernelDualPoint(
+            risk,
+            kernel,
+            signed,
+            theta0,
+            problem.positive,
+            share,
+            weights=None if problem.equal and not pair else problem.weights,
+            subject=against(problem.negative, problem.positive) if pair else "",
         )
+        if problem.rows is None:
+            return point
+        return PairPoint(point, problem.rows, self.setting.examples.n_rows)

@@ -12,11 +12,12 @@ between two numbers put every best bias between the quantiles of the two.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray
-from cotas.certificates.core.rounding import gamma, up
+from cotas.certificates.core.rounding import exact_sum, gamma, up
 
 
 def best_biases(
@@ -32,17 +33,14 @@ def best_biases(
     lowest, highest, positive = lowest[used], highest[used], positive[used]
     if np.isnan(lowest).any() or np.isnan(highest).any():
         return -math.inf, math.inf
-    weights = None if weights is None or _equal(weights[used]) else weights[used]
+    given = np.zeros(0) if weights is None else weights[used]
+    weights = given if len(given) and given.min() < given.max() else None
     low = _position(lowest, weights, positive, -1) if k else -1
     high = _position(highest, weights, positive, 1) if k < n else n
     return (
         -math.inf if low < 0 else float(np.partition(lowest, low)[low]),
         math.inf if high == n else float(np.partition(highest, high)[high]),
     )
-
-
-def _equal(weights: FloatArray) -> bool:
-    return len(weights) == 0 or bool(weights.min() == weights.max())
 
 
 def _position(
@@ -57,7 +55,7 @@ def _position(
         return k - 1 if side < 0 else k
     with np.errstate(over="ignore"):
         up_to = np.cumsum(weights[np.argsort(corners, kind="stable")])
-    level, slack = _sum(weights[positive]), up(2.0 * gamma(len(weights) + 4))
+    level, slack = exact_sum(weights[positive]), up(2.0 * gamma(len(weights) + 4))
     if not (up_to[-1] < math.inf and level < math.inf):
         return -1 if side < 0 else len(corners)
     if side < 0:
@@ -65,8 +63,11 @@ def _position(
     return min(int(np.searchsorted(up_to, level * (1.0 + slack), side="right")), len(corners) - 1)
 
 
-def _sum(weights: FloatArray) -> float:
-    try:
-        return math.fsum(weights)
-    except OverflowError:
-        return math.inf
+def outer(
+    values: FloatArray, room: FloatArray, ends: tuple[Any, Any] | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """values − room and values + room, each rounded outwards; with what is added at either end."""
+    low, high = np.nextafter(values - room, -math.inf), np.nextafter(values + room, math.inf)
+    if ends is None:
+        return low, high
+    return np.nextafter(low + ends[0], -math.inf), np.nextafter(high + ends[1], math.inf)

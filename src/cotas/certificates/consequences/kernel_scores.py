@@ -6,13 +6,13 @@ at most r√k(x, x), and the best biases lie in an interval (`bias.py`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.certificates.consequences.bias import outer
 from cotas.certificates.core.gram import Gram, expansion
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.rounding import U
@@ -37,9 +37,8 @@ def optimal_scores(
     radii = np.array([region.radius for region in regions])
     room = np.multiply.outer(np.sqrt(gram.squares), radii) + off + 4 * U * np.abs(values)
     room *= 1.0 + 16 * U
-    low = np.nextafter(values - room, -math.inf) + [region.lowest for region in regions]
-    high = np.nextafter(values + room, math.inf) + [region.highest for region in regions]
-    return np.nextafter(low, -math.inf), np.nextafter(high, math.inf)
+    lowest, highest = np.array([(region.lowest, region.highest) for region in regions]).T
+    return outer(values, room, (lowest, highest))
 
 
 def scores_from_witnesses(

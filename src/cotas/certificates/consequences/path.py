@@ -27,7 +27,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.consequences.bias import best_biases
+from cotas.certificates.consequences.bias import best_biases, outer
 from cotas.certificates.core.rounding import (
     CHUNK,
     TINY,
@@ -45,14 +45,7 @@ from cotas.certificates.core.rounding import (
     up,
 )
 from cotas.certificates.duality import DualPoint
-from cotas.certificates.enclosures import (
-    MORE,
-    centre_of,
-    outwards,
-    products,
-    row_lengths,
-    shifted,
-)
+from cotas.certificates.enclosures import MORE, centre_of, outwards, row_lengths, shifted
 from cotas.certificates.sweep import Block, Sweep, Tally
 from cotas.losses import Hinge
 
@@ -143,12 +136,8 @@ class Outlook:
             return low, high
         lowest, highest = self._without_bias(self.train, least, most, c, radius)
         signs = np.where(self.positive, 1.0, -1.0)
-        ends = best_biases(
-            np.nextafter(signs - highest, -math.inf),
-            np.nextafter(signs - lowest, math.inf),
-            self.positive,
-            self.weights,
-        )
+        corners = np.nextafter(signs - highest, -math.inf), np.nextafter(signs - lowest, math.inf)
+        ends = best_biases(*corners, self.positive, self.weights)
         return np.nextafter(low + ends[0], -math.inf), np.nextafter(high + ends[1], math.inf)
 
     def _square_radius(self, u: float, c: float) -> float:
@@ -183,44 +172,38 @@ class Outlook:
             return np.full(len(rows.lengths), -math.inf), np.full(len(rows.lengths), math.inf)
         ends = [0.5 * (rows.along_theta + c * u * rows.along_v) for u in (least, most)]
         room = outwards(up(radius + off) * rows.lengths)
-        lowest, highest = np.minimum(*ends) - room, np.maximum(*ends) + room
-        return np.nextafter(lowest, -math.inf), np.nextafter(highest, math.inf)
+        return outer(np.minimum(*ends), room)[0], outer(np.maximum(*ends), room)[1]
 
 
 def outlooks(
     certificates: Sequence[Certificate], X: Matrix, y: AnyArray, X_val: Matrix, y_val: AnyArray
 ) -> list[Outlook]:
     """One for each class of a fit, every number computed from the data and the witnesses."""
+    return [_outlook(point, X, y, X_val, y_val) for point in _points(certificates)]
+
+
+def _points(certificates: Sequence[Certificate]) -> list[DualPoint]:
+    """The witnesses of a fit, if there is a path over λ."""
     points = [c.witness for c in certificates if isinstance(c.witness, DualPoint)]
-    if len(points) < len(certificates) or not all(_is_soft_margin(p) for p in points):
+    problems = [point.problem for point in points]
+    soft = all(isinstance(one.loss, Hinge) and not one.bias_scale for one in problems)
+    if len(points) < len(certificates) or not soft:
         raise ValueError("Only a soft margin with a free bias or none has a path over λ.")
-    return [_outlook(point, X, y, X_val, y_val) for point in points]
-
-
-def _is_soft_margin(point: DualPoint) -> bool:
-    return isinstance(point.problem.loss, Hinge) and not point.problem.bias_scale
+    return points
 
 
 def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix, y_val: AnyArray) -> Outlook:
     free, theta = point.problem.free_bias, point.coef
-    sweep = Sweep(X, y, [point.positive], np.zeros((len(theta), 1)))
+    sweep = Sweep(X, y, [point.positive], np.zeros((len(theta), 0)))
     positive = np.asarray(sweep.y == point.positive)
-    weights = _scaled_weights(point, len(positive))
+    weights, signs = _scaled_weights(point, len(positive)), np.where(positive, 1.0, -1.0)
     share = _share(point, weights, positive)
-    factors = weights * share * np.where(positive, 1.0, -1.0)
+    factors = weights * share * signs
     centre = centre_of(sweep.X) if free else None
-    bias, bias_off = dot(
-        theta, np.zeros(len(theta)) if centre is None else centre, [point.intercept]
-    )
-    losses = np.empty(len(positive))
 
     def read(block: Block) -> Tally:
         rows, here = shifted(block.rows, centre), factors[block.span]
         lengths = row_lengths(rows)
-        values, off = products(rows, theta[:, None], lengths)
-        scores = values[:, 0] + bias
-        off = outwards(off[:, 0] + bias_off + 2.0**-52 * (1.0 + np.abs(scores)))
-        losses[block.span] = np.maximum(0.0, 1.0 - block.signs[:, 0] * scores + off)
         pull = total_up(np.abs(here) * lengths)
         rows_here = {"max rows": len(here), "sum blocks": 1, "max length": lengths.max()}
         return {"sum v": rows.T @ here, "sum pull": pull, **rows_here}
@@ -228,16 +211,22 @@ def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix, y_val: Any
     found = sweep.tally(read)
     blocks, longest = int(found["sum blocks"]), float(found["max length"])
     most, least = total_up(weights), total_down(weights)
-    v, pull = (
-        np.asarray(found["sum v"]) / least,
-        above(float(found["sum pull"]) / least, blocks + 8),
-    )
+    v = np.asarray(found["sum v"]) / least
+    pull = above(float(found["sum pull"]) / least, blocks + 8)
     # Rows added up in a block, blocks, and the sum of the weights that it is divided by.
     operations = int(found["max rows"]) + blocks + 4 * CHUNK + MORE
     slip, slip_off = total(factors)
     train, rows = (_seen(data, point, v, centre) for data in ((X, y), (X_val, y_val)))
+    middle = np.zeros(len(theta)) if centre is None else centre
+    bias, bias_off = dot(theta, middle, [point.intercept])
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = train.along_theta + bias
+        off = gamma(len(theta) + MORE) * norm_up(theta) * train.lengths + bias_off
+        off = outwards(off + 2.0**-52 * (1.0 + np.abs(scores)))
+        losses = np.maximum(0.0, 1.0 - signs * scores + off)
+        risk = above(total_up(outwards(weights * losses)) / least, 2)
     return Outlook(
-        risk=above(total_up(outwards(weights * losses)) / least, 2),
+        risk=risk,
         total=max(0.0, down(below(total_down(weights * share) / most, 4) - TINY)),
         theta=theta,
         v=v,
@@ -280,7 +269,8 @@ def _seen(
     def read(block: Block) -> Tally:
         rows = shifted(block.rows, centre)
         lengths[block.span] = row_lengths(rows)
-        along[:, block.span] = (rows @ directions).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            along[:, block.span] = (rows @ directions).T
         return {}
 
     sweep.tally(read)
@@ -359,24 +349,14 @@ def bound_validation_error(
         raise ValueError("y_val holds labels that are not among the classes.")
     codes = np.searchsorted(classes, y_val)
     n_rows = len(y_val)
-    lams = np.array([_lam(group) for group in certificates])
+    lams = np.array([_points(group)[0].problem.lam for group in certificates])
     if len(lams) < 2 or not (np.diff(lams) < 0).all():
         raise ValueError("A path takes two values of λ or more, falling.")
-    counts, parts = [], []
-    before = outlooks(certificates[0], X, y, X_val, y_val)
+    found, before = [], outlooks(certificates[0], X, y, X_val, y_val)
     for k in range(1, len(lams)):
         here = outlooks(certificates[k], X, y, X_val, y_val)
-        ends = (float(lams[k]), float(lams[k - 1]))
-        goal = n_rows if enough is None else enough
-        count, used = bound_between([before, here], ends, codes, pieces, goal)
-        counts.append(count)
-        parts.append(used)
+        goal, ends = n_rows if enough is None else enough, (float(lams[k]), float(lams[k - 1]))
+        found.append(bound_between([before, here], ends, codes, pieces, goal))
         before = here
-    return ValidationBound(lams, np.array(counts) / n_rows, np.array(parts), n_rows)
-
-
-def _lam(certificates: Sequence[Certificate]) -> float:
-    point = certificates[0].witness
-    if not isinstance(point, DualPoint):
-        raise ValueError("Only a soft margin has a path over λ.")
-    return point.problem.lam
+    counts, parts = np.array(found).T
+    return ValidationBound(lams, counts / n_rows, parts, n_rows)

@@ -15,7 +15,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.consequences.bias import best_biases
+from cotas.certificates.consequences.bias import best_biases, outer
 from cotas.certificates.core.rounding import above, up
 from cotas.certificates.duality import DualPoint
 from cotas.certificates.enclosures import (
@@ -47,9 +47,7 @@ class Region:
     def scores(self, X: Matrix) -> tuple[FloatArray, FloatArray]:
         """The least and the greatest θ*·x + θ₀* that an optimum can give to each row."""
         values, room = self.around(shifted(as_double(X), self.centre))
-        low = np.nextafter(values - room, -math.inf) + self.lowest_bias
-        high = np.nextafter(values + room, math.inf) + self.highest_bias
-        return np.nextafter(low, -math.inf), np.nextafter(high, math.inf)
+        return outer(values, room, (self.lowest_bias, self.highest_bias))
 
     def around(self, rows: Matrix) -> tuple[FloatArray, FloatArray]:
         """θ·x of rows seen from the centre, and how far θ*·x can be from it."""
@@ -79,14 +77,9 @@ def optimum_region(certificate: Certificate, X: Matrix, y: AnyArray) -> Region |
         values, room = ball.around(shifted(block.rows, ball.centre))
         corners = block.signs[:, 0] - values
         room = outwards(room + np.abs(corners) * 2.0**-53)
-        lowest[block.span], highest[block.span] = corners - room, corners + room
+        lowest[block.span], highest[block.span] = outer(corners, room)
         return {}
 
     sweep.tally(read)
-    ends = best_biases(
-        np.nextafter(lowest, -math.inf),
-        np.nextafter(highest, math.inf),
-        sweep.y == point.positive,
-        point.weights,
-    )
+    ends = best_biases(lowest, highest, sweep.y == point.positive, point.weights)
     return Region(point.coef, radius, *ends, ball.centre)

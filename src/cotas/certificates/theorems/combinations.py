@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from scipy import sparse
@@ -90,6 +90,8 @@ class Combined:
     classes: AnyArray
     weights: FloatArray | None = None
 
+    kind: ClassVar[str]
+
     @property
     def coef(self) -> FloatArray:
         found = [np.asarray(c.coefficients) for c in self.combinations]
@@ -121,6 +123,18 @@ class Combined:
         }
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
+        sweep = LongSweep(X, y, list(np.ravel(self.classes)))
+        try:
+            self.refuse_unsound()
+            return self.measure(sweep, Weights.of(self.weights, sweep.X.shape[0]), each)
+        except Objection as why:
+            return conclude(
+                self.kind, 0.0, math.inf, statement="Nothing is proved.", reference="",
+                witness=self, sketch=None, objection=str(why), vacuous=True,
+            )  # fmt: skip
+
+    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+        """What is proved of the model, which is sound."""
         raise NotImplementedError
 
     def trusted(self) -> list[str]:
@@ -164,7 +178,8 @@ class Combined:
             votes = found[0].least == largest == 1.0
             if votes and len(found) > 1:
                 votes = _votes(np.stack([value.f for value in found]))
-            yield Terms(cf, np.maximum.reduce(off), mass, largest, votes)
+            most = off[0] if len(off) == 1 else np.maximum.reduce(off)
+            yield Terms(cf, most, mass, largest, votes)
 
     def lead(self, block: Block, read: Callable[[FloatArray, Terms], None] | None = None) -> Lead:
         """By how much the right class is ahead of each other one, F being computed here.
@@ -172,7 +187,8 @@ class Combined:
         `read` is shown what each round adds to F of the right class.
         """
         signs, K, rounds = block.signs, len(self.combinations), len(self.combinations[0].learners)
-        own, at = signs.argmax(axis=1), np.arange(len(signs))
+        at = np.arange(len(signs))
+        own = signs.argmax(axis=1) if K > 1 else np.zeros_like(at)
         if K > 1 and not (signs.max(axis=1) > 0).all():
             raise Objection("The data have a class that the model does not know.")
         F, off, size, largest, votes = np.zeros((K, len(own))), np.zeros(len(own)), 0.0, 0.0, True
@@ -180,7 +196,7 @@ class Combined:
             F += terms.cf
             size += terms.size
             largest, votes = max(largest, terms.largest), votes and terms.votes
-            if np.any(terms.off):
+            if isinstance(terms.off, np.ndarray):
                 off += terms.off
             if read is not None:
                 read(signs[:, 0] * terms.cf[0] if K == 1 else terms.cf[own, at], terms)
@@ -293,34 +309,11 @@ def sketch_block(block: Block) -> Tally:
     if np.isnan(projected).any():
         projected = _fill(block.rows) @ sketch_weights(0, block.rows.shape[1], GOLDEN_RATIO)
     row_weights = sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
-    K = block.signs.shape[1]
-    labels = block.signs @ np.arange(1.0, K + 1)
-    return {
-        "sum entries": row_weights @ projected,
-        "sum labels": row_weights @ labels,
-        "sum scale": row_weights @ np.abs(projected),
-    }
+    labels = block.signs @ np.arange(1.0, block.signs.shape[1] + 1)
+    seen = np.stack([projected, labels, np.abs(projected)])
+    return {"sum sketch": (seen * row_weights).sum(axis=1)}
 
 
-def read_sketch(tally: Tally, n: int, d: int) -> Sketch:
+def read_sketch(tally: Tally, sweep: Sweep) -> Sketch:
     """The sketch that the blocks add up to."""
-    parts = (float(tally[f"sum {name}"]) for name in ("entries", "labels", "scale"))
-    return Sketch(n, d, *parts)
-
-
-# ---- what is said of it -------------------------------------------------------------------------
-
-
-def refused(kind: str, witness: Combined, why: str) -> Certificate:
-    """What is said of a witness that proves nothing."""
-    return conclude(
-        kind,
-        0.0,
-        math.inf,
-        statement="Nothing is proved.",
-        reference="",
-        witness=witness,
-        sketch=None,
-        objection=why,
-        vacuous=True,
-    )
+    return Sketch(*sweep.X.shape, *tally["sum sketch"].tolist())

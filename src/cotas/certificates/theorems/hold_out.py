@@ -20,8 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from numbers import Integral, Real
-from typing import Any, Self
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -30,13 +30,17 @@ from scipy.special import betaincinv, rel_entr
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.rounding import above, gamma, total_up, up
-from cotas.certificates.ledger import plain_fields
+from cotas.certificates.enclosures import whole
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most
 
 # Logarithms of `Decimal` are right to the last of these digits; so much covers all their errors.
 ENOUGH, SLIGHT = Context(prec=60), Decimal("1e-20")
 HALF_LOG_TWO_PI = Decimal("0.9189385332046727417803297364056176398613974736377834128171515405")
 MOST_TERMS = 1_000_000
+COUNTS = "The number of mistakes and that of rows."
+LOSSES = "The losses of these rows, and that none can be larger than said."
+HOEFFDING = "Hoeffding 1963, Theorem 1"
 PREDICTIONS = "The predictions: neither the model that made them nor X is looked at."
 
 NOT_ABOUT_OTHERS = (
@@ -95,16 +99,49 @@ that nothing but the choice counted here was decided by looking at them.
     >>> cotas.hold_out_bound(3, 100, tried=20).upper > cotas.hold_out_bound(3, 100).upper
     True
     """
-    _check(confidence, tried)
+    if not _is_real(confidence) or not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, for example 0.95: {confidence!r}.")
+    if not whole(tried) or tried < 1:
+        raise ValueError(f"tried must be a whole number from 1 on, not {tried!r}.")
+    # confidence is the decimal number that is printed.
+    sure, risk = repr(float(confidence)), (1 - Fraction(repr(float(confidence)))) / int(tried)
     if largest is None:
-        wrong, rows = _counted(errors, n)
-        return _of_mistakes(wrong, rows, float(confidence), int(tried))
-    losses = _losses(errors, n, largest)
-    return _of_losses(losses, float(confidence), int(tried), float(largest))
+        wrong, n = _counted(errors, n)
+        measured = wrong / n
+        # With little confidence the bound can be below what was measured.
+        upper, most = max(upper_error(wrong, n, risk), measured), 1.0
+        said = f"error on future rows is at most {at_most(upper, 4)}; here {wrong} of {n} rows are "
+        said, reference, trusted = f"{said}wrong.", "Clopper and Pearson 1934", COUNTS
+    else:
+        losses, most = _losses(errors, n, largest), float(largest)
+        n, measured = len(losses), float(losses.mean())
+        share = min(1.0, above(total_up(losses) / most / n, 2))
+        upper = min(most, above(upper_mean(share, n, risk) * most))
+        said = f"mean loss on future rows is at most {at_most(upper)}, if none is above {most:g}; "
+        said, reference, trusted = (
+            f"{said}on these {n} rows it is {measured:.6g}.",
+            HOEFFDING,
+            LOSSES,
+        )
+    if tried > 1:
+        said += f" The choice among {tried} is accounted for by a union bound."
+    return conclude(
+        "hold-out",
+        measured,
+        upper,
+        statement=f"With {(Decimal(sure) * 100).normalize():f}% confidence the {said}",
+        reference=reference,
+        witness=None,
+        sketch=None,
+        figures={"rows": n, "confidence": float(sure), "models to choose from": tried},
+        remarks=(NOT_ABOUT_OTHERS,),
+        trusted=(trusted,),
+        vacuous=upper >= most,
+    )
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOut(Parametric):
     """The predictions for the rows that were held out: `check` compares them with the labels."""
 
     predictions: AnyArray = field(repr=False)
@@ -121,14 +158,6 @@ class HeldOut:
         wrong = np.asarray(self.predictions) != y
         found = hold_out_bound(wrong, confidence=self.confidence, tried=self.tried)
         return replace(found, witness=self, trusted=(PREDICTIONS,))
-
-    def about(self, coef: FloatArray, intercept: Any) -> Self:
-        """The predictions are what is counted, whatever parameters they come from."""
-        return self
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        return plain_fields(self)
 
 
 def upper_error(wrong: int, n: int, risk: Fraction) -> float:
@@ -184,13 +213,12 @@ def _log_probability(wrong: int, n: int, p: float) -> Decimal:
 
 
 def _log_factorial(m: int) -> Decimal:
-    """log m!, within `SLIGHT`: Stirling's series errs by less than its first term left out."""
+    """log m!, within `SLIGHT`: Stirling's series errs by less than 1/(1680m⁷), its next term."""
     if m < 1000:
         return Decimal(math.factorial(m)).ln()
     x = Decimal(m)
-    series = [*map(Decimal, (12, -360, 1260, -1680, 1188)), Decimal(-360360) / 691, Decimal(156)]
-    tail = (1 / (d * x ** (2 * i + 1)) for i, d in enumerate(series))
-    return sum(tail, (x + Decimal("0.5")) * x.ln() - x + HALF_LOG_TWO_PI)
+    tail = 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
+    return (x + Decimal("0.5")) * x.ln() - x + HALF_LOG_TWO_PI + tail
 
 
 def _divergence(q: float, p: float) -> Decimal:
@@ -207,90 +235,8 @@ def _logarithm(risk: Fraction) -> Decimal:
         return (Decimal(risk.numerator) / Decimal(risk.denominator)).ln() - SLIGHT
 
 
-def _risk(confidence: float, tried: int) -> Fraction:
-    """(1 − confidence)/tried, confidence being the decimal number that is printed."""
-    return (1 - Fraction(repr(confidence))) / tried
-
-
-def _in_percent(confidence: float) -> str:
-    return f"{(Decimal(repr(confidence)) * 100).normalize():f}%"
-
-
-def _of_mistakes(wrong: int, n: int, confidence: float, tried: int) -> Certificate:
-    # With little confidence the bound can be below what was measured.
-    upper = max(upper_error(wrong, n, _risk(confidence, tried)), wrong / n)
-    return _certificate(
-        wrong / n,
-        upper,
-        confidence,
-        tried,
-        n,
-        f"With {_in_percent(confidence)} confidence the error on future rows is at most "
-        f"{at_most(upper, 4)}; here {wrong} of {n} rows are wrong.",
-        "Clopper and Pearson 1934",
-        "The number of mistakes and that of rows.",
-        vacuous=upper >= 1.0,
-    )
-
-
-def _of_losses(losses: FloatArray, confidence: float, tried: int, largest: float) -> Certificate:
-    n, mean = len(losses), float(losses.mean())
-    share = min(1.0, above(total_up(losses) / largest / n, 2))
-    upper = min(largest, above(upper_mean(share, n, _risk(confidence, tried)) * largest))
-    return _certificate(
-        mean,
-        upper,
-        confidence,
-        tried,
-        n,
-        f"With {_in_percent(confidence)} confidence the mean loss on future rows is at most "
-        f"{at_most(upper)}, if none is above {largest:g}; on these {n} rows it is {mean:.6g}.",
-        "Hoeffding 1963, Theorem 1",
-        "The losses of these rows, and that none can be larger than said.",
-        vacuous=upper >= largest,
-    )
-
-
-def _certificate(
-    lower: float,
-    upper: float,
-    confidence: float,
-    tried: int,
-    n: int,
-    statement: str,
-    reference: str,
-    trusted: str,
-    vacuous: bool,
-) -> Certificate:
-    chosen = f" The choice among {tried} is accounted for by a union bound." if tried > 1 else ""
-    return conclude(
-        "hold-out",
-        lower,
-        upper,
-        statement=statement + chosen,
-        reference=reference,
-        witness=None,
-        sketch=None,
-        figures={"rows": n, "confidence": confidence, "models to choose from": tried},
-        remarks=(NOT_ABOUT_OTHERS,),
-        trusted=(trusted,),
-        vacuous=vacuous,
-    )
-
-
 def _is_real(value: Any) -> bool:
     return isinstance(value, Real)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral)
-
-
-def _check(confidence: Any, tried: Any) -> None:
-    if not _is_real(confidence) or not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, for example 0.95: {confidence!r}.")
-    if not _is_whole(tried) or tried < 1:
-        raise ValueError(f"tried must be a whole number from 1 on, not {tried!r}.")
 
 
 def _counted(errors: Any, n: Any) -> tuple[int, int]:
@@ -304,9 +250,9 @@ def _counted(errors: Any, n: Any) -> tuple[int, int]:
         if n is not None and n != len(marks):
             raise ValueError(f"errors has {len(marks)} rows, and n={n!r}.")
         return int(marks.sum()), len(marks)
-    if not _is_whole(n) or n < 1:
+    if not whole(n) or n < 1:
         raise ValueError(f"n, the number of rows, must be a whole number from 1 on, not {n!r}.")
-    if not _is_whole(errors) or not 0 <= errors <= n:
+    if not whole(errors) or errors > n:
         raise ValueError(f"errors must be a whole number between 0 and n={n}, not {errors!r}.")
     return int(errors), int(n)
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.arrays import Each, FloatArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection, moved_apart
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
@@ -28,10 +29,9 @@ from cotas.certificates.theorems.combinations import (
     LongSweep,
     Weights,
     read_sketch,
-    refused,
     sketch_block,
 )
-from cotas.certificates.theorems.surrogates import OPERATIONS
+from cotas.certificates.theorems.surrogates import ABOUT_TRAINING, OPERATIONS
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
 
@@ -73,14 +73,7 @@ class HullPoint(Combined):
     stumps: StumpClass
     radius: float | None = None
 
-    def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
-        sweep = LongSweep(X, y, list(np.ravel(self.classes)))
-        try:
-            self.refuse_unsound()
-            weights = Weights.of(self.weights, sweep.X.shape[0])
-            return self._check(sweep, weights, self._reach(), each)
-        except Objection as why:
-            return refused("duality", self, str(why))
+    kind: ClassVar[str] = "duality"
 
     def trusted(self) -> list[str]:
         if type(self.cost) in KNOWN:
@@ -111,8 +104,8 @@ class HullPoint(Combined):
             value, slope = self.cost.value(z), self.cost.slope(z)
         return np.asarray(value, dtype=np.float64), np.asarray(slope, dtype=np.float64)
 
-    def _check(self, sweep: LongSweep, weights: Weights, radius: float, each: Each) -> Certificate:
-        n = sweep.X.shape[0]
+    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+        radius, n = self._reach(), sweep.X.shape[0]
         z, slack = np.empty(n), np.empty(n)
 
         def read(block: Block) -> Tally:
@@ -146,7 +139,7 @@ class HullPoint(Combined):
             "largest −⟨∇H, f⟩ of a stump": edge,
         }
         return conclude(
-            "duality",
+            self.kind,
             lower,
             upper,
             vacuous=type(self.cost) in KNOWN and lower <= 0.0 < upper,
@@ -157,10 +150,10 @@ class HullPoint(Combined):
             ),
             reference=REFERENCE,
             figures=figures,
-            remarks=[] if self.radius is not None else [OWN_WEIGHT],
+            remarks=[ABOUT_TRAINING] if self.radius is not None else [OWN_WEIGHT, ABOUT_TRAINING],
             trusted=self.trusted(),
             charge=charge,
             moved=moved,
             witness=self,
-            sketch=read_sketch(tally, *sweep.X.shape),
+            sketch=read_sketch(tally, sweep),
         )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -34,7 +34,7 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.enclosures import MORE, outwards, row_lengths, whole
 from cotas.certificates.kernel import KernelFunction, examine
-from cotas.certificates.ledger import plain_fields
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Facts, Sketch, Sweep, Tally, gather_facts
@@ -110,8 +110,21 @@ class Survey(NamedTuple):
     evidence: Definiteness | None = None
 
 
+class Allowed(NamedTuple):
+    """How many mistakes a theorem allows at most, by which formula, and what to say of it."""
+
+    most: float
+    formula: str
+    reference: str
+    trusted: str
+    objection: str
+    charge: float
+    figures: dict[str, float]
+    remarks: list[str]
+
+
 @dataclass(frozen=True)
-class Ledger:
+class Ledger(Parametric):
     """How much each example moved the model: θ = θ⁰ + Σ updatesᵢ yᵢ zᵢ.
 
     Attributes
@@ -148,13 +161,9 @@ class Ledger:
 
     @classmethod
     def check_all(
-        cls,
-        ledgers: Sequence[Self],
-        X: Matrix,
-        y: AnyArray,
-        facts: Facts | None = None,
-        each: Each = map,
-    ) -> list[Certificate]:
+        cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray,
+        facts: Facts | None = None, each: Each = map,
+    ) -> list[Certificate]:  # fmt: skip
         """The certificates of several classes of one fit, in one pass over the data.
 
         `facts` are those of the same data, if they have been gathered already.
@@ -168,77 +177,80 @@ class Ledger:
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
     ) -> Survey:
         """One pass over the data for linear models."""
-        first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
+        first, positives, K = ledgers[0], [one.positive for one in ledgers], len(ledgers)
         u = np.stack([ledger.direction for ledger in ledgers], axis=1)
         sweep = _sweep(ledgers, X, y, u[:-1])
-        n = sweep.X.shape[0]
         weights = None if first.weights is None else np.asarray(first.weights, dtype=np.float64)
         about = {"bias": first.bias, "weights": weights, "scaled": first.scales_rows}
         facts = facts or gather_facts(X, y, positives, each=each, **about)  # type: ignore[arg-type]
-        factor = np.ones(n) if weights is None or not first.scales_rows else weights
-        agreements = np.empty((n, len(ledgers)))
+        scaled = weights if first.scales_rows else None
+        factor = np.ones(sweep.X.shape[0]) if scaled is None else scaled
+        agreements = np.empty((len(factor), K))
+        entries: list[Any] = [one.updates for one in ledgers]
+        if first.averaged_updates is not None:
+            entries += [one.averaged_updates for one in ledgers]
 
-        def rebuilt(block: Block, entries: list[Any]) -> tuple[FloatArray, FloatArray]:
-            columns = np.stack(
-                [np.asarray(e[block.span], dtype=np.float64) for e in entries], axis=1
-            )
-            steps = block.signs * columns * factor[block.span, None]
+        def read(block: Block) -> Tally:
+            scale = factor[block.span, None]
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = block.signs * (block.products + first.bias * u[-1])
+                agreements[block.span] = scores * scale
+            columns = np.stack([e[block.span] for e in entries], axis=1).astype(np.float64)
+            steps = np.tile(block.signs, len(entries) // K) * columns * scale
             moved = np.flatnonzero(steps.any(axis=1))
             lengths = np.hypot(row_lengths(block.rows[moved]), first.bias)
             way = [total_up(outwards(column * lengths)) for column in np.abs(steps[moved]).T]
-            return np.vstack([block.combine(steps), first.bias * steps.sum(axis=0)]), np.array(way)
-
-        def read(block: Block) -> Tally:
-            with np.errstate(over="ignore", invalid="ignore"):
-                scores = block.signs * (block.products + first.bias * u[-1])
-                agreements[block.span] = scores * factor[block.span, None]
-            found: Tally = {"max adds": len(block.signs), "sum adds": 1}
-            found["sum rebuilt"], found["sum way"] = rebuilt(
-                block, [one.updates for one in ledgers]
-            )
-            if first.averaged_updates is not None:
-                found["sum average"], _ = rebuilt(block, [one.averaged_updates for one in ledgers])
-            return found
+            rebuilt = np.vstack([block.combine(steps), first.bias * steps.sum(axis=0)])
+            adds = {"max adds": len(scale), "sum adds": 1}
+            return {"sum rebuilt": rebuilt, "sum way": np.array(way), **adds}
 
         found = sweep.tally(read, each)
         adds, d = int(found["max adds"] + found["sum adds"]), len(u)
         radius = above(facts.longest, d + 2 * MORE)
         lengths = [norm_up(column) for column in u.T]
         off = above(gamma(d + MORE) * radius * max(lengths), 3)
-        used = _used(first)
-        return Survey(
-            used=used,
-            agreements=_or_nothing(agreements[used] - off),
-            off=off,
-            lengths=lengths,
-            radius=radius,
-            missed=[
-                ledger.impossible()
-                or ledger.missed(
-                    found["sum rebuilt"][:, c],
-                    found["sum average"][:, c] if "sum average" in found else None,
-                    adds,
-                    above(float(found["sum way"][c]), adds),
-                )
-                for c, ledger in enumerate(ledgers)
-            ],
-            sketches=facts.sketches,
-        )
+        used, sums = _used(first), found["sum rebuilt"].T
+        missed = [
+            ledger.impossible()
+            or ledger.missed(sums[c], sums[K:][c : c + 1], adds, above(found["sum way"][c], adds))
+            for c, ledger in enumerate(ledgers)
+        ]
+        lowest = _or_nothing(agreements[used] - off)
+        return Survey(used, lowest, off, lengths, radius, missed, facts.sketches)
+
+    def _allowed(self, survey: Survey, c: int) -> Allowed:
+        raise NotImplementedError
 
     def _conclude(self, survey: Survey, c: int) -> Certificate:
-        raise NotImplementedError
+        """What both theorems say; where the bound is infinite, all may be mistakes."""
+        found, k, shown = self._allowed(survey, c), self.mistakes, self.presentations
+        objection, allowed, charge = survey.missed[c] or found.objection, found.most, found.charge
+        if not objection and k > allowed:
+            objection = "The run made more mistakes than the theorem allows."
+        # Mistakes are whole, so that six digits are enough for a number below 10⁵.
+        most = f"{allowed:.6g}" if allowed < 1e5 else at_most(allowed)
+        limit = f"{found.formula} allows at most {most}."
+        if not math.isfinite(allowed):
+            allowed, limit, charge = float(shown), "the theorem allows any number.", 0.0
+        return conclude(
+            "mistakes",
+            float(k),
+            allowed,
+            statement=f"The run made {k} mistakes in {shown} presentations; {limit}",
+            reference=found.reference,
+            witness=self,
+            sketch=survey.sketches[c],
+            objection=objection,
+            figures={**found.figures, "presentations": float(shown)},
+            remarks=(*found.remarks, NOT_ABOUT_NEW_DATA),
+            trusted=(found.trusted,),
+            vacuous=not allowed < shown,
+            charge=charge,
+        )
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this ledger, recomputed from the data."""
         return self.check_all([self], X, y)[0]
-
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same ledger, said to belong to other parameters."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The ledger in plain Python types."""
-        return plain_fields(self)
 
     @property
     def direction(self) -> FloatArray:
@@ -272,14 +284,13 @@ class Ledger:
             return "The ledger holds examples that were never presented."
         return ""
 
-    def missed(
-        self, rebuilt: FloatArray, averaged: FloatArray | None, adds: int, way: float
-    ) -> str:
+    def missed(self, rebuilt: FloatArray, averaged: FloatArray, adds: int, way: float) -> str:
         """Why the ledger does not give back the model, or nothing if it does.
 
         `way` is Σ updatesᵢ‖zᵢ‖. The run has rounded twice at each step, the checker once for each
         of `adds` additions, and each entry of the ledger, unless it is a count, at each of its
-        own steps: they may differ by no more. An average is a difference of two such sums.
+        own steps: they may differ by no more. An average is a difference of two such sums;
+        `averaged` holds it, if there is one.
         """
         adds += 2 * (self.mistakes if self.scales_rows else self.presentations) + 2 * MORE
         if not adds * U < 0.25:
@@ -297,9 +308,9 @@ class Ledger:
             return ANOTHER_MODEL
         if self.last is None:
             return ""
-        if averaged is not None and self.averaged_updates is not None:
+        if len(averaged) and self.averaged_updates is not None:
             slack = above((gamma(adds) + steps * _precision(self.averaged_updates)) * size, 4)
-            if norm_up(before + averaged - model) <= 2.0 * slack:
+            if norm_up(before + averaged[0] - model) <= 2.0 * slack:
                 return ""
         return "The model is not the average of the run on these data."
 
@@ -337,38 +348,31 @@ class PerceptronLedger(Ledger):
     # A weight multiplies the update, which is the plain perceptron on the row s·(x, 1).
     scales_rows: ClassVar[bool] = True
 
-    def _conclude(self, survey: Survey, c: int) -> Certificate:
+    def _allowed(self, survey: Survey, c: int) -> Allowed:
         size, margins = survey.lengths[c], survey.agreements[:, c]
         reach, passes = up(survey.radius * size), self.passes(len(margins))
         value, off = dot(self.origin, self.direction) if self.start is not None else (0.0, 0.0)
         start = (down(value - off), up(norm_up(self.origin) * size))
-        least, sought = float(margins.min(initial=math.inf)), best_margin(margins, passes)
-        missing = np.maximum(0.0, np.nextafter(sought - margins, math.inf))
-        shortfall = above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
-        allowed_short = mistakes_allowed(reach, sought, shortfall, *start)
-        separates = 0 < least < math.inf
-        figures = {"R (longest row)": survey.radius}
+        least, shortfall = float(margins.min(initial=math.inf)), 0.0
+        figures, separates = {"R (longest row)": survey.radius}, 0 < least < math.inf
+        reference, formula = THEOREM, "(R/γ)²"
         if separates:
-            reference, formula, margin = THEOREM, "(R/γ)²", least
-            allowed = mistakes_allowed(reach, least, 0.0, *start)
             figures["γ (margin of u), at least"] = below(least / size, 2)
-            if math.isfinite(allowed_short):
-                figures["((R + D)/γ)² at a larger γ"] = allowed_short
         else:
-            reference, formula, margin = SHORTFALL_THEOREM, "((R + D)/γ)²", sought
-            allowed = allowed_short
-            if math.isfinite(allowed):
-                figures |= {
-                    "γ (margin sought)": sought / size,
-                    "D (shortfall from γ)": above(shortfall / size, 2),
-                }
-        return _certificate(
-            self, survey, c, allowed, formula, reference, figures,
-            objection=self._miscounted(passes),
-            remarks=self._remarks(separates),
-            trusted=TOLD,
-            charge=allowed * 8.0 * survey.off / margin if margin > 0 else 0.0,
-        )  # fmt: skip
+            reference, formula, least = (
+                SHORTFALL_THEOREM,
+                "((R + D)/γ)²",
+                best_margin(margins, passes),
+            )
+            missing = np.maximum(0.0, np.nextafter(least - margins, math.inf))
+            shortfall = above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
+        allowed = mistakes_allowed(reach, least, shortfall, *start)
+        if not separates and math.isfinite(allowed):
+            figures["γ (margin sought)"] = least / size
+            figures["D (shortfall from γ)"] = above(shortfall / size, 2)
+        charge = allowed * 8.0 * survey.off / least if least > 0 else 0.0
+        counted, remarks = self._miscounted(passes), self._remarks(separates)
+        return Allowed(allowed, formula, reference, TOLD, counted, charge, figures, remarks)
 
     def _miscounted(self, passes: int) -> str:
         entries = np.asarray(self.updates, dtype=np.float64)
@@ -402,45 +406,6 @@ def best_margin(margins: FloatArray, passes: int) -> float:
     return float(candidates[np.argmin((np.abs(some).max() + shortfall) / candidates)])
 
 
-def _certificate(
-    ledger: Ledger,
-    survey: Survey,
-    c: int,
-    allowed: float,
-    formula: str,
-    reference: str,
-    figures: dict[str, float],
-    *,
-    objection: str,
-    remarks: list[str],
-    trusted: str,
-    charge: float,
-) -> Certificate:
-    """The claim that both theorems make; where the bound is infinite, all may be mistakes."""
-    k, shown = ledger.mistakes, ledger.presentations
-    objection = survey.missed[c] or objection
-    if not objection and k > allowed:
-        objection = "The run made more mistakes than the theorem allows."
-    limit = f"{formula} allows at most {at_most(allowed)}."
-    if not math.isfinite(allowed):
-        allowed, limit, charge = float(shown), "the theorem allows any number.", 0.0
-    return conclude(
-        "mistakes",
-        float(k),
-        allowed,
-        statement=f"The run made {k} mistakes in {shown} presentations; {limit}",
-        reference=reference,
-        witness=ledger,
-        sketch=survey.sketches[c],
-        objection=objection,
-        figures={**figures, "presentations": float(shown)},
-        remarks=(*remarks, NOT_ABOUT_NEW_DATA),
-        trusted=(trusted,),
-        vacuous=not allowed < shown,
-        charge=charge if math.isfinite(charge) else 0.0,
-    )
-
-
 @dataclass(frozen=True)
 class PassiveAggressiveLedger(Ledger):
     """The ledger of a passive-aggressive run: the PA-I bound with C = 1/λ.
@@ -450,7 +415,7 @@ class PassiveAggressiveLedger(Ledger):
 
     lam: float = field(kw_only=True)
 
-    def _conclude(self, survey: Survey, c: int) -> Certificate:
+    def _allowed(self, survey: Survey, c: int) -> Allowed:
         weights = np.ones(len(self.updates)) if self.weights is None else self.weights
         weights, lam = weights[survey.used], self.lam if self.lam > 0 else math.nan
         passes, radius = self.passes(len(weights)), survey.radius
@@ -466,21 +431,17 @@ class PassiveAggressiveLedger(Ledger):
         # Each mistake costs a step of at least `least`, so the ledger limits k as well.
         if self.mistakes * least > steps * (1.0 + 2.0 * (passes + 4) * _precision(self.updates)):
             objection = "The ledger is too small for that many mistakes."
-        return _certificate(
-            self, survey, c, allowed if allowed == allowed else math.inf,
-            "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else "the PA-I bound",
-            PA_THEOREM,
-            {
-                "R (longest row)": radius,
-                "‖u − θ⁰‖²": above(away * away),
-                "ΣH (hinge losses of u)": total,
-                "sum of all steps": steps,
-            },
-            objection=objection,
-            remarks=["u is the model itself."],
-            trusted=TOLD_STEPS,
-            charge=allowed * gamma(64) + 8.0 * passes * survey.off * weights.sum() / lam / least,
-        )  # fmt: skip
+        figures = {
+            "R (longest row)": radius,
+            "‖u − θ⁰‖²": above(away * away),
+            "ΣH (hinge losses of u)": total,
+        }
+        charge = allowed * gamma(64) + 8.0 * passes * survey.off * weights.sum() / lam / least
+        formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else "the PA-I bound"
+        allowed, remarks = allowed if allowed == allowed else math.inf, ["u is the model itself."]
+        return Allowed(
+            allowed, formula, PA_THEOREM, TOLD_STEPS, objection, charge, figures, remarks
+        )
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ is the distance of the nearest row to the hyperplane, and a figure of its own.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -35,7 +35,7 @@ from cotas.certificates.core.rounding import (
     up,
 )
 from cotas.certificates.enclosures import MORE, outwards, row_lengths
-from cotas.certificates.ledger import plain_fields
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, gather_facts
 
@@ -47,7 +47,7 @@ DISTANCE = "distance of the nearest row to the hyperplane (γ of Definition 3.3)
 
 
 @dataclass(frozen=True)
-class SeparationWitness:
+class SeparationWitness(Parametric):
     """A separator (θ, θ₀), a convex combination α of the rows, or both."""
 
     coef: FloatArray
@@ -136,14 +136,6 @@ class SeparationWitness:
             remarks=("Margins are those of (θ, θ₀) over the rows (x, 1).",) if self.bias else (),
             charge=rounding,
         )
-
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same witness with another separator."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        return plain_fields(self)
 
 
 def _least_agreement(block: Block, lengths: FloatArray, u: FloatArray, bias: float) -> float:

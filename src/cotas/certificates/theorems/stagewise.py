@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import moved_apart
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.duality import OPTIMISATION_ONLY
-from cotas.certificates.ledger import plain_fields
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.theorems.replay import Trace, replay
 from cotas.certificates.theorems.stagewise_bounds import (
@@ -26,7 +25,6 @@ from cotas.certificates.theorems.stagewise_bounds import (
     omegas,
 )  # fmt: skip
 from cotas.certificates.theorems.unit_columns import UnitColumns
-from cotas.certificates.verification import as_meant
 
 OTHER_MODEL = "The steps of the run do not give back the model from these data."
 OPEN = (
@@ -137,16 +135,13 @@ class StagewiseCertificate(Certificate):
         """
         return self.proof.items(k)
 
-    def _against(self, X: Matrix, y: AnyArray) -> list[str]:
-        found = super()._against(X, y)
-        if not found and isinstance(self.witness, StagewiseRun):
-            fresh = self.witness.check(X, as_meant(y, None)).proof
-            found = [] if self.proof.says_no_more_than(fresh) else ["The items are others."]
-        return found
+    def beside(self, fresh: Certificate) -> list[str]:
+        same = isinstance(fresh, StagewiseCertificate) and self.proof.says_no_more_than(fresh.proof)
+        return [*super().beside(fresh), *([] if same else ["The items are others."])]
 
 
 @dataclass(frozen=True)
-class StagewiseRun:
+class StagewiseRun(Parametric):
     """The whole run: which coefficient moved in each step and by how much.
 
     Attributes
@@ -211,24 +206,19 @@ class StagewiseRun:
             objection = objection or OTHER_MODEL
         figures = {
             "iterations": float(k),
-            "ε (last)": float(self.eps[-1]) if k else math.nan,
             "λ_pmin, at least": smallest,
             "‖Xβ_LS‖², at most": fitted,
-            "‖β‖₁ (unit columns)": float(trace.longest[k]),
             "coefficients that are not zero": float(trace.nonzeros[k]),
             "inequalities that are open": float((~proof.holds).sum()),
         }
+        if self.algorithm != "LS-Boost":
+            figures["best iteration"] = float(first.iteration)
         kind, vacuous, moved = "stagewise", first.vacuous, 0.0
         charge = 1024 * data.off * data.square / data.n
         if self.algorithm == "R-FS":
             kind, bounds = "duality", _ball(data, trace, self.delta, apart)
             lower, upper, moved = moved_apart(*bounds, charge)
-            vacuous = lower < 0.01 * upper
-            figures |= {
-                "δ": self.delta,
-                "ω_δ": float(proof.omegas[k]),
-                "best iteration": float(first.iteration),
-            }
+            vacuous, figures["δ"] = lower < 0.01 * upper, self.delta
             statement = (
                 f"No linear model with ‖β‖₁ ≤ δ (columns centred, of unit length) has a training "
                 f"error L_n below {at_least(lower)}; this one has {at_most(upper)}."
@@ -236,21 +226,17 @@ class StagewiseRun:
         else:
             # The model is the last iteration, but for the rounding of its coefficients.
             far = math.sqrt(above(float(s.excess()[k]))) + apart
-            lower = above(far * far / (2 * data.n), 8)
-            who = f"After {k} iterations the training error is"
+            lower, who = above(far * far / (2 * data.n), 8), "the training error is"
             if self.algorithm == "FS":
-                figures |= {"best iteration": float(first.iteration), "at the end, at most": lower}
-                who, lower = (
-                    f"After {k} iterations iteration {first.iteration} has a training error",
-                    first.measured,
-                )
+                figures["at the end, at most"], lower = lower, first.measured
+                who = f"iteration {first.iteration} has a training error"
             told = first.holds and lower <= below(first.bound, 32 * k + 64)
             # The bound of an open item is still one that the theorem allows, where it is finite.
             upper = max(lower, first.bound) if math.isfinite(first.bound) else lower
-            allowed = (
-                f"the theorem allows {at_most(upper)}" if told else "the theorem's bound is open"
-            )
-            statement = f"{who} at most {at_most(lower)} above that of least squares; {allowed}."
+            allowed = f"the theorem allows {at_most(upper)}"
+            allowed = allowed if told else "the theorem's bound is open"
+            beyond = f"at most {at_most(lower)} above that of least squares"
+            statement = f"After {k} iterations {who} {beyond}; {allowed}."
             vacuous |= not told
         found = conclude(
             kind,
@@ -269,14 +255,6 @@ class StagewiseRun:
             sketch=data.sketch,
         )
         return StagewiseCertificate.of(found, proof)
-
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same run, said to end at another model."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        return plain_fields(self)
 
 
 def _ball(data: UnitColumns, trace: Trace, delta: float, apart: float) -> tuple[float, float]:

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
+from cotas.arrays import BoolArray, Each, FloatArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import U, above, down, gamma, sum_down, total_down, up
@@ -30,7 +31,6 @@ from cotas.certificates.theorems.combinations import (
     Terms,
     Weights,
     read_sketch,
-    refused,
     sketch_block,
 )
 from cotas.certificates.theorems.weak_learners import StumpClass
@@ -50,7 +50,6 @@ REFERENCES = {
     "likelihood": "docs/theory/boosting.md: a class that is not chosen has p at most ½",
     "votes": "docs/theory/boosting.md, SAMME (Zhu, Zou, Rosset and Hastie 2009, Algorithm 2)",
 }
-SHARES = (0.1, 0.25, 0.5)  # margins whose distribution is told
 OPERATIONS = 64  # units u that a surrogate may be off: three functions of 8 and a few operations
 FOLLOWED_UP_TO = 300.0  # Σ|c| for which no weight of a round over- or underflows
 HALVINGS = 24  # of the interval that holds the best θ
@@ -81,15 +80,7 @@ class SurrogateBound(Combined):
     discrete: bool = False
     stumps: StumpClass | None = None
 
-    def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
-        sweep = LongSweep(X, y, list(np.ravel(self.classes)))
-        try:
-            self.refuse_unsound()
-            weights = Weights.of(self.weights, sweep.X.shape[0])
-            survey = self._survey(sweep, weights, each)
-            return self._conclude(survey, weights, self._edge(sweep, survey, each), sweep)
-        except Objection as why:
-            return refused("training error", self, str(why))
+    kind: ClassVar[str] = "training error"
 
     def refuse_unsound(self) -> None:
         super().refuse_unsound()
@@ -155,9 +146,9 @@ class SurrogateBound(Combined):
         signs = np.where(sweep.y == self.classes[0], 1.0, -1.0)
         return above(self.stumps.largest_edge(sweep.X, signs * survey.final, each) / mass)
 
-    def _conclude(
-        self, survey: Survey, weights: Weights, edge: float, sweep: LongSweep
-    ) -> Certificate:
+    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+        survey = self._survey(sweep, weights, each)
+        edge = self._edge(sweep, survey, each)
         bound, theta = self._bound(survey, weights)
         if not np.isfinite(survey.margins[weights.w > 0]).all():
             raise Objection("F is not a finite number for some example.")
@@ -165,20 +156,22 @@ class SurrogateBound(Combined):
         wrong = survey.margins <= 0
         upper = bound if bound < math.inf else 1.0  # no error is larger
         error = min(weights.share_up(wrong), upper)
-        slack = float(survey.tally["max slack"])
+        slack, bracket = float(survey.tally["max slack"]), []
+        if self.stumps is not None and math.isfinite(edge):
+            bracket = [MARGIN_BRACKET.format(self.stumps.described())]
         return conclude(
-            "training error",
+            self.kind,
             error,
             upper,
             vacuous=upper >= 1.0,
             statement=self._statement(wrong, error, bound, theta, weights),
             reference=REFERENCES[self.surrogate],
             figures=self._figures(survey, weights, edge, theta),
-            remarks=self._remarks(edge),
+            remarks=[*bracket, ABOUT_TRAINING],
             trusted=self.trusted(),
             charge=upper * (8 * slack + gamma(4 * OPERATIONS)),
             witness=self,
-            sketch=read_sketch(survey.tally, *sweep.X.shape),
+            sketch=read_sketch(survey.tally, sweep),
         )
 
     def _statement(
@@ -193,11 +186,6 @@ class SurrogateBound(Combined):
         return (
             f"The {word}training error ({who}) is at most {how}; the {word}mean of {name} {limit}."
         )
-
-    def _remarks(self, edge: float) -> list[str]:
-        if self.stumps is None or not math.isfinite(edge):
-            return [ABOUT_TRAINING]
-        return [MARGIN_BRACKET.format(self.stumps.described()), ABOUT_TRAINING]
 
     def _figures(
         self, survey: Survey, weights: Weights, edge: float, theta: float
@@ -217,18 +205,15 @@ class SurrogateBound(Combined):
         return figures
 
     def _margin_figures(self, margins: FloatArray, weights: Weights) -> dict[str, float]:
-        """The margins as shares of the votes: the smallest at least, how many are small at most."""
+        """The smallest margin as a share of the votes, at least."""
         low, high = self.size()
         least = float(margins[weights.w > 0].min())
         if len(self.combinations) > 1:
             low, high = 2 * low, 2 * high
         smallest = max(-1.0, down(least / (high if least > 0 else low)))
-        if len(self.combinations) > 1:
-            return {"smallest margin, as a share of all votes": smallest}
-        small = {
-            f"share of margins ≤ {m:g}": weights.share_up(margins <= up(m * high)) for m in SHARES
-        }
-        return {"smallest margin yF/Σ|c|": smallest, **small}
+        several = len(self.combinations) > 1
+        name = "smallest margin, as a share of all votes" if several else "smallest margin yF/Σ|c|"
+        return {name: smallest}
 
     def _round_figures(self, tally: Tally, weights: Weights) -> dict[str, float]:
         """Corollary 1 and the product of the rounds, each at most what is told.
@@ -262,12 +247,12 @@ class Rounds:
     def __call__(self, own: FloatArray, terms: Terms) -> None:
         """One round, which adds ±c to F of the right class: the weight grows where it adds −|c|."""
         c = float(self.c[self.m])
-        grown = self.w * (own < 0).astype(np.float64)
-        lost = float(grown.sum())
+        factor = (own < 0).astype(np.float64)
+        lost = float(self.w @ factor)
         self.wrong[self.m] = lost if c >= 0 else self.sums[self.m] - lost
-        grown *= math.exp(abs(c)) - math.exp(-abs(c))
-        self.w *= math.exp(-abs(c))
-        self.w += grown
+        factor *= math.exp(abs(c)) - math.exp(-abs(c))
+        factor += math.exp(-abs(c))
+        self.w *= factor
         self.m += 1
         self.sums[self.m] = self.w.sum()
 

@@ -101,7 +101,10 @@ class PlainTrees(Learners):
         sizes = np.abs(leaves)
         if (sizes == 1.0).all():
             for positive in self._chosen(rows, leaves > 0):
-                yield Value(np.where(positive, 1.0, -1.0), 0.0, 1.0, 1.0)
+                f = positive.astype(np.float64)  # a third of the time of np.where
+                f *= 2.0
+                f -= 1.0
+                yield Value(f, 0.0, 1.0, 1.0)
             return
         bounds = zip(sizes.min(axis=1).tolist(), sizes.max(axis=1).tolist(), strict=True)
         for f, (least, size) in zip(self._chosen(rows, leaves), bounds, strict=True):
