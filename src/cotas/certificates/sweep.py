@@ -145,7 +145,7 @@ class Sweep:
         n, d = self.X.shape
         entries = 1.5 * self.X.nnz / n if sparse.issparse(self.X) else d
         size = VIEWED_BYTES if self.X.dtype == np.float64 else CONVERTED_BYTES
-        rows = int(np.clip(size // (8 * max(1, entries)), 1, n))
+        rows = int(min(max(size // (8 * max(1, entries)), 1), n))
         return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
     def _block(self, span: slice) -> Block:

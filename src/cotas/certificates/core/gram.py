@@ -285,21 +285,13 @@ def proved_shift(K: FloatArray) -> float:
 
 
 def bounds(
-    risk: gap.Risk,
-    gram: Gram,
-    y: FloatArray,
-    w: gap.Weights,
-    beta: FloatArray,
-    bias: float,
-    c: FloatArray,
-    values: FloatArray,
-    off: FloatArray,
+    claim: gap.Claim, gram: Gram, w: gap.Weights, values: FloatArray, off: FloatArray
 ) -> tuple[Bounds, Length]:
     """Both bounds of one model, and its ‖θ‖²; values ± off are K times β and times c."""
+    beta, c, lam = claim.theta, claim.c, claim.risk.regularizer.lam
     theta, pull = (gram.length(a, values[:, k], off[:, k]) for k, a in enumerate((beta, c)))
-    z, slack = values[:, 0] + bias, off[:, 0] * (1.0 + 4 * U)
-    value, charge = gap.upper(risk, y, w, theta, bias, z, slack)  # type: ignore[arg-type]
-    bound, _, more = gap.lower(risk, gram, y, w, theta, c, pull, value)  # type: ignore[arg-type]
-    # The exact value may lie at the other end of what is known.
-    charge = 2.0 * up(charge + more + risk.regularizer.lam * theta.off)
-    return Bounds.proved(min(bound, value), value, charge), theta
+    claim, slack = claim._replace(theta=theta), off[:, 0] * (1.0 + 4 * U)
+    value = gap.upper(claim, w, values[:, 0] + claim.bias, slack)
+    best, t, rounding = gap.lower(claim, gram, w, pull, value)
+    rounding += np.abs(c) @ slack / w.low + lam * theta.off + pull.off * (t / w.low) ** 2 / lam
+    return gap.enclosed(best, value, rounding), theta

@@ -17,17 +17,10 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.regularizers import Pull
-from cotas.certificates.core.rounding import (
-    SMALL,
-    TINY,
-    FloatArray,
-    U,
-    above,
-    dot,
-    gamma,
-    norm_up,
-    up,
-)
+
+from cotas.certificates.core.rounding import (  # isort: skip
+    SMALL, TINY, FloatArray, U, above, dot, gamma, norm_up, total, up,
+)  # fmt: skip
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -41,9 +34,8 @@ def pairwise(parts: Iterable[Any]) -> tuple[Any, int]:
     """Σ of arrays, added up two by two, and the number of additions that each went through."""
     stack: list[Any] = []
     count = 0
-    for part in parts:
+    for count, part in enumerate(parts, start=1):
         stack.append(part)
-        count += 1
         for _ in range((count & -count).bit_length() - 1):
             last = stack.pop()
             stack[-1] = stack[-1] + last
@@ -51,6 +43,12 @@ def pairwise(parts: Iterable[Any]) -> tuple[Any, int]:
     while stack:
         whole = stack.pop() + whole
     return whole, 2 * count.bit_length()
+
+
+def _finite(lengths: FloatArray) -> FloatArray:
+    if not np.isfinite(lengths).all():
+        raise Objection("rows")
+    return lengths
 
 
 class Rows:
@@ -61,8 +59,8 @@ class Rows:
     n, d : its shape
     shift : m, or None where nothing is moved
     unit : powers of two, about the size of each column
-    lengths : upper bounds of ‖(x − m)/unit‖ of each row
     width : the products that a score is the sum of, at most
+    spans : the blocks, which depend on nothing but the shape of X
     """
 
     def __init__(self, X: Any, movable: bool, each: Each = map) -> None:
@@ -72,152 +70,113 @@ class Rows:
             X.sum_duplicates()  # an entry that is stored twice would be counted once in a length
         self.X, self.movable = X, movable
         self.n, self.d = int(X.shape[0]), int(X.shape[1])
-        self.width = self.d
-        if self.sparse:
-            self.width = int(np.diff(X.indptr).max(initial=0))
-        self._measure(movable)
+        self.width = int(np.diff(X.indptr).max(initial=0)) if self.sparse else self.d
+        entries = 2 * X.nnz / max(1, self.n) if self.sparse else self.d
+        step = int(min(max(1, BLOCK_BYTES // (8 * max(1.0, entries))), BLOCK_ROWS))
+        self.spans = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
         self._lengths: FloatArray | None = None
-
-    def _measure(self, movable: bool) -> None:
-        """Choose shift and unit by looking at some rows; any choice gives valid bounds."""
         self.shift: FloatArray | None = None
-        some = self.read(slice(0, self.n, max(1, self.n // SAMPLE)), moved=False)
-        with np.errstate(all="ignore"):
-            if self.sparse:
-                some = some.toarray() if some.shape[0] * self.d < 1 << 22 else np.zeros((1, self.d))
-            centre = np.asarray(some.mean(axis=0))
-            spread = np.asarray(np.abs(some - some[:1]).mean(axis=0))
+        self._measure()
+
+    @np.errstate(all="ignore")
+    def _measure(self) -> None:
+        """Choose shift and unit by looking at some rows; any choice gives valid bounds."""
+        some = self.X[:: max(1, self.n // SAMPLE)].astype(np.float64)
+        if self.sparse:
+            some = some.toarray() if some.shape[0] * self.d < 1 << 22 else np.zeros((1, self.d))
+        elif self.movable:  # sparse rows would have to store zeros
+            centre, spread = some.mean(axis=0), np.abs(some - some[:1]).mean(axis=0)
             far = (spread > 0) & (np.abs(centre) > FAR * spread) & np.isfinite(centre)
-            if movable and far.any() and not self.sparse:  # sparse rows would have to store zeros
+            if far.any():
                 self.shift = np.where(far, centre, 0.0)
                 some = some - self.shift
-            size = np.asarray(np.abs(some).mean(axis=0))
-            sound = np.isfinite(size) & (size > 2.0**-960)
-            self.unit = np.exp2(np.clip(np.round(np.log2(np.where(sound, size, 1.0))), -960, 960))
+        size = np.asarray(np.abs(some).mean(axis=0))
+        sound = np.isfinite(size) & (size > 2.0**-960)
+        self.unit = np.exp2(np.clip(np.round(np.log2(np.where(sound, size, 1.0))), -960, 960))
 
-    def read(self, span: slice, moved: bool = True) -> Any:
+    def read(self, span: slice) -> Any:
         """Some rows in double precision; no entry is copied unless it has to be changed."""
         if not self.sparse:
             rows = np.asarray(self.X[span]).astype(np.float64, copy=False)
-            return rows - self.shift if moved and self.shift is not None else rows
-        if span.step not in (None, 1):
-            return self.X[span].astype(np.float64)
+            return rows if self.shift is None else rows - self.shift
         begin, end = self.X.indptr[span.start], self.X.indptr[span.stop]
         data = self.X.data[begin:end].astype(np.float64, copy=False)
         pointers = self.X.indptr[span.start : span.stop + 1] - begin
         parts = (data, self.X.indices[begin:end], pointers)
         return type(self.X)(parts, shape=(len(pointers) - 1, self.d), copy=False)
 
-    def spans(self) -> list[slice]:
-        """The blocks, which depend on nothing but the shape of X."""
-        entries = 2 * self.X.nnz / max(1, self.n) if self.sparse else self.d
-        rows = int(min(max(1, BLOCK_BYTES // (8 * max(1.0, entries))), BLOCK_ROWS))
-        return [slice(i, min(i + rows, self.n)) for i in range(0, self.n, rows)]
-
+    @np.errstate(all="ignore")
     def _block_lengths(self, rows: Any) -> FloatArray:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            if not self.sparse:
-                scaled = rows / self.unit
-                squares = np.einsum("ij,ij->i", scaled, scaled)
-            else:
-                scaled = rows.data / self.unit[rows.indices]
-                squares = np.zeros(rows.shape[0])
-                filled = rows.indptr[1:] > rows.indptr[:-1]
-                if filled.any():
-                    squares[filled] = np.add.reduceat(scaled * scaled, rows.indptr[:-1][filled])
+        if self.sparse:
+            squares = np.square(rows.data / self.unit[rows.indices])
+            filled, sums = np.diff(rows.indptr) > 0, np.zeros(rows.shape[0])
+            if filled.any():
+                sums[filled] = np.add.reduceat(squares, rows.indptr[:-1][filled])
+        else:
+            scaled = rows / self.unit
+            sums = np.einsum("ij,ij->i", scaled, scaled)
         # One rounding of x − m, one of the square, those of the sum, and that of the root.
-        return np.asarray(np.sqrt(squares) * (1.0 + gamma(self.width + 8)) + SMALL)
+        return np.asarray(np.sqrt(sums) * (1.0 + gamma(self.width + 8)) + SMALL)
 
     @property
     def lengths(self) -> FloatArray:
         """‖(x − m)/unit‖ of each row, rounded up; computed once."""
         if self._lengths is None:
-            found = self.each(lambda span: self._block_lengths(self.read(span)), self.spans())
-            lengths = np.concatenate(list(found)) if self.n else np.zeros(0)
-            if not np.isfinite(lengths).all():
-                raise Objection("rows")
-            self._lengths = lengths
+            found = self.each(lambda span: self._block_lengths(self.read(span)), self.spans)
+            self._lengths = _finite(np.concatenate([np.zeros(0), *found]))
         return self._lengths
 
     def longest(self) -> float:
         """max ‖x − m‖, rounded up."""
         return above(float(self.unit.max(initial=0.0)) * float(self.lengths.max(initial=0.0)))
 
+    @np.errstate(all="ignore")
     def scores(
         self, thetas: FloatArray, biases: Sequence[Sequence[float]]
     ) -> tuple[FloatArray, FloatArray]:
         """Xθ + b for each column of θ, and how far each score may be off; b is a sum of numbers."""
         moved = [self.moved_bias(theta, b) for theta, b in zip(thetas.T, biases, strict=True)]
-        offsets = np.array([value for value, _ in moved])
         sizes = np.array([up(norm_up(theta * self.unit) + TINY) for theta in thetas.T])
-        if not (np.isfinite(offsets).all() and np.isfinite(sizes).all()):
+        if not np.isfinite([*sizes, *(value for value, _ in moved)]).all():
             raise Objection("not finite")
-        directions = thetas[:, 0] if thetas.shape[1] == 1 else np.ascontiguousarray(thetas)
+        single, known = thetas.shape[1] == 1, self._lengths
+        directions = thetas[:, 0] if single else np.ascontiguousarray(thetas)
+        lengths = np.empty(self.n) if known is None else known
 
         def read(span: slice) -> FloatArray:
             rows = self.read(span)
-            if self._lengths is None:
-                found[span] = self._block_lengths(rows)
-            return np.asarray(rows @ directions).reshape(-1, thetas.shape[1])
+            if known is None:
+                lengths[span] = self._block_lengths(rows)
+            return np.asarray(rows @ directions)
 
-        found = np.empty(self.n) if self._lengths is None else self._lengths
-        with np.errstate(over="ignore", invalid="ignore"):
-            z = np.concatenate(list(self.each(read, self.spans()))) + offsets
-        if not np.isfinite(found).all():
-            raise Objection("rows")
-        self._lengths = found
+        z = np.concatenate(list(self.each(read, self.spans)))
+        self._lengths = _finite(lengths)
         factor = gamma(self.width + 6) * (1.0 + 16 * U)
-        slack = np.array([up(off + factor * abs(value)) for value, off in moved])
-        return z, np.multiply.outer(found, factor * sizes) + (slack + TINY)
+        slack = np.array([up(off + factor * abs(value)) + TINY for value, off in moved])
+        z = (z[:, None] if single else z) + np.array([value for value, _ in moved])
+        return z, np.multiply.outer(lengths, factor * sizes) + slack
 
     def moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> tuple[float, float]:
         """b + m·θ and how far it is off."""
-        if self.shift is None:
-            return dot(np.zeros(0), np.zeros(0), biases)
-        return dot(self.shift, theta, biases)
+        return total(biases) if self.shift is None else dot(self.shift, theta, biases)
 
+    @np.errstate(all="ignore")
     def pull(self, c: FloatArray) -> list[Pull]:
-        """Xᵀc for each column of c, and how far each may be off."""
-        single = c.shape[1] == 1
+        """Xᵀc for each column of c, and how far each may be off: infinitely far where too large."""
 
         def read(span: slice) -> FloatArray:
-            factors = c[span]
+            rows, factors = self.read(span), c[span]
             used = np.flatnonzero(factors.any(axis=1))
-            rows = self.read(span)
             if 4 * len(used) < len(factors):
                 rows, factors = rows[used], factors[used]
-            product = rows.T @ (factors[:, 0] if single else factors)
+            product = rows.T @ (factors[:, 0] if c.shape[1] == 1 else factors)
             return np.asarray(product).reshape(self.d, -1)
 
-        spans = self.spans()
-        with np.errstate(over="ignore", invalid="ignore"):
-            u, additions = pairwise(self.each(read, spans))
-            masses = np.abs(c).T @ self.lengths
-        tallest = max(span.stop - span.start for span in spans)
-        factor = gamma(tallest + additions + 4)
+        u, additions = pairwise(self.each(read, self.spans))
+        factor = gamma(self.spans[0].stop + additions + 4)
         lost = above(self.n * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # by underflow
+        masses = np.abs(c).T @ self.lengths
         offs = [up(above(factor * above(float(mass), self.n + 2), 2) + lost) for mass in masses]
-        if not (np.isfinite(u).all() and all(map(math.isfinite, offs))):
-            raise Objection("not finite")
-        return [Pull(column, self.unit, off) for column, off in zip(u.T, offs, strict=True)]
-
-    def column_lengths(self, s: FloatArray, sum_low: float) -> tuple[FloatArray, FloatArray]:
-        """√(Σ sᵢ(xᵢⱼ − aⱼ)²/S) for a centre a of each column, rounded up, and |a| from the shift.
-
-        Sparse columns are measured from zero.
-        """
-        with np.errstate(over="ignore", invalid="ignore"):
-            parts = self.each(lambda span: self.read(span).T @ s[span], self.spans())
-            centre = np.zeros(self.d) if self.sparse else pairwise(parts)[0] / sum_low
-
-            def read(span: slice) -> FloatArray:
-                rows = self.read(span)
-                if self.sparse:
-                    squares = rows.copy()
-                    squares.data = squares.data * squares.data
-                    return np.asarray(squares.T @ s[span])
-                return np.asarray(s[span] @ np.square(rows - centre))
-
-            squares, additions = pairwise(self.each(read, self.spans()))
-            lengths = np.sqrt(squares / sum_low)
-        return lengths * (1.0 + gamma(BLOCK_ROWS + additions + 12)) + TINY, np.abs(centre)
+        lost_all = Pull(np.zeros(self.d), self.unit, math.inf)
+        found = [Pull(column, self.unit, off) for column, off in zip(u.T, offs, strict=True)]
+        return [pull if np.isfinite(pull.u.sum() + pull.off) else lost_all for pull in found]
