@@ -16,8 +16,8 @@ NO_NUMBERS = {
     "cotas.certificates.presentation",
 }
 KINDS = {
-    "core only: a linear SVM's two bounds": ["cotas.certificates.core.gap", "cotas.certificates.core.rows"],
-    "core only: a kernel machine's two bounds": ["cotas.certificates.core.gram"],
+    "core only: a linear SVM's bounds": [f"cotas.certificates.core.{m}" for m in ("gap", "rows")],
+    "core only: a kernel machine's bounds": ["cotas.certificates.core.gram"],
     "linear SVM, logistic, hard margin": ["cotas.certificates.duality"],
     "softmax": ["cotas.certificates.softmax"],
     "kernel machines": ["cotas.certificates.kernel"],

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cotas import Certificate, Pegasos, Perceptron
+from cotas import Certificate, Perceptron
 from cotas.certificates import no_certificate
 from cotas.certificates.theorems.mistakes import mistakes_allowed
 from problems import LAYOUTS, clouds, labelled, model_name, online_models, three_clouds

@@ -27,6 +27,7 @@ ROWS_AT_A_TIME = 1 << 12
 KERNEL_ROWS = 1 << 10
 
 
+@np.errstate(all="ignore")  # numbers that are none agree with nothing
 def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
     """In words, where the model predicts other than its witnesses say; empty if nowhere.
 

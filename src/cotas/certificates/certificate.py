@@ -226,6 +226,12 @@ class Certificate:
         """The same claim, which does not hold for the reason given, with the witness given."""
         return replace(self, holds=False, objection=objection, witness=witness)
 
+    def withdrawn(self, objection: str) -> Certificate:
+        """The same when it no longer holds; what already did not keeps its own objection."""
+        parts = tuple(part.withdrawn(objection) for part in self.parts)
+        objection = objection if self.holds else self.objection
+        return replace(self, holds=False, objection=objection, parts=parts)
+
     def noted(self, *notes: str) -> Certificate:
         """The same with more said by the estimator, which nobody proves."""
         if self.parts:
@@ -313,7 +319,7 @@ def conclude(
         trusted=tuple(trusted),
         zero_objective=None if scale is None else float(scale),
         label=_label(witness),
-        charge=float(charge),
+        charge=charge if math.isfinite(charge) else 0.0,
         witness=witness,
         sketch=sketch,
     )
@@ -353,10 +359,3 @@ def _label(witness: Any) -> str:
 
 def _each_once(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
-
-
-def withdrawn(certificate: Certificate, objection: str) -> Certificate:
-    """The certificate when it no longer holds; what already did not keeps its own objection."""
-    if not certificate.holds:
-        return certificate
-    return replace(certificate, holds=False, objection=objection)

@@ -26,7 +26,7 @@ from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
 from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sweep import Sketch
-from cotas.certificates.targets import ROUNDED, TargetSweep
+from cotas.certificates.targets import ROUNDED, TargetSweep, sketches_in_passing
 from cotas.certificates.words import in_words
 
 
@@ -131,8 +131,9 @@ class _Survey:
         if first.weights is not None and np.shape(first.weights) != self.y.shape:
             size = np.size(first.weights)
             raise ValueError(f"X has {self.rows.n} rows; the certificate is about {size}.")
-        self.sketch: Sketch = sweep.sketches(sweep.tally(lambda block: {}, each))[0]
+        sketches = sketches_in_passing(self.rows, sweep.targets)
         self.found = self._bounds()
+        self.sketch: Sketch = sketches()[0]
 
     def _bounds(self) -> list[Found]:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sweep import EPS, Sketch
-from cotas.certificates.targets import ROUNDED, TargetSweep
+from cotas.certificates.targets import ROUNDED, TargetSweep, sketches_in_passing
 from cotas.certificates.words import in_words
 
 # A bound this small in comparison with the objective is not worth another pass over the data.
@@ -121,7 +122,7 @@ class Survey:
         if one.weights is not None and np.shape(one.weights) != (self.rows.n,):
             size = np.size(one.weights)
             raise ValueError(f"X has {self.rows.n} rows; the certificate is about {size}.")
-        self.sketches: list[Sketch] = sweep.sketches(sweep.tally(lambda block: {}, each))
+        self.sketches = cache(sketches_in_passing(self.rows, self.targets))
         self.risk: SquaredRisk | Objection
         try:
             given = (one.free_bias, one.weights, LARGEST_HESSIAN)
@@ -149,7 +150,7 @@ class Survey:
     def _conclude(self, c: int, point: SquaredLossPoint, found: SquaredFound) -> Certificate:
         constant = self._constant_model(c, point)
         figures, against = self._spectrum(c, point, found)
-        return in_certificate(point, found, constant, self.sketches[c], figures, against)
+        return in_certificate(point, found, constant, self.sketches()[c], figures, against)
 
     def _constant_model(self, c: int, point: SquaredLossPoint) -> float:
         """½ Σ sᵢ(yᵢ − ȳ)²/S, and no less than what the rounding of the targets leaves."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import (
     EPS,
     GOLDEN_RATIO,
@@ -75,6 +78,29 @@ class TargetSweep(Sweep):
             Sketch(n, d, entries, float(labels), scale, float(largest))
             for labels, largest in zip(found["sum labels"], found["max label"], strict=True)
         ]
+
+
+def sketches_in_passing(rows: Rows, targets: FloatArray) -> Callable[[], list[Sketch]]:
+    """Have the first pass of the core project the rows, and make the sketches after it."""
+    stretch = sketch_weights(0, rows.d, GOLDEN_RATIO)
+    projected = np.full(rows.n, np.nan)
+
+    def project(span: slice, block: Matrix) -> None:
+        projected[span] = block @ stretch
+
+    def sketches() -> list[Sketch]:
+        with suppress(Objection):
+            rows.lengths  # noqa: B018  # the pass, if there was none
+        fixed = sketch_weights(0, rows.n, SQUARE_ROOT_OF_TWO)
+        whole = projected if rows.shift is None else projected + rows.shift @ stretch
+        entries, scale = float(fixed @ whole), float(fixed @ np.abs(whole))
+        return [
+            Sketch(rows.n, rows.d, entries, float(fixed @ y), scale, float(np.abs(y).max()))
+            for y in targets.T
+        ]
+
+    rows.also = project
+    return sketches
 
 
 def moved(rows: Matrix, shift: FloatArray) -> Matrix:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
-from cotas.certificates.certificate import CHANGED, withdrawn
+from cotas.certificates.certificate import CHANGED
 from cotas.files.models import save
 from cotas.fitting.state import digest
 
@@ -73,9 +73,9 @@ class Certified:
             found = self._measured_certificates()
         except (ValueError, TypeError, LookupError, AttributeError):
             # The parameters are not even of the sizes that they had.
-            return [withdrawn(certificate, CHANGED) for certificate in self._certificates]
+            return [certificate.withdrawn(CHANGED) for certificate in self._certificates]
         if state != getattr(self, "_seal", None):
-            return [withdrawn(certificate, CHANGED) for certificate in found]
+            return [certificate.withdrawn(CHANGED) for certificate in found]
         return self._bound(found, state)
 
     def _bound(self, certificates: list[Certificate], state: str) -> list[Certificate]:
@@ -83,14 +83,14 @@ class Certified:
         first, *others = certificates
         return [replace(first, predictor=Predictor(self, state)), *others]
 
-    def _proved_again(self, X: Matrix, y: AnyArray) -> list[Certificate]:
-        """Certificates of the model as it is, whatever it was: made from the witnesses and X, y."""
+    def _proved_again(self, X: Matrix, y: AnyArray) -> Certificate:
+        """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
         check_is_fitted(self)
         kept = self._measured_certificates()
         fresh = [c if c.witness is None else c.witness.check(X, y) for c in kept]
         found = self._contradictions([c.witness for c in fresh], X, y)
-        fresh = [withdrawn(c, found[0]) if found else c for c in fresh]
-        return self._bound(fresh, self._state())
+        fresh = [c.withdrawn(found[0]) if found else c for c in fresh]
+        return self._together(self._bound(fresh, self._state()))
 
     def _contradictions(self, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
         """Where the model predicts other than the witnesses say; X may come without its names."""
@@ -109,10 +109,15 @@ class Certified:
         With several classes or targets it is a composite: `certificate_.parts` has one for each.
         If anything that it predicts with was changed after the fit, it no longer holds.
         """
-        current = self._current_certificates()
-        if len(current) == 1:
-            return current[0]
-        return Certificate.of_parts(current, self._part_names(len(current)))
+        return self._together(self._current_certificates())
+
+    def _together(self, parts: list[Certificate]) -> Certificate:
+        if len(parts) == 1:
+            return parts[0]
+        names = self._part_names(len(parts))
+        if len(names) != len(parts):  # the model was changed, and does not know them any more
+            names = [f"part {k}" for k in range(len(parts))]
+        return Certificate.of_parts(parts, names)
 
     def _part_names(self, count: int) -> list[str]:
         """What each certificate is about, where there are several."""

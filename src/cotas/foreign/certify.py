@@ -138,7 +138,7 @@ def certify(
     if isinstance(model, OneVsRestClassifier):
         return _each_of_them(model, X, y, sample_weight, problem, max_time)
     if isinstance(model, Certified) and problem == "own":
-        return _proved_again(model, X, y)
+        return model._proved_again(X, np.asarray(y))
     reader = (READERS if problem == "own" else FREE_BIAS_READERS).get(name)
     if reader is None:
         return no_certificate(_reason(name))
@@ -265,8 +265,3 @@ def _checked(
         _refuse_unknown(model, y)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return X, y, weights
-
-
-def _proved_again(model: Certified, X: Matrix, y: Any) -> Certificate:
-    fresh = model._proved_again(X, np.asarray(y))
-    return _together(fresh, model._part_names(len(fresh)))

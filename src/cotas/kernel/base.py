@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelRegion
-from cotas.certificates.certificate import withdrawn
 from cotas.certificates.consequences.kernel_scores import optimal_scores
 from cotas.certificates.core.bounds import Objection
 from cotas.fitting.certified import Certified
@@ -183,7 +182,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         return [
             c
             if c.witness is None or getattr(c.witness, "kernel", None) == self.kernel_
-            else withdrawn(c, "The kernel was changed after the fit.")
+            else c.withdrawn("The kernel was changed after the fit.")
             for c in current
         ]
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
-from cotas.certificates.certificate import CHANGED, withdrawn
+from cotas.certificates.certificate import CHANGED
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_positive
@@ -277,7 +277,7 @@ class KernelSVM(KernelClassifier):
                 subject=name if len(self.pairs_) > 1 else "",
             )
             fresh = exact.check(X, np.asarray(y))
-            found.append(fresh if current.holds else withdrawn(fresh, current.objection))
+            found.append(fresh if current.holds else fresh.withdrawn(current.objection))
         return found[0] if len(found) == 1 else Certificate.of_parts(found, self._part_names(0))
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
@@ -308,7 +308,7 @@ class KernelSVM(KernelClassifier):
             )
         ]
         same = [digest(cast(FeaturePoint, c.witness).features) == now for c in found]
-        return [c if s else withdrawn(c, CHANGED) for c, s in zip(found, same, strict=True)]
+        return [c if s else c.withdrawn(CHANGED) for c, s in zip(found, same, strict=True)]
 
     def _foreign_rows(self, X: Matrix) -> bool:
         if isinstance(self.features_, NystroemFeatures):

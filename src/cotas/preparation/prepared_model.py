@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
-from cotas.certificates.certificate import CHANGED, withdrawn
+from cotas.certificates.certificate import CHANGED
 from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.fitting.state import digest
@@ -172,7 +172,7 @@ class PreparedModel(BaseEstimator):
         """About the estimator as it is now, and the data as they were prepared."""
         check_is_fitted(self, "estimator_")
         found: Certificate = self.estimator_.certificate_
-        return found if self._state() == self._seal else withdrawn(found, CHANGED)
+        return found if self._state() == self._seal else found.withdrawn(CHANGED)
 
     def _state(self) -> str:
         """The digest of the preparation, and of what the estimator was when it was certified."""

@@ -33,7 +33,7 @@ from cotas.certificates.core.rounding import (  # isort: skip
     SMALL, TINY, FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total, total_down,
     total_up, up,
 )  # fmt: skip
-from cotas.certificates.core.rows import pairwise
+from cotas.certificates.core.rows import SAMPLE, pairwise
 
 CURVATURES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 # ρ in multiples of the length of the model.
@@ -84,8 +84,8 @@ class Hessian(NamedTuple):
 def in_units(rows: Any, span: slice, free_bias: bool, T: FloatArray | None) -> FloatArray:
     """Some rows (x/unit, 1) or (x/unit, 1)T."""
     A = rows.read(span)
-    A = (A.toarray() if rows.sparse else A) / rows.unit
-    A = np.hstack([A, np.ones((len(A), 1))]) if free_bias else A
+    A = A.toarray() if rows.sparse else A
+    A = np.column_stack([A / rows.unit, np.ones(len(A))]) if free_bias else A / rows.unit
     return np.asarray(A if T is None else A @ T)
 
 
@@ -93,13 +93,16 @@ def hessian(
     rows: Any, w: Weights, added: FloatArray, free_bias: bool, some: bool, T: FloatArray | None
 ) -> Hessian:
     """H from all the rows, or from about four for each column."""
-    spans = rows.spans
-    if some:
-        spans = spans[:: max(1, rows.n // (4 * rows.d + 256))]
+    spans, count = rows.spans, 4 * rows.d // SAMPLE + 2
+    if some and rows.n > SAMPLE * count:
+        starts = np.linspace(0, rows.n - SAMPLE, count).astype(int).tolist()
+        spans = [slice(start, start + SAMPLE) for start in starts]
+    roots = np.sqrt(w.s)
 
     def read(span: slice) -> FloatArray:
         A = in_units(rows, span, free_bias, T)
-        return np.asarray(A.T @ (w.s[span, None] * A))
+        A *= roots[span, None]
+        return np.asarray(A.T @ A)
 
     with np.errstate(over="ignore", invalid="ignore"):
         whole, additions = pairwise(rows.each(read, spans))
@@ -112,7 +115,7 @@ def hessian(
     diagonal = np.diag(whole)
     scale = np.exp2(-np.round(0.5 * np.log2(np.where(diagonal > TINY, diagonal, 1.0))))
     matrix = whole * scale * scale[:, None]
-    roundings = max(span.stop - span.start for span in spans) + additions + len(whole) + 10
+    roundings = max(span.stop - span.start for span in spans) + additions + len(whole) + 14
     size = above(float(np.trace(matrix)), len(matrix) + 2)
     # Entries are off by γ√(hᵢᵢhⱼⱼ), a matrix whose norm is γ times the trace; and all of them by
     # what S is off.
@@ -219,10 +222,15 @@ class SquaredRisk:
         rows, w, free = self.rows, self.w, self.risk.free_bias
         claims, middles = zip(*(model.moved(w) for model in models), strict=True)
         biases = [(claim.bias, -middle) for claim, middle in zip(claims, middles, strict=True)]
-        z, off = rows.scores(np.stack([claim.theta for claim in claims], axis=1), biases)
         y = np.stack([claim.y for claim in claims], axis=1)
+
+        def combine(span: slice, block: Any, z: FloatArray) -> FloatArray:
+            return np.asarray(rows.combine(block, w.s[span, None] * (z - y[span])))
+
+        thetas = np.stack([claim.theta for claim in claims], axis=1)
+        z, off, whole = rows.scores(thetas, biases, combine)
         off, residuals, found = off + 2 * U * np.abs(y), z - y, []
-        for k, pull in enumerate(rows.pull(w.s[:, None] * residuals)):
+        for k, pull in enumerate(rows.pull(w.s[:, None] * residuals, whole)):
             theta, r = claims[k].theta, residuals[:, k]
             most = upper(claims[k], w, z[:, k], off[:, k])
             mean, slack = sharp_total(w.s * r)
@@ -270,14 +278,21 @@ class SquaredRisk:
         return SquaredFound(bounds, how, within)
 
     def _by_penalty(self, slope: Slope) -> Fall:
-        """½gᵀH⁻¹g with the curvature of the penalty alone."""
-        if self.risk.free_bias or not (self.added > 0).all():
+        """½gᵀH⁻¹g with the curvature of the penalty alone.
+
+        A free bias has the curvature one; without it there is what the penalty and the covariance
+        of the rows have, and the slope g − h·∂P/∂b, where h is the mean of the rows.
+        """
+        rows, w = self.rows, self.w
+        if not (self.added > 0).all():
             return Fall()
-        size = norm_up(slope.g / np.sqrt(self.added)) * (1 + 4 * U)
-        worst = above(slope.off / math.sqrt(float(self.added.min())), 2)
+        size = norm_up(slope.g[: rows.d] / np.sqrt(self.added)) * (1 + 4 * U)
+        bias = up(abs(float(slope.g[-1])) + slope.off) if self.risk.free_bias else 0.0
+        mean = above(total_up(w.s * rows.lengths) / w.low, 4) if bias else 0.0
+        worst = above((slope.off + mean * bias) / math.sqrt(float(self.added.min())), 6)
         both = up(size + worst)
-        most = above(0.5 * above(both * both), 6)
-        return Fall(most, max(0.0, most - 0.5 * size * size))
+        most = above(0.5 * above(both * both + bias * bias, 4), 6)
+        return Fall(most, max(0.0, most - 0.5 * size * size)) if math.isfinite(most) else Fall()
 
     def _curvature(self, some: bool, turns: int) -> tuple[Hessian, float]:
         """H and a proved lower bound of its eigenvalues, computed once."""

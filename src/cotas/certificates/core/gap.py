@@ -146,8 +146,14 @@ def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:
 
 
 def bias_bound(claim: Claim, rows: Any, w: Weights, level: float) -> float:
-    """B: |b| of a model with P ≤ level is no larger, in the coordinates of the moved rows."""
+    """B: |b| of a model with P ≤ level is no larger, in the coordinates of the moved rows.
+
+    A best model is no worse than θ = 0, b = 0 either.
+    """
     loss, y = claim.risk.loss, claim.y
+    if not isinstance(loss, HardMargin):
+        nothing = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
+        level = min(level, above(nothing / w.low, loss.ulps + 4))
     reach = above(rows.longest() * claim.risk.regularizer.radius(level))
     if not isinstance(loss, Margin):
         middle = above(float(np.abs(np.where(w.s > 0, y, 0.0)).max(initial=0.0)))
@@ -241,7 +247,7 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
     w = Weights.of(weights, rows.n)
     claims, middles = zip(*(claim.moved(w) for claim in given), strict=True)
     biases = [(claim.bias, -middle) for claim, middle in zip(given, middles, strict=True)]
-    z, off = rows.scores(np.stack([claim.theta for claim in claims], axis=1), biases)
+    z, off, _ = rows.scores(np.stack([claim.theta for claim in claims], axis=1), biases)
 
     def point(claim: Claim, middle: float, z: FloatArray, off: FloatArray) -> tuple[float, Claim]:
         if middle:
@@ -250,23 +256,25 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
         c = np.nan_to_num(w.s * loss.slope(claim.y, z)) if c is None else c
         return value, claim._replace(c=feasible(loss, claim.y, c, w.s, claim.risk.free_bias))
 
-    def bounded(known: Any, off: FloatArray, pull: Pull) -> Found:
+    def bounded(known: Any, pull: Pull, z: FloatArray, off: FloatArray) -> Found:
         if isinstance(known, Objection):
             return Found(known)
         value, claim = known
         best, t, rounding = lower(claim, rows, w, pull, value)
-        # To first order scores that are off cost Σ|c|off, and Xᵀc costs θ times what it is off.
-        felt = np.abs(claim.c) @ off + pull.off * np.linalg.norm(claim.theta * rows.unit)
-        return Found(enclosed(best, value, felt / w.low + rounding), claim.c, pull, t)
+        rounding += pull.off * float(np.linalg.norm(claim.theta * rows.unit)) / w.low
+        return Found(enclosed(claim, w, z, off, best, value, rounding), claim.c, pull, t)
 
     points = [objected(point, *one) for one in zip(claims, middles, z.T, off.T, strict=True)]
     zero = np.zeros(rows.n)
     duals = [zero if isinstance(known, Objection) else known[1].c for known in points]
     pulls = rows.pull(np.stack(duals, axis=1))
-    return [bounded(*one) for one in zip(points, off.T, pulls, strict=True)]
+    return [bounded(*one) for one in zip(points, pulls, z.T, off.T, strict=True)]
 
 
-def enclosed(best: float, value: float, rounding: float) -> Bounds:
-    """The bounds; rounding cannot have cost more than there is between the two."""
-    charge = min(max(0.0, value - best), 2.0 * rounding) + 64 * U * value
+def enclosed(
+    claim: Claim, w: Weights, z: FloatArray, off: FloatArray, best: float, value: float, more: float
+) -> Bounds:
+    """The bounds, and what rounding has cost, to first order: no more than is between the two."""
+    felt = np.abs(w.s * claim.risk.loss.slope(claim.y, z)) @ off / w.low + more
+    charge = min(max(0.0, value - best), 2.0 * felt) + 64 * U * value
     return Bounds.proved(min(best, value), value, charge)

@@ -14,26 +14,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.certificates.core import gap, kernels
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.regularizers import L2
-from cotas.certificates.core.rounding import (
-    CHUNK,
-    TINY,
-    FloatArray,
-    U,
-    above,
-    exact_products,
-    gamma,
-    total,
-    up,
-)
+
+from cotas.certificates.core.rounding import (  # isort: skip
+    CHUNK, TINY, FloatArray, U, above, compensated, exact_products, gamma, up, total,
+)  # fmt: skip
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 BLOCK = 512
@@ -53,32 +45,18 @@ class Length(NamedTuple):
         return up(max(0.0, self.square) + self.off)
 
 
-@dataclass(frozen=True)
-class SquaredLength:
-    """(λ/2)‖θ‖² in feature space."""
-
-    lam: float
-    degree: ClassVar[int] = 2
+class SquaredLength(L2):
+    """(λ/2)‖θ‖² in feature space, of which θ and u are known by their `Length`."""
 
     def refuse(self, theta: Any) -> None:
         """Refuse nothing: every θ is a point of the problem."""
 
-    def value(self, theta: Length) -> float:
-        """Ω, rounded up."""
+    def value(self, theta: Any) -> float:
         return above(0.5 * self.lam * theta.most, 2)
 
-    def conjugate(self, pull: Length, t: float, share: float) -> float:
-        """Ω*(tu·share), rounded up."""
+    def conjugate(self, pull: Any, t: float, share: float) -> float:
         factor = above(t * share, 1)
         return above(above(factor * factor) * pull.most / (2.0 * self.lam), 3)
-
-    def reach(self, pull: Length, theta: Length, share: float) -> float:
-        """No multiple is excluded."""
-        return math.inf
-
-    def radius(self, level: float) -> float:
-        """‖θ‖ ≤ √(2·level/λ)"""
-        return L2(self.lam).radius(level)
 
 
 class Gram:
@@ -223,15 +201,8 @@ def _combination(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     Products and additions leave errors that are themselves floating-point numbers (Dekker, Knuth).
     """
     products, rests = exact_products(A, w[:, None])
-    padded = np.zeros((CHUNK * max(1, -(-len(A) // CHUNK)), A.shape[1]))
-    padded[: len(A)] = products
-    rows = padded.reshape(CHUNK, -1, A.shape[1])
-    s, errors = rows[0].copy(), np.zeros(rows.shape[1:])
-    for row in rows[1:]:
-        t = s + row
-        back = t - s
-        errors += (s - (t - back)) + (row - back)
-        s = t
+    padded = np.vstack([products, np.zeros((-len(A) % CHUNK, A.shape[1]))])
+    s, errors = compensated(padded.reshape(CHUNK, len(padded) // CHUNK, A.shape[1]))
     rest = errors.sum(axis=0) + rests.sum(axis=0)
     value = np.array([math.fsum(column) for column in np.vstack([s, rest]).T.tolist()])
     mass = np.abs(products).sum(axis=0)
@@ -290,8 +261,8 @@ def bounds(
     """Both bounds of one model, and its ‖θ‖²; values ± off are K times β and times c."""
     beta, c, lam = claim.theta, claim.c, claim.risk.regularizer.lam
     theta, pull = (gram.length(a, values[:, k], off[:, k]) for k, a in enumerate((beta, c)))
-    claim, slack = claim._replace(theta=theta), off[:, 0] * (1.0 + 4 * U)
-    value = gap.upper(claim, w, values[:, 0] + claim.bias, slack)
+    claim, z, off = claim._replace(theta=theta), values[:, 0] + claim.bias, off[:, 0]
+    value = gap.upper(claim, w, z, off)  # which counts the rounding of z
     best, t, rounding = gap.lower(claim, gram, w, pull, value)
-    rounding += np.abs(c) @ slack / w.low + lam * theta.off + pull.off * (t / w.low) ** 2 / lam
-    return gap.enclosed(best, value, rounding), theta
+    rounding += lam * theta.off + pull.off * (t / w.low) ** 2 / lam
+    return gap.enclosed(claim, w, z, off, best, value, rounding), theta

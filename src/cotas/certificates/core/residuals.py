@@ -56,6 +56,11 @@ class Huber(Squared):
     k: float = 1.0
     reach: ClassVar[float] = 1.0
 
+    def refuse(self, y: FloatArray) -> None:
+        super().refuse(y)
+        if not self.k > 0:
+            raise Objection("parameters")
+
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
         r = np.abs(y - z) + off
         inside = np.minimum(r, self.k)
@@ -69,7 +74,7 @@ class Huber(Squared):
         return np.clip(c, -most, most)
 
     def spread(self, level: float) -> float:
-        return up(up(level / self.k) + self.k) if self.k > 0 else math.inf
+        return up(up(level / self.k) + self.k)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ size, powers of two, so that one bound serves large and small ones:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,12 +45,6 @@ def pairwise(parts: Iterable[Any]) -> tuple[Any, int]:
     return whole, 2 * count.bit_length()
 
 
-def _finite(lengths: FloatArray) -> FloatArray:
-    if not np.isfinite(lengths).all():
-        raise Objection("rows")
-    return lengths
-
-
 class Rows:
     """X in blocks of double precision, moved by `shift` where the bias is free.
 
@@ -76,6 +70,7 @@ class Rows:
         self.spans = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
         self._lengths: FloatArray | None = None
         self.shift: FloatArray | None = None
+        self.also: Callable[[slice, Any], Any] | None = None  # is called with each block once
         self._measure()
 
     @np.errstate(all="ignore")
@@ -92,7 +87,9 @@ class Rows:
                 some = some - self.shift
         size = np.asarray(np.abs(some).mean(axis=0))
         sound = np.isfinite(size) & (size > 2.0**-960)
-        self.unit = np.exp2(np.clip(np.round(np.log2(np.where(sound, size, 1.0))), -960, 960))
+        powers = np.clip(np.round(np.log2(np.where(sound, size, 1.0))), -960, 960)
+        # Columns of about the size one need no unit: that saves a product of each entry.
+        self.plain, self.unit = not powers.any(), np.exp2(powers)
 
     def read(self, span: slice) -> Any:
         """Some rows in double precision; no entry is copied unless it has to be changed."""
@@ -113,7 +110,7 @@ class Rows:
             if filled.any():
                 sums[filled] = np.add.reduceat(squares, rows.indptr[:-1][filled])
         else:
-            scaled = rows / self.unit
+            scaled = rows if self.plain else rows * (1.0 / self.unit)
             sums = np.einsum("ij,ij->i", scaled, scaled)
         # One rounding of x − m, one of the square, those of the sum, and that of the root.
         return np.asarray(np.sqrt(sums) * (1.0 + gamma(self.width + 8)) + SMALL)
@@ -122,61 +119,81 @@ class Rows:
     def lengths(self) -> FloatArray:
         """‖(x − m)/unit‖ of each row, rounded up; computed once."""
         if self._lengths is None:
-            found = self.each(lambda span: self._block_lengths(self.read(span)), self.spans)
-            self._lengths = _finite(np.concatenate([np.zeros(0), *found]))
+            list(self.blocks(lambda span, rows: None))
+        assert self._lengths is not None
         return self._lengths
+
+    def blocks(self, use: Callable[[slice, Any], Any]) -> Iterator[Any]:
+        """What `use` finds in each block; the first pass measures the lengths besides."""
+        first = self._lengths is None
+        lengths = np.empty(self.n) if self._lengths is None else self._lengths
+
+        @np.errstate(all="ignore")
+        def read(span: slice) -> Any:
+            rows = self.read(span)
+            if first:
+                lengths[span] = self._block_lengths(rows)
+                if self.also is not None:
+                    self.also(span, rows)
+            return use(span, rows)
+
+        yield from self.each(read, self.spans)
+        if not np.isfinite(lengths).all():
+            raise Objection("rows")
+        self._lengths = lengths
 
     def longest(self) -> float:
         """max ‖x − m‖, rounded up."""
         return above(float(self.unit.max(initial=0.0)) * float(self.lengths.max(initial=0.0)))
 
-    @np.errstate(all="ignore")
     def scores(
-        self, thetas: FloatArray, biases: Sequence[Sequence[float]]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Xθ + b for each column of θ, and how far each score may be off; b is a sum of numbers."""
+        self, thetas: FloatArray, biases: Sequence[Sequence[float]], use: Any = None
+    ) -> tuple[FloatArray, FloatArray, tuple[Any, int]]:
+        """Xθ + b for each column of θ, and how far each score may be off; b is a sum of numbers.
+
+        Also the sum of what `use` makes of each block and its scores, while they are at hand.
+        """
         moved = [self.moved_bias(theta, b) for theta, b in zip(thetas.T, biases, strict=True)]
+        offsets = np.array([value for value, _ in moved])
         sizes = np.array([up(norm_up(theta * self.unit) + TINY) for theta in thetas.T])
-        if not np.isfinite([*sizes, *(value for value, _ in moved)]).all():
+        if not (np.isfinite(offsets).all() and np.isfinite(sizes).all()):
             raise Objection("not finite")
-        single, known = thetas.shape[1] == 1, self._lengths
-        directions = thetas[:, 0] if single else np.ascontiguousarray(thetas)
-        lengths = np.empty(self.n) if known is None else known
+        directions = thetas[:, 0] if thetas.shape[1] == 1 else np.ascontiguousarray(thetas)
+        z = np.empty((self.n, thetas.shape[1]))
 
-        def read(span: slice) -> FloatArray:
-            rows = self.read(span)
-            if known is None:
-                lengths[span] = self._block_lengths(rows)
-            return np.asarray(rows @ directions)
+        def read(span: slice, rows: Any) -> Any:
+            z[span] = np.asarray(rows @ directions).reshape(-1, thetas.shape[1]) + offsets
+            return use(span, rows, z[span]) if use else 0.0
 
-        z = np.concatenate(list(self.each(read, self.spans)))
-        self._lengths = _finite(lengths)
+        whole = pairwise(self.blocks(read))
         factor = gamma(self.width + 6) * (1.0 + 16 * U)
         slack = np.array([up(off + factor * abs(value)) + TINY for value, off in moved])
-        z = (z[:, None] if single else z) + np.array([value for value, _ in moved])
-        return z, np.multiply.outer(lengths, factor * sizes) + slack
+        return z, np.multiply.outer(self.lengths, factor * sizes) + slack, whole
 
     def moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> tuple[float, float]:
         """b + m·θ and how far it is off."""
         return total(biases) if self.shift is None else dot(self.shift, theta, biases)
 
+    def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
+        """Xᵀc of one block; rows with no factor at all are not read."""
+        used = np.flatnonzero(factors.any(axis=1))
+        if 4 * len(used) < len(factors):
+            rows, factors = rows[used], factors[used]
+        product = rows.T @ (factors[:, 0] if factors.shape[1] == 1 else factors)
+        return np.asarray(product).reshape(self.d, -1)
+
     @np.errstate(all="ignore")
-    def pull(self, c: FloatArray) -> list[Pull]:
-        """Xᵀc for each column of c, and how far each may be off: infinitely far where too large."""
+    def pull(self, c: FloatArray, whole: tuple[FloatArray, int] | None = None) -> list[Pull]:
+        """Xᵀc for each column of c, and how far each may be off: infinitely far where too large.
 
-        def read(span: slice) -> FloatArray:
-            rows, factors = self.read(span), c[span]
-            used = np.flatnonzero(factors.any(axis=1))
-            if 4 * len(used) < len(factors):
-                rows, factors = rows[used], factors[used]
-            product = rows.T @ (factors[:, 0] if c.shape[1] == 1 else factors)
-            return np.asarray(product).reshape(self.d, -1)
-
-        u, additions = pairwise(self.each(read, self.spans))
-        factor = gamma(self.spans[0].stop + additions + 4)
+        `whole` is the sum of all `combine`, if there is one already.
+        """
+        if whole is None:
+            whole = pairwise(self.blocks(lambda span, rows: self.combine(rows, c[span])))
+        factor = gamma(self.spans[0].stop + whole[1] + 4)
         lost = above(self.n * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # by underflow
-        masses = np.abs(c).T @ self.lengths
-        offs = [up(above(factor * above(float(mass), self.n + 2), 2) + lost) for mass in masses]
-        lost_all = Pull(np.zeros(self.d), self.unit, math.inf)
-        found = [Pull(column, self.unit, off) for column, off in zip(u.T, offs, strict=True)]
-        return [pull if np.isfinite(pull.u.sum() + pull.off) else lost_all for pull in found]
+        found, nothing = [], Pull(np.zeros(self.d), self.unit, math.inf)
+        for u, mass in zip(whole[0].T, np.abs(c).T @ self.lengths, strict=True):
+            off = up(above(factor * above(float(mass), self.n + 2), 2) + lost)
+            found.append(Pull(u, self.unit, off) if np.isfinite(u.sum() + off) else nothing)
+        return found

@@ -30,6 +30,8 @@ class ElasticNet(Regularizer):
         """Ω, rounded up."""
         sizes = np.abs(self.weighted(theta))
         first = above(self.lam1 * above(total_up(sizes), 2), 2)
+        if not self.lam2:
+            return first  # the square may be infinite
         return up(first + half_square(self.lam2, norm_up(sizes)))
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:

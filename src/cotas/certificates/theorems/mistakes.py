@@ -159,7 +159,8 @@ class Ledger:
         `facts` are those of the same data, if they have been gathered already.
         """
         survey = cls._survey(ledgers, X, y, facts, each)
-        return [ledger._conclude(survey, c) for c, ledger in enumerate(ledgers)]
+        with np.errstate(all="ignore"):  # what is not finite is no bound
+            return [ledger._conclude(survey, c) for c, ledger in enumerate(ledgers)]
 
     @classmethod
     def _survey(
@@ -419,7 +420,8 @@ def _certificate(
     objection = survey.missed[c] or objection
     if not objection and k > allowed:
         objection = "The run made more mistakes than the theorem allows."
-    limit = f"{formula} allows at most {at_most(allowed)}."
+    # Mistakes are whole, so that six digits are enough for a number below 10⁵.
+    limit = f"{formula} allows at most {f'{allowed:.6g}' if allowed < 1e5 else at_most(allowed)}."
     if not math.isfinite(allowed):
         allowed, limit, charge = float(shown), "the theorem allows any number.", 0.0
     return conclude(
