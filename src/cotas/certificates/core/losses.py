@@ -10,6 +10,7 @@ place. `clip` moves c into the domain of ℓ*, exactly; multiples t ≤ `reach` 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -35,11 +36,8 @@ class Margin:
     reach: ClassVar[float] = 1.0
     quadratic: ClassVar[bool] = True  # t ↦ gain is a quadratic polynomial
 
-    def phi(self, m: FloatArray) -> FloatArray:
-        raise NotImplementedError
-
-    def dual(self, a: FloatArray, s: FloatArray) -> Pair:
-        raise NotImplementedError
+    phi: ClassVar[Callable[..., FloatArray]]
+    dual: ClassVar[Callable[..., Pair]]
 
     def refuse(self, y: FloatArray) -> None:
         """Refuse labels that are not ±1."""

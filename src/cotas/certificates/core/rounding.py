@@ -19,14 +19,10 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 U = 2.0**-53
-# More than the smallest positive double: what one product can lose by underflow.
-TINY = 2.0**-1000
-# More than the root of what a sum of squares can lose by underflow.
-SMALL = 2.0**-500
-# Rows of a partial sum: few enough for a small γ, many enough for speed.
-CHUNK = 64
-# So few numbers are added up by `fsum`, which makes one error, in less time.
-FEW, SOME = 256, 8192
+TINY = 2.0**-1000  # more than one product can lose by underflow
+SMALL = 2.0**-500  # more than the root of what a sum of squares can lose
+CHUNK = 64  # rows of a partial sum: few enough for a small γ, many enough for speed
+FEW, SOME = 256, 8192  # so few numbers are added up by `fsum`, which makes one error, in less time
 
 
 def up(x: float) -> float:
@@ -71,10 +67,7 @@ def exact_sum(terms: Iterable[float]) -> float:
 
 
 def total(a: Any) -> tuple[float, float]:
-    """Σ aᵢ of many numbers and how far it may be off.
-
-    Chunks of `CHUNK` numbers are added up by NumPy in any order, the chunks by `fsum`.
-    """
+    """Σ aᵢ of many numbers and how far it may be off: chunks in any order, and these by `fsum`."""
     a = np.asarray(a, dtype=np.float64).ravel()
     if len(a) <= FEW:
         value = exact_sum(a.tolist())
@@ -121,8 +114,7 @@ def total_up(a: Any) -> float:
 
 def total_down(a: Any) -> float:
     """Σ aᵢ of many numbers, rounded down."""
-    value, off = total(a)
-    return down(value - off) if off < math.inf else -math.inf
+    return -total_up(-np.asarray(a, dtype=np.float64))
 
 
 def norm_up(a: FloatArray) -> float:
@@ -136,10 +128,7 @@ def norm_up(a: FloatArray) -> float:
 
 
 def exact_products(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """aᵢbᵢ as the sum of two numbers each, without error unless something over- or underflows.
-
-    Dekker's product by Veltkamp's splitting.
-    """
+    """aᵢbᵢ as the sum of two numbers each, exact but for over- and underflow (Dekker, Veltkamp)."""
 
     def split(x: FloatArray) -> tuple[FloatArray, FloatArray]:
         big = x * 134217729.0  # 2²⁷ + 1

@@ -46,15 +46,10 @@ def pairwise(parts: Iterable[Any]) -> tuple[Any, int]:
 
 
 class Rows:
-    """X in blocks of double precision, moved by `shift` where the bias is free.
+    """X, of the shape n × d, in blocks of double precision, moved by `shift` if the bias is free.
 
-    Attributes
-    ----------
-    n, d : its shape
-    shift : m, or None where nothing is moved
-    unit : powers of two, about the size of each column
-    width : the products that a score is the sum of, at most
-    spans : the blocks, which depend on nothing but the shape of X
+    `unit` are powers of two, `width` is the number of products in a score, at most, and `spans` are
+    the blocks, which depend on nothing but the shape of X.
     """
 
     def __init__(self, X: Any, movable: bool, each: Each = map) -> None:
