@@ -77,7 +77,7 @@ class Gram:
                 raise Objection("square")
             self.squares = np.abs(np.asarray(X.diagonal(), dtype=np.float64))
         else:
-            pieces = _pieces(np.arange(self.n), 4 * BLOCK)
+            pieces = pieces_of(np.arange(self.n), 4 * BLOCK)
             found = each(lambda rows: kernels.diagonal(spec, self.read(rows)), pieces)
             self.squares = np.concatenate([np.zeros(0), *found])
         self.squares = (self.squares + shift) * (1.0 + 4 * U)
@@ -114,14 +114,14 @@ class Gram:
             found = self._linear(W, np.flatnonzero(support), np.flatnonzero(wanted | support))
             if np.isfinite(found).all():
                 return found[0], found[1]
-        basis = _pieces(np.flatnonzero(support), BLOCK)
+        basis = pieces_of(np.flatnonzero(support), BLOCK)
         parts = [self.read(columns) for columns in basis]
 
         def product(K: FloatArray, e: FloatArray, f: FloatArray, w: FloatArray) -> Any:
             error = np.multiply.outer(e, f @ np.abs(w))
             if not self.positive:  # the diagonal says nothing of the other entries
                 error += roundings * (np.abs(K) @ np.abs(w))
-            return _times(K, w), error
+            return chunked_times(K, w), error
 
         def with_all(rows: Any) -> list[Any]:
             A = self.read(rows)
@@ -145,7 +145,7 @@ class Gram:
         with np.errstate(over="ignore", invalid="ignore"):
             for sums in chain(
                 self.each(with_later, range(len(basis)) if self.positive else []),
-                self.each(with_all, _pieces(rest, height)),
+                self.each(with_all, pieces_of(rest, height)),
             ):
                 for rows, values, errors in sums:
                     out[rows] += values
@@ -167,7 +167,7 @@ class Gram:
             thetas = [_combination(self.read(support), w) for w in W[support].T]
             theta, off = (np.stack(part, axis=1) for part in zip(*thetas, strict=True))
             factor, d = gamma(self.X.shape[1] + 4), self.X.shape[1]
-            for rows in _pieces(wanted, 4 * BLOCK):
+            for rows in pieces_of(wanted, 4 * BLOCK):
                 A = self.read(rows)
                 out[0, rows] = A @ theta
                 out[1, rows] = np.abs(A) @ (factor * np.abs(theta) + off)
@@ -183,11 +183,11 @@ class Gram:
         return Length(value, above(error + slack, CHUNK + 4) + self.n * TINY)
 
 
-def _pieces(rows: Any, size: int) -> list[Any]:
+def pieces_of(rows: Any, size: int) -> list[Any]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def _times(K: FloatArray, w: FloatArray) -> FloatArray:
+def chunked_times(K: FloatArray, w: FloatArray) -> FloatArray:
     """K·w in sums of `CHUNK` products, which keeps γ small."""
     whole = K.shape[1] - K.shape[1] % CHUNK
     chunks = K[:, :whole].reshape(len(K), whole // CHUNK, CHUNK).swapaxes(0, 1)
@@ -208,30 +208,6 @@ def _combination(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     mass = np.abs(products).sum(axis=0)
     small = 4.0 * gamma(len(A) + CHUNK) * gamma(CHUNK + 2)
     return value, 2 * U * np.abs(value) + small * mass + 16 * (len(A) + 1) * TINY
-
-
-def expansion(left: Gram, right: Gram, W: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Σ wⱼ k(a, bⱼ) of each row a on the left, for each column w of W, and how far it may be off.
-
-    The kernel of both is positive semi-definite by its formula.
-    """
-    pieces = _pieces(np.arange(right.n), BLOCK)
-    parts = [(right.read(j), W[j]) for j in pieces]
-
-    def read(rows: Any) -> tuple[FloatArray, FloatArray]:
-        A, values = left.read(rows), np.zeros((len(rows), W.shape[1]))
-        off = np.zeros_like(values)
-        for B, w in parts:
-            K, e, f = kernels.block(left.spec, A, B)
-            values += _times(K, w)
-            off += np.multiply.outer(e, f @ np.abs(w))
-        return values, off
-
-    found = [read(np.arange(0)), *left.each(read, _pieces(np.arange(left.n), BLOCK))]
-    values, off = (np.concatenate(part) for part in zip(*found, strict=True))
-    mass = np.sqrt(right.squares) @ np.abs(W)
-    off += gamma(ROUNDINGS + len(pieces)) * np.multiply.outer(np.sqrt(left.squares), mass)
-    return values, off * (1.0 + 2.0 * gamma(right.n + len(pieces) + 16)) + TINY
 
 
 def proved_shift(K: FloatArray) -> float:
