@@ -109,6 +109,8 @@ class Certificate:
     # What rounding cost the bounds. Not a part of what is said: only a fresh certificate's own
     # is used, as the tolerance in comparing a claimed one with it, and so it is never stored.
     charge: float = field(default=0.0, repr=False, compare=False, metadata={"stored": False})
+    # How far the bounds were moved apart; what lies between is proved all the same.
+    moved: float = field(default=0.0, repr=False, compare=False, metadata={"stored": False})
     witness: Witness | None = field(default=None, repr=False)
     sketch: Sketch | None = field(default=None, repr=False)
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
@@ -142,11 +144,12 @@ class Certificate:
         """The composite of one certificate for each class, pair of classes or target.
 
         It holds if all parts hold. Its bounds, and so its gap and its relative gap, are those of
-        the worst part: the one with the largest relative gap. Its kind is that of this part, which
-        is nearly always the kind of all.
+        the worst part: one that does not hold, else one that is vacuous, else the one with the
+        largest relative gap, or, where there is no gap, the largest bound. Its kind is that of
+        this part, which is nearly always the kind of all.
         """
         named = tuple(replace(p, label=label) for p, label in zip(parts, labels, strict=True))
-        worst = max(named, key=lambda part: part.relative_gap)
+        worst = max(named, key=_badness)
         against = [f"{part.label}: {part.objection}" for part in named if not part.holds]
         whole = conclude(
             worst.kind,
@@ -163,6 +166,7 @@ class Certificate:
             vacuous=any(part.vacuous for part in named),
             scale=worst.zero_objective,
             charge=worst.charge,
+            moved=worst.moved,
         )
         notes = _each_once(note for part in named for note in part.notes)
         return replace(whole, notes=notes, parts=named)
@@ -246,7 +250,7 @@ class Certificate:
             "lower": self.lower,
             "upper": self.upper,
             "gap": self.gap,
-            "relative_gap": self.relative_gap,
+            "relative_gap": self.relative_gap if self.kind in OPTIMISATION else None,
             "holds": self.holds,
             "vacuous": self.vacuous,
             "statement": self.statement,
@@ -289,6 +293,7 @@ def conclude(
     trusted: Sequence[str] = (),
     vacuous: bool = False,
     charge: float = 0.0,
+    moved: float = 0.0,
     scale: float | None = None,
 ) -> Certificate:
     """The certificate of what a checker found: the one door through which all of them come.
@@ -301,10 +306,8 @@ def conclude(
     upper = math.inf if math.isnan(upper) else float(upper)
     if not objection and not (math.isfinite(lower) and math.isfinite(upper)):
         objection = NOT_FINITE
-    if not objection and not lower <= upper + charge:
+    if not objection and kind in OPTIMISATION and not lower <= upper:
         objection = CONTRADICTION
-    if kind in OPTIMISATION:
-        lower = min(lower, upper)  # the best objective is at most that of the model
     return Certificate(
         kind=kind,
         lower=lower,
@@ -320,6 +323,7 @@ def conclude(
         zero_objective=None if scale is None else float(scale),
         label=_label(witness),
         charge=charge if math.isfinite(charge) else 0.0,
+        moved=float(moved),
         witness=witness,
         sketch=sketch,
     )
@@ -355,6 +359,11 @@ def _label(witness: Any) -> str:
     if getattr(witness, "column", None) is not None:
         return f"target {witness.column}"
     return f"{witness.positive} against the rest" if hasattr(witness, "positive") else ""
+
+
+def _badness(part: Certificate) -> tuple[bool, bool, float]:
+    size = part.relative_gap if part.kind in OPTIMISATION else part.upper
+    return not part.holds, part.vacuous, size
 
 
 def _each_once(words: Iterable[str]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from cotas.certificates.core.regularizers import L2
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.ledger import plain_fields
+from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
 from cotas.certificates.words import in_words
 from cotas.problem import RegularisedRisk
@@ -156,13 +157,14 @@ class DualPoint:
             vacuous=lower <= 0.01 * upper,
             statement=(
                 f"No classifier has a smaller {mean_of(self)} {problem.loss.name} loss + (λ/2)‖θ‖² "
-                f"({bias_in_words(problem)}) than {lower:.6g}; this one has {upper:.6g}."
+                f"({bias_in_words(problem)}) than {at_least(lower)}; this one has {at_most(upper)}."
             ),
             reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
             figures=figures,
             remarks=(*remarks, OPTIMISATION_ONLY),
             trusted=trusted,
             charge=found.charge if isinstance(found, Bounds) else 0.0,
+            moved=found.moved if isinstance(found, Bounds) else 0.0,
             witness=self,
             sketch=sketch,
         )
@@ -225,13 +227,14 @@ class HardMarginPoint:
             objection=in_words(found) if isinstance(found, Objection) else "",
             vacuous=lower <= 0.01 * upper,
             statement=(
-                f"No separator with all margins at least 1 has ½‖θ‖² below {lower:.6g}; "
-                f"this one, scaled to that, has {upper:.6g}."
+                f"No separator with all margins at least 1 has ½‖θ‖² below {at_least(lower)}; "
+                f"this one, scaled to that, has {at_most(upper)}."
             ),
             reference=SECTION,
             figures=figures,
             remarks=(OPTIMISATION_ONLY,),
             charge=found.charge if isinstance(found, Bounds) else 0.0,
+            moved=found.moved if isinstance(found, Bounds) else 0.0,
             witness=self,
             sketch=sketch,
         )

@@ -7,7 +7,6 @@ each entry has been rounded once more; `MORE` counts that and the roundings of t
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from numbers import Integral
 from typing import Any
 
@@ -88,19 +87,3 @@ def shifted(rows: Matrix, centre: FloatArray | None) -> Matrix:
 def whole(value: Any) -> bool:
     """Whether a count is one: a whole number that is not negative."""
     return isinstance(value, Integral) and int(value) >= 0
-
-
-def at_most(x: float, digits: int = 6) -> str:
-    """The number in so many digits, rounded up."""
-    return _written(x, digits, ROUND_CEILING)
-
-
-def at_least(x: float, digits: int = 6) -> str:
-    """The number in so many digits, rounded down."""
-    return _written(x, digits, ROUND_FLOOR)
-
-
-def _written(x: float, digits: int, rounding: str) -> str:
-    if not math.isfinite(x):
-        return f"{x:g}"
-    return f"{float(Context(digits, rounding).create_decimal_from_float(float(x))):.{digits}g}"

@@ -28,6 +28,7 @@ from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
 from cotas.certificates.duality import OPTIMISATION_ONLY, bias_in_words, mean_of, risk_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
+from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
 from cotas.certificates.words import in_words
 from cotas.problem import RegularisedRisk
@@ -225,7 +226,7 @@ class KernelSurvey:
             statement=(
                 f"{subject + 'no' if subject else 'No'} θ in the feature space of k has a smaller "
                 f"{mean_of(point)} {problem.loss.name} loss + (λ/2)‖θ‖² ({bias_in_words(problem)}) "
-                f"than {lower:.6g}; this one has {upper:.6g}."
+                f"than {at_least(lower)}; this one has {at_most(upper)}."
             ),
             reference="weak duality in feature space, section 3.7 of document 000 and document 002",
             figures={
@@ -236,6 +237,7 @@ class KernelSurvey:
             remarks=(f"k(x, x′) = {point.kernel}", *remarks, OPTIMISATION_ONLY),
             trusted=on_trust(point.kernel.spec()),
             charge=0.0 if found is None else found.charge,
+            moved=0.0 if found is None else found.moved,
             witness=point,
             sketch=self.facts.sketches[c],
         )

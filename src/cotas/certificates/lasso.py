@@ -25,6 +25,7 @@ from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
 from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
+from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.targets import ROUNDED, TargetSweep, sketches_in_passing
 from cotas.certificates.words import in_words
@@ -159,7 +160,8 @@ class _Survey:
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=lower < 0.01 * upper,
             statement=(
-                f"No linear model has a smaller {said} than {lower:.6g}; this one has {upper:.6g}."
+                f"No linear model has a smaller {said} than {at_least(lower)}; "
+                f"this one has {at_most(upper)}."
             ),
             reference="Proposition 2.2.2 of document 001"
             if problem.delta is not None
@@ -172,6 +174,7 @@ class _Survey:
             },
             remarks=(OPTIMISATION_ONLY,),
             charge=found.charge if isinstance(found, Bounds) else 0.0,
+            moved=found.moved if isinstance(found, Bounds) else 0.0,
             scale=constant + self._floor(),
             witness=point,
             sketch=self.sketch,

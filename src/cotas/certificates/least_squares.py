@@ -17,6 +17,7 @@ from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
+from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import EPS, Sketch
 from cotas.certificates.targets import ROUNDED, TargetSweep, sketches_in_passing
 from cotas.certificates.words import in_words
@@ -218,7 +219,7 @@ def in_certificate(
         vacuous=lower <= 0.01 * upper and upper > 1e-9 * constant,
         statement=(
             f"No linear model{who} has a smaller ½ {mean_of(point)} squared error"
-            f"{penalty_in_words(point)} than {lower:.6g}; this one has {upper:.6g}."
+            f"{penalty_in_words(point)} than {at_least(lower)}; this one has {at_most(upper)}."
         ),
         reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
         figures={
@@ -232,6 +233,7 @@ def in_certificate(
             OPTIMISATION_ONLY,
         ),
         charge=bounds.charge if isinstance(bounds, Bounds) else 0.0,
+        moved=bounds.moved if isinstance(bounds, Bounds) else 0.0,
         scale=constant,
         witness=point,
         sketch=sketch,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +24,29 @@ BOUNDS = {
 }
 
 
+def at_most(x: float, digits: int = 6) -> str:
+    """The number in so many digits, rounded up."""
+    return _written(x, digits, ROUND_CEILING)
+
+
+def at_least(x: float, digits: int = 6) -> str:
+    """The number in so many digits, rounded down."""
+    return _written(x, digits, ROUND_FLOOR)
+
+
+def _written(x: float, digits: int, rounding: str) -> str:
+    if not math.isfinite(x):
+        return f"{x:g}"
+    return f"{float(Context(digits, rounding).create_decimal_from_float(float(x))):.{digits}g}"
+
+
+def bounds_in_digits(certificate: Certificate) -> tuple[str, str]:
+    """Both bounds as they are printed, each on its safe side; a measurement to nearest."""
+    lower = certificate.lower
+    measured = f"{lower:.6g}" if certificate.kind not in OPTIMISATION else at_least(lower)
+    return measured, at_most(certificate.upper)
+
+
 def verdict(certificate: Certificate) -> str:
     """One word, or a few, on what the reader may rely on."""
     if not certificate.holds:
@@ -33,15 +58,16 @@ def percent(relative_gap: float) -> str:
     """A relative gap as people read it: the best is lower by at most that much of the objective.
 
     >>> percent(0.0234), percent(1.2345e-7), percent(0.0)
-    ('2.34%', '1.23e-05%', '0%')
+    ('2.34%', '1.24e-05%', '0%')
     """
-    return f"{100 * relative_gap:.3g}%"
+    return f"{at_most(100 * relative_gap, 3)}%"
 
 
 def lines(certificate: Certificate) -> list[tuple[str, str]]:
     """The numbers, each with its name."""
     below, above = BOUNDS[certificate.kind]
-    table = [(above, f"{certificate.upper:.6g}"), (below, f"{certificate.lower:.6g}")]
+    lower, upper = bounds_in_digits(certificate)
+    table = [(above, upper), (below, lower)]
     if certificate.kind in OPTIMISATION:
         table.append(("gap", _gap(certificate)))
     table += [(name, f"{value:.6g}") for name, value in certificate.figures.items()]
@@ -61,9 +87,10 @@ def remarks(certificate: Certificate) -> list[str]:
 
 def _gap(certificate: Certificate) -> str:
     relative = certificate.relative_gap
-    if relative > certificate.gap / max(certificate.upper, 5e-324) or certificate.upper <= 0:
-        return f"{certificate.gap:.6g}"
-    return f"{certificate.gap:.6g} (the best is at most {percent(relative)} lower)"
+    if relative < certificate.gap / max(certificate.upper, 5e-324) * (1 - 1e-9):
+        # The best may be zero: the percentage would not be one of this objective.
+        return at_most(certificate.gap)
+    return f"{at_most(certificate.gap)} (the best is at most {percent(relative)} lower)"
 
 
 def as_text(certificate: Certificate) -> str:
@@ -101,7 +128,7 @@ _HEADING = ("part", "lower", "upper", "relative gap", "")
 
 def _part(part: Certificate) -> tuple[str, ...]:
     gap = percent(part.relative_gap) if part.kind in OPTIMISATION else "–"
-    bounds = ("–", "–") if part.kind == "none" else (f"{part.lower:.6g}", f"{part.upper:.6g}")
+    bounds = ("–", "–") if part.kind == "none" else bounds_in_digits(part)
     return (part.label, *bounds, gap, f"{part.kind}, {verdict(part)}")
 
 

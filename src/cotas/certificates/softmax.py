@@ -14,6 +14,7 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
+from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
 from cotas.certificates.words import in_words
 from cotas.problem import SoftmaxRisk
@@ -78,7 +79,7 @@ class SoftmaxPoint:
             vacuous=lower <= 0.01 * upper,
             statement=(
                 f"No softmax regression has a smaller {mean_of(self)} log loss "
-                f"+ (λ/2)‖W‖² ({bias}) than {lower:.6g}; this one has {upper:.6g}."
+                f"+ (λ/2)‖W‖² ({bias}) than {at_least(lower)}; this one has {at_most(upper)}."
             ),
             reference="weak duality, theory/logistic.md",
             figures={
@@ -88,6 +89,7 @@ class SoftmaxPoint:
             },
             remarks=(OPTIMISATION_ONLY,),
             charge=found.charge if isinstance(found, Bounds) else 0.0,
+            moved=found.moved if isinstance(found, Bounds) else 0.0,
             witness=self,
             sketch=sketch,
         )

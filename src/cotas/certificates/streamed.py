@@ -191,7 +191,7 @@ class Stream:
             raise Objection("collinear")
         drop = fall(hessian, mu, g, up(noise))
         lower = max(0.0, down(least - drop.most))
-        return Bounds.proved(min(lower, most), most, 2 * (most - least) + min(drop.blur, least))
+        return Bounds.proved(lower, most, 2 * (most - least) + min(drop.blur, least))
 
     def _certificate(self, c: int, point: SquaredLossPoint) -> Certificate:
         try:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
-from cotas.certificates.presentation import OPTIMISATION
+from cotas.certificates.presentation import OPTIMISATION, bounds_in_digits
 
 if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
@@ -80,34 +80,43 @@ def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
             found.append(f"{name} is {right!r}, and not {said!r}.")
     if fresh.label and claimed.label != fresh.label:
         found.append(f"It is about {fresh.label}, and not about {claimed.label}.")
-    slack = 4 * fresh.charge
-    if not _reads_alike(claimed.statement, fresh.statement, slack):
+    if not _reads_alike(claimed.statement, fresh.statement, claimed, fresh):
         found.append(f"The statement is: {fresh.statement} And not: {claimed.statement}")
     for name in ("remarks", "trusted"):
         said, right = getattr(claimed, name), getattr(fresh, name)
-        alike = len(said) == len(right) and all(
-            _reads_alike(a, b, slack) for a, b in zip(said, right, strict=True)
-        )
-        if not alike:
-            found.append(f"The {name} are {list(right)}, and not {list(said)}.")
+        if len(said) != len(right) or not all(
+            _reads_alike(a, b, claimed, fresh) for a, b in zip(said, right, strict=True)
+        ):
+            found.append(f"{name}: {list(right)}, and not {list(said)}.")
     return found
 
 
-def _reads_alike(said: str, right: str, slack: float) -> bool:
-    """Whether two texts are the same but for the last digits of the numbers in them."""
-    if NUMBER.sub("#", str(said)) != NUMBER.sub("#", str(right)):
+def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate) -> bool:
+    """Whether two texts are the same but for the last digits of the numbers in them.
+
+    Where the fresh text has one of its bounds, the other must have its own, on the safe side.
+    """
+    if NUMBER.sub("#", said) != NUMBER.sub("#", right):
         return False
-    pairs = zip(NUMBER.findall(said), NUMBER.findall(right), strict=True)
-    return all(a == b or _prints_alike(a, b, slack) for a, b in pairs)
+    lower, upper = bounds_in_digits(fresh)
+    for a, b in zip(NUMBER.findall(said), NUMBER.findall(right), strict=True):
+        if a == b:
+            continue
+        if fresh.kind in OPTIMISATION and b == lower and a == bounds_in_digits(claimed)[0]:
+            continue
+        if b == upper and a == bounds_in_digits(claimed)[1]:
+            continue
+        if not _prints_alike(a, b):
+            return False
+    return True
 
 
-def _prints_alike(a: str, b: str, slack: float) -> bool:
+def _prints_alike(a: str, b: str) -> bool:
     """Whether two printed numbers differ by no more than the last digit of the longer one."""
     if a.isdigit() and b.isdigit():
         return False
     x, y = (float(text.replace(",", "").replace("−", "-")) for text in (a, b))
-    last = min(_last_digit(a), _last_digit(b))
-    return bool(abs(x - y) <= 1.5 * last + slack)
+    return bool(abs(x - y) <= 1.5 * min(_last_digit(a), _last_digit(b)))
 
 
 def _last_digit(text: str) -> float:
@@ -118,19 +127,24 @@ def _last_digit(text: str) -> float:
 
 
 def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
-    """The two bounds: none may say more than is proved, and none much less."""
-    slack = 4 * fresh.charge
-    # A wider interval for the best objective is still true. Elsewhere a side is a measurement.
-    wider = fresh.gap + SAME * abs(fresh.upper) if fresh.kind in OPTIMISATION else slack
+    """The two bounds: none may say more than is proved, and none much less.
+
+    The bounds of a best objective were moved apart when they were made, and what is proved lies
+    `moved` inside; nothing is allowed for beyond that. Elsewhere a side is a measurement.
+    """
+    near = SAME * abs(fresh.upper)
+    inside, outside = (near, near)
+    if fresh.kind in OPTIMISATION:
+        inside, outside = fresh.moved * (1 - SAME), fresh.gap + near
     found = []
-    for name, inside, outside in (("lower", slack, wider), ("upper", wider, slack)):
+    for name, more, less in (("lower", inside, outside), ("upper", outside, inside)):
         said, right = getattr(claimed, name), getattr(fresh, name)
         # Two infinities agree, and anything else next to an infinity does not.
-        if said != right and not -outside <= said - right <= inside:
-            found.append(f"{name} is {right:.9g}, and not {said:.9g}.")
-    if claimed.zero_objective != fresh.zero_objective and not _near(
-        claimed.zero_objective, fresh.zero_objective, slack
-    ):
+        if said != right and not -less <= said - right <= more:
+            found.append(f"{name} is {right!r}, and not {said!r}.")
+    if fresh.kind in OPTIMISATION and not claimed.lower <= claimed.upper:
+        found.append("The lower bound is above the upper one.")
+    if not _near(claimed.zero_objective, fresh.zero_objective):
         found.append("The objective of the zero model is another.")
     return found
 
@@ -141,12 +155,12 @@ def _figures(claimed: Certificate, fresh: Certificate) -> list[str]:
     return [
         f"{name} is {right:.9g}, and not {claimed.figures[name]:.9g}."
         for name, right in fresh.figures.items()
-        if not _near(claimed.figures[name], right, 4 * fresh.charge)
+        if not _near(claimed.figures[name], right)
     ]
 
 
-def _near(said: Any, right: Any, slack: float) -> bool:
+def _near(said: Any, right: Any) -> bool:
     if said is None or right is None:
         return said is right
     both_nan = math.isnan(said) and math.isnan(right)
-    return said == right or both_nan or abs(said - right) <= SAME * abs(right) + slack
+    return said == right or both_nan or abs(said - right) <= SAME * abs(right)

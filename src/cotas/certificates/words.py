@@ -5,6 +5,7 @@ from __future__ import annotations
 from cotas.certificates.core.bounds import Objection
 
 OBJECTIONS = {
+    "contradiction": "The lower bound is above the upper one: the checker itself is wrong.",
     "shape": "The model or the witness is of another size than the data.",
     "labels": "Labels must be told apart as +1 and −1.",
     "targets": "A target is not a finite number.",

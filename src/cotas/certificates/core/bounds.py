@@ -14,13 +14,28 @@ class Objection(ValueError):
         self.code, self.details = code, details
 
 
+def moved_apart(lower: float, upper: float, charge: float) -> tuple[float, float, float]:
+    """Both bounds of an objective ≥ 0 a little apart, and by how much: less than rounding cost."""
+    if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
+        return lower, upper, 0.0
+    moved = max(0.0, min(charge, 1e-10 * abs(upper) + 0.01 * (upper - lower)))
+    apart = math.nextafter(lower - moved, -math.inf)
+    low = max(0.0, apart) if lower >= 0.0 else apart
+    return low, math.nextafter(upper + moved, math.inf), moved
+
+
 @dataclass(frozen=True)
 class Bounds:
-    """lower ≤ minimum ≤ value of the model ≤ upper; `charge` is about what rounding has cost."""
+    """lower ≤ minimum ≤ value of the model ≤ upper; `charge` is about what rounding has cost.
+
+    Both have been moved apart by `moved`, so that another evaluation, with sums in another order,
+    proves them too: it need not, and does not, allow for any slack.
+    """
 
     lower: float
     upper: float
     charge: float = 0.0
+    moved: float = 0.0
 
     @classmethod
     def proved(cls, lower: float, upper: float, charge: float = 0.0) -> Bounds:
@@ -28,8 +43,9 @@ class Bounds:
         if not (math.isfinite(lower) and math.isfinite(upper) and charge >= 0.0):
             raise Objection("not finite")
         if lower > upper:
-            raise AssertionError(f"lower {lower!r} above upper {upper!r}: the core is wrong")
-        return cls(float(lower), float(upper), float(charge))
+            raise Objection("contradiction")
+        low, high, moved = moved_apart(float(lower), float(upper), float(charge))
+        return cls(low, high, float(charge), moved)
 
     @property
     def gap(self) -> float:

@@ -274,8 +274,7 @@ class SquaredRisk:
         lower = max(0.0, down(slope.least - best.most))
         charge = 4 * (slope.upper - slope.least) + 64 * U * slope.upper
         charge += min(best.blur, slope.least)
-        bounds = Bounds.proved(min(lower, slope.upper), slope.upper, charge)
-        return SquaredFound(bounds, how, within)
+        return SquaredFound(Bounds.proved(lower, slope.upper, charge), how, within)
 
     def _by_penalty(self, slope: Slope) -> Fall:
         """½gᵀH⁻¹g with the curvature of the penalty alone.

@@ -262,7 +262,8 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
         value, claim = known
         best, t, rounding = lower(claim, rows, w, pull, value)
         rounding += pull.off * float(np.linalg.norm(claim.theta * rows.unit)) / w.low
-        return Found(enclosed(claim, w, z, off, best, value, rounding), claim.c, pull, t)
+        found = objected(enclosed, claim, w, z, off, best, value, rounding)
+        return Found(found, claim.c, pull, t)
 
     points = [objected(point, *one) for one in zip(claims, middles, z.T, off.T, strict=True)]
     zero = np.zeros(rows.n)
@@ -277,4 +278,4 @@ def enclosed(
     """The bounds, and what rounding has cost, to first order: no more than is between the two."""
     felt = np.abs(w.s * claim.risk.loss.slope(claim.y, z)) @ off / w.low + more
     charge = min(max(0.0, value - best), 2.0 * felt) + 64 * U * value
-    return Bounds.proved(min(best, value), value, charge)
+    return Bounds.proved(best, value, charge)

@@ -82,7 +82,7 @@ def softmax_bounds(
     sums = p.sum(axis=1, keepdims=True)
     p = np.where(sums > 0, p / np.where(sums > 0, sums, 1.0), truth)
     lower, charge = _lower(lam, rows, w, truth, p, upper, free_bias)
-    return Bounds.proved(min(lower, upper), upper, 2 * charge + 2 * total_up(w.s * slack) / w.low)
+    return Bounds.proved(lower, upper, 2 * charge + 2 * total_up(w.s * slack) / w.low)
 
 
 def _lower(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -323,13 +322,3 @@ def refused(kind: str, witness: Combined, why: str) -> Certificate:
         objection=why,
         vacuous=True,
     )
-
-
-def at_most(x: float) -> str:
-    """Six digits of an upper bound, rounded up."""
-    return f"{float(Context(6, ROUND_CEILING).create_decimal(Decimal(x))):.6g}"
-
-
-def at_least(x: float) -> str:
-    """Six digits of a lower bound, rounded down."""
-    return f"{float(Context(6, ROUND_FLOOR).create_decimal(Decimal(x))):.6g}"

@@ -30,8 +30,8 @@ from scipy.special import betaincinv, rel_entr
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.rounding import above, gamma, total_up, up
-from cotas.certificates.enclosures import at_most
 from cotas.certificates.ledger import plain_fields
+from cotas.certificates.presentation import at_most
 
 # Logarithms of `Decimal` are right to the last of these digits; so much covers all their errors.
 ENOUGH, SLIGHT = Context(prec=60), Decimal("1e-20")

@@ -19,15 +19,14 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.bounds import Objection, moved_apart
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
+from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
     Combined,
     LongSweep,
     Weights,
-    at_least,
-    at_most,
     read_sketch,
     refused,
     sketch_block,
@@ -139,6 +138,8 @@ class HullPoint(Combined):
         lower = down(down(touching - up(off + lost)) - up(radius * edge))
         if type(self.cost) in KNOWN:
             lower = max(lower, 0.0)
+        charge = up(off + upper - weights.mean(value)[0])
+        lower, upper, moved = moved_apart(lower, upper, charge)
         figures = {
             "training error": weights.share_up(z <= slack),
             "Σ|w|": self.size()[1],
@@ -158,7 +159,8 @@ class HullPoint(Combined):
             figures=figures,
             remarks=[] if self.radius is not None else [OWN_WEIGHT],
             trusted=self.trusted(),
-            charge=up(off + upper - weights.mean(value)[0]),
+            charge=charge,
+            moved=moved,
             witness=self,
             sketch=read_sketch(tally, *sweep.X.shape),
         )

@@ -32,10 +32,11 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.enclosures import MORE, at_most, outwards, row_lengths, whole
+from cotas.certificates.enclosures import MORE, outwards, row_lengths, whole
 from cotas.certificates.kernel import KernelFunction, examine
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.positivity import Definiteness
+from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Facts, Sketch, Sweep, Tally, gather_facts
 
 THEOREM = "Theorem 3.1 of document 000 (Novikoff 1962)"

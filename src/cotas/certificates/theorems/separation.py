@@ -34,8 +34,9 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.enclosures import MORE, at_most, outwards, row_lengths
+from cotas.certificates.enclosures import MORE, outwards, row_lengths
 from cotas.certificates.ledger import plain_fields
+from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, gather_facts
 
 # α is rounded, and so is Σ αᵢzᵢ in each coordinate: so many roundings of the longest row for each

@@ -10,9 +10,11 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.bounds import moved_apart
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.duality import OPTIMISATION_ONLY
 from cotas.certificates.ledger import plain_fields
+from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.theorems.replay import Trace, replay
 from cotas.certificates.theorems.stagewise_bounds import (
     LENGTH,
@@ -215,9 +217,11 @@ class StagewiseRun:
             "coefficients that are not zero": float(trace.nonzeros[k]),
             "inequalities that are open": float((~proof.holds).sum()),
         }
-        kind, vacuous = "stagewise", first.vacuous
+        kind, vacuous, moved = "stagewise", first.vacuous, 0.0
+        charge = 1024 * data.off * data.square / data.n
         if self.algorithm == "R-FS":
-            kind, (lower, upper) = "duality", _ball(data, trace, self.delta, apart)
+            kind, bounds = "duality", _ball(data, trace, self.delta, apart)
+            lower, upper, moved = moved_apart(*bounds, charge)
             vacuous = lower < 0.01 * upper
             figures |= {
                 "δ": self.delta,
@@ -226,7 +230,7 @@ class StagewiseRun:
             }
             statement = (
                 f"No linear model with ‖β‖₁ ≤ δ (columns centred, of unit length) has a training "
-                f"error L_n below {lower:.6g}; this one has {upper:.6g}."
+                f"error L_n below {at_least(lower)}; this one has {at_most(upper)}."
             )
         else:
             # The model is the last iteration, but for the rounding of its coefficients.
@@ -242,8 +246,10 @@ class StagewiseRun:
             told = first.holds and lower <= below(first.bound, 32 * k + 64)
             # The bound of an open item is still one that the theorem allows, where it is finite.
             upper = max(lower, first.bound) if math.isfinite(first.bound) else lower
-            allowed = f"the theorem allows {upper:.6g}" if told else "the theorem's bound is open"
-            statement = f"{who} at most {lower:.6g} above that of least squares; {allowed}."
+            allowed = (
+                f"the theorem allows {at_most(upper)}" if told else "the theorem's bound is open"
+            )
+            statement = f"{who} at most {at_most(lower)} above that of least squares; {allowed}."
             vacuous |= not told
         found = conclude(
             kind,
@@ -256,7 +262,8 @@ class StagewiseRun:
             figures=figures,
             remarks=(OPTIMISATION_ONLY, *([OPEN] if smallest == 0.0 < fitted else [])),
             trusted=() if self.weights is None else ("the weights of the rows",),
-            charge=1024 * data.off * data.square / data.n,
+            charge=charge,
+            moved=moved,
             witness=self,
             sketch=data.sketch,
         )

@@ -22,13 +22,13 @@ from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import U, above, down, gamma, total_down, up
+from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
     Combined,
     LongSweep,
     Terms,
     Weights,
-    at_most,
     read_sketch,
     refused,
     sketch_block,
