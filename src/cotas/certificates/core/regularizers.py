@@ -23,23 +23,15 @@ class Pull(NamedTuple):
     unit: FloatArray
     off: float
 
-    def over(self, weights: FloatArray | None) -> Pull:
-        """u/w, one rounding each."""
-        return self if weights is None else Pull(self.u / weights, self.unit / weights, self.off)
+    def sizes(self, weights: FloatArray | None, positive: bool) -> FloatArray:
+        """|uⱼ|/wⱼ, or −uⱼ/wⱼ, rounded up where that is above zero."""
+        sizes = (-self.u if positive else np.abs(self.u)) + self.unit * (self.off * (1 + 4 * U))
+        return np.asarray((sizes if weights is None else sizes / weights) * (1 + 8 * U))
 
-    def sizes(self, positive: bool) -> FloatArray:
-        """|uⱼ|, or −uⱼ, rounded up where that is above zero.
-
-        A negative −û can only end above zero if it is off by more than itself: then 8u of what it
-        is off by are more than its own rounding.
-        """
-        sizes = (-self.u if positive else np.abs(self.u)) + self.unit * (self.off * (1 + 8 * U))
-        return np.asarray(sizes * (1 + 8 * U))
-
-    def largest(self, positive: bool) -> float:
-        """max |uⱼ|, or max −uⱼ, rounded up; at least zero."""
-        top = float(self.sizes(positive).max(initial=0.0))
-        return math.inf if math.isnan(top) else top
+    def largest(self, weights: FloatArray | None, positive: bool) -> float:
+        """The largest of these, rounded up; at least zero."""
+        top = float(self.sizes(weights, positive).max(initial=0.0))
+        return math.inf if math.isnan(top) else above(top)
 
 
 def half_square(lam: float, size: float) -> float:
@@ -92,7 +84,9 @@ class L2(Regularizer):
         """Ω*(−tu·share), rounded up: ‖û + unit·e‖² ≤ ‖û‖² + 2‖û·unit‖off + (max unit·off)²."""
         if self.lam <= 0:
             return math.inf
-        u, unit, off = pull.over(self.weights)
+        u, unit, off = pull
+        if self.weights is not None:
+            u, unit = u / self.weights, unit / self.weights
         size, mixed, widest = (
             norm_up(u),
             norm_up(u * unit),

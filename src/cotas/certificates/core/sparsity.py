@@ -36,18 +36,18 @@ class ElasticNet(Regularizer):
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
         """Ω*(−tu·share), rounded up: Σ (|uⱼ|/wⱼ − λ₁)₊²/2λ₂."""
-        factor, pull = above(t * share, 1), pull.over(self.weights)
+        factor = above(t * share, 1)
         if self.lam2 <= 0:
-            inside = above(factor * pull.largest(self.positive)) <= self.lam1
+            inside = above(factor * pull.largest(self.weights, self.positive)) <= self.lam1
             return 0.0 if inside else math.inf
-        sizes = factor * pull.sizes(self.positive) * (1 + 4 * U)
+        sizes = factor * pull.sizes(self.weights, self.positive) * (1 + 4 * U)
         size = norm_up(np.maximum(sizes - self.lam1, 0.0) * (1 + 4 * U))
         return above(ratio(above(size * size), below(2 * self.lam2, 0)), 4)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """The largest multiple inside the domain; with λ₂, a good one: what λ₂β leaves of u."""
         left = pull._replace(u=pull.u + self.lam2 / share * self.weighted(self.weighted(theta)))
-        top = above(share * left.over(self.weights).largest(self.positive))
+        top = above(share * left.largest(self.weights, self.positive))
         return max(0.0, self.lam1 / top * (1 - 16 * U))
 
     def radius(self, level: float) -> float:
@@ -83,7 +83,7 @@ class Ball(Regularizer):
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
         """δ max |tuⱼ·share|/wⱼ, rounded up."""
-        largest = pull.over(self.weights).largest(self.positive)
+        largest = pull.largest(self.weights, self.positive)
         return above(self.delta * above(above(t * share) * largest))
 
     def radius(self, level: float) -> float:
