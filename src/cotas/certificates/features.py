@@ -5,9 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import numpy as np
+
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.duality import DualPoint
+from cotas.certificates.kernel import refuse_another_subject
+
+REMARKS = {
+    "fourier": "The features are random cosines and sines: nothing is said about the exact kernel.",
+    "nystroem": (
+        "θ is a combination of the landmarks alone: nothing is said about other θ of the feature "
+        "space. certify_exact(X, y) does."
+    ),
+}
 
 
 class Features(Protocol):
@@ -45,13 +56,19 @@ class FeaturePoint:
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this point, recomputed from the data."""
+        if self.remark not in REMARKS.values():
+            raise ValueError("The witness describes its features in words that nobody proves.")
+        labels, given = np.asarray(y), self.point.weights
+        used = labels if given is None else labels[np.asarray(given) > 0]
+        refuse_another_subject(self.subject, used, self.point.positive)
         return self.check_features(self.features.transform(X), y)
 
     def check_features(self, Z: FloatArray, y: AnyArray) -> Certificate:
         """The same, the features of all the rows being at hand."""
         found = self.point.check(Z, y)
         remarks, label = (self.remark, *found.remarks), self.subject or found.label
-        return replace(found, witness=self, remarks=remarks, label=label)
+        trusted = (*found.trusted, "The features are what the model's own code makes of each row.")
+        return replace(found, witness=self, remarks=remarks, trusted=trusted, label=label)
 
     def about(self, coef: FloatArray, intercept: float) -> FeaturePoint:
         """The same dual point, said to measure other parameters."""

@@ -113,7 +113,15 @@ class KernelDualPoint:
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this point, recomputed from the data."""
+        if self.subject:
+            labels, given = np.asarray(y), self.weights
+            used = labels if given is None else labels[np.asarray(given) > 0]
+            refuse_another_subject(self.subject, used, self.positive)
         return self.check_all([self], X, y)[0]
+
+    def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
+        """Where an optimum lies if these bounds, claimed elsewhere, are right."""
+        return KernelSurvey([self], X, y, None, map)._region(0, gap)
 
     def about(self, coef: FloatArray, intercept: float) -> Self:
         """The same dual point, said to measure other coefficients."""
@@ -400,6 +408,18 @@ def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness |
     return definiteness(gram.block(A, A, rows)[0], SINGLE)
 
 
+def refuse_another_subject(subject: str, y: AnyArray, positive: Any) -> None:
+    """Raise where a witness is said to be about other classes than those of its rows."""
+    others = y[y != positive]
+    if not len(others):
+        raise ValueError("The rows with a weight are of one class only.")
+    pair = {f"{others[0]} against {positive}", f"{positive} against {others[0]}"}
+    if " against the rest" not in subject and not (others == others[0]).all():
+        raise ValueError("The rows of a pair must be those of two classes.")
+    if subject not in {"", f"{positive} against the rest", *pair}:
+        raise ValueError(f"The witness says that it is about {subject!r}, and it is not.")
+
+
 def on_trust(spec: Any) -> tuple[str, ...]:
     """What of a kernel is a function of the user's own."""
     match spec:
@@ -461,13 +481,18 @@ class PairPoint:
         )
         if not rising or rows[-1] >= len(y):
             raise ValueError("The rows of a pair must be numbers of rows, each of them once.")
-        others = y[rows][y[rows] != self.positive]
-        if not (others == others[:1]).all():
-            raise ValueError("The rows of a pair must be those of two classes.")
+        refuse_another_subject(self.subject, y[rows], self.positive)
         facts = gather_facts(X, y, [self.positive])
         X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
         some = X[self.rows][:, self.rows] if self.square else X[self.rows]
         return self.survey(some, y[self.rows], facts)[0]
+
+    def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
+        """As `KernelDualPoint.region`, of the rows that take part."""
+        X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+        some = X[self.rows][:, self.rows] if self.square else X[self.rows]
+        alone = self._point(self.some_coef, self.multipliers, self.weights)
+        return alone.region(some, np.asarray(y)[self.rows], gap)
 
     def survey(
         self, some: Matrix, y: AnyArray, facts: Facts, each: Each = map

@@ -165,6 +165,8 @@ class Stream:
         roots = np.sqrt(np.maximum(np.diag(G), 0.0)) * (1 + factor) + TINY
         scale = np.ones(d) if point.penalty_scale is None else point.penalty_scale
         added, Gw = point.lam * scale * scale, G @ w
+        if ((added > 0) & (added < TINY)).any() or not np.isfinite(added).all():
+            raise Objection("parameters")  # λσ² has not all its digits
         spread = above(float(np.abs(w) @ roots) + bias_off * float(roots[d]), len(w) + 4)
         value, off = total(w * Gw)
         doubt = up(off + above((factor * spread + 4 * bias_off * roots[d]) * spread, 6))

@@ -26,6 +26,18 @@ NOT_PREDICTING = frozenset(
 OF_SCIKIT_LEARN = ("_metadata_request", "_skl", "_callback_fit", "_parent_callback")
 
 
+def same_region(kept: Any, again: Any) -> bool:
+    """Whether two regions are the same up to the order of sums."""
+    return type(kept) is type(again) and all(
+        np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=False)
+        for a, b in zip(_numbers(kept), _numbers(again), strict=True)
+    )
+
+
+def _numbers(region: Any) -> list[Any]:
+    return [np.zeros(0) if value is None else value for value in vars(region).values()]
+
+
 class Certified:
     """A mixin for estimators whose fit leaves certificates about the model as it is now."""
 
@@ -100,7 +112,23 @@ class Certified:
             return ["The columns of X have other names than the model knows."]
         nameless = copy.copy(self)
         vars(nameless).pop("feature_names_in_", None)
-        return contradictions(nameless, witnesses, X, y)
+        return contradictions(nameless, witnesses, X, y) or self._false_regions(X, y)
+
+    def _false_regions(self, X: Matrix, y: AnyArray) -> list[str]:
+        """Whether what is kept of where an optimum lies is other than the certificates prove."""
+        for kept, certificate in zip(
+            getattr(self, "_regions", []), self._certificates, strict=False
+        ):
+            if kept is None:
+                continue
+            again = self._region_again(certificate, X, y)
+            if again is None or not same_region(kept, again):
+                return ["The region that certified predictions rest on is not the one proved."]
+        return []
+
+    def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Any:
+        """The region that follows from the bounds of a certificate, computed from the data."""
+        raise NotImplementedError
 
     @property
     def certificate_(self) -> Certificate:

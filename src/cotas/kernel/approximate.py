@@ -10,6 +10,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import DualPoint, FeaturePoint
+from cotas.certificates.features import REMARKS
 from cotas.design.blocks import row_block, row_spans
 from cotas.kernel.feature_map import FeatureMap
 from cotas.kernel.gaussian import RBF
@@ -72,15 +73,6 @@ class NystroemFeatures:
     def expansion(self, theta: FloatArray) -> FloatArray:
         """The coefficients of the landmarks in θ·φ̃(x) = Σ βᵢ k(xᵢ, x)."""
         return np.asarray(self.map._projection @ theta)
-
-
-REMARKS = {
-    "fourier": "The features are random cosines and sines: nothing is said about the exact kernel.",
-    "nystroem": (
-        "θ is a combination of the landmarks alone: nothing is said about other θ of the feature "
-        "space. certify_exact(X, y) does."
-    ),
-}
 
 
 class FeatureCandidate(NamedTuple):

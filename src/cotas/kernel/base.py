@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelRegion
 from cotas.certificates.consequences.kernel_scores import optimal_scores
-from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples
 from cotas.fitting.predictions import shared_by_all
@@ -147,6 +147,10 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
                 return optimal_scores(self.kernel_.spec(), self._rows(X), *parts, regions, pool.map)
         except Objection:  # rows too large for the kernel to be evaluated
             return None
+
+    def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Any:
+        point: Any = certificate.witness
+        return point.region(X, y, Bounds(certificate.lower, certificate.upper))
 
     def _keep_model(self, examples: Examples, beta: FloatArray, theta0: FloatArray) -> None:
         """Keep the rows with a coefficient in any machine."""

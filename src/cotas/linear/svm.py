@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
-from cotas.certificates import DualPoint, HardMarginPoint, Region, optimum_region
+from cotas.certificates import Certificate, DualPoint, HardMarginPoint, Region, optimum_region
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
@@ -166,6 +166,9 @@ class LinearSVM(LinearClassifier):
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
         ]
         return self._sealed()
+
+    def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
+        return optimum_region(certificate, X, y)
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
         """The class of each row, and whether the exact optimum provably gives the same one.

@@ -203,6 +203,8 @@ class SquaredRisk:
         self.risk = Risk(Squared(), L2(lam, sigma), free_bias)
         squares = np.ones(rows.d) if sigma is None else sigma * sigma
         self.curved = lam * squares
+        if ((self.curved > 0) & (self.curved < TINY)).any() or not np.isfinite(self.curved).all():
+            raise Objection("parameters")  # λσ² has not all its digits
         self.added = self.curved / rows.unit / rows.unit
         self.loose = 8 * U + (self.w.high / self.w.low - 1.0)
         self._known: dict[tuple[bool, int], tuple[Hessian, float]] = {}

@@ -24,7 +24,7 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.regularizers import L2
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    CHUNK, TINY, FloatArray, U, above, compensated, exact_products, gamma, up, total,
+    CHUNK, TINY, FloatArray, U, above, compensated, exact_products, exact_sum, gamma, up, total,
 )  # fmt: skip
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -204,7 +204,7 @@ def _combination(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     padded = np.vstack([products, np.zeros((-len(A) % CHUNK, A.shape[1]))])
     s, errors = compensated(padded.reshape(CHUNK, len(padded) // CHUNK, A.shape[1]))
     rest = errors.sum(axis=0) + rests.sum(axis=0)
-    value = np.array([math.fsum(column) for column in np.vstack([s, rest]).T.tolist()])
+    value = np.array([exact_sum(column) for column in np.vstack([s, rest]).T.tolist()])
     mass = np.abs(products).sum(axis=0)
     small = 4.0 * gamma(len(A) + CHUNK) * gamma(CHUNK + 2)
     return value, 2 * U * np.abs(value) + small * mass + 16 * (len(A) + 1) * TINY

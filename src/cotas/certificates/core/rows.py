@@ -186,7 +186,7 @@ class Rows:
         if whole is None:
             whole = pairwise(self.blocks(lambda span, rows: self.combine(rows, c[span])))
         factor = gamma(self.spans[0].stop + whole[1] + 4)
-        lost = above(self.n * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # by underflow
+        lost = above(self.n * self.d * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # underflow
         found, nothing = [], Pull(np.zeros(self.d), self.unit, math.inf)
         for u, mass in zip(whole[0].T, np.abs(c).T @ self.lengths, strict=True):
             off = up(above(factor * above(float(mass), self.n + 2), 2) + lost)

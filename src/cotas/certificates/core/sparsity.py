@@ -12,7 +12,7 @@ from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.regularizers import L2, Pull, Regularizer, half_square
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up, up,
+    SMALL, TINY, FloatArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up, up,
 )  # fmt: skip
 from cotas.certificates.core.rows import BLOCK_ROWS, pairwise
 
@@ -103,9 +103,13 @@ def column_lengths(rows: Any, s: FloatArray, low: float) -> tuple[FloatArray, Fl
     def read(span: slice) -> FloatArray:
         X = rows.read(span)
         if rows.sparse:
-            return np.asarray(X.multiply(X).T @ s[span])
-        return np.asarray(s[span] @ np.square(X - centre))
+            X = X.copy()
+            X.data = np.square(X.data / rows.unit[X.indices])
+            return np.asarray(X.T @ s[span])
+        return np.asarray(s[span] @ np.square((X - centre) / rows.unit))
 
     squares, additions = pairwise(rows.each(read, rows.spans))
-    lengths = np.sqrt(squares / low) * (1.0 + gamma(BLOCK_ROWS + additions + 12)) + TINY
-    return lengths, np.abs(centre)
+    lengths = np.sqrt(squares / low) * (1.0 + gamma(BLOCK_ROWS + additions + 12))
+    # What underflows is less than SMALL in these units.
+    lengths = rows.unit * (lengths + SMALL) * (1.0 + 4 * U) + TINY
+    return np.where(np.isfinite(lengths), lengths, math.inf), np.abs(centre)
