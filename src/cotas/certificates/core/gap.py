@@ -275,7 +275,7 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
 def enclosed(
     claim: Claim, w: Weights, z: FloatArray, off: FloatArray, best: float, value: float, more: float
 ) -> Bounds:
-    """The bounds, and what rounding has cost, to first order: no more than is between the two."""
-    felt = np.abs(w.s * claim.risk.loss.slope(claim.y, z)) @ off / w.low + more
-    charge = min(max(0.0, value - best), 2.0 * felt) + 64 * U * value
-    return Bounds.proved(best, value, charge)
+    """The bounds, and what rounding has cost, to first order."""
+    felt = float(np.abs(w.s * claim.risk.loss.slope(claim.y, z)) @ off) / w.low + more
+    charge = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
+    return Bounds.proved(best, value, charge + 64 * U * value)
