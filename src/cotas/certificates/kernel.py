@@ -20,7 +20,7 @@ from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.consequences.bias import best_biases, outer
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Weights, feasible
+from cotas.certificates.core.gap import Claim, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, proved_shift
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.losses import Hinge
@@ -170,10 +170,10 @@ class KernelSurvey:
         self.weights = Weights.of(points[0].weights, self.n)
         self.betas = np.stack([np.array(p.coef, np.float64) for p in points], axis=1)
         self.biases = np.array([float(p.intercept) for p in points])
-        for beta, bias in zip(self.betas.T, self.biases, strict=True):
-            self.risk.refuse(beta, float(bias))
-        s = self.weights.s
         self.signs = np.stack([signs_of(y, p.positive) for p in points], axis=1)
+        for model in zip(self.signs.T, self.betas.T, self.biases.tolist(), strict=True):
+            Claim(self.risk, *model).refuse(self.n, self.n)
+        s = self.weights.s
         self.given = -self.signs * s[:, None] * np.stack([_shares(p) for p in points], axis=1)
         moved = [
             feasible(self.risk.loss, sign, c, s, self.risk.free_bias)
@@ -209,9 +209,8 @@ class KernelSurvey:
         y, bias = self.signs[:, c], float(self.biases[c])
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                found, theta = bounds(
-                    self.risk, self.gram, y, self.weights, beta, bias, dual, values, off
-                )
+                claim = Claim(self.risk, y, beta, bias, dual)
+                found, theta = bounds(claim, self.gram, self.weights, values, off)
         except Objection as error:
             return self._certificate(c, None, 0.0, in_words(error))
         self.regions[c] = self._region(c, found)

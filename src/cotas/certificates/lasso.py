@@ -19,10 +19,10 @@ from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Found, Risk, Weights, all_bounds
-from cotas.certificates.core.losses import Squared
-from cotas.certificates.core.regularizers import Ball, ElasticNet
+from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
 from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
@@ -224,7 +224,7 @@ class _Survey:
             return nothing
         w = Weights.of(point.weights, self.rows.n)
         radius = above(math.sqrt(above(2.0 * bounds.gap, 2)))
-        lengths, centre = self.rows.column_lengths(w.s, w.low)
+        lengths, centre = column_lengths(self.rows, w.s, w.low)
         rest = above(up(abs(math.fsum(c))) * t / w.low, 2)
         spread = (radius * lengths + rest * centre) * (1 + 8 * U)
         scale = np.ones(self.rows.d) if point.penalty_scale is None else point.penalty_scale

@@ -58,7 +58,7 @@ class SoftmaxPoint:
         try:
             with np.errstate(all="ignore"):
                 given = np.asarray(self.reference_coef, np.float64).T
-                scores, _ = rows.scores(given, [(b,) for b in self.reference_intercept])
+                scores, _, _ = rows.scores(given, [(b,) for b in self.reference_intercept])
                 p = np.asarray(softmax(scores, axis=1))
             problem = self.problem
             model = (coef.T, intercept, p, problem.free_bias, self.weights)

@@ -98,8 +98,8 @@ class Stream:
             return np.asarray(A.T @ (s[span, None] * A))
 
         with np.errstate(over="ignore", invalid="ignore"):
-            gram, additions = pairwise(each(read, rows.spans()))
-        tallest = max(span.stop - span.start for span in rows.spans())
+            gram, additions = pairwise(each(read, rows.spans))
+        tallest = max(span.stop - span.start for span in rows.spans)
         start = 0 if before is None else before.n_rows
         found = sweep.tally(lambda block: _first(block, start, sweep), each)
         value, off = total(s)

@@ -7,7 +7,7 @@ in which blocks are read does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -132,20 +132,11 @@ class Sweep:
                 total[name] = value if known is None else MERGE[name[:3]](known, value)
         return total
 
-    def blocks(self) -> Iterator[Block]:
-        """One block after the other, for what cannot be merged in any order."""
-        return (self._block(span) for span in self._spans())
-
-    def sample(self, rows: int) -> tuple[slice, Matrix]:
-        """About so many rows spread over the data."""
-        every = slice(None, None, max(1, self.X.shape[0] // rows))
-        return every, self.X[every].astype(np.float64)
-
     def _spans(self) -> list[slice]:
         n, d = self.X.shape
         entries = 1.5 * self.X.nnz / n if sparse.issparse(self.X) else d
         size = VIEWED_BYTES if self.X.dtype == np.float64 else CONVERTED_BYTES
-        rows = int(np.clip(size // (8 * max(1, entries)), 1, n))
+        rows = int(min(max(size // (8 * max(1, entries)), 1), n))
         return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
     def _block(self, span: slice) -> Block:

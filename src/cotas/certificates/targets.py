@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import numpy as np
-from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.core.bounds import Objection
@@ -101,12 +100,3 @@ def sketches_in_passing(rows: Rows, targets: FloatArray) -> Callable[[], list[Sk
 
     rows.also = project
     return sketches
-
-
-def moved(rows: Matrix, shift: FloatArray) -> Matrix:
-    """Rows less the shift; sparse rows get the entries of the columns that are moved, no others."""
-    if not sparse.issparse(rows):
-        return rows - shift
-    n, far = rows.shape[0], np.flatnonzero(shift)
-    parts = (np.tile(shift[far], n), np.tile(far, n), len(far) * np.arange(n + 1))
-    return rows - sparse.csr_matrix(parts, shape=rows.shape)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from cotas.certificates.core import losses, regularizers
+from cotas.certificates.core import losses, regularizers, residuals, sparsity
 from cotas.certificates.core.gap import Risk
 
 MARGINS = ("hinge", "squared hinge", "modified Huber", "logistic", "exponential", "hard margin")
@@ -145,7 +145,7 @@ def _nearby(rng: np.random.Generator, case: Case) -> tuple[np.ndarray, float]:
     size = 10.0 ** rng.choice([-16, -15, -12, -8, -4, 0])
     with np.errstate(all="ignore"):
         theta = case.theta * (1 + size * rng.normal(size=len(case.theta)))
-        if isinstance(case.risk.regularizer, regularizers.Ball):
+        if isinstance(case.risk.regularizer, sparsity.Ball):
             theta = case.theta * (1 - size * rng.random())
         if getattr(case.risk.regularizer, "positive", False):
             theta = np.maximum(theta, 0.0)
@@ -227,9 +227,9 @@ def _loss(rng: np.random.Generator, name: str, style: str) -> Any:
         "logistic": losses.Logistic(),
         "exponential": losses.Exponential(),
         "hard margin": losses.HardMargin(),
-        "squared": losses.Squared(),
-        "Huber": losses.Huber(float(rng.choice([1.0, 1.35, 0.1])) * scale),
-        "epsilon": losses.EpsilonInsensitive(float(rng.choice([0.0, 0.1, 1.0])) * scale),
+        "squared": residuals.Squared(),
+        "Huber": residuals.Huber(float(rng.choice([1.0, 1.35, 0.1])) * scale),
+        "epsilon": residuals.EpsilonInsensitive(float(rng.choice([0.0, 0.1, 1.0])) * scale),
     }[name]
 
 
@@ -285,7 +285,7 @@ def _residuals(rng: np.random.Generator, loss: Any, name: str, v: np.ndarray) ->
 
 def _balanced(c: np.ndarray, s: np.ndarray, loss: Any) -> np.ndarray:
     """Σ cᵢ near zero."""
-    if isinstance(loss, losses.Squared) and type(loss) is losses.Squared:
+    if isinstance(loss, residuals.Squared) and type(loss) is residuals.Squared:
         return c - s * (c.sum() / s.sum())
     plus, minus = c[c > 0].sum(), -c[c < 0].sum()
     if min(plus, minus) <= 0:
@@ -348,7 +348,7 @@ def _regularizer(
             able, np.sign(pull) * np.maximum(size / sigma - lam, 0) / (lam2 * sigma), 0
         )
         much = float(np.abs(theta) @ size) / room if room > 0 else 1.0
-        return regularizers.ElasticNet(lam, lam2 * max(1.0, much), positive, sigma), theta / max(
+        return sparsity.ElasticNet(lam, lam2 * max(1.0, much), positive, sigma), theta / max(
             1.0, much
         )
     active = able & (rng.random(d) < 0.7)
@@ -360,10 +360,10 @@ def _regularizer(
     much = float(np.abs(theta) @ size) / room if room > 0 else 1.0
     theta = theta / max(1.0, much)
     if "lasso" in name:
-        return regularizers.ElasticNet(lam, 0.0, positive, sigma), theta
+        return sparsity.ElasticNet(lam, 0.0, positive, sigma), theta
     length = math.fsum(np.nextafter(np.abs(theta * sigma), np.inf).tolist())
     delta = math.nextafter(length, math.inf)
-    return regularizers.Ball(delta, positive, sigma), theta
+    return sparsity.Ball(delta, positive, sigma), theta
 
 
 def _complete(
@@ -390,7 +390,7 @@ def _complete(
     theta[-1] = 1.0
     X[:, -1] = lack
     sigma = reg.weights.copy()
-    if isinstance(reg, regularizers.Ball):
+    if isinstance(reg, sparsity.Ball):
         pulls = -(X[:, :-1].T @ c)
         tops = (pulls if reg.positive else np.abs(pulls)) / total / sigma[:-1]
         level = float(tops.max(initial=0.0)) or 1.0

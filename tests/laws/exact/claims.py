@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core import losses, regularizers
+from cotas.certificates.core import losses, sparsity
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Claim, Weights, all_bounds, bounds
+from cotas.certificates.core.gap import Claim, Weights, all_bounds
 from cotas.certificates.core.rows import Rows
 from laws.exact.cases import Case, draw
 from laws.exact.oracle import Exact, Rational, at_least, at_most, near, rational
@@ -50,6 +50,14 @@ def _claims(case: Case, rng: np.random.Generator) -> Iterator[str]:
     if case.well_scaled and isinstance(found[0], Bounds):
         yield from _tightness(case, found[0], values[0])
     yield from _of_bad_dual(case, rows, models, values, best, rng)
+
+
+def bounds(rows: Rows, claim: Claim, weights: Any = None) -> Bounds:
+    """Both bounds of one model; raises what speaks against it."""
+    found = all_bounds(rows, [claim], weights)[0].bounds
+    if isinstance(found, Objection):
+        raise found
+    return found
 
 
 def _line_values(exact: Exact, case: Case, rng: np.random.Generator) -> list[Any]:
@@ -107,7 +115,7 @@ def _reasons(case: Case, claim: Claim, value: Any) -> set[str]:
         found |= {"weights"}
     if value is None:
         found |= {"sign", "ball", "not separated"}
-    if isinstance(risk.regularizer, regularizers.Ball) and risk.regularizer.weights is not None:
+    if isinstance(risk.regularizer, sparsity.Ball) and risk.regularizer.weights is not None:
         found |= {"ball"}  # within a rounding of its edge
     if isinstance(risk.loss, losses.HardMargin):
         found |= {"not separated"} if _barely(case, claim) else set()
@@ -144,7 +152,7 @@ def _of_bad_dual(
     k = int(rng.integers(len(models)))
     claim = Claim(case.risk, case.y, *models[k], _bad_dual(kind, case, rng))
     try:
-        found: Any = bounds(case.risk, rows, *claim[1:], weights=case.weights)
+        found: Any = bounds(rows, claim, case.weights)
     except Objection as objection:
         in_order = {"dual point"} if kind in ("nan", "inf", "short") else set()
         if objection.code not in in_order | _reasons(case, claim, values[k]):

@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredRisk
 from cotas.certificates.core.gap import Claim, Risk
-from cotas.certificates.core.losses import Squared
 from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import softmax_bounds
 from laws.exact.cases import SHARES, STYLES, _layout, _rows, _weights

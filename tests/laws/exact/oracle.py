@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core import losses, regularizers
+from cotas.certificates.core import losses, residuals, sparsity
 from cotas.certificates.core.gap import Risk
 
 try:
@@ -80,10 +80,10 @@ MARGINS = {
 def residual_loss(loss: Any, r: Any) -> Any:
     """ℓ of the residual r = z − y."""
     r = abs(r)
-    if type(loss) is losses.Huber:
+    if type(loss) is residuals.Huber:
         k = Rational(loss.k)
         return r * r * HALF if r <= k else k * (r - k * HALF)
-    if type(loss) is losses.EpsilonInsensitive:
+    if type(loss) is residuals.EpsilonInsensitive:
         return max(Rational(0), r - Rational(loss.epsilon))
     return r * r * HALF
 
@@ -111,10 +111,10 @@ class Exact:
         sizes = [abs(t * w) for t, w in zip(theta, self.sigma, strict=True)]
         if getattr(reg, "positive", False) and min(theta) < 0:
             return None
-        if isinstance(reg, regularizers.Ball):
+        if isinstance(reg, sparsity.Ball):
             return Rational(0) if sum(sizes) <= Rational(reg.delta) else None
         squares = sum(size * size for size in sizes)
-        if isinstance(reg, regularizers.ElasticNet):
+        if isinstance(reg, sparsity.ElasticNet):
             return Rational(reg.lam1) * sum(sizes) + Rational(reg.lam2) * squares * HALF
         if self.risk.bias_scale:
             squares += (bias / Rational(self.risk.bias_scale)) ** 2
@@ -182,14 +182,14 @@ class Exact:
         loss, reg = self.risk.loss, self.risk.regularizer
         if isinstance(loss, losses.Logistic | losses.Exponential | losses.HardMargin):
             return None
-        if isinstance(reg, regularizers.Ball) or getattr(reg, "positive", False):
+        if isinstance(reg, sparsity.Ball) or getattr(reg, "positive", False):
             return None
         z, dz = self.scores(theta, bias), self.scores(step, by)
         knots = set()
         for y, v, dv in zip(self.y, z, dz, strict=True):
             if dv:
                 knots.update((kink - v) / dv for kink in self._kinks(y))
-        if isinstance(reg, regularizers.ElasticNet):
+        if isinstance(reg, sparsity.ElasticNet):
             knots.update(-t / dt for t, dt in zip(theta, step, strict=True) if dt)
 
         def moved(tau: Any) -> tuple[list[Any], Any]:
@@ -210,9 +210,9 @@ class Exact:
         loss = self.risk.loss
         if isinstance(loss, losses.Margin):
             return [y, -y] if isinstance(loss, losses.ModifiedHuber) else [y]
-        if isinstance(loss, losses.Huber):
+        if isinstance(loss, residuals.Huber):
             return [y - Rational(loss.k), y + Rational(loss.k)]
-        if isinstance(loss, losses.EpsilonInsensitive):
+        if isinstance(loss, residuals.EpsilonInsensitive):
             return [y - Rational(loss.epsilon), y + Rational(loss.epsilon)]
         return []
 
@@ -230,20 +230,20 @@ class Exact:
             return -2 * y * (1 - m), Rational(2)
         r = z - y
         sign = Rational((r > 0) - (r < 0))
-        if type(loss) is losses.Huber and abs(r) > loss.k:
+        if type(loss) is residuals.Huber and abs(r) > loss.k:
             return sign * Rational(loss.k), Rational(0)
-        if type(loss) is losses.EpsilonInsensitive:
+        if type(loss) is residuals.EpsilonInsensitive:
             return (sign if abs(r) > Rational(loss.epsilon) else Rational(0)), Rational(0)
         return r, Rational(1)
 
     def _penalty_slopes(self, theta: list[Any], bias: Any, step: list[Any], by: Any) -> Any:
         reg = self.risk.regularizer
-        quadratic = Rational(reg.lam2 if isinstance(reg, regularizers.ElasticNet) else reg.lam)
+        quadratic = Rational(reg.lam2 if isinstance(reg, sparsity.ElasticNet) else reg.lam)
         first, second = Rational(0), Rational(0)
         for t, dt, w in zip(theta, step, self.sigma, strict=True):
             first += quadratic * w * w * t * dt
             second += quadratic * w * w * dt * dt
-            if isinstance(reg, regularizers.ElasticNet):
+            if isinstance(reg, sparsity.ElasticNet):
                 first += Rational(reg.lam1) * w * ((t > 0) - (t < 0)) * dt
         if self.risk.bias_scale:
             first += quadratic * bias * by / Rational(self.risk.bias_scale) ** 2

@@ -12,20 +12,20 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Claim, Risk, Weights, all_bounds, bounds
+from cotas.certificates.core.gap import Claim, Risk, Weights, all_bounds
 from cotas.certificates.core.losses import (
-    EpsilonInsensitive,
     Exponential,
     HardMargin,
     Hinge,
-    Huber,
     Logistic,
     ModifiedHuber,
-    Squared,
     SquaredHinge,
 )
-from cotas.certificates.core.regularizers import L2, Ball, ElasticNet
+from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.residuals import EpsilonInsensitive, Huber, Squared
 from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparsity import Ball, ElasticNet
+from laws.exact.claims import bounds
 from laws.exact.oracle import Exact, Rational, at_least, at_most, rational
 
 LOSSES = (
@@ -57,7 +57,7 @@ def _asked(risk: Risk, X: Any, y: Any, theta: Any, bias: float, c: Any, w: Any, 
     """The bounds, and what is false of them; `more` are other models, with the bias last."""
     y, theta = np.asarray(y, float), np.asarray(theta, float)
     try:
-        found = bounds(risk, Rows(X, risk.free_bias), y, theta, bias, c, w)
+        found = bounds(Rows(X, risk.free_bias), Claim(risk, y, theta, bias, c), w)
     except Objection as objection:
         return objection.code, []
     exact = Exact(risk, X, y, w)
@@ -188,7 +188,7 @@ def _bad_parameters() -> Iterator[str]:
     risks += [Risk(EpsilonInsensitive(e), L2(1.0), False) for e in (-1.0, math.nan, math.inf)]
     for risk in risks:
         try:
-            yield f"{risk}: {bounds(risk, Rows(X, False), y, np.array([0.0]), 0.0)}"
+            yield f"{risk}: {bounds(Rows(X, False), Claim(risk, y, np.array([0.0]), 0.0))}"
         except Objection as objection:
             if objection.code != "parameters":
                 yield f"{risk}: {objection.code}"

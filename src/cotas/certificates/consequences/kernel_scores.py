@@ -13,9 +13,9 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.consequences.bias import outer
-from cotas.certificates.core.gram import Gram, expansion
-from cotas.certificates.core.kernels import positive
-from cotas.certificates.core.rounding import U
+from cotas.certificates.core.gram import BLOCK, ROUNDINGS, Gram, chunked_times, pieces_of
+from cotas.certificates.core.kernels import block, positive
+from cotas.certificates.core.rounding import TINY, U, gamma
 from cotas.certificates.kernel import KernelDualPoint, KernelRegion
 from cotas.certificates.sweep import as_rows
 
@@ -39,6 +39,30 @@ def optimal_scores(
     room *= 1.0 + 16 * U
     lowest, highest = np.array([(region.lowest, region.highest) for region in regions]).T
     return outer(values, room, (lowest, highest))
+
+
+def expansion(left: Gram, right: Gram, W: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Σ wⱼ k(a, bⱼ) of each row a on the left, for each column w of W, and how far it may be off.
+
+    The kernel of both is positive semi-definite by its formula.
+    """
+    pieces = pieces_of(np.arange(right.n), BLOCK)
+    parts = [(right.read(j), W[j]) for j in pieces]
+
+    def read(rows: Any) -> tuple[FloatArray, FloatArray]:
+        A, values = left.read(rows), np.zeros((len(rows), W.shape[1]))
+        off = np.zeros_like(values)
+        for B, w in parts:
+            K, e, f = block(left.spec, A, B)
+            values += chunked_times(K, w)
+            off += np.multiply.outer(e, f @ np.abs(w))
+        return values, off
+
+    found = [read(np.arange(0)), *left.each(read, pieces_of(np.arange(left.n), BLOCK))]
+    values, off = (np.concatenate(part) for part in zip(*found, strict=True))
+    mass = np.sqrt(right.squares) @ np.abs(W)
+    off += gamma(ROUNDINGS + len(pieces)) * np.multiply.outer(np.sqrt(left.squares), mass)
+    return values, off * (1.0 + 2.0 * gamma(right.n + len(pieces) + 16)) + TINY
 
 
 def scores_from_witnesses(

@@ -38,7 +38,6 @@ from cotas.certificates.core.rounding import (
     down,
     gamma,
     norm_up,
-    sum_up,
     total,
     total_down,
     total_up,
@@ -149,7 +148,7 @@ class Outlook:
         terms += [0.25 * v_square * (c * u) * (c * u), (self.off * reach + self.slip * bias) * u]
         offs = [0.25 * off, 0.5 * u * cross, 0.25 * v_off * u * u]
         rounding = gamma(32) * sum(map(abs, (*terms, *offs)))
-        value = sum_up([*terms, *offs, above(rounding)]) if math.isfinite(rounding) else math.inf
+        value = total_up([*terms, *offs, above(rounding)]) if math.isfinite(rounding) else math.inf
         return max(value, 0.0)
 
     def _multiple(self, least: float, most: float) -> float:

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 
 class Objection(ValueError):
-    """What is claimed is not about a point of the problem, or cannot be told in double precision.
-
-    `code` names the reason, for the program; the words for it stand elsewhere.
-    """
+    """Why nothing is proved; `code` names the reason, and the words for it stand elsewhere."""
 
     def __init__(self, code: str, **details: object) -> None:
         super().__init__(code)
@@ -30,9 +27,8 @@ def moved_apart(lower: float, upper: float, charge: float) -> tuple[float, float
 
 @dataclass(frozen=True)
 class Bounds:
-    """lower ≤ minimum ≤ value of the model ≤ upper, in exact arithmetic.
+    """lower ≤ minimum ≤ value of the model ≤ upper; `charge` is about what rounding has cost.
 
-    `charge` is what rounding has cost the two together: how much nearer they would be without.
     Both have been moved apart by `moved`, so that another evaluation, with sums in another order,
     proves them too: it need not, and does not, allow for any slack.
     """

@@ -25,24 +25,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Claim, Risk, Weights, moved_targets, upper
-from cotas.certificates.core.losses import Squared
+from cotas.certificates.core.gap import Claim, Risk, Weights, upper
 from cotas.certificates.core.regularizers import L2
-from cotas.certificates.core.rounding import (
-    SMALL,
-    TINY,
-    FloatArray,
-    U,
-    above,
-    below,
-    down,
-    gamma,
-    norm_up,
-    sharp_total,
-    total,
-    total_up,
-    up,
-)
+from cotas.certificates.core.residuals import Squared
+
+from cotas.certificates.core.rounding import (  # isort: skip
+    SMALL, TINY, FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total, total_down,
+    total_up, up,
+)  # fmt: skip
 from cotas.certificates.core.rows import SAMPLE, pairwise
 
 CURVATURES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
@@ -103,7 +93,7 @@ def hessian(
     rows: Any, w: Weights, added: FloatArray, free_bias: bool, some: bool, T: FloatArray | None
 ) -> Hessian:
     """H from all the rows, or from about four for each column."""
-    spans, count = rows.spans(), 4 * rows.d // SAMPLE + 2
+    spans, count = rows.spans, 4 * rows.d // SAMPLE + 2
     if some and rows.n > SAMPLE * count:
         starts = np.linspace(0, rows.n - SAMPLE, count).astype(int).tolist()
         spans = [slice(start, start + SAMPLE) for start in starts]
@@ -178,7 +168,6 @@ class Slope(NamedTuple):
     off: float
     model: FloatArray  # (θ, b) in the same units
     reach: float  # how far the targets are spread, and the residuals
-    charge: float
     r: FloatArray  # the residuals, and how far they may be off
     doubt: FloatArray
 
@@ -224,57 +213,50 @@ class SquaredRisk:
     def bounds(self, models: Sequence[Claim], close: float) -> list[SquaredFound]:
         """Of each model; X is read twice for all. A gap of `close`·P is near enough."""
         try:
+            models = [model._replace(risk=self.risk) for model in models]
             for model in models:
-                if model.theta.shape != (self.rows.d,) or model.y.shape != (self.rows.n,):
-                    raise Objection("shape")
-                self.risk.loss.check(model.y)
-                self.risk.refuse(model.theta, model.bias)
-            slopes = self._slopes(models)
-            return [self._conclude(slope, close) for slope in slopes]
+                model.refuse(self.rows.n, self.rows.d)
+            return [self._conclude(slope, close) for slope in self._slopes(models)]
         except Objection as objection:
             return [SquaredFound(objection)] * len(models)
 
     def _slopes(self, models: Sequence[Claim]) -> list[Slope]:
         rows, w, free = self.rows, self.w, self.risk.free_bias
-        moved = [moved_targets(self.risk, model.y, w) for model in models]
-        biases = [(model.bias, -middle) for model, (_, middle) in zip(models, moved, strict=True)]
-        y = np.stack([targets for targets, _ in moved], axis=1)
+        claims, middles = zip(*(model.moved(w) for model in models), strict=True)
+        biases = [(claim.bias, -middle) for claim, middle in zip(claims, middles, strict=True)]
+        y = np.stack([claim.y for claim in claims], axis=1)
 
-        def pull(span: slice, block: Any, z: FloatArray) -> FloatArray:
+        def combine(span: slice, block: Any, z: FloatArray) -> FloatArray:
             return np.asarray(rows.combine(block, w.s[span, None] * (z - y[span])))
 
-        thetas = np.stack([model.theta for model in models], axis=1)
-        z, off, pulled = rows.scores_and(thetas, biases, pull)
-        off, r = off + 2 * U * np.abs(y), z - y
-        pulls, found = rows.pulled(w.s[:, None] * r, pulled), []
-        for k, (model, sum_) in enumerate(zip(models, pulls, strict=True)):
-            given = (self.risk, y[:, k], w, model.theta, model.bias, z[:, k], off[:, k])
-            upper_bound, charge = upper(*given)
-            mean, slack = sharp_total(w.s * r[:, k])
-            pulled, bent = sum_.u / rows.unit / w.low, self.curved * model.theta / rows.unit
-            g = np.append(pulled + bent, mean / w.low) if free else pulled + bent
+        thetas = np.stack([claim.theta for claim in claims], axis=1)
+        z, off, whole = rows.scores(thetas, biases, combine)
+        off, residuals, found = off + 2 * U * np.abs(y), z - y, []
+        for k, pull in enumerate(rows.pull(w.s[:, None] * residuals, whole)):
+            theta, r = claims[k].theta, residuals[:, k]
+            most = upper(claims[k], w, z[:, k], off[:, k])
+            mean, slack = sharp_total(w.s * r)
+            pulled, bent = pull.u / rows.unit / w.low, self.curved * theta / rows.unit
+            g = np.append(pulled + bent, [mean / w.low] * free)
             # The residuals are off themselves, and what they are added up to is too.
-            doubt = off[:, k] + 4 * U * np.abs(r[:, k])
-            felt = w.s * doubt * np.hypot(rows.lengths, 1.0)
+            doubt = off[:, k] + 4 * U * np.abs(r)
+            felt = total_up(w.s * doubt * np.hypot(rows.lengths, 1.0))
             sizes = norm_up(pulled) + norm_up(bent) + abs(mean) / w.low
-            noise = above((sum_.off + total_up(felt) + slack) / w.low + self.loose * sizes, 12)
-            bias = [rows.moved_bias(model.theta, biases[k])[0]] if free else []
-            place = np.append(model.theta * rows.unit, bias)
-            reach = above(math.sqrt(2 * upper_bound)) + float(np.abs(y[:, k]).max(initial=0.0))
-            least = self._least(model.theta, r[:, k], off[:, k])
+            noise = above((pull.off + felt + slack) / w.low + self.loose * sizes, 12)
             if not (math.isfinite(noise) and np.isfinite(g).all()):
                 raise Objection("not finite")
-            known = Slope(upper_bound, least, g, noise, place, reach, charge, r[:, k], doubt)
-            found.append(known)
+            place = np.append(theta * rows.unit, [rows.moved_bias(theta, biases[k])[0]] * free)
+            reach = above(math.sqrt(2 * most)) + float(np.abs(y[:, k]).max(initial=0.0))
+            least = self._least(theta, r, off[:, k])
+            found.append(Slope(most, least, g, noise, place, reach, r, doubt))
         return found
 
     def _least(self, theta: FloatArray, r: FloatArray, off: FloatArray) -> float:
         """P, rounded down."""
         near = np.square(np.maximum(np.abs(r) * (1 - 4 * U) - off, 0.0))
-        value, error = total(self.w.s * near)
-        mean = below(0.5 * max(0.0, down(value - error)) / self.w.high, 6)
-        value, error = total(0.5 * self.curved * theta * theta)
-        return max(0.0, down(mean + max(0.0, down(value * (1 - 8 * U) - error))))
+        mean = below(0.5 * max(0.0, total_down(self.w.s * near)) / self.w.high, 6)
+        penalty = below(max(0.0, total_down(0.5 * self.curved * theta * theta)), 8)
+        return max(0.0, down(mean + penalty))
 
     def _conclude(self, slope: Slope, close: float) -> SquaredFound:
         best, how, within = self._by_penalty(slope), "penalty", math.inf
@@ -292,7 +274,7 @@ class SquaredRisk:
             within, best = self._within(slope)
             how = "within"
         lower = max(0.0, down(slope.least - best.most))
-        charge = 2 * (slope.charge + slope.upper - slope.least) + 64 * U * slope.upper
+        charge = 4 * (slope.upper - slope.least) + 64 * U * slope.upper
         charge += min(best.blur, slope.least)
         return SquaredFound(Bounds.proved(lower, slope.upper, charge), how, within)
 
@@ -335,7 +317,7 @@ class SquaredRisk:
             A, s = in_units(rows, span, free, T), w.s[span]
             return np.append(A.T @ (s * slope.r[span]), s @ np.square(A).sum(axis=1))
 
-        spans = rows.spans()
+        spans = rows.spans
         whole, additions = pairwise(rows.each(read, spans))
         roundings = max(span.stop - span.start for span in spans) + additions + len(T) + 8
         wide = above(math.sqrt(above(float(whole[-1]) / w.low, roundings)), 2)

@@ -15,27 +15,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.losses import HardMargin, Margin
-from cotas.certificates.core.regularizers import L2, Pull
-from cotas.certificates.core.rounding import (
-    TINY,
-    FloatArray,
-    U,
-    above,
-    below,
-    down,
-    gamma,
-    ratio,
-    sharp_total,
-    total,
-    total_up,
-    up,
-)
+from cotas.certificates.core.regularizers import L2, Pull, half_square
+
+from cotas.certificates.core.rounding import (  # isort: skip
+    TINY, FloatArray, U, above, below, down, gamma, ratio, sharp_total, total_down, total_up, up,
+)  # fmt: skip
 
 # Multiples of the dual point that are tried where the best one has no formula.
 MULTIPLES = (1.0, 0.999, 0.99, 0.9, 0.5, 0.1)
@@ -50,17 +41,38 @@ class Risk:
     free_bias: bool
     bias_scale: float = 0.0  # κ; zero where the bias is not penalized
 
-    def refuse(self, theta: FloatArray, bias: float) -> None:
+
+class Claim(NamedTuple):
+    """A model of a problem, and any dual point; None takes the slopes of the loss at the model."""
+
+    risk: Risk
+    y: FloatArray
+    theta: Any
+    bias: float
+    c: Any = None
+
+    def refuse(self, n: int, d: int) -> None:
         """Refuse a model that is not one of the problem."""
-        if not (np.isfinite(theta).all() and math.isfinite(bias)):
+        risk, theta = self.risk, self.theta
+        if theta.shape != (d,) or self.y.shape != (n,):
+            raise Objection("shape")
+        if not (np.isfinite(theta).all() and math.isfinite(self.bias)):
             raise Objection("model not finite")
-        if bias and not (self.free_bias or self.bias_scale):
+        if self.bias and not (risk.free_bias or risk.bias_scale):
             raise Objection("bias")
-        if not 0.0 <= self.bias_scale < math.inf or not self.loss.sound():
+        if not 0.0 <= risk.bias_scale < math.inf:
             raise Objection("parameters")
-        if isinstance(self.loss, HardMargin) and not isinstance(self.regularizer, L2):
+        if isinstance(risk.loss, HardMargin) and not isinstance(risk.regularizer, L2):
             raise Objection("parameters")  # other Ω do not shrink with the square of a margin
-        self.regularizer.refuse(theta)
+        risk.loss.refuse(self.y)
+        risk.regularizer.refuse(theta)
+
+    def moved(self, w: Weights) -> tuple[Claim, float]:
+        """Targets less a number near them, where the bias is free to follow; one rounding each."""
+        if isinstance(self.risk.loss, Margin) or not self.risk.free_bias:
+            return self, 0.0
+        middle = float(np.where(w.s > 0, self.y, 0.0).sum() / max(1, np.count_nonzero(w.s)))
+        return (self._replace(y=self.y - middle), middle) if math.isfinite(middle) else (self, 0.0)
 
 
 @dataclass(frozen=True)
@@ -79,139 +91,98 @@ class Weights:
         s = np.asarray(given, dtype=np.float64)
         if s.shape != (n,) or not np.isfinite(s).all() or (s < 0).any():
             raise Objection("weights")
-        value, off = total(s)
-        if not value - off > 0:
+        low, high = total_down(s), total_up(s)
+        if not 0 < low < high < math.inf:
             raise Objection("weights")
-        return cls(s, down(value - off), up(value + off))
+        return cls(s, low, high)
 
 
 def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: bool) -> FloatArray:
     """Move a dual point into the domain, and where the bias is free, to a sum near zero.
 
-    Nothing here has to be accurate: what is left of the sum is charged by `bounds`.
+    What has not all its digits becomes zero. Nothing else has to be accurate here: what is left of
+    the sum is charged by `lower`.
     """
     c = np.asarray(c, dtype=np.float64)
     if c.shape != s.shape or not np.isfinite(c).all():
         raise Objection("dual point")
-    c = _sizeable(np.where(s > 0, loss.clip(y, c, s), 0.0))
-    if not free_bias or not c.any():
-        return c
-    if math.isinf(loss.reach) and not isinstance(loss, Margin):
-        c = c - s * (sharp_total(c)[0] / float(s.sum()))
-    else:
-        sides = float(c[c > 0].sum()), float(-c[c < 0].sum())
-        heavy, light = max(sides), min(sides)
-        c = np.where((c > 0) == (sides[0] > sides[1]), c * (light / heavy), c)
-    c = _sizeable(c)
-    for _ in range(2):
+    c = np.where(s > 0, loss.clip(y, c, s), 0.0)
+    if free_bias and c.any():
+        if math.isinf(loss.reach) and not isinstance(loss, Margin):
+            c = c - s * (sharp_total(c)[0] / float(s.sum()))
+        else:
+            more, less = float(c[c > 0].sum()), float(-c[c < 0].sum())
+            shrink = min(more, less) / max(more, less)
+            c = np.where((c > 0) == (more > less), c * shrink, c)
+    c = np.where(np.abs(c) < TINY, 0.0, c)
+    for _ in range(2 if free_bias else 0):
         rest = sharp_total(c)[0]
         side = c * math.copysign(1.0, rest)
         able = np.flatnonzero(side >= abs(rest))
         if rest == 0.0 or not len(able):
             break
-        k = able[np.argmin(side[able])]  # the smallest, whose digits are the finest
-        c[k] -= rest
+        c[able[np.argmin(side[able])]] -= rest  # the smallest, whose digits are the finest
     return c
 
 
-def _sizeable(c: FloatArray) -> FloatArray:
-    """Zero for what has not all its digits."""
-    return np.where(np.abs(c) < TINY, 0.0, c)
-
-
-def moved_targets(risk: Risk, y: FloatArray, w: Weights) -> tuple[FloatArray, float]:
-    """Targets less a number near them, where the bias is free to follow; one rounding each."""
-    if isinstance(risk.loss, Margin) or not risk.free_bias:
-        return y, 0.0
-    middle = float(np.where(w.s > 0, y, 0.0).sum() / max(1, np.count_nonzero(w.s)))
-    return (y - middle, middle) if math.isfinite(middle) else (y, 0.0)
-
-
-def upper(
-    risk: Risk,
-    y: FloatArray,
-    w: Weights,
-    theta: FloatArray,
-    bias: float,
-    z: FloatArray,
-    off: FloatArray,
-) -> tuple[float, float]:
-    """P(θ, b), rounded up, and what of it is rounding."""
-    loss = risk.loss
-    penalty = risk.regularizer.value(theta)
-    if risk.bias_scale:
-        size = above(abs(bias) / risk.bias_scale)
-        penalty = up(penalty + above(0.5 * risk.regularizer.lam * above(size * size), 3))
+def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:
+    """P(θ, b), rounded up, from scores z that are off by `off`."""
+    loss, regularizer, used = claim.risk.loss, claim.risk.regularizer, w.s > 0
+    penalty, slack = regularizer.value(claim.theta), off * (1 + 8 * U) + (4 * U) * np.abs(z)
+    if claim.risk.bias_scale:
+        size = above(abs(claim.bias) / claim.risk.bias_scale)
+        penalty = up(penalty + half_square(regularizer.lam, size))
     if isinstance(loss, HardMargin):
         # θ/m has all margins at least 1, m being the smallest margin.
-        smallest = float(np.min(np.where(w.s > 0, y * z - off * (1 + 8 * U), math.inf)))
+        smallest = float(np.min(np.where(used, claim.y * z - slack, math.inf)))
         if not smallest > 0:
             raise Objection("not separated")
-        value = above(ratio(penalty, below(smallest * smallest, 2)), 4)
-        return value, 0.0
-    used = w.s > 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        slack = off * (1 + 8 * U) + (4 * U) * np.abs(z)
-        far = np.where(used, w.s * loss.value(y, z, slack), 0.0)
-        near = np.where(used, w.s * loss.value(y, z, 0.0), 0.0)
-    value, error = total(far)
-    worst = above(up(value + error), loss.ulps + 2)
-    if not math.isfinite(worst):
+        return above(ratio(penalty, below(smallest * smallest, 2)), 4)
+    losses = total_up(np.where(used, w.s * loss.value(claim.y, z, slack), 0.0))
+    value = up(above(above(losses, loss.ulps + 2) / w.low, 1) + penalty)
+    if not math.isfinite(value):
         raise Objection("not finite")
-    plain = float(near.sum())
-    return up(above(worst / w.low, 1) + penalty), max(0.0, (worst - plain) / w.low)
+    return value
 
 
-def bias_bound(risk: Risk, rows: Any, y: FloatArray, w: Weights, level: float) -> float:
+def bias_bound(claim: Claim, rows: Any, w: Weights, level: float) -> float:
     """B: |b| of a model with P ≤ level is no larger, in the coordinates of the moved rows.
 
     A best model is no worse than θ = 0, b = 0 either.
     """
-    loss = risk.loss
+    loss, y = claim.risk.loss, claim.y
     if not isinstance(loss, HardMargin):
         nothing = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
         level = min(level, above(nothing / w.low, loss.ulps + 4))
-    reach = above(rows.longest() * risk.regularizer.radius(level))
+    reach = above(rows.longest() * claim.risk.regularizer.radius(level))
     if not isinstance(loss, Margin):
         middle = above(float(np.abs(np.where(w.s > 0, y, 0.0)).max(initial=0.0)))
         return up(up(reach + middle) + loss.spread(level))
-    low = []
-    for side in (1.0, -1.0):
-        value, error = total(np.where(y == side, w.s, 0.0))
-        low.append(down(value - error))
-    if not (low[0] > 0 and low[1] > 0):
+    least = min(total_down(w.s[y > 0]), total_down(w.s[y < 0]))
+    if not least > 0:
         return math.inf  # one class only: every bias is as good as a larger one
-    return up(reach + loss.shortfall(above(level * (w.high / min(low)), 3)))
+    return up(reach + loss.shortfall(above(level * (w.high / least), 3)))
 
 
 def lower(
-    risk: Risk,
-    rows: Any,
-    y: FloatArray,
-    w: Weights,
-    theta: FloatArray,
-    c: FloatArray,
-    pull: Pull,
-    level: float,
+    claim: Claim, rows: Any, w: Weights, pull: Any, level: float
 ) -> tuple[float, float, float]:
-    """D(tc) at a good t, rounded down, that t, and what of it is rounding."""
-    loss, regularizer = risk.loss, risk.regularizer
-    share = up(1.0 / w.low)
+    """D(tc) at a good t, rounded down, that t, and how far the sums of D may be off."""
+    risk, loss, regularizer = claim.risk, claim.risk.loss, claim.risk.regularizer
+    share, used = up(1.0 / w.low), np.flatnonzero(claim.c)  # there is no c where s = 0
+    y, c, s = claim.y[used], claim.c[used], w.s[used]
     value, off = sharp_total(c) if risk.free_bias or risk.bias_scale else (0.0, 0.0)
-    rest = up(abs(value) + off)
-    slip = 0.0
+    rest, slip = up(abs(value) + off) if value or off else 0.0, 0.0
     if risk.free_bias and rest > 0:
-        slip = above(above(rest * share) * bias_bound(risk, rows, y, w, level), 2)
-    used = np.flatnonzero((w.s > 0) & (c != 0.0))
-    ys, cs, ss = y[used], c[used], w.s[used]
+        slip = above(above(rest * share) * bias_bound(claim, rows, w, level), 2)
 
+    @cache
     def gain(t: float) -> tuple[float, float]:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            values, sizes = loss.gain(ys, cs, ss, t)
+        values, sizes = loss.gain(y, c, s, t)
         value, off = sharp_total(values)
-        size = total(sizes)[0]
-        return value, up(off + above(gamma(loss.ulps + 4) * size, 2))
+        return value, up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
 
+    @cache
     def cost(t: float) -> float:
         found = regularizer.conjugate(pull, t, share)
         if risk.bias_scale:
@@ -220,53 +191,28 @@ def lower(
             found = up(found + above(extra * heavy))
         return up(found + above(t * slip, 1))
 
-    best, multiple, charge = 0.0, 0.0, 0.0  # D(0): no loss here is negative
-    least = float(np.abs(cs).min(initial=math.inf))
-    for t in _multiples(risk, pull, theta, share, gain, cost):
+    # Some t worth trying; every one gives a valid bound, so how they are found is of no matter.
+    reach = min(regularizer.reach(pull, claim.theta, share), loss.reach)
+    multiples = [t * min(1.0, reach) for t in MULTIPLES]
+    if loss.quadratic:
+        # The gain is tL − t²Q, and the cost goes with the power `degree` of t.
+        one, two, paid = gain(1.0)[0] * share, gain(2.0)[0] * share, cost(1.0)
+        linear = 2.0 * one - 0.5 * two - (paid if regularizer.degree == 1 else 0.0)
+        square = one - 0.5 * two + (paid if regularizer.degree == 2 else 0.0)
+        peak = linear / (2.0 * square) if square > 0 else 1.0
+        multiples = [1.0, min(max(peak, 0.0), reach)]
+    best, multiple, rounding = 0.0, 0.0, 0.0  # D(0): no loss here is negative
+    least = float(np.abs(c).min(initial=math.inf))
+    for t in multiples:
         # Below TINY the digits of tc would be lost.
         if not (t <= loss.reach and t < math.inf and t * least >= TINY):
             continue
         value, off = gain(t)
         exact = down(value - off)
-        found = down((down(exact / w.high) if exact >= 0 else down(exact / w.low)) - cost(t))
+        found = down(down(exact / (w.high if exact >= 0 else w.low)) - cost(t))
         if found > best:
-            best, multiple, charge = found, t, up(off / w.low + t * slip)
-    return best, multiple, charge + _conjugate_rounding(regularizer, pull, share)
-
-
-def _conjugate_rounding(regularizer: Any, pull: Pull, share: float) -> float:
-    """What the conjugate owes to the rounding of Xᵀc."""
-    whole, exact = (
-        regularizer.conjugate(pull, 1.0, share),
-        regularizer.conjugate(pull._replace(off=0.0), 1.0, share),
-    )
-    return max(0.0, whole - exact) if math.isfinite(whole) else 0.0
-
-
-def _multiples(
-    risk: Risk, pull: Pull, theta: FloatArray, share: float, gain: Any, cost: Any
-) -> list[float]:
-    """Some t worth trying. Every one gives a valid bound, so how they are found is of no matter."""
-    reach = min(risk.regularizer.reach(pull, theta, share), risk.loss.reach)
-    if not risk.loss.quadratic:
-        return [t * min(1.0, reach) for t in MULTIPLES]
-    # The gain is tL − t²Q, and the cost goes with the power `degree` of t.
-    one, two, paid = gain(1.0)[0] * share, gain(2.0)[0] * share, cost(1.0)
-    linear, square = 2.0 * one - 0.5 * two, one - 0.5 * two
-    linear -= paid if risk.regularizer.degree == 1 else 0.0
-    square += paid if risk.regularizer.degree == 2 else 0.0
-    peak = linear / (2.0 * square) if square > 0 else 1.0
-    return [1.0, min(max(peak, 0.0), reach)]
-
-
-class Claim(NamedTuple):
-    """A model of a problem, and any dual point; None takes the slopes of the loss at the model."""
-
-    risk: Any
-    y: FloatArray
-    theta: FloatArray
-    bias: float
-    c: Any = None
+            best, multiple, rounding = found, t, off / w.low + t * slip
+    return best, multiple, rounding
 
 
 class Found(NamedTuple):
@@ -278,90 +224,58 @@ class Found(NamedTuple):
     t: float = 0.0
 
 
+def objected(call: Any, *given: Any) -> Any:
+    """What a call returns, or its objection."""
+    try:
+        return call(*given)
+    except Objection as objection:
+        return objection
+
+
 @np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
 def all_bounds(rows: Any, claims: Sequence[Claim], weights: Any = None) -> list[Found]:
     """Both bounds of each model; X is read twice for all of them together."""
-    against: dict[int, Objection] = {}
-    for k, claim in enumerate(claims):
-        try:
-            _refuse(rows, claim)
-        except Objection as objection:
-            against[k] = objection
-    sound = [k for k in range(len(claims)) if k not in against]
-    found: dict[int, Found] = {}
-    try:
-        found = _sound_bounds(rows, [claims[k] for k in sound], Weights.of(weights, rows.n), sound)
-    except Objection as objection:
-        against |= dict.fromkeys(sound, objection)
-    return [found[k] if k in found else Found(against[k]) for k in range(len(claims))]
+    against = [objected(claim.refuse, rows.n, rows.d) for claim in claims]
+    sound = [claim for claim, known in zip(claims, against, strict=True) if known is None]
+    found = objected(_sound_bounds, rows, sound, weights) if sound else []
+    rest = iter([Found(found)] * len(sound) if isinstance(found, Objection) else found)
+    return [next(rest) if known is None else Found(known) for known in against]
 
 
-def _refuse(rows: Any, claim: Claim) -> None:
-    if claim.theta.shape != (rows.d,) or claim.y.shape != (rows.n,):
-        raise Objection("shape")
-    claim.risk.loss.check(claim.y)
-    claim.risk.refuse(claim.theta, claim.bias)
+def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found]:
+    """The bounds of models that are points of their problems."""
+    w = Weights.of(weights, rows.n)
+    claims, middles = zip(*(claim.moved(w) for claim in given), strict=True)
+    biases = [(claim.bias, -middle) for claim, middle in zip(given, middles, strict=True)]
+    z, off, _ = rows.scores(np.stack([claim.theta for claim in claims], axis=1), biases)
+
+    def point(claim: Claim, middle: float, z: FloatArray, off: FloatArray) -> tuple[float, Claim]:
+        if middle:
+            off += 2 * U * np.abs(claim.y)  # targets that were moved have been rounded themselves
+        value, loss, c = upper(claim, w, z, off), claim.risk.loss, claim.c
+        c = np.nan_to_num(w.s * loss.slope(claim.y, z)) if c is None else c
+        return value, claim._replace(c=feasible(loss, claim.y, c, w.s, claim.risk.free_bias))
+
+    def bounded(known: Any, pull: Pull, z: FloatArray, off: FloatArray) -> Found:
+        if isinstance(known, Objection):
+            return Found(known)
+        value, claim = known
+        best, t, rounding = lower(claim, rows, w, pull, value)
+        rounding += pull.off * float(np.linalg.norm(claim.theta * rows.unit)) / w.low
+        found = objected(enclosed, claim, w, z, off, best, value, rounding)
+        return Found(found, claim.c, pull, t)
+
+    points = [objected(point, *one) for one in zip(claims, middles, z.T, off.T, strict=True)]
+    zero = np.zeros(rows.n)
+    duals = [zero if isinstance(known, Objection) else known[1].c for known in points]
+    pulls = rows.pull(np.stack(duals, axis=1))
+    return [bounded(*one) for one in zip(points, pulls, z.T, off.T, strict=True)]
 
 
-def _sound_bounds(
-    rows: Any, claims: Sequence[Claim], w: Weights, names: Sequence[int]
-) -> dict[int, Found]:
-    """The bounds of models that are points of their problems, by name."""
-    if not claims:
-        return {}
-    moved = [moved_targets(claim.risk, claim.y, w) for claim in claims]
-    thetas = np.stack([claim.theta for claim in claims], axis=1)
-    biases = [(claim.bias, -middle) for claim, (_, middle) in zip(claims, moved, strict=True)]
-    z, off = rows.scores(thetas, biases)
-    duals, values, found = np.zeros((rows.n, len(claims))), {}, {}
-    for i, claim in enumerate(claims):
-        y, middle = moved[i]
-        # Targets that were moved are off by one rounding themselves.
-        slack = off[:, i] + 2 * U * np.abs(y) if middle else off[:, i]
-        try:
-            values[i] = upper(claim.risk, y, w, claim.theta, claim.bias, z[:, i], slack)
-            c = claim.c
-            if c is None:
-                c = np.nan_to_num(w.s * claim.risk.loss.slope(y, z[:, i]))
-            duals[:, i] = feasible(claim.risk.loss, y, c, w.s, claim.risk.free_bias)
-        except Objection as objection:
-            found[names[i]] = Found(objection)
-    for i, pull in enumerate(_pulls(rows, duals)):
-        if i in values and names[i] not in found:
-            (value, charge), c, claim = values[i], duals[:, i], claims[i]
-            best, t, more = 0.0, 0.0, 0.0
-            if pull is not None:
-                best, t, more = lower(claim.risk, rows, moved[i][0], w, claim.theta, c, pull, value)
-            # Rounding cannot have cost more than there is between the two.
-            charge = min(2 * (charge + more), max(0.0, value - best)) + 64 * U * value
-            try:
-                found[names[i]] = Found(Bounds.proved(best, value, charge), c, pull, t)
-            except Objection as objection:
-                found[names[i]] = Found(objection)
-    return found
-
-
-def _pulls(rows: Any, duals: FloatArray) -> list[Pull | None]:
-    """Xᵀc of each dual point, all at once; None for those that are too large to be summed."""
-    try:
-        return list(rows.pull(duals))
-    except Objection:
-        if duals.shape[1] == 1:
-            return [None]
-        return [pull for c in duals.T for pull in _pulls(rows, c[:, None])]
-
-
-def bounds(
-    risk: Risk,
-    rows: Any,
-    y: FloatArray,
-    theta: FloatArray,
-    bias: float,
-    c: Any = None,
-    weights: Any = None,
+def enclosed(
+    claim: Claim, w: Weights, z: FloatArray, off: FloatArray, best: float, value: float, more: float
 ) -> Bounds:
-    """Both bounds of one model; raises what speaks against it."""
-    found = all_bounds(rows, [Claim(risk, y, theta, bias, c)], weights)[0].bounds
-    if isinstance(found, Objection):
-        raise found
-    return found
+    """The bounds, and what rounding has cost, to first order."""
+    felt = float(np.abs(w.s * claim.risk.loss.slope(claim.y, z)) @ off) / w.low + more
+    charge = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
+    return Bounds.proved(best, value, charge + 64 * U * value)

@@ -14,27 +14,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.certificates.core import gap, kernels
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.regularizers import L2
-from cotas.certificates.core.rounding import (
-    CHUNK,
-    TINY,
-    FloatArray,
-    U,
-    above,
-    exact_products,
-    exact_sum,
-    gamma,
-    total,
-    up,
-)
+
+from cotas.certificates.core.rounding import (  # isort: skip
+    CHUNK, TINY, FloatArray, U, above, compensated, exact_products, exact_sum, gamma, up, total,
+)  # fmt: skip
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 BLOCK = 512
@@ -54,32 +45,18 @@ class Length(NamedTuple):
         return up(max(0.0, self.square) + self.off)
 
 
-@dataclass(frozen=True)
-class SquaredLength:
-    """(λ/2)‖θ‖² in feature space."""
-
-    lam: float
-    degree: ClassVar[int] = 2
+class SquaredLength(L2):
+    """(λ/2)‖θ‖² in feature space, of which θ and u are known by their `Length`."""
 
     def refuse(self, theta: Any) -> None:
         """Refuse nothing: every θ is a point of the problem."""
 
-    def value(self, theta: Length) -> float:
-        """Ω, rounded up."""
+    def value(self, theta: Any) -> float:
         return above(0.5 * self.lam * theta.most, 2)
 
-    def conjugate(self, pull: Length, t: float, share: float) -> float:
-        """Ω*(tu·share), rounded up."""
+    def conjugate(self, pull: Any, t: float, share: float) -> float:
         factor = above(t * share, 1)
         return above(above(factor * factor) * pull.most / (2.0 * self.lam), 3)
-
-    def reach(self, pull: Length, theta: Length, share: float) -> float:
-        """No multiple is excluded."""
-        return math.inf
-
-    def radius(self, level: float) -> float:
-        """‖θ‖ ≤ √(2·level/λ)"""
-        return L2(self.lam).radius(level)
 
 
 class Gram:
@@ -100,7 +77,7 @@ class Gram:
                 raise Objection("square")
             self.squares = np.abs(np.asarray(X.diagonal(), dtype=np.float64))
         else:
-            pieces = _pieces(np.arange(self.n), 4 * BLOCK)
+            pieces = pieces_of(np.arange(self.n), 4 * BLOCK)
             found = each(lambda rows: kernels.diagonal(spec, self.read(rows)), pieces)
             self.squares = np.concatenate([np.zeros(0), *found])
         self.squares = (self.squares + shift) * (1.0 + 4 * U)
@@ -137,14 +114,14 @@ class Gram:
             found = self._linear(W, np.flatnonzero(support), np.flatnonzero(wanted | support))
             if np.isfinite(found).all():
                 return found[0], found[1]
-        basis = _pieces(np.flatnonzero(support), BLOCK)
+        basis = pieces_of(np.flatnonzero(support), BLOCK)
         parts = [self.read(columns) for columns in basis]
 
         def product(K: FloatArray, e: FloatArray, f: FloatArray, w: FloatArray) -> Any:
             error = np.multiply.outer(e, f @ np.abs(w))
             if not self.positive:  # the diagonal says nothing of the other entries
                 error += roundings * (np.abs(K) @ np.abs(w))
-            return _times(K, w), error
+            return chunked_times(K, w), error
 
         def with_all(rows: Any) -> list[Any]:
             A = self.read(rows)
@@ -168,7 +145,7 @@ class Gram:
         with np.errstate(over="ignore", invalid="ignore"):
             for sums in chain(
                 self.each(with_later, range(len(basis)) if self.positive else []),
-                self.each(with_all, _pieces(rest, height)),
+                self.each(with_all, pieces_of(rest, height)),
             ):
                 for rows, values, errors in sums:
                     out[rows] += values
@@ -190,7 +167,7 @@ class Gram:
             thetas = [_combination(self.read(support), w) for w in W[support].T]
             theta, off = (np.stack(part, axis=1) for part in zip(*thetas, strict=True))
             factor, d = gamma(self.X.shape[1] + 4), self.X.shape[1]
-            for rows in _pieces(wanted, 4 * BLOCK):
+            for rows in pieces_of(wanted, 4 * BLOCK):
                 A = self.read(rows)
                 out[0, rows] = A @ theta
                 out[1, rows] = np.abs(A) @ (factor * np.abs(theta) + off)
@@ -206,11 +183,11 @@ class Gram:
         return Length(value, above(error + slack, CHUNK + 4) + self.n * TINY)
 
 
-def _pieces(rows: Any, size: int) -> list[Any]:
+def pieces_of(rows: Any, size: int) -> list[Any]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def _times(K: FloatArray, w: FloatArray) -> FloatArray:
+def chunked_times(K: FloatArray, w: FloatArray) -> FloatArray:
     """K·w in sums of `CHUNK` products, which keeps γ small."""
     whole = K.shape[1] - K.shape[1] % CHUNK
     chunks = K[:, :whole].reshape(len(K), whole // CHUNK, CHUNK).swapaxes(0, 1)
@@ -224,44 +201,13 @@ def _combination(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     Products and additions leave errors that are themselves floating-point numbers (Dekker, Knuth).
     """
     products, rests = exact_products(A, w[:, None])
-    padded = np.zeros((CHUNK * max(1, -(-len(A) // CHUNK)), A.shape[1]))
-    padded[: len(A)] = products
-    rows = padded.reshape(CHUNK, -1, A.shape[1])
-    s, errors = rows[0].copy(), np.zeros(rows.shape[1:])
-    for row in rows[1:]:
-        t = s + row
-        back = t - s
-        errors += (s - (t - back)) + (row - back)
-        s = t
+    padded = np.vstack([products, np.zeros((-len(A) % CHUNK, A.shape[1]))])
+    s, errors = compensated(padded.reshape(CHUNK, len(padded) // CHUNK, A.shape[1]))
     rest = errors.sum(axis=0) + rests.sum(axis=0)
     value = np.array([exact_sum(column) for column in np.vstack([s, rest]).T.tolist()])
     mass = np.abs(products).sum(axis=0)
     small = 4.0 * gamma(len(A) + CHUNK) * gamma(CHUNK + 2)
     return value, 2 * U * np.abs(value) + small * mass + 16 * (len(A) + 1) * TINY
-
-
-def expansion(left: Gram, right: Gram, W: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Σ wⱼ k(a, bⱼ) of each row a on the left, for each column w of W, and how far it may be off.
-
-    The kernel of both is positive semi-definite by its formula.
-    """
-    pieces = _pieces(np.arange(right.n), BLOCK)
-    parts = [(right.read(j), W[j]) for j in pieces]
-
-    def read(rows: Any) -> tuple[FloatArray, FloatArray]:
-        A, values = left.read(rows), np.zeros((len(rows), W.shape[1]))
-        off = np.zeros_like(values)
-        for B, w in parts:
-            K, e, f = kernels.block(left.spec, A, B)
-            values += _times(K, w)
-            off += np.multiply.outer(e, f @ np.abs(w))
-        return values, off
-
-    found = [read(np.arange(0)), *left.each(read, _pieces(np.arange(left.n), BLOCK))]
-    values, off = (np.concatenate(part) for part in zip(*found, strict=True))
-    mass = np.sqrt(right.squares) @ np.abs(W)
-    off += gamma(ROUNDINGS + len(pieces)) * np.multiply.outer(np.sqrt(left.squares), mass)
-    return values, off * (1.0 + 2.0 * gamma(right.n + len(pieces) + 16)) + TINY
 
 
 def proved_shift(K: FloatArray) -> float:
@@ -286,21 +232,13 @@ def proved_shift(K: FloatArray) -> float:
 
 
 def bounds(
-    risk: gap.Risk,
-    gram: Gram,
-    y: FloatArray,
-    w: gap.Weights,
-    beta: FloatArray,
-    bias: float,
-    c: FloatArray,
-    values: FloatArray,
-    off: FloatArray,
+    claim: gap.Claim, gram: Gram, w: gap.Weights, values: FloatArray, off: FloatArray
 ) -> tuple[Bounds, Length]:
     """Both bounds of one model, and its ‖θ‖²; values ± off are K times β and times c."""
+    beta, c, lam = claim.theta, claim.c, claim.risk.regularizer.lam
     theta, pull = (gram.length(a, values[:, k], off[:, k]) for k, a in enumerate((beta, c)))
-    z, slack = values[:, 0] + bias, off[:, 0] * (1.0 + 4 * U)
-    value, charge = gap.upper(risk, y, w, theta, bias, z, slack)  # type: ignore[arg-type]
-    bound, _, more = gap.lower(risk, gram, y, w, theta, c, pull, value)  # type: ignore[arg-type]
-    # The exact value may lie at the other end of what is known.
-    charge = 2.0 * up(charge + more + risk.regularizer.lam * theta.off)
-    return Bounds.proved(bound, value, charge), theta
+    claim, z, off = claim._replace(theta=theta), values[:, 0] + claim.bias, off[:, 0]
+    value = gap.upper(claim, w, z, off)  # which counts the rounding of z
+    best, t, rounding = gap.lower(claim, gram, w, pull, value)
+    rounding += lam * theta.off + pull.off * (t / w.low) ** 2 / lam
+    return gap.enclosed(claim, w, z, off, best, value, rounding), theta

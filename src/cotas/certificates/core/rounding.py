@@ -19,14 +19,10 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 U = 2.0**-53
-# More than the smallest positive double: what one product can lose by underflow.
-TINY = 2.0**-1000
-# More than the root of what a sum of squares can lose by underflow.
-SMALL = 2.0**-500
-# Rows of a partial sum: few enough for a small γ, many enough for speed.
-CHUNK = 64
-# So few numbers are added up by `fsum`, which makes one error, in less time.
-FEW, SOME = 256, 8192
+TINY = 2.0**-1000  # more than one product can lose by underflow
+SMALL = 2.0**-500  # more than the root of what a sum of squares can lose
+CHUNK = 64  # rows of a partial sum: few enough for a small γ, many enough for speed
+FEW, SOME = 256, 8192  # so few numbers are added up by `fsum`, which makes one error, in less time
 
 
 def up(x: float) -> float:
@@ -70,69 +66,55 @@ def exact_sum(terms: Iterable[float]) -> float:
         return math.nan
 
 
-def sum_up(terms: Iterable[float]) -> float:
-    """Σ of a few numbers, rounded up; `fsum` makes one error only."""
-    return up(math.fsum(terms))
-
-
-def sum_down(terms: Iterable[float]) -> float:
-    """Σ of a few numbers, rounded down."""
-    return down(math.fsum(terms))
-
-
 def total(a: Any) -> tuple[float, float]:
-    """Σ aᵢ of many numbers and how far it may be off.
-
-    Chunks of `CHUNK` numbers are added up by NumPy in any order, the chunks by `fsum`.
-    """
+    """Σ aᵢ of many numbers and how far it may be off: chunks in any order, and these by `fsum`."""
     a = np.asarray(a, dtype=np.float64).ravel()
     if len(a) <= FEW:
         value = exact_sum(a.tolist())
         return (value, above(U * abs(value))) if math.isfinite(value) else (math.nan, math.inf)
-    whole = len(a) - len(a) % CHUNK
-    parts = np.append(a[:whole].reshape(-1, CHUNK).sum(axis=1), a[whole:].sum())
-    size = np.append(np.abs(a[:whole]).reshape(-1, CHUNK).sum(axis=1), np.abs(a[whole:]).sum())
-    value, mass = exact_sum(parts), above(exact_sum(size), CHUNK)
+    starts = np.arange(0, len(a), CHUNK)
+    value = exact_sum(np.add.reduceat(a, starts))
+    mass = above(exact_sum(np.add.reduceat(np.abs(a), starts)), CHUNK)
     if not mass < math.inf:
         return math.nan, math.inf
     return value, up(above(gamma(CHUNK) * mass) + above(U * abs(value)))
 
 
-def sharp_total(a: Any) -> tuple[float, float]:
-    """Σ aᵢ as if in twice the precision, and how far it may be off: for sums that nearly vanish.
-
-    The error of each addition is itself a floating-point number (Knuth), and these are added up.
-    """
-    a = np.asarray(a, dtype=np.float64).ravel()
-    if len(a) <= SOME:
-        value = exact_sum(a.tolist())
-        return (value, up(U * abs(value))) if math.isfinite(value) else (0.0, math.inf)
-    padded = np.zeros(CHUNK * (-(-len(a) // CHUNK)))
-    padded[: len(a)] = a
-    rows = padded.reshape(CHUNK, -1)
-    s, errors = rows[0].copy(), np.zeros(rows.shape[1])
+def compensated(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Σ of the rows, and Σ of the errors of these additions: each is itself a number (Knuth)."""
+    s, errors = rows[0].copy(), np.zeros(rows.shape[1:])
     for row in rows[1:]:
         t = s + row
         back = t - s
         errors += (s - (t - back)) + (row - back)
         s = t
-    value = exact_sum([*s.tolist(), *errors.tolist()])
-    mass = above(float(np.abs(a).sum()), len(a) + 1)
-    if not (math.isfinite(value) and mass < math.inf):
+    return s, errors
+
+
+def sharp_total(a: Any) -> tuple[float, float]:
+    """Σ aᵢ as if in twice the precision, and how far it may be off: for sums that nearly vanish."""
+    a = np.asarray(a, dtype=np.float64).ravel()
+    if len(a) <= SOME:
+        value, off = exact_sum(a.tolist()), 0.0
+    else:
+        s, errors = compensated(np.append(a, np.zeros(-len(a) % CHUNK)).reshape(CHUNK, -1))
+        value = exact_sum([*s.tolist(), *errors.tolist()])
+        mass = above(float(np.abs(a).sum()), len(a) + 1)
+        off = above(2 * gamma(CHUNK) * gamma(CHUNK) * mass, 4)
+    if not (math.isfinite(value) and off < math.inf):
         return 0.0, math.inf
-    return value, up(U * abs(value)) + above(2 * gamma(CHUNK) * gamma(CHUNK) * mass, 4)
+    return value, up(U * abs(value)) + off if value or off else 0.0
 
 
 def total_up(a: Any) -> float:
     """Σ aᵢ of many numbers, rounded up."""
     value, off = total(a)
-    return up(value + off)
+    return up(value + off) if off < math.inf else math.inf
 
 
 def total_down(a: Any) -> float:
     """Σ aᵢ of many numbers, rounded down."""
-    value, off = total(a)
-    return down(value - off)
+    return -total_up(-np.asarray(a, dtype=np.float64))
 
 
 def norm_up(a: FloatArray) -> float:
@@ -146,10 +128,7 @@ def norm_up(a: FloatArray) -> float:
 
 
 def exact_products(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """aᵢbᵢ as the sum of two numbers each, without error unless something over- or underflows.
-
-    Dekker's product by Veltkamp's splitting.
-    """
+    """aᵢbᵢ as the sum of two numbers each, exact but for over- and underflow (Dekker, Veltkamp)."""
 
     def split(x: FloatArray) -> tuple[FloatArray, FloatArray]:
         big = x * 134217729.0  # 2²⁷ + 1

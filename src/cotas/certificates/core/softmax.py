@@ -21,19 +21,10 @@ import numpy as np
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import MULTIPLES, Weights
 from cotas.certificates.core.regularizers import L2
-from cotas.certificates.core.rounding import (
-    FloatArray,
-    U,
-    above,
-    below,
-    down,
-    gamma,
-    norm_up,
-    sharp_total,
-    total,
-    total_up,
-    up,
-)
+
+from cotas.certificates.core.rounding import (  # isort: skip
+    FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total, total_down, total_up, up,
+)  # fmt: skip
 
 
 def balanced(p: FloatArray, truth: FloatArray, s: FloatArray) -> FloatArray:
@@ -72,7 +63,7 @@ def softmax_bounds(
     if not (lam > 0 and math.isfinite(lam)):
         raise Objection("penalty")
     w, penalty = Weights.of(weights, n), L2(lam)
-    z, off = rows.scores(W, [(value,) for value in b])
+    z, off, _ = rows.scores(W, [(value,) for value in b])
     # Scores off by `off` move log Σ exp and the score of the truth by the largest `off` each.
     slack = 2 * off.max(axis=1)
     top = z.max(axis=1)
@@ -114,7 +105,7 @@ def _lower(
         rests = [sharp_total(column) for column in c.T]
         mass = above(gamma(k + 8) * 2 * w.high, 2)
         rest = up(sum(abs(value) + off for value, off in rests) + mass)
-        smallest = min(down(total(w.s * column)[0] * (1 - gamma(rows.n + 2))) for column in truth.T)
+        smallest = min(total_down(w.s * column) for column in truth.T)
         if not smallest > 0:
             return 0.0, 0.0
         level = min(level, above(math.log(k), 8))  # that of W = 0, b = 0

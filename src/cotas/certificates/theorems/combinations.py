@@ -21,8 +21,6 @@ from cotas.certificates.core.rounding import (
     above,
     down,
     gamma,
-    sum_down,
-    sum_up,
     total,
     total_down,
     total_up,
@@ -144,7 +142,7 @@ class Combined:
     def size(self) -> tuple[float, float]:
         """Σ|c| of a combination, rounded down and up; of several the largest."""
         sizes = [np.abs(c.coefficients).tolist() for c in self.combinations]
-        return max(0.0, *map(sum_down, sizes)), max(0.0, *map(sum_up, sizes))
+        return max(0.0, *map(total_down, sizes)), max(0.0, *map(total_up, sizes))
 
     def refuse_unsound(self) -> None:
         """Object to what is no model: coefficients, classes or functions that do not fit."""

@@ -202,7 +202,7 @@ class StagewiseRun(Parametric):
         proof = Proof.of(self, s, data.square)
         apart, whole = data.apart(beta, self.coef, self.intercept)
         k, first = proof.last, proof.items(proof.last)[0]
-        if not apart <= 1e-9 * whole:
+        if not (apart < math.inf and apart <= 1e-9 * whole):
             objection = objection or OTHER_MODEL
         figures = {
             "iterations": float(k),

@@ -22,7 +22,7 @@ import numpy as np
 from cotas.arrays import BoolArray, Each, FloatArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.rounding import U, above, down, gamma, sum_down, total_down, up
+from cotas.certificates.core.rounding import U, above, down, gamma, total_down, up
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
@@ -231,7 +231,7 @@ class SurrogateBound(Combined):
             factors = 2 * np.sqrt((err + 4 * rho) * (1 - err + 4 * rho))
             return found | {"Π 2√(err(1−err))": above(float(np.prod(factors)), 8 * len(c))}
         half = above(float(sums[-1]) / weights.mass * (1 + 4 * rho), 4)
-        shrunk = half * math.exp(-(1 - 2 / K) * sum_down(c.tolist()))
+        shrunk = half * math.exp(-(1 - 2 / K) * total_down(c))
         found["bound if the right class needs half of the votes"] = half
         return found | {"multiclass exponential loss": above(shrunk, int(8 * FOLLOWED_UP_TO))}
 

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.certificates.core.rounding import above, dot, gamma, norm_up, sum_up, total, total_up, up
+from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total, total_up, up
 from cotas.certificates.targets import TargetSweep
 
 # Up to so many rows or columns λ_pmin is bounded.
@@ -165,7 +165,7 @@ class UnitColumns:
         size = total_up(np.abs(beta))
         error = above(self.off * (self.length + size), 4)
         drop = total_up(beta * (self.c0 + c)) + above(4 * error * size, 4)
-        return sum_up([drop, above((norm_up(c) + error * math.sqrt(self.p)) ** 2 / mu, 8)])
+        return total_up([drop, above((norm_up(c) + error * math.sqrt(self.p)) ** 2 / mu, 8)])
 
     def _kernel(self) -> FloatArray:
         """XXᵀ, by blocks of columns, and what makes it regular where the columns are centred."""
@@ -186,7 +186,7 @@ class UnitColumns:
         moved = np.abs(np.where(self.varies, coef * self.scale - beta, 0.0))
         size = above(total_up(np.abs(beta)) + total_up(moved), 4)
         bias, off = dot(coef, shift, [intercept, -y_shift, -y_delta])
-        far = sum_up([abs(bias + float(coef @ delta)), off])
+        far = total_up([abs(bias + float(coef @ delta)), off])
         root = math.sqrt(self.n)
         # σ and δ are off by less than `off` says, and so is the sum of coefⱼδⱼ.
         error = 4 * self.off * (size + self.length) + 8 * gamma(self.p + 8) * root * far

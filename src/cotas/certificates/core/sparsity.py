@@ -1,0 +1,115 @@
+"""The ℓ1 norm as a penalty or a ball, in the terms of `regularizers.py`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.regularizers import L2, Pull, Regularizer, half_square
+
+from cotas.certificates.core.rounding import (  # isort: skip
+    SMALL, TINY, FloatArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up, up,
+)  # fmt: skip
+from cotas.certificates.core.rows import BLOCK_ROWS, pairwise
+
+
+@dataclass(frozen=True)
+class ElasticNet(Regularizer):
+    """λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)², β ≥ 0 if `positive`; λ₂ = 0 is the Lasso."""
+
+    lam1: float
+    lam2: float = 0.0
+    positive: bool = False
+    weights: FloatArray | None = field(default=None, repr=False)
+
+    def value(self, theta: FloatArray) -> float:
+        """Ω, rounded up."""
+        sizes = np.abs(self.weighted(theta))
+        first = above(self.lam1 * above(total_up(sizes), 2), 2)
+        if not self.lam2:
+            return first  # the square may be infinite
+        return up(first + half_square(self.lam2, norm_up(sizes)))
+
+    def conjugate(self, pull: Pull, t: float, share: float) -> float:
+        """Ω*(−tu·share), rounded up: Σ (|uⱼ|/wⱼ − λ₁)₊²/2λ₂."""
+        factor = above(t * share, 1)
+        if self.lam2 <= 0:
+            inside = above(factor * pull.largest(self.weights, self.positive)) <= self.lam1
+            return 0.0 if inside else math.inf
+        sizes = factor * pull.sizes(self.weights, self.positive) * (1 + 4 * U)
+        size = norm_up(np.maximum(sizes - self.lam1, 0.0) * (1 + 4 * U))
+        return above(ratio(above(size * size), below(2 * self.lam2, 0)), 4)
+
+    def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
+        """The largest multiple inside the domain; with λ₂, a good one: what λ₂β leaves of u."""
+        left = pull._replace(u=pull.u + self.lam2 / share * self.weighted(self.weighted(theta)))
+        top = above(share * left.largest(self.weights, self.positive))
+        return max(0.0, self.lam1 / top * (1 - 16 * U))
+
+    def radius(self, level: float) -> float:
+        """‖β‖ ≤ ‖β‖₁ ≤ level/λ₁, and as for ℓ2."""
+        by_first = (
+            ratio(above(level / self.least(), 2), self.lam1) if self.least() > 0 else math.inf
+        )
+        return min(above(by_first, 2), L2(self.lam2, self.weights).radius(level))
+
+
+@dataclass(frozen=True)
+class Ball(Regularizer):
+    """Σ wⱼ|βⱼ| ≤ δ, β ≥ 0 if `positive`. A set of models, so Ω is zero or infinite."""
+
+    delta: float
+    positive: bool = False
+    weights: FloatArray | None = field(default=None, repr=False)
+    degree: ClassVar[int] = 1
+
+    def refuse(self, theta: FloatArray) -> None:
+        """Refuse also what is not proved to lie inside."""
+        super().refuse(theta)
+        sizes = np.abs(self.weighted(theta))
+        if self.weights is not None:
+            sizes = np.nextafter(sizes, math.inf)  # above the exact products
+        # The sign of a sum by `fsum` is that of the exact sum.
+        if not exact_sum([*sizes.tolist(), -self.delta]) <= 0.0:
+            raise Objection("ball", length=exact_sum(sizes.tolist()), delta=self.delta)
+
+    def value(self, theta: FloatArray) -> float:
+        """Zero inside."""
+        return 0.0
+
+    def conjugate(self, pull: Pull, t: float, share: float) -> float:
+        """δ max |tuⱼ·share|/wⱼ, rounded up."""
+        largest = pull.largest(self.weights, self.positive)
+        return above(self.delta * above(above(t * share) * largest))
+
+    def radius(self, level: float) -> float:
+        """‖β‖ ≤ δ/min w"""
+        return above(ratio(self.delta, self.least()))
+
+
+@np.errstate(all="ignore")
+def column_lengths(rows: Any, s: FloatArray, low: float) -> tuple[FloatArray, FloatArray]:
+    """√(Σ sᵢ(xᵢⱼ − aⱼ)²/S) for a centre a of each column, rounded up, and |a| from the shift.
+
+    S ≥ `low`. Sparse columns are measured from zero.
+    """
+    parts = rows.each(lambda span: rows.read(span).T @ s[span], rows.spans)
+    centre = np.zeros(rows.d) if rows.sparse else pairwise(parts)[0] / low
+
+    def read(span: slice) -> FloatArray:
+        X = rows.read(span)
+        if rows.sparse:
+            X = X.copy()
+            X.data = np.square(X.data / rows.unit[X.indices])
+            return np.asarray(X.T @ s[span])
+        return np.asarray(s[span] @ np.square((X - centre) / rows.unit))
+
+    squares, additions = pairwise(rows.each(read, rows.spans))
+    lengths = np.sqrt(squares / low) * (1.0 + gamma(BLOCK_ROWS + additions + 12))
+    # What underflows is less than SMALL in these units.
+    lengths = rows.unit * (lengths + SMALL) * (1.0 + 4 * U) + TINY
+    return np.where(np.isfinite(lengths), lengths, math.inf), np.abs(centre)
