@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.streamed import Stream
+from cotas.fitting.floor import shortfall
 from cotas.fitting.parameters import check_positive
-from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.fitting.threads import cpu_count, in_order, one_thread_in_blas
 from cotas.regression.base import LinearRegressor, Observations, read_observations
 from cotas.regression.closed_form import SINGULAR
 from cotas.regression.iterations import LARGEST_GRAM
@@ -176,9 +177,12 @@ class SquaredLossRegressor(LinearRegressor):
         worst = max(open_gaps, default=0.0)
         if self.stop is None and not worst <= self.tol:
             warnings.warn(
-                f"The relative gap proved is {worst:.2g}, and tol={self.tol:g} was asked for "
-                f"({outcome.reason}). Raise max_iterations or tol, set standardize=True, or "
-                'choose solver="auto".',
+                shortfall(
+                    worst,
+                    self.tol,
+                    outcome.reason,
+                    'Raise max_iterations or tol, set standardize=True, or choose solver="auto".',
+                ),
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
@@ -213,8 +217,7 @@ def _threads(data: Observations) -> Iterator[tuple[Each, int]]:
         yield map, 1
         return
     with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
-        each: Callable[..., Any] = pool.map
-        yield each, cpu_count()
+        yield in_order(pool, cpu_count()), cpu_count()
 
 
 class LeastSquares(SquaredLossRegressor):
