@@ -363,3 +363,11 @@ def test_the_digest_does_not_depend_on_layout_or_order():
     assert digest({"a": 1, "b": X}) == digest({"b": X, "a": 1})
     assert digest(sparse.csr_matrix(X)) != digest(sparse.csr_matrix(2 * X))
     assert digest([1, [2]]) != digest([[1], 2])
+
+
+def test_the_digest_is_that_of_the_model_whatever_version_pickles_it(monkeypatch):
+    model = DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])
+    before = digest(model)
+    monkeypatch.setattr("sklearn.base.__version__", "0.0")
+    assert model.__getstate__()["_sklearn_version"] == "0.0"
+    assert digest(model) == before

@@ -288,3 +288,34 @@ def test_leave_one_out_error_is_within_its_bound():
         wrong += int(part.predict(X[[i]])[0] != y[i])
     assert wrong / 40 <= model.leave_one_out_bound_[0]
     np.testing.assert_allclose(model.margin_width_, 2 / np.linalg.norm(model.coef_, axis=1))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("solver", [*SOLVERS, "pegasos"])
+def test_wild_scales_end_with_a_certificate_that_holds(solver, seed):
+    """Columns of any size, far from zero: whatever overflows or cancels, no error and no noise."""
+    if solver == "qp":
+        pytest.importorskip("clarabel")
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(4, 31)), int(rng.integers(1, 6))
+    offsets = rng.choice([0.0, 1.0], d) * 2.0 ** rng.uniform(0, 40, d)
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-9, 9, d) + offsets
+    y = np.append([1, -1], np.where(rng.random(n - 2) < 0.5, 1, -1))
+    model = LinearSVM(
+        lam=10.0 ** rng.uniform(-5, 1), solver=solver, max_iterations=20, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    assert model.certificate_.holds
+    assert model.certificate_.verify(X, y)
+
+
+def test_multipliers_that_vanish_end_the_interior_point():
+    X = np.array([[-1e6, 3.0], [3e6, 0.0], [0.0, -1.0], [3e6, 3.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = LinearSVM(lam=1e-4).fit(X, [1, -1, 1, -1])
+    assert model.certificate_.holds

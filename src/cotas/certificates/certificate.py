@@ -199,7 +199,7 @@ class Certificate:
         if self.witness is None:
             return [f"There is nothing to verify: {self.statement}"]
         try:
-            fresh = self.witness.check(X, as_meant(y, getattr(self.witness, "column", None)))
+            fresh = self.witness.check(X, as_meant(y, self.witness))
         except ValueError as error:
             return [str(error)]
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:

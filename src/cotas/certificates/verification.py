@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
+from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.presentation import OPTIMISATION, bounds_in_digits
 
 if TYPE_CHECKING:
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 NUMBER = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?|\binf\b|\bnan\b")
 # The same sums in another order differ by less, whatever the number of rows.
 SAME = 1e-9
+# Witnesses about classes have one of these; for the others y is a number.
+LABELLED = ("positive", "classes", "point")
 
 
 def read_rows(X: Any) -> Matrix:
     """X as a matrix of numbers in the byte order of this machine: what `fit` takes, this takes."""
+    refuse_inexact(X, "X")
     if sparse.issparse(X):
         return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
     return _native(X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X))
@@ -33,11 +37,18 @@ def read_rows(X: Any) -> Matrix:
 
 def read_labels(y: Any) -> AnyArray:
     """y as an array."""
+    refuse_masked(y, "y")
     return _native(y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y))
 
 
-def as_meant(labels: AnyArray, column: int | None) -> AnyArray:
-    """A single target as the witness has it: a vector, or the first of several columns."""
+def as_meant(labels: AnyArray, witness: Any) -> AnyArray:
+    """A single target as the witness has it: a vector, or the first of several columns.
+
+    Labels may be any whole numbers; those that are predicted as numbers must be doubles.
+    """
+    if not any(hasattr(witness, name) for name in LABELLED):
+        refuse_inexact(labels, "y")
+    column = getattr(witness, "column", None)
     if column is None and labels.ndim == 2 and labels.shape[1] == 1:
         return labels.ravel()
     return labels[:, None] if column == 0 and labels.ndim == 1 else labels

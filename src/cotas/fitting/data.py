@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.sweep import Sketch
 from cotas.design import canonical
 
@@ -68,6 +69,8 @@ def read_examples(
     facts for the checker: that pass over X shows it too; see `refuse_infinite`. "allow-nan" lets
     missing values pass.
     """
+    refuse_inexact(X, "X")
+    refuse_masked(y, "y")
     X, y = validate_data(
         estimator,
         X,

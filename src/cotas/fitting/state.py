@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+# scikit-learn adds to what it pickles by which version that was done; the model is the same.
+VERSION = "_sklearn_version"
+
 
 def digest(value: Any) -> str:
     """A hash of the value, of all it holds and of their types.
@@ -114,7 +117,7 @@ def _state(value: Any) -> Any:
     if not isinstance(state, dict):
         return state
     kind = type(value)
-    return {k: v for k, v in state.items() if not _is_cached(kind, k)}
+    return {k: v for k, v in state.items() if k != VERSION and not _is_cached(kind, k)}
 
 
 def _is_cached(kind: type[Any], name: Any) -> bool:

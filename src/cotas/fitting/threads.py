@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -56,4 +58,27 @@ def rows_in_threads(X: Matrix, n_jobs: int | None) -> Iterator[Each]:
         yield map
         return
     with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
-        yield pool.map
+        yield in_order(pool, threads)
+
+
+def in_order(pool: ThreadPoolExecutor, threads: int) -> Each:
+    """The map of a pool, with at most two parts for each thread under way.
+
+    `pool.map` begins with all the parts at once: where the results are large and come faster than
+    they are taken, they pile up in memory.
+    """
+
+    def each(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
+        under_way: deque[Future[Any]] = deque()
+        try:
+            for part in parts:
+                under_way.append(pool.submit(function, part))
+                if len(under_way) == 2 * threads:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:  # after an error, or if no more results are wanted
+            for future in under_way:
+                future.cancel()
+
+    return each

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
+from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.theorems.combinations import Combined
 from cotas.fitting.certified import Certified
 from cotas.fitting.threads import one_thread_in_blas
@@ -137,6 +138,8 @@ def certify(
         return _inner(model, X, y, sample_weight, problem, max_time)
     if isinstance(model, OneVsRestClassifier):
         return _each_of_them(model, X, y, sample_weight, problem, max_time)
+    refuse_inexact(X, "X")
+    (refuse_inexact if is_regressor(model) else refuse_masked)(y, "y")
     if isinstance(model, Certified) and problem == "own":
         return model._proved_again(X, np.asarray(y))
     reader = (READERS if problem == "own" else FREE_BIAS_READERS).get(name)

@@ -16,6 +16,7 @@ from cotas.arrays import AnyArray, FloatArray
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
+from cotas.fitting.floor import ROUNDING, Floor, why_it_ended
 from cotas.fitting.reporting import ProgressBar, SolverReport, as_callbacks, tell_all
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from cotas.kernel.svm import KernelSVM
 
 PROVED = "the gap asked for is proved"
-ROUNDING = "rounding leaves no smaller gap to prove"
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,7 @@ class Search(ABC):
         self.setting, self.problem, self.model = setting, problem, setting.model
         self.callbacks = as_callbacks(setting.model.callbacks)
         self.began, self.iteration = time.perf_counter(), 0
+        self.floor = Floor()
         self.latest: Any = None
         self.best: Machine | None = None
         self.scores: FloatArray | None = None  # Ka of the latest candidate, if it was computed
@@ -101,25 +102,26 @@ class Search(ABC):
         except KeyboardInterrupt:
             reason = "interrupted"
             say_interrupted(self.setting)
-        return self.machine(reason or "the solver made no further progress")
+        return self.machine(reason)
 
     def look_at(self, candidate: Candidate) -> str | None:
         """Why the search ends here, or None if it goes on.
 
         The checker reads all the data, and computes the kernel between all rows and the support
-        vectors, so it is asked only when the gap that the solver believes in is good enough, or
-        for callbacks.
+        vectors, so it is asked only when the gap that the solver believes in is good enough or
+        has not become smaller for a while, or for callbacks.
         """
         model, believed = self.model, candidate.relative_gap
         self.iteration, self.latest, self.scores = self.iteration + 1, candidate, None
         seconds = time.perf_counter() - self.began
-        if believed <= model.tol or self.callbacks:
+        due = self.floor.is_stuck(believed) or believed <= model.tol
+        if due or self.callbacks:
             certificate = self._keep_best(candidate)
             report = SolverReport(self.problem.label, self.iteration, seconds, certificate)
             asked = tell_all(self.callbacks, report)
             if certificate.relative_gap <= model.tol:
                 return PROVED
-            if believed <= model.tol and certificate.gap <= certificate.charge:
+            if due and self.floor.reached(certificate, believed):
                 return ROUNDING
             if asked:
                 return "a callback asked to stop"
@@ -131,12 +133,13 @@ class Search(ABC):
             return "max_time reached"
         return None
 
-    def machine(self, reason: str) -> Machine:
-        """The best of all that was seen."""
+    def machine(self, reason: str | None) -> Machine:
+        """The best of all that was seen; there is no reason if the solver ended by itself."""
         if reason != PROVED:  # interrupted before the first look, all multipliers are zero
             last = self._keep_best(self.nothing() if self.latest is None else self.latest)
             reason = PROVED if last.relative_gap <= self.model.tol else reason
         assert self.best is not None
+        reason = reason or why_it_ended(self.best.certificate)
         return replace(self.best, iterations=self.iteration, reason=reason)
 
     def _keep_best(self, candidate: Any) -> Certificate:

@@ -19,6 +19,7 @@ from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_ce
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples, read_examples
+from cotas.fitting.floor import shortfall
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.state import digest
@@ -404,9 +405,12 @@ class KernelSVM(KernelClassifier):
         self.stop_reason_ = worst.reason
         if worst.certificate.relative_gap > self.tol:
             warnings.warn(
-                f"The relative gap proved is {worst.certificate.relative_gap:.2g}, and "
-                f"tol={self.tol:g} was asked for ({worst.reason}). Raise max_iterations, max_time "
-                "or tol.",
+                shortfall(
+                    worst.certificate.relative_gap,
+                    self.tol,
+                    worst.reason,
+                    "Raise max_iterations, max_time or tol.",
+                ),
                 ConvergenceWarning,
                 stacklevel=4,
             )

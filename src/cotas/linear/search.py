@@ -13,6 +13,7 @@ from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.sweep import Facts
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
+from cotas.fitting.floor import ROUNDING, Floor, why_it_ended
 from cotas.fitting.reporting import SolverReport
 from cotas.linear.oversight import Oversight
 from cotas.losses import Hinge
@@ -65,6 +66,7 @@ class Search:
         self.oversight, self.callbacks = oversight, oversight.callbacks
         self.facts, self.each = facts, each
         self.began, self.iteration = time.perf_counter(), 0
+        self.floor = Floor()
         self.latest: Candidate | None = None
         self.best: Solution | None = None
 
@@ -72,21 +74,25 @@ class Search:
         """Why the search ends here, or None if it goes on.
 
         The checker costs as much as a Newton step, so a solver that knows its own gap is checked
-        only when that looks good enough; what counts is what the checker says.
+        only when that looks good enough or does not become smaller; what counts is what the
+        checker says.
         """
         model, believed = self.model, candidate.relative_gap
         self.iteration += 1
         self.latest = candidate
         seconds = time.perf_counter() - self.began
-        if believed is None or believed <= model.tol or self.callbacks:
+        due = believed is None or self.floor.is_stuck(believed) or believed <= model.tol
+        if due or self.callbacks:
             certificate = self._check(candidate)
-            believed = certificate.relative_gap
             report = SolverReport(self.label, self.iteration, seconds, certificate)
             asked = self.oversight.tell(report)
             if certificate.relative_gap <= model.tol:
                 return PROVED
+            if due and self.floor.reached(certificate, believed):
+                return ROUNDING
             if asked:
                 return STOPPED
+            believed = certificate.relative_gap
         self.oversight.show(believed)
         if self.oversight.interrupted:
             return INTERRUPTED
@@ -100,8 +106,8 @@ class Search:
         """Check where an earlier fit ended; it counts as no iteration."""
         return self._check(candidate)
 
-    def solution(self, reason: str) -> Solution:
-        """The best of all that was seen."""
+    def solution(self, reason: str | None) -> Solution:
+        """The best of all that was seen; there is no reason if the solver ended by itself."""
         if self.latest is None and self.best is None:
             raise KeyboardInterrupt
         if self.latest is not None and reason != PROVED:
@@ -110,6 +116,7 @@ class Search:
         asked = reason in (INTERRUPTED, STOPPED)
         if self.best.certificate.relative_gap <= self.model.tol and not asked:
             reason = PROVED  # better than the solver believed
+        reason = reason or why_it_ended(self.best.certificate)
         return replace(self.best, iterations=self.iteration, reason=reason)
 
     def _check(self, candidate: Candidate) -> Certificate:

@@ -16,6 +16,7 @@ from cotas.certificates import Certificate, DualPoint, HardMarginPoint, Region, 
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
+from cotas.fitting.floor import shortfall
 from cotas.fitting.parameters import check_jobs, check_positive
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.reporting import ProgressBar, as_callbacks
@@ -260,7 +261,7 @@ class LinearSVM(LinearClassifier):
 
     def _follow(self, search: Search, task: Task) -> Solution:
         """Follow one solver and keep its best model, by what the checker makes of it."""
-        reason = "the solver made no further progress"
+        reason = None
         try:
             if task.start is not None:
                 certificate = search.begin_with(first_candidate(task, task.start))
@@ -268,10 +269,11 @@ class LinearSVM(LinearClassifier):
                     return search.solution(PROVED)
                 if not task.start.serves(self.solver_, certificate):
                     task = replace(task, start=None)
-            for candidate in candidates(self.solver_, task):
-                if (stop := search.look_at(candidate)) is not None:
-                    reason = stop
-                    break
+            with np.errstate(all="ignore"):  # numbers that overflow prove nothing, and say so
+                for candidate in candidates(self.solver_, task):
+                    if (stop := search.look_at(candidate)) is not None:
+                        reason = stop
+                        break
         except KeyboardInterrupt:
             reason = INTERRUPTED
             search.oversight.interrupt()
@@ -324,9 +326,12 @@ class LinearSVM(LinearClassifier):
         self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
         if worst.certificate.relative_gap > self.tol:
             warnings.warn(
-                f"The relative gap proved is {worst.certificate.relative_gap:.2g}, and "
-                f"tol={self.tol:g} was asked for ({worst.reason}). Raise max_iterations, max_time "
-                "or tol.",
+                shortfall(
+                    worst.certificate.relative_gap,
+                    self.tol,
+                    worst.reason,
+                    "Raise max_iterations, max_time or tol.",
+                ),
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
+from cotas.certificates.numbers import refuse_inexact
 from cotas.design import canonical
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
@@ -68,6 +69,8 @@ def read_observations(
     With `finite=False` it is left open whether a dense X is finite, for callers who will see it
     in what they compute and then call `refuse_infinite`.
     """
+    refuse_inexact(X, "X")
+    refuse_inexact(y, "y")
     X, y = validate_data(
         estimator,
         X,

@@ -57,7 +57,7 @@ def follow(
     """Go along the iterates until there is a reason to stop; `start` is J and ‖∇J‖ at zero."""
     model = task.model
     rule = model.stop or stops.Gap(model.tol)
-    trail = Trail(model, rule, task.coordinates.model, task.relative_gap, explain)
+    trail = Trail(model, rule, task.coordinates.model, task.look_at, explain)
     trail.follow(iterates, start)
     assert trail.theta is not None
     return Outcome(

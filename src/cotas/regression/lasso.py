@@ -17,6 +17,7 @@ from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
+from cotas.fitting.floor import shortfall
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar, as_callbacks
 from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
@@ -230,7 +231,7 @@ class Lasso(LinearRegressor):
         run.interrupted = not go_on
         found = run.solve(SHARE * self.tol) if go_on else run.best
         certificate = certify(found)
-        reason = run.reason(certificate.relative_gap <= self.tol)
+        reason = run.reason(certificate, self.tol)
         return _End(found, certificate, solver.rounds, reason)
 
     def _aim(self, largest_lam: float) -> tuple[float | None, float | None]:
@@ -262,9 +263,12 @@ class Lasso(LinearRegressor):
             )
         if worst.certificate.relative_gap > self.tol:
             warnings.warn(
-                f"The relative gap proved is {worst.certificate.relative_gap:.2g}, and "
-                f"tol={self.tol:g} was asked for ({worst.reason}). Raise max_time or tol, or "
-                "rescale the features.",
+                shortfall(
+                    worst.certificate.relative_gap,
+                    self.tol,
+                    worst.reason,
+                    "Raise max_time or tol, or rescale the features.",
+                ),
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates import Certificate
+from cotas.fitting.floor import ROUNDING, why_it_ended
 from cotas.fitting.reporting import Callback, ProgressBar, SolverReport, tell_all
 from cotas.problem import relative_gap
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, lasso_on_ball
@@ -60,15 +61,18 @@ class LassoRun:
             return self.best
         return self.best if self.solver.ended else found
 
-    def reason(self, proved: bool) -> str:
+    def reason(self, certificate: Certificate, tol: float) -> str:
         """Why it ended, in words."""
         if self.interrupted:
             return INTERRUPTED
         if self.solver.asked_to_stop:
             return "a callback asked to stop"
-        if proved:
+        if certificate.relative_gap <= tol:
             return "the gap asked for is proved"
-        return "max_time reached" if self.solver.ended else "the solver made no further progress"
+        if self.solver.ended:
+            return "max_time reached"
+        # The solver believes in a gap that rounding hides from the checker.
+        return ROUNDING if self.least < 0.1 * certificate.gap else why_it_ended(certificate)
 
     def _see(self, iterate: LassoIterate) -> bool:
         """Keep what is better than anything before, and tell whoever listens."""

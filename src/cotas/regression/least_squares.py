@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.streamed import Stream
+from cotas.fitting.floor import ROUNDING, at_floor, shortfall
 from cotas.fitting.parameters import check_positive
-from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.fitting.threads import cpu_count, in_order, one_thread_in_blas
 from cotas.regression.base import LinearRegressor, Observations, read_observations
 from cotas.regression.closed_form import SINGULAR
 from cotas.regression.iterations import LARGEST_GRAM
@@ -171,14 +172,15 @@ class SquaredLossRegressor(LinearRegressor):
     def _warn(self, outcome: Outcome, stacklevel: int) -> None:
         if outcome.singular:
             warnings.warn(SINGULAR, stacklevel=stacklevel)
-        # A gap that rounding alone can make is as small as any.
-        open_gaps = [c.relative_gap for c in self._certificates if not c.gap <= c.charge]
-        worst = max(open_gaps, default=0.0)
-        if self.stop is None and not worst <= self.tol:
+        worst = max(self._certificates, key=lambda certificate: certificate.relative_gap)
+        if self.stop is None and not worst.relative_gap <= self.tol:
             warnings.warn(
-                f"The relative gap proved is {worst:.2g}, and tol={self.tol:g} was asked for "
-                f"({outcome.reason}). Raise max_iterations or tol, set standardize=True, or "
-                'choose solver="auto".',
+                shortfall(
+                    worst.relative_gap,
+                    self.tol,
+                    ROUNDING if at_floor(worst) else outcome.reason,
+                    'Raise max_iterations or tol, set standardize=True, or choose solver="auto".',
+                ),
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
@@ -213,8 +215,7 @@ def _threads(data: Observations) -> Iterator[tuple[Each, int]]:
         yield map, 1
         return
     with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
-        each: Callable[..., Any] = pool.map
-        yield each, cpu_count()
+        yield in_order(pool, cpu_count()), cpu_count()
 
 
 class LeastSquares(SquaredLossRegressor):

@@ -102,7 +102,6 @@ class Task:
             self.survey = Survey(self.data.X, self.data.y, points, self.each)
         return self.survey.certificates(points)
 
-    def relative_gap(self, theta: FloatArray, theta0: FloatArray) -> float:
-        """The largest that the checker leaves open of any target."""
-        found = self.certificates(self.points(theta, theta0))
-        return max(certificate.relative_gap for certificate in found)
+    def look_at(self, theta: FloatArray, theta0: FloatArray) -> list[Certificate]:
+        """What the checker says of a model, one certificate for each target."""
+        return self.certificates(self.points(theta, theta0))

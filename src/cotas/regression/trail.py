@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.certificates import Certificate
+from cotas.fitting.floor import ROUNDING, Floor
 from cotas.fitting.reporting import ProgressBar, as_callbacks, tell_all
 from cotas.solvers.quadratic import Iterate
 from cotas.stops import Progress, Rule
@@ -62,16 +64,16 @@ class Trail:
         model: Any,
         rule: Rule,
         to_model: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
-        relative_gap: Callable[[FloatArray, FloatArray], float],
+        look_at: Callable[[FloatArray, FloatArray], list[Certificate]],
         explain_divergence: Callable[[], str],
     ) -> None:
         self.model, self.rule, self.to_model = model, rule, to_model
-        self.measure, self.explain = relative_gap, explain_divergence
+        self.look_at, self.explain = look_at, explain_divergence
         self.callbacks = as_callbacks(model.callbacks)
         self.reason, self.iterations = "interrupted", 0
         self.theta: FloatArray | None = None
         self.theta0 = np.zeros(0)
-        self.next_check = 1
+        self.next_check, self.floor, self.at_floor = 1, Floor(), False
         default = MOST_ITERATIONS if model.stop is None else MOST_WITH_A_RULE
         self.most = int(model.max_iterations or default)
 
@@ -127,6 +129,8 @@ class Trail:
         reason = self.rule.reason(progress)
         if tell_all(self.callbacks, progress):
             reason = reason or "a callback asked to stop"
+        if reason is None and self.model.stop is None and self.at_floor:
+            reason = ROUNDING
         if reason is None and iterate.number >= self.most:
             reason = f"max_iterations={self.most} reached"
         return reason
@@ -140,4 +144,7 @@ class Trail:
         if self.iterations < self.next_check or self.theta is None:
             return float("inf")
         self.next_check = self.iterations + max(1, self.iterations // 10)
-        return self.measure(self.theta, self.theta0)
+        found = self.look_at(self.theta, self.theta0)
+        worst = max(found, key=lambda certificate: certificate.relative_gap)
+        self.at_floor = self.floor.reached(worst, None)
+        return worst.relative_gap

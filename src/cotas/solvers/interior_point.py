@@ -83,26 +83,45 @@ def interior_point(
     bias = 1.0 if bias_scale else bias
     anchor = lam / bias_scale**2 if bias_scale else 0.0
     point = _start(X, y, weights, lam, bias, anchor, start)
-    while True:  # until the caller has seen enough
+    goes_on = True
+    while goes_on:  # until the caller has seen enough
         yield _iterate(point, weights, lam, anchor)
-        slack = weights - point.alpha
-        products = point.below @ point.alpha + point.above @ slack
-        mu = products / (2 * len(y))
-        solve = _newton_system(X, y, point, slack, lam, bias, anchor)
-        if solve is None:
-            return  # the last digits are used up
-        affine = solve(-point.below * point.alpha, -point.above * slack)
-        reach = _reach(point, slack, affine)
-        moved = _moved_products(point, slack, affine, reach)
-        sigma = (moved / products) ** 3
-        direction = solve(
-            sigma * mu - point.below * point.alpha - affine.alpha * affine.below,
-            sigma * mu - point.above * slack + affine.alpha * affine.above,
-        )
-        step = min(1.0, TO_THE_BOUNDARY * _reach(point, slack, direction))
-        if not step > 1e-12:
-            return  # rounding has the upper hand, or a NaN
-        _advance(point, direction, step)
+        # Where a number overflows, or 0/0 is asked for, the step that comes of it is not taken.
+        with np.errstate(all="ignore"):
+            goes_on = _newton_step(X, y, weights, point, lam, bias, anchor)
+
+
+def _newton_step(
+    X: Matrix,
+    y: FloatArray,
+    weights: FloatArray,
+    point: _Point,
+    lam: float,
+    bias: float,
+    anchor: float,
+) -> bool:
+    """Predict, correct and move the point; False if rounding has the upper hand."""
+    slack = weights - point.alpha
+    products = point.below @ point.alpha + point.above @ slack
+    if not 0 < products < np.inf:
+        return False
+    mu = products / (2 * len(y))
+    solve = _newton_system(X, y, point, slack, lam, bias, anchor)
+    if solve is None:
+        return False  # the last digits are used up
+    affine = solve(-point.below * point.alpha, -point.above * slack)
+    reach = _reach(point, slack, affine)
+    moved = _moved_products(point, slack, affine, reach)
+    sigma = (moved / products) ** 3
+    direction = solve(
+        sigma * mu - point.below * point.alpha - affine.alpha * affine.below,
+        sigma * mu - point.above * slack + affine.alpha * affine.above,
+    )
+    step = min(1.0, TO_THE_BOUNDARY * _reach(point, slack, direction))
+    if not step > 1e-12 or not direction.is_finite():
+        return False
+    _advance(point, direction, step)
+    return True
 
 
 def _start(
@@ -168,6 +187,10 @@ class _Direction:
     above: FloatArray
     agreement: FloatArray
 
+    def is_finite(self) -> bool:
+        """Whether all of it is made of numbers."""
+        return all(np.isfinite(part).all() for part in vars(self).values())
+
 
 def _newton_system(
     X: Matrix,
@@ -184,9 +207,8 @@ def _newton_system(
     """
     if min(point.alpha.min(), slack.min(), point.below.min(), point.above.min()) <= 0:
         return None
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        spread = 1.0 / (point.below / point.alpha + point.above / slack)
-        gram, border = _weighted_gram(X, spread)
+    spread = 1.0 / (point.below / point.alpha + point.above / slack)
+    gram, border = _weighted_gram(X, spread)
     corner = float(spread.sum()) + anchor if bias else 1.0
     border = border if bias else np.zeros_like(border)
     gram[np.diag_indices_from(gram)] += lam
@@ -215,7 +237,8 @@ def factorised(system: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
     """Solves systems with a positive definite matrix, whose lower triangle is enough.
 
     The matrix is scaled to a unit diagonal first. Cholesky, with as little added to the diagonal
-    as it takes; None if that is too much, or if there is a NaN.
+    as it takes; None if that is too much, or if there is a NaN. A target that is not finite has
+    no solution that is.
     """
     diagonal = np.diag(system)
     if not np.isfinite(system).all() or not (diagonal > 0).all():
@@ -227,7 +250,9 @@ def factorised(system: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
             factor = cho_factor(scaled + jitter * np.eye(len(scaled)), lower=True)
         except np.linalg.LinAlgError:
             continue
-        return lambda target: np.asarray(scale * cho_solve(factor, scale * target))
+        return lambda target: np.asarray(
+            scale * cho_solve(factor, scale * target, check_finite=False)
+        )
     return None
 
 
@@ -259,8 +284,8 @@ def _reach(point: _Point, slack: FloatArray, step: _Direction) -> float:
         (-step.below / point.below).max(),
         (-step.above / point.above).max(),
     ]
-    steepest = float(max(ratios))
-    return 1.0 / steepest if steepest > 0 else np.inf
+    steepest = float(np.max(ratios))  # a NaN among them is passed on
+    return np.inf if steepest <= 0 else 1.0 / steepest
 
 
 def _moved_products(point: _Point, slack: FloatArray, step: _Direction, reach: float) -> float:
