@@ -127,7 +127,8 @@ def _with_another_number(statement):
 def test_nothing_that_is_said_can_be_replaced(model, forgery):
     certificate = fitted(model, X, Y)
     assert certificate.verify(X, Y)
-    assert not FORGERIES[forgery](certificate).verify(X, Y)
+    forged = FORGERIES[forgery](certificate)
+    assert forged == certificate or not forged.verify(X, Y)  # there may be nothing to replace
 
 
 @pytest.mark.parametrize("forgery", set(FORGERIES) - {"label"})
@@ -135,7 +136,8 @@ def test_nothing_that_is_said_can_be_replaced(model, forgery):
 def test_nothing_that_is_said_of_a_regression_can_be_replaced(model, forgery):
     certificate = fitted(model, X, TARGET)
     assert certificate.verify(X, TARGET)
-    assert not FORGERIES[forgery](certificate).verify(X, TARGET)
+    forged = FORGERIES[forgery](certificate)
+    assert forged == certificate or not forged.verify(X, TARGET)
 
 
 def test_what_the_estimator_says_is_told_apart_and_not_verified():
@@ -158,8 +160,11 @@ def test_one_certificate_with_a_part_for_each_class(model):
         return
     assert len({part.label for part in whole.parts}) == 3
     assert whole.holds == all(part.holds for part in whole.parts)
-    assert whole.relative_gap == max(part.relative_gap for part in whole.parts)
-    assert whole.gap == max(whole.parts, key=lambda part: part.relative_gap).gap
+    if whole.kind in ("duality", "gradient"):
+        assert whole.relative_gap == max(part.relative_gap for part in whole.parts)
+    else:
+        alike = [part.upper for part in whole.parts if part.vacuous == whole.vacuous]
+        assert whole.upper == max(alike)
     assert whole.singles == whole.parts
     assert [p["label"] for p in whole.to_dict()["parts"]] == [p.label for p in whole.parts]
     for part in whole.parts:
@@ -216,7 +221,8 @@ def test_one_part_that_does_not_hold_is_enough():
     whole = model.certificate_
     assert not whole.holds
     assert "versicolor against the rest" in whole.objection
-    assert [part.holds for part in whole.parts] == [True, False, True]
+    # A class is chosen among all, so that no part speaks of the model any more.
+    assert not any(part.holds for part in whole.parts)
 
 
 # ---- the one door ------------------------------------------------------------------------------

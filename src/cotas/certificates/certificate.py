@@ -206,7 +206,9 @@ class Certificate:
         return [*contradictions(self, fresh), *self._other_model(X, y)]
 
     def _other_model(self, X: Matrix, y: AnyArray) -> list[str]:
-        return [] if self.predictor is None else self.predictor.contradictions(self.witness, X, y)
+        if self.predictor is None:
+            return []
+        return self.predictor.contradictions(self.witness, X, as_meant(y, None))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "predictor": None}
@@ -322,7 +324,7 @@ def conclude(
         trusted=tuple(trusted),
         zero_objective=None if scale is None else float(scale),
         label=_label(witness),
-        charge=charge if math.isfinite(charge) else 0.0,
+        charge=float(charge) if math.isfinite(charge) else 0.0,
         moved=float(moved),
         witness=witness,
         sketch=sketch,

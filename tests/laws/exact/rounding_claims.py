@@ -57,10 +57,14 @@ def _of_sums(a: np.ndarray) -> Iterator[str]:
     value, off = rounding.total(a)
     if not abs(Rational(value) - exact) <= Rational(off) <= 80 * U * size + 4 * TINY:
         yield f"total of {len(a)}: {value} ± {off}"
+    if len(a) > 1000 and not Rational(off) >= 63 * U * size:
+        yield "total: not enough for every order"
     value, off = rounding.sharp_total(a)
     few = 2 * U * abs(Rational(value)) + 4 * 65 * 65 * U * U * size + 4 * TINY
     if not abs(Rational(value) - exact) <= Rational(off) <= few:
         yield f"sharp total of {len(a)}: {value} ± {off}"
+    if len(a) > rounding.SOME and not Rational(off) >= 63 * 63 * U * U * size:
+        yield "sharp total: the errors of the errors are not counted"
     wide = 90 * U * size + 8 * TINY
     if not exact < Rational(rounding.total_up(a)) <= exact + wide:
         yield "total_up"

@@ -18,7 +18,8 @@ def moved_apart(lower: float, upper: float, charge: float) -> tuple[float, float
     """Both bounds of an objective ≥ 0 a little apart, and by how much: less than rounding cost."""
     if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
         return lower, upper, 0.0
-    moved = max(0.0, min(charge, 1e-10 * abs(upper) + 0.01 * (upper - lower)))
+    lower, upper = float(lower), float(upper)
+    moved = max(0.0, min(float(charge), 1e-10 * abs(upper) + 0.01 * (upper - lower)))
     apart = math.nextafter(lower - moved, -math.inf)
     low = max(0.0, apart) if lower >= 0.0 else apart
     return low, math.nextafter(upper + moved, math.inf), moved
@@ -45,7 +46,7 @@ class Bounds:
         if lower > upper:
             raise Objection("contradiction")
         low, high, moved = moved_apart(float(lower), float(upper), float(charge))
-        return cls(low, high, float(charge), moved)
+        return cls(low, high, float(charge) + 2 * moved, moved)
 
     @property
     def gap(self) -> float:

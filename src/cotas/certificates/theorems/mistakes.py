@@ -421,8 +421,7 @@ def _certificate(
     objection = survey.missed[c] or objection
     if not objection and k > allowed:
         objection = "The run made more mistakes than the theorem allows."
-    # Mistakes are whole, so that six digits are enough for a number below 10⁵.
-    limit = f"{formula} allows at most {f'{allowed:.6g}' if allowed < 1e5 else at_most(allowed)}."
+    limit = f"{formula} allows at most {at_most(allowed)}."
     if not math.isfinite(allowed):
         allowed, limit, charge = float(shown), "the theorem allows any number.", 0.0
     return conclude(

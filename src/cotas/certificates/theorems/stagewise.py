@@ -26,6 +26,7 @@ from cotas.certificates.theorems.stagewise_bounds import (
     omegas,
 )  # fmt: skip
 from cotas.certificates.theorems.unit_columns import UnitColumns
+from cotas.certificates.verification import as_meant
 
 OTHER_MODEL = "The steps of the run do not give back the model from these data."
 OPEN = (
@@ -139,7 +140,7 @@ class StagewiseCertificate(Certificate):
     def _against(self, X: Matrix, y: AnyArray) -> list[str]:
         found = super()._against(X, y)
         if not found and isinstance(self.witness, StagewiseRun):
-            fresh = self.witness.check(X, y).proof
+            fresh = self.witness.check(X, as_meant(y, None)).proof
             found = [] if self.proof.says_no_more_than(fresh) else ["The items are others."]
         return found
 
