@@ -45,7 +45,7 @@ class Bounds:
             raise Objection("not finite")
         if lower > upper:
             raise Objection("contradiction")
-        low, high, moved = moved_apart(lower, upper, charge)
+        low, high, moved = moved_apart(float(lower), float(upper), float(charge))
         return cls(low, high, float(charge) + 2 * moved, moved)
 
     @property

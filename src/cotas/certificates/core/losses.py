@@ -54,7 +54,8 @@ class Margin:
 
     def clip(self, y: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
         """−yc into [0, steepest·s]; a product with a power of two is exact."""
-        return np.asarray(-y * np.clip(-y * c, 0.0, self.steepest * s))
+        most = self.steepest * s if self.steepest < math.inf else math.inf
+        return np.asarray(-y * np.clip(-y * c, 0.0, most))
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
         return self.dual(t * np.abs(c), s)
