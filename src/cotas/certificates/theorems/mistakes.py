@@ -227,9 +227,7 @@ class Ledger(Parametric):
         objection, allowed, charge = survey.missed[c] or found.objection, found.most, found.charge
         if not objection and k > allowed:
             objection = "The run made more mistakes than the theorem allows."
-        # Mistakes are whole, so that six digits are enough for a number below 10⁵.
-        most = f"{allowed:.6g}" if allowed < 1e5 else at_most(allowed)
-        limit = f"{found.formula} allows at most {most}."
+        limit = f"{found.formula} allows at most {at_most(allowed)}."
         if not math.isfinite(allowed):
             allowed, limit, charge = float(shown), "the theorem allows any number.", 0.0
         return conclude(
