@@ -76,7 +76,7 @@ class Perceptron(OnlineClassifier):
     (array([[2., 1.]]), array([1.]))
     >>> print(model.certificate_)
     Certificate: mistakes, holds
-      The run made 1 mistakes in 8 presentations; (R/γ)² allows at most 4.
+      The run made 1 mistakes in 8 presentations; (R/γ)² allows at most 4...
       ...
     """
 
