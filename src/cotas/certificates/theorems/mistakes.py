@@ -44,6 +44,8 @@ PA_THEOREM = "Crammer et al. 2006, Theorem 4 (PA-I)"
 NOT_ABOUT_NEW_DATA = "It counts mistakes made while learning; it says nothing about new data."
 TOLD = "The number of presentations, and that each entry of the ledger was earned by a mistake."
 TOLD_STEPS = "The number of presentations and that of mistakes, which the steps only limit."
+# So many margins are looked at together.
+ROWS = 1 << 16
 OTHER_COUNT = "The ledger holds another number of mistakes."
 ANOTHER_MODEL = "The ledger of the run does not give back the model from these data."
 
@@ -174,14 +176,16 @@ class Ledger:
         weights = None if first.weights is None else np.asarray(first.weights, dtype=np.float64)
         about = {"bias": first.bias, "weights": weights, "scaled": first.scales_rows}
         facts = facts or gather_facts(X, y, positives, each=each, **about)  # type: ignore[arg-type]
-        factor = np.ones(n) if weights is None or not first.scales_rows else weights
+        factor = weights if first.scales_rows else None
         agreements = np.empty((n, len(ledgers)))
 
         def rebuilt(block: Block, entries: list[Any]) -> tuple[FloatArray, FloatArray]:
             columns = np.stack(
                 [np.asarray(e[block.span], dtype=np.float64) for e in entries], axis=1
             )
-            steps = block.signs * columns * factor[block.span, None]
+            steps = block.signs * columns
+            if factor is not None:
+                steps *= factor[block.span, None]
             moved = np.flatnonzero(steps.any(axis=1))
             lengths = np.hypot(row_lengths(block.rows[moved]), first.bias)
             way = [total_up(outwards(column * lengths)) for column in np.abs(steps[moved]).T]
@@ -190,7 +194,9 @@ class Ledger:
         def read(block: Block) -> Tally:
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = block.signs * (block.products + first.bias * u[-1])
-                agreements[block.span] = scores * factor[block.span, None]
+                agreements[block.span] = scores
+                if factor is not None:
+                    agreements[block.span] *= factor[block.span, None]
             found: Tally = {"max adds": len(block.signs), "sum adds": 1}
             found["sum rebuilt"], found["sum way"] = rebuilt(
                 block, [one.updates for one in ledgers]
@@ -205,9 +211,11 @@ class Ledger:
         lengths = [norm_up(column) for column in u.T]
         off = above(gamma(d + MORE) * radius * max(lengths), 3)
         used = _used(first)
+        agreements = agreements if used.all() else agreements[used]
+        agreements -= off
         return Survey(
             used=used,
-            agreements=_or_nothing(agreements[used] - off),
+            agreements=_or_nothing(agreements),
             off=off,
             lengths=lengths,
             radius=radius,
@@ -314,8 +322,19 @@ def _used(ledger: Ledger) -> AnyArray:
 
 
 def _or_nothing(lowest: FloatArray) -> FloatArray:
-    """Lower bounds; where a number overflowed on the way there is none."""
-    return np.where(np.isfinite(lowest), lowest, -math.inf)
+    """Lower bounds; where a number overflowed on the way there is none, here and in the array."""
+    lowest[~np.isfinite(lowest)] = -math.inf
+    return lowest
+
+
+def _squares_missing(margins: FloatArray, sought: float) -> float:
+    """Σ max(0, γ − margin)², rounded up, some rows at a time."""
+    totals = []
+    for start in range(0, len(margins), ROWS):
+        missing = np.nextafter(sought - margins[start : start + ROWS], math.inf)
+        missing = np.maximum(0.0, missing)
+        totals.append(total_up(outwards(missing * missing)))
+    return total_up(np.array(totals))
 
 
 def _sweep(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatArray) -> Sweep:
@@ -342,8 +361,7 @@ class PerceptronLedger(Ledger):
         value, off = dot(self.origin, self.direction) if self.start is not None else (0.0, 0.0)
         start = (down(value - off), up(norm_up(self.origin) * size))
         least, sought = float(margins.min(initial=math.inf)), best_margin(margins, passes)
-        missing = np.maximum(0.0, np.nextafter(sought - margins, math.inf))
-        shortfall = above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
+        shortfall = above(math.sqrt(above(_squares_missing(margins, sought) * passes)), 2)
         allowed_short = mistakes_allowed(reach, sought, shortfall, *start)
         separates = 0 < least < math.inf
         figures = {"R (longest row)": survey.radius}
@@ -370,9 +388,10 @@ class PerceptronLedger(Ledger):
         )  # fmt: skip
 
     def _miscounted(self, passes: int) -> str:
-        entries = np.asarray(self.updates, dtype=np.float64)
+        entries = np.asarray(self.updates)
         counts = bool((entries == np.floor(entries)).all() and (entries <= passes).all())
-        return "" if counts and entries.sum() == self.mistakes else OTHER_COUNT
+        total = entries.sum(dtype=np.float64)
+        return "" if counts and total == self.mistakes else OTHER_COUNT
 
     def _remarks(self, separates: bool) -> list[str]:
         whose = "the model itself" if self.separator is None else "the tightest separator"
