@@ -7,6 +7,7 @@ import math
 from cotas.certificates import Certificate
 
 ROUNDING = "rounding leaves no smaller gap to prove"
+NO_PROGRESS = "the solver made no further progress"
 ADVICE = (
     "More iterations would not help: double precision keeps 16 digits of each number, and on "
     "these data their rounding is as large as the gap that is left. Rescale the features, for "
@@ -21,6 +22,11 @@ PATIENCE, BETTER = 10, 0.9
 def at_floor(certificate: Certificate) -> bool:
     """Whether the gap that is proved is no more than what rounding alone can make."""
     return bool(certificate.gap <= NEAR * certificate.charge)
+
+
+def why_it_ended(certificate: Certificate) -> str:
+    """What to say of a solver that ended by itself, given the best that was proved."""
+    return ROUNDING if at_floor(certificate) else NO_PROGRESS
 
 
 class Idle:

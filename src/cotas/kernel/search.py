@@ -16,7 +16,7 @@ from cotas.arrays import AnyArray, FloatArray
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
-from cotas.fitting.floor import ROUNDING, Floor
+from cotas.fitting.floor import ROUNDING, Floor, why_it_ended
 from cotas.fitting.reporting import ProgressBar, SolverReport, as_callbacks, tell_all
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
@@ -102,7 +102,7 @@ class Search(ABC):
         except KeyboardInterrupt:
             reason = "interrupted"
             say_interrupted(self.setting)
-        return self.machine(reason or "the solver made no further progress")
+        return self.machine(reason)
 
     def look_at(self, candidate: Candidate) -> str | None:
         """Why the search ends here, or None if it goes on.
@@ -133,12 +133,13 @@ class Search(ABC):
             return "max_time reached"
         return None
 
-    def machine(self, reason: str) -> Machine:
-        """The best of all that was seen."""
+    def machine(self, reason: str | None) -> Machine:
+        """The best of all that was seen; there is no reason if the solver ended by itself."""
         if reason != PROVED:  # interrupted before the first look, all multipliers are zero
             last = self._keep_best(self.nothing() if self.latest is None else self.latest)
             reason = PROVED if last.relative_gap <= self.model.tol else reason
         assert self.best is not None
+        reason = reason or why_it_ended(self.best.certificate)
         return replace(self.best, iterations=self.iteration, reason=reason)
 
     def _keep_best(self, candidate: Any) -> Certificate:

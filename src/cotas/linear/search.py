@@ -13,7 +13,7 @@ from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.sweep import Facts
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
-from cotas.fitting.floor import ROUNDING, Floor
+from cotas.fitting.floor import ROUNDING, Floor, why_it_ended
 from cotas.fitting.reporting import SolverReport
 from cotas.linear.oversight import Oversight
 from cotas.losses import Hinge
@@ -106,8 +106,8 @@ class Search:
         """Check where an earlier fit ended; it counts as no iteration."""
         return self._check(candidate)
 
-    def solution(self, reason: str) -> Solution:
-        """The best of all that was seen."""
+    def solution(self, reason: str | None) -> Solution:
+        """The best of all that was seen; there is no reason if the solver ended by itself."""
         if self.latest is None and self.best is None:
             raise KeyboardInterrupt
         if self.latest is not None and reason != PROVED:
@@ -116,6 +116,7 @@ class Search:
         asked = reason in (INTERRUPTED, STOPPED)
         if self.best.certificate.relative_gap <= self.model.tol and not asked:
             reason = PROVED  # better than the solver believed
+        reason = reason or why_it_ended(self.best.certificate)
         return replace(self.best, iterations=self.iteration, reason=reason)
 
     def _check(self, candidate: Candidate) -> Certificate:

@@ -258,7 +258,7 @@ class LinearSVM(LinearClassifier):
 
     def _follow(self, search: Search, task: Task) -> Solution:
         """Follow one solver and keep its best model, by what the checker makes of it."""
-        reason = "the solver made no further progress"
+        reason = None
         try:
             if task.start is not None:
                 certificate = search.begin_with(first_candidate(task, task.start))

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.streamed import Stream
-from cotas.fitting.floor import shortfall
+from cotas.fitting.floor import ROUNDING, at_floor, shortfall
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.threads import cpu_count, in_order, one_thread_in_blas
 from cotas.regression.base import LinearRegressor, Observations, read_observations
@@ -172,15 +172,13 @@ class SquaredLossRegressor(LinearRegressor):
     def _warn(self, outcome: Outcome, stacklevel: int) -> None:
         if outcome.singular:
             warnings.warn(SINGULAR, stacklevel=stacklevel)
-        # A gap that rounding alone can make is as small as any.
-        open_gaps = [c.relative_gap for c in self._certificates if not c.gap <= c.charge]
-        worst = max(open_gaps, default=0.0)
-        if self.stop is None and not worst <= self.tol:
+        worst = max(self._certificates, key=lambda certificate: certificate.relative_gap)
+        if self.stop is None and not worst.relative_gap <= self.tol:
             warnings.warn(
                 shortfall(
-                    worst,
+                    worst.relative_gap,
                     self.tol,
-                    outcome.reason,
+                    ROUNDING if at_floor(worst) else outcome.reason,
                     'Raise max_iterations or tol, set standardize=True, or choose solver="auto".',
                 ),
                 ConvergenceWarning,
