@@ -11,7 +11,7 @@ mistakes at most. What is rounded is rounded to the side that allows more.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
@@ -327,14 +327,15 @@ def _or_nothing(lowest: FloatArray) -> FloatArray:
     return lowest
 
 
-def _squares_missing(margins: FloatArray, sought: float) -> float:
-    """Σ max(0, γ − margin)², rounded up, some rows at a time."""
-    totals = []
-    for start in range(0, len(margins), ROWS):
-        missing = np.nextafter(sought - margins[start : start + ROWS], math.inf)
-        missing = np.maximum(0.0, missing)
-        totals.append(total_up(outwards(missing * missing)))
-    return total_up(np.array(totals))
+def _summed(terms: Callable[[slice], FloatArray], n: int) -> float:
+    """Σ of the terms of n rows, rounded up, some rows at a time."""
+    spans = [slice(start, start + ROWS) for start in range(0, n, ROWS)]
+    return total_up(np.array([total_up(terms(span)) for span in spans]))
+
+
+def _missing(margins: FloatArray, sought: float) -> FloatArray:
+    """max(0, γ − margin) of each row, rounded up."""
+    return np.maximum(0.0, np.nextafter(sought - margins, math.inf))
 
 
 def _sweep(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatArray) -> Sweep:
@@ -361,7 +362,10 @@ class PerceptronLedger(Ledger):
         value, off = dot(self.origin, self.direction) if self.start is not None else (0.0, 0.0)
         start = (down(value - off), up(norm_up(self.origin) * size))
         least, sought = float(margins.min(initial=math.inf)), best_margin(margins, passes)
-        shortfall = above(math.sqrt(above(_squares_missing(margins, sought) * passes)), 2)
+        squares = _summed(
+            lambda span: outwards(np.square(_missing(margins[span], sought))), len(margins)
+        )
+        shortfall = above(math.sqrt(above(squares * passes)), 2)
         allowed_short = mistakes_allowed(reach, sought, shortfall, *start)
         separates = 0 < least < math.inf
         figures = {"R (longest row)": survey.radius}
@@ -470,16 +474,21 @@ class PassiveAggressiveLedger(Ledger):
     lam: float = field(kw_only=True)
 
     def _conclude(self, survey: Survey, c: int) -> Certificate:
-        weights = np.ones(len(self.updates)) if self.weights is None else self.weights
-        weights, lam = weights[survey.used], self.lam if self.lam > 0 else math.nan
+        margins, lam = survey.agreements[:, c], self.lam if self.lam > 0 else math.nan
+        weights = np.broadcast_to(1.0, len(margins))
+        if self.weights is not None:
+            weights = self.weights[survey.used]
         passes, radius = self.passes(len(weights)), survey.radius
         away = above(norm_up(self.direction - self.origin), 2)
-        losses = np.maximum(0.0, np.nextafter(1.0 - survey.agreements[:, c], math.inf))
-        total = above(total_up(outwards(weights * losses)) * passes)
+        losses = _summed(
+            lambda span: outwards(weights[span] * _missing(margins[span], 1.0)), len(margins)
+        )
+        total = above(losses * passes)
         least = below(float(weights.min(initial=math.inf)) / lam)
         least = min(least, below(1.0 / above(radius * radius), 2)) if radius > 0 else least
         allowed = above((away * away + 2.0 * total / lam) / least, 6) if least > 0 else math.inf
-        steps = above(total_up(np.asarray(self.updates, dtype=np.float64)))
+        updates = np.asarray(self.updates)
+        steps = above(_summed(lambda span: updates[span].astype(np.float64), len(updates)))
         plain = self.start is None and self.weights is None
         objection = "" if math.isfinite(lam) else "λ is not a positive number."
         # Each mistake costs a step of at least `least`, so the ledger limits k as well.
