@@ -291,7 +291,9 @@ class KernelSVM(KernelClassifier):
     def _scores(self, X: Matrix) -> FloatArray:
         if self.features_ is None:
             return super()._scores(X)
-        parts = [X[start : start + ROWS_AT_A_TIME] for start in range(0, len(X), ROWS_AT_A_TIME)]
+        parts = [
+            X[start : start + ROWS_AT_A_TIME] for start in range(0, X.shape[0], ROWS_AT_A_TIME)
+        ]
         scores = [self.features_.transform(part) @ self.coef_.T for part in parts]
         return np.concatenate(scores) + self.intercept_
 
