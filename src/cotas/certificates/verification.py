@@ -110,6 +110,7 @@ def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate
     if NUMBER.sub("#", said) != NUMBER.sub("#", right):
         return False
     lower, upper = bounds_in_digits(fresh)
+    slack = 0.0 if fresh.kind in OPTIMISATION else 4 * fresh.charge
     for a, b in zip(NUMBER.findall(said), NUMBER.findall(right), strict=True):
         if a == b:
             continue
@@ -117,17 +118,17 @@ def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate
             continue
         if b == upper and a == bounds_in_digits(claimed)[1]:
             continue
-        if not _prints_alike(a, b):
+        if not _prints_alike(a, b, slack):
             return False
     return True
 
 
-def _prints_alike(a: str, b: str) -> bool:
+def _prints_alike(a: str, b: str, slack: float) -> bool:
     """Whether two printed numbers differ by no more than the last digit of the longer one."""
     if a.isdigit() and b.isdigit():
         return False
     x, y = (float(text.replace(",", "").replace("−", "-")) for text in (a, b))
-    return bool(abs(x - y) <= 1.5 * min(_last_digit(a), _last_digit(b)))
+    return bool(abs(x - y) <= 1.5 * min(_last_digit(a), _last_digit(b)) + slack)
 
 
 def _last_digit(text: str) -> float:
@@ -144,7 +145,7 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
     `moved` inside; nothing is allowed for beyond that. Elsewhere a side is a measurement.
     """
     near = SAME * abs(fresh.upper)
-    inside, outside = (near, near)
+    inside = outside = near + 4 * fresh.charge
     if fresh.kind in OPTIMISATION:
         inside, outside = fresh.moved * (1 - SAME), fresh.gap + near
     found = []

@@ -19,7 +19,7 @@ def moved_apart(lower: float, upper: float, charge: float) -> tuple[float, float
     if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
         return lower, upper, 0.0
     lower, upper = float(lower), float(upper)
-    moved = max(0.0, min(float(charge), 1e-10 * abs(upper) + 0.01 * (upper - lower)))
+    moved = max(0.0, min(float(charge), 1e-10 * abs(upper) + 1e-6 * (upper - lower)))
     apart = math.nextafter(lower - moved, -math.inf)
     low = max(0.0, apart) if lower >= 0.0 else apart
     return low, math.nextafter(upper + moved, math.inf), moved
