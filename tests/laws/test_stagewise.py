@@ -251,7 +251,7 @@ def test_omega_certifies_the_lasso_on_the_ball(data):
     assert (excess >= -1e-9).all()
     assert (excess <= delta / n * model.omegas_ + 1e-9).all()
     assert model.certificate_.lower <= least + 1e-9
-    assert model.certificate_.gap == pytest.approx(delta / n * model.omegas_[-1], abs=1e-9)
+    assert model.certificate_.gap == pytest.approx(delta / n * model.omegas_[-1], rel=1e-4)
     # The last iterations are near the optimum, up to the size of the step.
     assert excess[-1] <= delta / n * 4 * 0.02
 
