@@ -274,7 +274,7 @@ class SquaredRisk:
             within, best = self._within(slope)
             how = "within"
         lower = max(0.0, down(slope.least - best.most))
-        charge = 4 * (slope.upper - slope.least) + 64 * U * slope.upper
+        charge = 2 * (slope.upper - slope.least) + 64 * U * slope.upper
         charge += min(best.blur, slope.least)
         return SquaredFound(Bounds.proved(lower, slope.upper, charge), how, within)
 
