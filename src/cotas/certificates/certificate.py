@@ -112,7 +112,9 @@ class Certificate:
     # is used, as the tolerance in comparing a claimed one with it, and so it is never stored.
     charge: float = field(default=0.0, repr=False, compare=False, metadata={"stored": False})
     # How far the bounds were moved apart; what lies between is proved all the same.
-    moved: float = field(default=0.0, repr=False, compare=False, metadata={"stored": False})
+    moved: tuple[float, float] = field(
+        default=(0.0, 0.0), repr=False, compare=False, metadata={"stored": False}
+    )
     witness: Witness | None = field(default=None, repr=False)
     sketch: Sketch | None = field(default=None, repr=False)
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
@@ -207,7 +209,7 @@ class Certificate:
             return [f"The witness cannot be checked: {error}"]
         found = self.beside(fresh)
         if self.predictor is not None:
-            found += self.predictor.contradictions(self.witness, X, as_meant(y, None))
+            found += self.predictor.contradictions(self.witness, X, as_meant(y, self.witness))
         return found
 
     def beside(self, fresh: Certificate) -> list[str]:
@@ -287,7 +289,7 @@ def conclude(
     trusted: Sequence[str] = (),
     vacuous: bool = False,
     charge: float = 0.0,
-    moved: float = 0.0,
+    moved: tuple[float, float] = (0.0, 0.0),
     scale: float | None = None,
 ) -> Certificate:
     """The certificate of what a checker found: the one door through which all of them come.
@@ -317,7 +319,7 @@ def conclude(
         zero_objective=None if scale is None else float(scale),
         label=_label(witness),
         charge=float(charge) if math.isfinite(charge) else 0.0,
-        moved=float(moved),
+        moved=moved,
         witness=witness,
         sketch=sketch,
     )

@@ -164,7 +164,7 @@ class DualPoint:
             remarks=(*remarks, OPTIMISATION_ONLY),
             trusted=trusted,
             charge=found.charge if isinstance(found, Bounds) else 0.0,
-            moved=found.moved if isinstance(found, Bounds) else 0.0,
+            moved=found.moved if isinstance(found, Bounds) else (0.0, 0.0),
             witness=self,
             sketch=sketch,
         )
@@ -234,7 +234,7 @@ class HardMarginPoint:
             figures=figures,
             remarks=(OPTIMISATION_ONLY,),
             charge=found.charge if isinstance(found, Bounds) else 0.0,
-            moved=found.moved if isinstance(found, Bounds) else 0.0,
+            moved=found.moved if isinstance(found, Bounds) else (0.0, 0.0),
             witness=self,
             sketch=sketch,
         )

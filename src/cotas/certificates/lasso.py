@@ -174,7 +174,7 @@ class _Survey:
             },
             remarks=(OPTIMISATION_ONLY,),
             charge=found.charge if isinstance(found, Bounds) else 0.0,
-            moved=found.moved if isinstance(found, Bounds) else 0.0,
+            moved=found.moved if isinstance(found, Bounds) else (0.0, 0.0),
             scale=constant + self._floor(),
             witness=point,
             sketch=self.sketch,

@@ -233,7 +233,7 @@ def in_certificate(
             OPTIMISATION_ONLY,
         ),
         charge=bounds.charge if isinstance(bounds, Bounds) else 0.0,
-        moved=bounds.moved if isinstance(bounds, Bounds) else 0.0,
+        moved=bounds.moved if isinstance(bounds, Bounds) else (0.0, 0.0),
         scale=constant,
         witness=point,
         sketch=sketch,

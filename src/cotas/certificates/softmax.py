@@ -89,7 +89,7 @@ class SoftmaxPoint:
             },
             remarks=(OPTIMISATION_ONLY,),
             charge=found.charge if isinstance(found, Bounds) else 0.0,
-            moved=found.moved if isinstance(found, Bounds) else 0.0,
+            moved=found.moved if isinstance(found, Bounds) else (0.0, 0.0),
             witness=self,
             sketch=sketch,
         )

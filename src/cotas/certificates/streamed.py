@@ -193,6 +193,8 @@ class Stream:
             raise Objection("collinear")
         drop = fall(hessian, mu, g, up(noise))
         lower = max(0.0, down(least - drop.most))
+        # The rows themselves may prove a little less: the bounds leave room for that.
+        lower, most = lower * (1 - 2e-10), most * (1 + 2e-10)
         return Bounds.proved(lower, most, 2 * (most - least) + min(drop.blur, least))
 
     def _certificate(self, c: int, point: SquaredLossPoint) -> Certificate:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NUMBER = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?|\binf\b|\bnan\b")
 # The same sums in another order differ by less, whatever the number of rows.
 SAME = 1e-9
+# A wider interval is still true; so much wider it may be, where it was proved another way.
+WEAKER = 1e-5
 # Witnesses about classes have one of these; for the others y is a number.
 LABELLED = ("positive", "classes", "point")
 
@@ -145,11 +147,13 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
     `moved` inside; nothing is allowed for beyond that. Elsewhere a side is a measurement.
     """
     near = SAME * abs(fresh.upper)
-    inside = outside = near + 4 * fresh.charge
+    inside = (near + 4 * fresh.charge,) * 2
+    outside = inside[0]
     if fresh.kind in OPTIMISATION:
-        inside, outside = fresh.moved * (1 - SAME), fresh.gap + near
+        inside = (fresh.moved[0] * (1 - SAME), fresh.moved[1] * (1 - SAME))
+        outside = fresh.gap + WEAKER * abs(fresh.upper)
     found = []
-    for name, more, less in (("lower", inside, outside), ("upper", outside, inside)):
+    for name, more, less in (("lower", inside[0], outside), ("upper", outside, inside[1])):
         said, right = getattr(claimed, name), getattr(fresh, name)
         # Two infinities agree, and anything else next to an infinity does not.
         if said != right and not -less <= said - right <= more:

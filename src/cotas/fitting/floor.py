@@ -15,6 +15,8 @@ ADVICE = (
 )
 # What rounding costs is known up to a factor of this size.
 NEAR = 4.0
+# A gap so many times as large as what rounding costs is none that rounding made.
+FAR = 1e4
 # So many looks that do not lower a gap by a tenth are a sign that nothing will.
 PATIENCE, BETTER = 10, 0.9
 
@@ -62,7 +64,8 @@ class Floor:
         idle, gap = self.proved.see(certificate.gap), certificate.relative_gap
         if at_floor(certificate):
             return idle > 0 or certificate.gap <= certificate.charge
-        return believed is not None and believed < 0.1 * gap and idle >= PATIENCE
+        rounding = certificate.gap <= FAR * certificate.charge
+        return rounding and believed is not None and believed < 0.1 * gap and idle >= PATIENCE
 
 
 def shortfall(gap: float, tol: float, reason: str, advice: str) -> str:

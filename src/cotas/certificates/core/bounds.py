@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+Sides = tuple[float, float]
+
 
 class Objection(ValueError):
     """Why nothing is proved; `code` names the reason, and the words for it stand elsewhere."""
@@ -14,15 +16,17 @@ class Objection(ValueError):
         self.code, self.details = code, details
 
 
-def moved_apart(lower: float, upper: float, charge: float) -> tuple[float, float, float]:
+def moved_apart(lower: float, upper: float, charge: float) -> tuple[float, float, Sides]:
     """Both bounds of an objective ≥ 0 a little apart, and by how much: less than rounding cost."""
     if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
-        return lower, upper, 0.0
+        return lower, upper, (0.0, 0.0)
     lower, upper = float(lower), float(upper)
-    moved = max(0.0, min(float(charge), 1e-10 * abs(upper) + 1e-6 * (upper - lower)))
-    apart = math.nextafter(lower - moved, -math.inf)
+    # Rounding may be as large as an objective that is nearly zero.
+    near = charge if upper <= charge else 1e-10 * upper
+    moved = (max(0.0, min(charge, 1e-10 * abs(lower))), max(0.0, min(charge, near)))
+    apart = math.nextafter(lower - moved[0], -math.inf)
     low = max(0.0, apart) if lower >= 0.0 else apart
-    return low, math.nextafter(upper + moved, math.inf), moved
+    return low, math.nextafter(upper + moved[1], math.inf), moved
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Bounds:
     lower: float
     upper: float
     charge: float = 0.0
-    moved: float = 0.0
+    moved: Sides = (0.0, 0.0)
 
     @classmethod
     def proved(cls, lower: float, upper: float, charge: float = 0.0) -> Bounds:
@@ -46,7 +50,7 @@ class Bounds:
         if lower > upper:
             raise Objection("contradiction")
         low, high, moved = moved_apart(float(lower), float(upper), float(charge))
-        return cls(low, high, float(charge) + 2 * moved, moved)
+        return cls(low, high, float(charge) + sum(moved), moved)
 
     @property
     def gap(self) -> float:

@@ -213,7 +213,7 @@ class StagewiseRun(Parametric):
         }
         if self.algorithm != "LS-Boost":
             figures["best iteration"] = float(first.iteration)
-        kind, vacuous, moved = "stagewise", first.vacuous, 0.0
+        kind, vacuous, moved = "stagewise", first.vacuous, (0.0, 0.0)
         charge = 1024 * data.off * data.square / data.n
         if self.algorithm == "R-FS":
             kind, bounds = "duality", _ball(data, trace, self.delta, apart)
