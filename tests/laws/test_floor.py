@@ -1,6 +1,7 @@
 """A fit ends where rounding, and not the solver, keeps a smaller gap from being proved."""
 
 import warnings
+from dataclasses import replace
 
 import pytest
 from sklearn.datasets import load_breast_cancer
@@ -50,6 +51,8 @@ def test_a_gap_that_still_falls_is_not_given_up():
     assert not at_floor(certificate)
     floor = Floor()
     assert not any(floor.reached(certificate, certificate.relative_gap) for _ in range(50))
-    floor = Floor()  # the solver believes in far less, and nothing comes of it
-    looks = [floor.reached(certificate, 1e-9) for _ in range(PATIENCE + 1)]
+    floor = Floor()  # the solver believes in far less, but rounding cannot be the reason
+    assert not any(floor.reached(certificate, 1e-9) for _ in range(50))
+    floor, near = Floor(), replace(certificate, charge=1e-3 * certificate.gap)
+    looks = [floor.reached(near, 1e-9) for _ in range(PATIENCE + 1)]
     assert looks == [False] * PATIENCE + [True]

@@ -228,7 +228,7 @@ class KernelSurvey:
             f"{mean_of(point)} {problem.loss.name} loss + (λ/2)‖θ‖² ({bias_in_words(problem)}) "
             f"than {at_least(lower)}; this one has {at_most(upper)}."
         )
-        rounding = (0.0, 0.0) if found is None else (found.charge, found.moved)
+        rounding = (0.0, (0.0, 0.0)) if found is None else (found.charge, found.moved)
         figures, sides = {"‖θ‖": length}, ("duality", lower, upper)
         more = (*remarks, OPTIMISATION_ONLY)
         return self._said(c, sides, statement, REFERENCE, figures, more, objection, *rounding)
@@ -236,7 +236,7 @@ class KernelSurvey:
     def _said(
         self, c: int, sides: tuple[str, float, float], statement: str, reference: str,
         figures: dict[str, float], remarks: tuple[str, ...], objection: str, charge: float,
-        moved: float = 0.0,
+        moved: tuple[float, float] = (0.0, 0.0),
     ) -> Certificate:  # fmt: skip
         point = self.points[c]
         support = float(np.count_nonzero(point.coef))
