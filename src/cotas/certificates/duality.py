@@ -140,7 +140,7 @@ class DualPoint:
     def _conclude(self, found: Bounds | Objection, longest: float, sketch: Any) -> Certificate:
         """Put both values and what follows from them into words."""
         problem = self.problem
-        lower, upper = (found.lower, found.upper) if isinstance(found, Bounds) else (0.0, math.inf)
+        lower, upper = found.lower, found.upper
         figures = {"λ": problem.lam, "‖θ‖": float(np.linalg.norm(self.coef))}
         remarks, trusted = [], []
         if self.expectation is not None:
@@ -152,7 +152,7 @@ class DualPoint:
             kind="duality",
             lower=lower,
             upper=upper,
-            objection=in_words(found) if isinstance(found, Objection) else "",
+            objection=in_words(found),
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=lower <= 0.01 * upper,
             statement=(
@@ -163,8 +163,8 @@ class DualPoint:
             figures=figures,
             remarks=(*remarks, OPTIMISATION_ONLY),
             trusted=trusted,
-            charge=found.charge if isinstance(found, Bounds) else 0.0,
-            moved=found.moved if isinstance(found, Bounds) else (0.0, 0.0),
+            charge=found.charge,
+            moved=found.moved,
             witness=self,
             sketch=sketch,
         )
@@ -212,7 +212,7 @@ class HardMarginPoint:
         theta, bias = np.asarray(self.coef, np.float64), float(self.intercept)
         found = all_bounds(rows, [Claim(risk, signs, theta, bias, c)])[0].bounds
         sketch = gather_facts(X, y, [self.positive]).sketches[0]
-        lower, upper = (found.lower, found.upper) if isinstance(found, Bounds) else (0.0, math.inf)
+        lower, upper = found.lower, found.upper
         figures = {}
         if isinstance(found, Bounds):
             figures["distance of the nearest row to the boundary"] = below(
@@ -224,7 +224,7 @@ class HardMarginPoint:
             kind="duality",
             lower=lower,
             upper=upper,
-            objection=in_words(found) if isinstance(found, Objection) else "",
+            objection=in_words(found),
             vacuous=lower <= 0.01 * upper,
             statement=(
                 f"No separator with all margins at least 1 has ½‖θ‖² below {at_least(lower)}; "
@@ -233,8 +233,8 @@ class HardMarginPoint:
             reference=SECTION,
             figures=figures,
             remarks=(OPTIMISATION_ONLY,),
-            charge=found.charge if isinstance(found, Bounds) else 0.0,
-            moved=found.moved if isinstance(found, Bounds) else (0.0, 0.0),
+            charge=found.charge,
+            moved=found.moved,
             witness=self,
             sketch=sketch,
         )

@@ -123,7 +123,8 @@ class KernelDualPoint(Parametric):
 
     def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
         """Where an optimum lies if these bounds, claimed elsewhere, are right."""
-        return KernelSurvey([self], X, y, None, map)._region(0, gap)
+        survey = KernelSurvey([self], X, y, None, map)
+        return None if survey.objection else survey._region(0, gap)
 
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types; the kernel as its formula."""
@@ -153,13 +154,13 @@ class KernelSurvey:
         self.facts = facts or gather_facts(X, y, positives, each=each)
         self.scores = np.zeros((self.n, len(points)))
         self.regions: list[KernelRegion | None] = [None] * len(points)
-        self.objection = ""
+        self.objection: Objection | None = None
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 self._read(y)
                 self._multiply(X, each)
         except Objection as error:
-            self.objection = in_words(error)
+            self.objection = error
 
     def _read(self, y: AnyArray) -> None:
         """Refuse what is no point of the problem; move the dual points into the feasible set."""
@@ -199,8 +200,8 @@ class KernelSurvey:
 
     def conclude(self, c: int) -> Certificate:
         """Both bounds and what follows from them."""
-        if self.objection:
-            return self._certificate(c, None, 0.0, self.objection)
+        if self.objection is not None:
+            return self._certificate(c, self.objection, 0.0)
         parts = self.betas[:, c], self.duals[:, c], self.values[:, c], self.off[:, c]
         evidence = self.evidence or self._negative(*parts)
         if evidence is not None:
@@ -212,26 +213,24 @@ class KernelSurvey:
                 claim = Claim(self.risk, y, beta, bias, dual)
                 found, theta = bounds(claim, self.gram, self.weights, values, off)
         except Objection as error:
-            return self._certificate(c, None, 0.0, in_words(error))
+            return self._certificate(c, error, 0.0)
         self.regions[c] = self._region(c, found)
         return self._certificate(c, found, math.sqrt(max(0.0, theta.square)))
 
-    def _certificate(
-        self, c: int, found: Bounds | None, length: float, objection: str = ""
-    ) -> Certificate:
-        point, problem = self.points[c], self.problem
-        lower, upper = (0.0, math.inf) if found is None else (found.lower, found.upper)
-        condition, remarks = ("", ()) if found is None else self._about_the_kernel()
+    def _certificate(self, c: int, found: Bounds | Objection, length: float) -> Certificate:
+        point, problem, objection = self.points[c], self.problem, in_words(found)
+        lower, upper = found.lower, found.upper
+        condition, remarks = ("", ()) if objection else self._about_the_kernel()
         subject = f"{point.subject}: {condition}" if point.subject else condition
         statement = (
             f"{subject + 'no' if subject else 'No'} θ in the feature space of k has a smaller "
             f"{mean_of(point)} {problem.loss.name} loss + (λ/2)‖θ‖² ({bias_in_words(problem)}) "
             f"than {at_least(lower)}; this one has {at_most(upper)}."
         )
-        rounding = (0.0, (0.0, 0.0)) if found is None else (found.charge, found.moved)
         figures, sides = {"‖θ‖": length}, ("duality", lower, upper)
         more = (*remarks, OPTIMISATION_ONLY)
-        return self._said(c, sides, statement, REFERENCE, figures, more, objection, *rounding)
+        said = (sides, statement, REFERENCE, figures, more, objection)
+        return self._said(c, *said, found.charge, found.moved)
 
     def _said(
         self, c: int, sides: tuple[str, float, float], statement: str, reference: str,

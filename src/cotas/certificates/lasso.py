@@ -17,7 +17,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gap import Claim, Found, Risk, Weights, all_bounds
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
@@ -27,7 +27,12 @@ from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch
-from cotas.certificates.targets import ROUNDED, TargetSweep, sketches_in_passing
+from cotas.certificates.targets import (
+    ROUNDED,
+    TargetSweep,
+    constant_model,
+    sketches_in_passing,
+)
 from cotas.certificates.words import in_words
 
 
@@ -132,6 +137,8 @@ class _Survey:
         if first.weights is not None and np.shape(first.weights) != self.y.shape:
             size = np.size(first.weights)
             raise ValueError(f"X has {self.rows.n} rows; the certificate is about {size}.")
+        # The same for every point of a path.
+        self.constant = constant_model(self.y, first.weights, first.problem.free_bias)[0]
         sketches = sketches_in_passing(self.rows, sweep.targets)
         self.found = self._bounds()
         self.sketch: Sketch = sketches()[0]
@@ -149,14 +156,13 @@ class _Survey:
     def conclude(self, k: int) -> Certificate:
         """Put both values and what follows from them into words."""
         point, problem, found = self.points[k], self.points[k].problem, self.found[k].bounds
-        lower, upper = (found.lower, found.upper) if isinstance(found, Bounds) else (0.0, math.inf)
-        constant = self._constant_model()
+        lower, upper = found.lower, found.upper
         said = problem.in_words(mean_of(point))
         return conclude(
             kind="duality",
             lower=lower,
             upper=upper,
-            objection=in_words(found) if isinstance(found, Objection) else "",
+            objection=in_words(found),
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=lower < 0.01 * upper,
             statement=(
@@ -170,12 +176,12 @@ class _Survey:
                 **self._about_the_dual(k),
                 "‖β‖₁": float(np.abs(self._beta(k)).sum()),
                 "coefficients that are not zero": float(np.count_nonzero(point.coef)),
-                "objective of the constant model": constant,
+                "objective of the constant model": self.constant,
             },
             remarks=(OPTIMISATION_ONLY,),
-            charge=found.charge if isinstance(found, Bounds) else 0.0,
-            moved=found.moved if isinstance(found, Bounds) else (0.0, 0.0),
-            scale=constant + self._floor(),
+            charge=found.charge,
+            moved=found.moved,
+            scale=self.constant + self._floor(),
             witness=point,
             sketch=self.sketch,
         )
@@ -184,13 +190,6 @@ class _Survey:
         """β in the units of the penalty."""
         point = self.points[k]
         return point.coef if point.penalty_scale is None else point.coef * point.penalty_scale
-
-    def _constant_model(self) -> float:
-        """½ Σ sᵢ(yᵢ − ȳ)²/S; the mean is zero without a bias."""
-        s = np.ones(len(self.y)) if self.points[0].weights is None else self.points[0].weights
-        share, y = s / s.sum(), self.y
-        y = y - share @ y if self.points[0].problem.free_bias else y
-        return float(0.5 * (share @ y**2))
 
     def _floor(self) -> float:
         """What the rounding of the targets leaves of the objective, in units of `scale`."""

@@ -12,14 +12,19 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import EPS, Sketch
-from cotas.certificates.targets import ROUNDED, TargetSweep, sketches_in_passing
+from cotas.certificates.targets import (
+    ROUNDED,
+    TargetSweep,
+    constant_model,
+    sketches_in_passing,
+)
 from cotas.certificates.words import in_words
 
 # A bound this small in comparison with the objective is not worth another pass over the data.
@@ -149,18 +154,10 @@ class Survey:
         return [SquaredFound(found.bounds, "duality") for found in dual]
 
     def _conclude(self, c: int, point: SquaredLossPoint, found: SquaredFound) -> Certificate:
-        constant = self._constant_model(c, point)
+        spread, square = constant_model(self.targets[:, c], point.weights, point.free_bias)
+        constant = spread + ROUNDED * square
         figures, against = self._spectrum(c, point, found)
         return in_certificate(point, found, constant, self.sketches()[c], figures, against)
-
-    def _constant_model(self, c: int, point: SquaredLossPoint) -> float:
-        """½ Σ sᵢ(yᵢ − ȳ)²/S, and no less than what the rounding of the targets leaves."""
-        y = self.targets[:, c]
-        s = np.ones(len(y)) if point.weights is None else np.asarray(point.weights)
-        with np.errstate(all="ignore"):
-            share = s / s.sum()
-            about = y - share @ y if point.free_bias else y
-            return float(0.5 * (share @ about**2) + ROUNDED * (share @ y**2))
 
     def _spectrum(
         self, c: int, point: SquaredLossPoint, found: SquaredFound
@@ -208,13 +205,13 @@ def in_certificate(
 ) -> Certificate:
     """Put both values and what follows from them into words."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
-    lower, upper = (bounds.lower, bounds.upper) if isinstance(bounds, Bounds) else (0.0, math.inf)
+    lower, upper = bounds.lower, bounds.upper
     who = "" if math.isinf(within) else f" within ρ = {within:.6g}"
     certificate = conclude(
         kind="gradient",
         lower=lower,
         upper=upper,
-        objection=in_words(bounds) if isinstance(bounds, Objection) else against,
+        objection=in_words(bounds) or against,
         # P ≥ 0 was known before, and this objective is not near zero.
         vacuous=lower <= 0.01 * upper and upper > 1e-9 * constant,
         statement=(
@@ -232,8 +229,8 @@ def in_certificate(
             *((SPECTRUM,) if spectral else ()),
             OPTIMISATION_ONLY,
         ),
-        charge=bounds.charge if isinstance(bounds, Bounds) else 0.0,
-        moved=bounds.moved if isinstance(bounds, Bounds) else (0.0, 0.0),
+        charge=bounds.charge,
+        moved=bounds.moved,
         scale=constant,
         witness=point,
         sketch=sketch,

@@ -70,12 +70,12 @@ class SoftmaxPoint:
         """Put both values and what follows from them into words."""
         problem = self.problem
         bias = "the biases are free" if problem.free_bias else "without biases"
-        lower, upper = (found.lower, found.upper) if isinstance(found, Bounds) else (0.0, np.inf)
+        lower, upper = found.lower, found.upper
         return conclude(
             kind="duality",
             lower=lower,
             upper=upper,
-            objection=in_words(found) if isinstance(found, Objection) else "",
+            objection=in_words(found),
             vacuous=lower <= 0.01 * upper,
             statement=(
                 f"No softmax regression has a smaller {mean_of(self)} log loss "
@@ -88,8 +88,8 @@ class SoftmaxPoint:
                 "classes": float(len(self.classes)),
             },
             remarks=(OPTIMISATION_ONLY,),
-            charge=found.charge if isinstance(found, Bounds) else 0.0,
-            moved=found.moved if isinstance(found, Bounds) else (0.0, 0.0),
+            charge=found.charge,
+            moved=found.moved,
             witness=self,
             sketch=sketch,
         )

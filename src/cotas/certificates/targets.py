@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,15 @@ from cotas.certificates.sweep import (
 # Times the mean square of the targets it is added to the objective of the constant model, so that
 # what their rounding leaves of an objective, EPS² of it, is a relative gap of 1e-6 at most.
 ROUNDED = 1e15 * EPS**2
+
+
+def constant_model(y: FloatArray, weights: Any, free_bias: bool) -> tuple[float, float]:
+    """½ Σ sᵢ(yᵢ − ȳ)²/S, the mean being zero without a bias, and Σ sᵢyᵢ²/S."""
+    s = np.ones(len(y)) if weights is None else np.asarray(weights)
+    with np.errstate(all="ignore"):
+        share = s / s.sum()
+        about = y - share @ y if free_bias else y
+        return float(0.5 * (share @ about**2)), float(share @ y**2)
 
 
 class TargetSweep(Sweep):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.bounds import Bounds, Objection
 
 OBJECTIONS = {
     "contradiction": "The lower bound is above the upper one: the checker itself is wrong.",
@@ -29,6 +29,8 @@ OBJECTIONS = {
 }
 
 
-def in_words(objection: Objection) -> str:
-    """The sentence for what the core objects to."""
+def in_words(objection: Bounds | Objection) -> str:
+    """The sentence for what the core objects to; none where it has proved its bounds."""
+    if isinstance(objection, Bounds):
+        return ""
     return OBJECTIONS.get(objection.code, objection.code).format(**objection.details)

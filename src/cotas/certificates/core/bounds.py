@@ -9,7 +9,13 @@ Sides = tuple[float, float]
 
 
 class Objection(ValueError):
-    """Why nothing is proved; `code` names the reason, and the words for it stand elsewhere."""
+    """Why nothing is proved; `code` names the reason, and the words for it stand elsewhere.
+
+    What is known of the minimum without a proof stands in the fields that `Bounds` has.
+    """
+
+    lower, upper, charge = 0.0, math.inf, 0.0
+    moved: Sides = (0.0, 0.0)
 
     def __init__(self, code: str, **details: object) -> None:
         super().__init__(code)
