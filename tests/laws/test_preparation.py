@@ -126,21 +126,46 @@ def test_wide_and_sparse_stays_sparse():
     assert (np.asarray(Z.sum(axis=1)) == 40).all()
 
 
-@pytest.mark.parametrize(
-    ("column", "says"),
-    [
-        ([dt.date(2020, 1, k) for k in range(1, 31)], "holds dates"),
-        (["2020-01-05", "2021-12-31"] * 15, "holds dates"),
-        (["5/1/2020", "31.12.2021"] * 15, "holds dates"),
-        ([f"the text of row {k}" for k in range(30)], "free text"),
-        ([1.0, float("inf")] * 15, "infinite number in row 2"),
-        ([[1, 2]] * 30, "List"),
-    ],
-)
-def test_columns_that_no_model_can_use_are_named(column, says):
-    frame = pl.DataFrame({"x": np.arange(30.0), "odd one": column})
-    with pytest.raises(ColumnError, match=f"column 'odd one' .*{says}"):
+USELESS = {
+    "text": [f"the text of row {k}" for k in range(40)],
+    "identifier": list(range(100, 140)),
+    "other": [[1, 2]] * 40,
+}
+
+
+@pytest.mark.parametrize("why", USELESS)
+def test_columns_that_no_model_can_use_are_left_out_or_named(why):
+    frame = pl.DataFrame({"x": np.arange(40.0) % 7, "odd one": USELESS[why]})
+    preparation = Preparation().fit(frame)
+    assert preparation.dropped_ == [("odd one", why)]
+    assert preparation.used_columns_ == ["x"]
+    assert (preparation.transform(frame.drop("odd one")) == preparation.transform(frame)).all()
+    with pytest.raises(ColumnError, match="'odd one' is left out"):
+        Preparation(strict=True).fit(frame)
+    if why != "other":
+        kept = Preparation(keep=["odd one"], min_frequency=0).fit(frame)
+        assert kept.dropped_ == []
+        assert kept.used_columns_ == ["x", "odd one"]
+
+
+def test_all_columns_that_cannot_be_used_are_named_at_once():
+    with pytest.raises(ColumnError) as caught:
+        Preparation(strict=True).fit(pl.DataFrame(USELESS))
+    assert all(f"'{name}'" in str(caught.value) for name in USELESS)
+    with pytest.raises(ColumnError, match="no column 'nope'"):
+        Preparation(keep=["nope"]).fit(pl.DataFrame(USELESS))
+
+
+def test_an_infinite_number_is_refused_with_its_row():
+    frame = pl.DataFrame({"odd one": [1.0, float("inf")] * 15})
+    with pytest.raises(ColumnError, match="column 'odd one' .*infinite number in row 2"):
         Preparation().fit(frame)
+
+
+def test_numbers_that_come_once_but_mean_something_stay():
+    n = 60
+    frame = pl.DataFrame({"year": range(1950, 1950 + n), "size": np.arange(n) ** 3 + 1000})
+    assert Preparation().fit(frame).dropped_ == []
 
 
 def test_tables_that_do_not_fit_the_model_are_refused():

@@ -10,7 +10,7 @@ import numpy as np
 
 from cotas.cli.exits import UsageError
 from cotas.datasets import HOUSE_COLUMNS, houses
-from cotas.files.csv_tables import polars
+from cotas.files.frames import polars
 from cotas.files.tables import Table, read_table
 from cotas.preparation.targets import as_target, tell_task
 

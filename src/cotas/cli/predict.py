@@ -19,7 +19,7 @@ from cotas.cli.options import Data, Header, Separator
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
 from cotas.files.atomic import replacing
-from cotas.files.csv_tables import polars
+from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches
 from cotas.preparation.columns import as_frame

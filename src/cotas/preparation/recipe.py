@@ -10,6 +10,7 @@ import numpy as np
 from cotas.arrays import IntArray
 from cotas.certificates import Certificate
 from cotas.files.checks import array, finite, require
+from cotas.preparation.moments import WAYS
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.targets import TASKS
 
@@ -85,6 +86,8 @@ def check_preparation(preparation: Any) -> None:
     require(all(len(each) == len(preparation.category_names_) for each in lists), "the categories")
     words = [word for values in preparation.categories_ for word in values]
     require(all(type(word) is str for word in words), "the categories")
+    sound = all(type(name) is str and way in WAYS for name, way in preparation.dates_)
+    require(sound, "the columns of dates")
     if preparation.layout_ == "dense":
         positions = [name[1:] for name in preparation.number_names_]
         sound = all(p.isdecimal() and int(p) < preparation.n_features_in_ for p in positions)

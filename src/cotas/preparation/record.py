@@ -10,7 +10,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.certificates import Certificate
-from cotas.files.csv_tables import polars
+from cotas.files.frames import polars
 from cotas.files.tables import Table
 from cotas.preparation.inspection import Remark
 from cotas.preparation.prepared_model import PreparedModel
