@@ -116,7 +116,7 @@ Place: TypeAlias = str | Path | bytes | io.BufferedReader
 def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedReader]:
     """The bytes of a file, or of standard input for "-", decompressed if they are compressed.
 
-    gzip, zstandard and zip are recognised by their first bytes, whatever the file is called. A zip
+    gzip, zstandard and zip are recognized by their first bytes, whatever the file is called. A zip
     must hold one file besides folders; those that are a format by themselves are left as they are.
     """
     source = source_name(path)

@@ -182,12 +182,12 @@ def read_table(
     format : {"csv", "parquet", "arrow", "json", "excel", "sqlite", "libsvm", "npz"}, optional
         What the file is, if its first bytes should not decide.
     separator : str, optional
-        Between the cells of a text table; comma, semicolon, tab, bar and space are recognised.
+        Between the cells of a text table; comma, semicolon, tab, bar and space are recognized.
     header : bool, optional
         Whether the first line of a text table holds names.
     encoding : str, optional
         Of a text table; UTF-8, UTF-16, UTF-32 and the usual ones of Western languages are
-        recognised.
+        recognized.
     missing : sequence of str
         Words that stand for a missing value, besides the usual ones.
     categories : sequence of str
