@@ -45,7 +45,7 @@ def data(name: str) -> tuple[np.ndarray, np.ndarray]:
 def ours(depth: int, boosted: str) -> Any:
     learner = cotas.Stump() if depth == 1 else cotas.Tree(depth)
     kind = {"AdaBoost": cotas.AdaBoost, "GentleBoost": cotas.GentleBoost}[boosted]
-    return kind(learner, n_rounds=ROUNDS)
+    return kind(learner, n_estimators=ROUNDS)
 
 
 def peers(depth: int) -> dict[str, Any]:

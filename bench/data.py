@@ -48,7 +48,7 @@ def one_hot(name: str) -> tuple[sparse.csr_matrix, np.ndarray]:
     return sparse.hstack(parts, format="csr"), y
 
 
-def standardised(X: np.ndarray) -> np.ndarray:
+def standardized(X: np.ndarray) -> np.ndarray:
     """Zero mean and unit variance, C-contiguous."""
     deviation = X.std(axis=0)
     return np.ascontiguousarray((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 import cotas
-from bench.data import load, standardised
+from bench.data import load, standardized
 from bench.side_by_side import conditions, interleaved
 from cotas.kernels import RBF
 
@@ -169,7 +169,7 @@ def most_frequent(y: np.ndarray) -> np.ndarray:
 
 
 def problem_of(name: str, rows: int | None = None, C: float = 1.0) -> Problem:
-    """γ = 1/(d·variance of X), the dense sets standardised, mnist in units of 255."""
+    """γ = 1/(d·variance of X), the dense sets standardized, mnist in units of 255."""
     X, y = load(name)
     if name == "a9a":
         X, y = X[:32561], y[:32561]  # the official training part
@@ -178,7 +178,7 @@ def problem_of(name: str, rows: int | None = None, C: float = 1.0) -> Problem:
     if name == "mnist":
         X, y = X / 255.0, y % 2
     elif not sparse.issparse(X):
-        X = standardised(X)
+        X = standardized(X)
     if name not in ("letter", "mnist"):
         y = most_frequent(y)
     variance = X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else X.var()

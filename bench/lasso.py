@@ -15,7 +15,7 @@ from sklearn.linear_model import lasso_path as sklearn_path
 from sklearn.preprocessing import PolynomialFeatures
 
 import cotas
-from bench.data import load, standardised
+from bench.data import load, standardized
 from bench.side_by_side import conditions, interleaved
 
 NAMES = ("leukemia_golub", "riboflavin", "tecator", "california_housing", "clothing_reviews")
@@ -27,7 +27,7 @@ STEPS = 10_000
 
 
 def data(only: str | None) -> Iterator[tuple[str, Any, np.ndarray]]:
-    """Dense columns standardised, sparse ones as they are; y standardised. No bias for anyone."""
+    """Dense columns standardized, sparse ones as they are; y standardized. No bias for anyone."""
     for name in NAMES:
         if only is not None and only not in name:
             continue
@@ -38,10 +38,10 @@ def data(only: str | None) -> Iterator[tuple[str, Any, np.ndarray]]:
             continue
         X = X[:, X.std(axis=0) > 0]
         if name == "california_housing":
-            X = PolynomialFeatures(3, include_bias=False).fit_transform(standardised(X))
+            X = PolynomialFeatures(3, include_bias=False).fit_transform(standardized(X))
             name = f"{name}, degree 3"
         # Column by column, which is what both peers ask for.
-        yield f"{name}, {X.shape[0]:,} × {X.shape[1]:,}", np.asfortranarray(standardised(X)), y
+        yield f"{name}, {X.shape[0]:,} × {X.shape[1]:,}", np.asfortranarray(standardized(X)), y
 
 
 Peer = Callable[[float], tuple[np.ndarray, np.ndarray]]  # tol to coefficients and gaps
@@ -62,25 +62,25 @@ def sufficient(path: Peer, best: cotas.LassoPath) -> float | None:
 
 def path_row(name: str, X: Any, y: np.ndarray, repeats: int) -> None:
     largest = float(np.abs(X.T @ y).max()) / len(y)
-    lambdas = np.geomspace(largest, RATIO * largest, VALUES)
+    lams = np.geomspace(largest, RATIO * largest, VALUES)
 
     def ours() -> cotas.LassoPath:
-        return cotas.lasso_path(X, y, lambdas=lambdas, fit_intercept=False, tol=GAP)
+        return cotas.lasso_path(X, y, lams=lams, fit_intercept=False, tol=GAP)
 
     def scikit_learn(tol: float) -> tuple[np.ndarray, np.ndarray]:
-        return sklearn_path(X, y, alphas=lambdas, tol=tol, max_iter=100_000)[1:3]
+        return sklearn_path(X, y, alphas=lams, tol=tol, max_iter=100_000)[1:3]
 
     peers: dict[str, Peer] = {"scikit-learn": scikit_learn}
     try:
         from celer import celer_path
 
         def celer(tol: float) -> tuple[np.ndarray, np.ndarray]:
-            return celer_path(X, y, "lasso", alphas=lambdas, tol=tol, max_iter=1000)[1:3]
+            return celer_path(X, y, "lasso", alphas=lams, tol=tol, max_iter=1000)[1:3]
 
         peers["celer"] = celer
     except ImportError:
         print("celer is not installed: pip install celer")
-    best = cotas.lasso_path(X, y, lambdas=lambdas, fit_intercept=False, tol=GAP)
+    best = cotas.lasso_path(X, y, lams=lams, fit_intercept=False, tol=GAP)
     tols = {peer: sufficient(run, best) for peer, run in peers.items()}
     contestants: dict[str, Callable[[], object]] = {"cotas": ours}
     for peer, tol in tols.items():
@@ -147,9 +147,9 @@ def step_rows(name: str, X: np.ndarray, y: np.ndarray, steps: int, repeats: int)
     printed = STEPS * a_step(transcription, X, y, steps)
     quick = STEPS * a_step(by_correlation, X, y, 10 * steps)
     models = {
-        "LS-Boost(0.1)": cotas.LSBoost(eps=0.1, iterations=STEPS),
+        "LS-Boost(0.1)": cotas.LSBoost(eps=0.1, max_iter=STEPS),
         "FS_ε, ε = ‖y‖/1000": cotas.ForwardStagewise(
-            eps=1e-3 * float(np.linalg.norm(y - y.mean())), iterations=STEPS
+            eps=1e-3 * float(np.linalg.norm(y - y.mean())), max_iter=STEPS
         ),
     }
     for algorithm, model in models.items():
@@ -186,7 +186,7 @@ def main(repeats: int = 5) -> None:
     print("|---|---|---|---|---|---|---|---|")
     if only is None or only in "leukemia_golub":
         X, y = load("leukemia_golub")
-        X = standardised(X[:, X.std(axis=0) > 0])
+        X = standardized(X[:, X.std(axis=0) > 0])
         step_rows(f"leukemia_golub, {X.shape[0]} × {X.shape[1]:,}", X, y * 1.0, 50, repeats)
     if only is None or only in "random":
         rng = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from sklearn.linear_model import Perceptron as PeerPerceptron
 from sklearn.linear_model import SGDClassifier
 
 import cotas
-from bench.data import load, standardised
+from bench.data import load, standardized
 from bench.side_by_side import conditions, interleaved, read_bandwidth
 
 EPOCHS = 5
@@ -32,7 +32,7 @@ def peers(bias: bool) -> dict[str, Any]:
 
 
 def ours(bias: bool, certify: bool) -> cotas.Perceptron:
-    return cotas.Perceptron(max_epochs=EPOCHS, fit_intercept=bias, certify=certify)
+    return cotas.Perceptron(max_iter=EPOCHS, fit_intercept=bias, certify=certify)
 
 
 def check_same_updates(X: Any, y: np.ndarray, bias: bool) -> None:
@@ -132,7 +132,7 @@ def main(repeats: int = 11) -> None:
     print("| data | peer | peer | train | ratio | fit | ratio | extra memory of fit |")
     print("|---|---|---|---|---|---|---|---|")
     X, y = load("covtype")
-    X, y = standardised(X), (y == 2).astype(np.int64)
+    X, y = standardized(X), (y == 2).astype(np.int64)
     row("covtype 581,012 × 54 float64", X, y, True, repeats)
     row("covtype 581,012 × 54 float32", X.astype(np.float32), y, True, repeats)
     for name in ("wiki_toxicity_48k", "clothing_reviews"):

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import cotas
-from bench.data import load, one_hot, standardised
+from bench.data import load, one_hot, standardized
 from bench.online import peak_memory
 from bench.side_by_side import conditions, interleaved
 from bench.svm_peers import Problem, Setting, Settings, linear_svc, other_peers, settings
@@ -60,7 +60,7 @@ def examples(name: str) -> tuple[str, Any, np.ndarray]:
         X /= 255.0
         return f"{title}, ten classes", X, y
     labels, counts = np.unique(y, return_counts=True)
-    X = X if sparse.issparse(X) else standardised(X)
+    X = X if sparse.issparse(X) else standardized(X)
     return title, X, (y == labels[counts.argmax()]).astype(np.int64)
 
 

@@ -54,7 +54,7 @@ class Problem:
             lam=self.lam,
             fit_intercept=False,
             tol=tol,
-            max_iterations=100_000,
+            max_iter=100_000,
             max_time=max_time,
             random_state=0,
         )

@@ -21,7 +21,7 @@ RAW, Y = load_breast_cancer(return_X_y=True)
 DIGITS, LABELS = load_digits(return_X_y=True)
 DATA = {
     "breast cancer, raw": (RAW, Y),
-    "breast cancer, standardised": (StandardScaler().fit_transform(RAW), Y),
+    "breast cancer, standardized": (StandardScaler().fit_transform(RAW), Y),
     "digits / 16": (DIGITS / 16, LABELS),
 }
 # Entries of the Gram matrix of the raw data then reach from 49 to six million.
@@ -30,17 +30,17 @@ QUADRATIC = {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 1e-4}
 
 def cases() -> list[tuple[str, Any, str]]:
     """What the table calls a model, the model, and its data."""
-    raw, standardised, digits = DATA
+    raw, standardized, digits = DATA
     return [
         ("SVC()", SVC(), raw),
         ('SVC(kernel="poly")', SVC(kernel="poly"), raw),
         ('SVC(kernel="poly", degree=2, coef0=1, gamma=1e-4)', SVC(**QUADRATIC), raw),
         ('SVC(kernel="poly", degree=2, coef0=1, gamma=1e-4, C=100)', SVC(C=100, **QUADRATIC), raw),
         ('SVC(kernel="sigmoid")', SVC(kernel="sigmoid"), raw),
-        ("SVC()", SVC(), standardised),
-        ("SVC(C=1000)", SVC(C=1000), standardised),
-        ('SVC(kernel="poly")', SVC(kernel="poly"), standardised),
-        ('SVC(kernel="sigmoid")', SVC(kernel="sigmoid"), standardised),
+        ("SVC()", SVC(), standardized),
+        ("SVC(C=1000)", SVC(C=1000), standardized),
+        ('SVC(kernel="poly")', SVC(kernel="poly"), standardized),
+        ('SVC(kernel="sigmoid")', SVC(kernel="sigmoid"), standardized),
         ("SVC()", SVC(), digits),
         ('SVC(kernel="poly")', SVC(kernel="poly"), digits),
     ]

@@ -2,7 +2,7 @@
 
 Run it with `python examples/certify_scikit_learn.py`. It prints Markdown tables: classifiers,
 regressions, and LinearSVC by the problem with a free bias. In the first two each model is measured
-by the problem that it states itself: LinearSVC penalises its bias, the others do not. Machines
+by the problem that it states itself: LinearSVC penalizes its bias, the others do not. Machines
 with other kernels are in `certify_kernel_machines.py`.
 """
 
@@ -32,16 +32,16 @@ from cotas.certificates.presentation import percent
 from cotas.foreign.against_the_rest import with_best_bias
 
 RAW, Y = load_breast_cancer(return_X_y=True)
-STANDARDISED = StandardScaler().fit_transform(RAW)
+STANDARDIZED = StandardScaler().fit_transform(RAW)
 DIGITS, LABELS = load_digits(return_X_y=True)
 DIGITS /= 16
 DIABETES, PROGRESSION = load_diabetes(return_X_y=True, scaled=False)
 DATA = {
     "breast cancer, raw": (RAW, Y),
-    "breast cancer, standardised": (STANDARDISED, Y),
+    "breast cancer, standardized": (STANDARDIZED, Y),
     "digits / 16, worst of ten": (DIGITS, LABELS),
     "diabetes, raw": (DIABETES, PROGRESSION),
-    "diabetes, standardised": (StandardScaler().fit_transform(DIABETES), PROGRESSION),
+    "diabetes, standardized": (StandardScaler().fit_transform(DIABETES), PROGRESSION),
 }
 
 
@@ -57,7 +57,7 @@ def logistic(solver: str = "lbfgs", **more: Any) -> LogisticRegression:
 
 def cases() -> list[tuple[str, Any, str]]:
     """What the first table calls a model, the model, and its data."""
-    raw, standardised, digits = list(DATA)[:3]
+    raw, standardized, digits = list(DATA)[:3]
     n, m = len(Y), len(LABELS)
     hinge, squared = LinearSVC(loss="hinge", random_state=0), LinearSVC(random_state=0)
     return [
@@ -66,16 +66,16 @@ def cases() -> list[tuple[str, Any, str]]:
         ('LinearSVC(loss="hinge")', hinge, raw),
         ("StandardScaler + LinearSVC", make_pipeline(StandardScaler(), hinge), raw),
         ("cotas.LinearSVM(lam=1/n, tol=1e-6)", cotas.LinearSVM(lam=1 / n, tol=1e-6), raw),
-        ('SVC(kernel="linear")', SVC(kernel="linear"), standardised),
-        ('LinearSVC(loss="hinge")', hinge, standardised),
-        ("SGDClassifier(alpha=1/n)", sgd(n), standardised),
-        ("SGDClassifier(alpha=1/n, average=True)", sgd(n, average=True), standardised),
-        ("cotas.LinearSVM(lam=1/n, tol=1e-6)", cotas.LinearSVM(lam=1 / n, tol=1e-6), standardised),
+        ('SVC(kernel="linear")', SVC(kernel="linear"), standardized),
+        ('LinearSVC(loss="hinge")', hinge, standardized),
+        ("SGDClassifier(alpha=1/n)", sgd(n), standardized),
+        ("SGDClassifier(alpha=1/n, average=True)", sgd(n, average=True), standardized),
+        ("cotas.LinearSVM(lam=1/n, tol=1e-6)", cotas.LinearSVM(lam=1 / n, tol=1e-6), standardized),
         ('LinearSVC(loss="hinge")', hinge, digits),
         ("SGDClassifier(alpha=1/n)", sgd(m), digits),
         ("cotas.LinearSVM(lam=1/n, tol=1e-6)", cotas.LinearSVM(lam=1 / m, tol=1e-6), digits),
         ("LinearSVC()", squared, raw),
-        ("LinearSVC()", squared, standardised),
+        ("LinearSVC()", squared, standardized),
         ("LinearSVC()", squared, digits),
         ("LogisticRegression()", logistic(), raw),
         ("LogisticRegression(max_iter=10_000)", logistic(max_iter=10_000), raw),
@@ -83,10 +83,10 @@ def cases() -> list[tuple[str, Any, str]]:
         ('LogisticRegression(solver="saga")', logistic("saga"), raw),
         ('LogisticRegression(solver="liblinear")', logistic("liblinear"), raw),
         ('LogisticRegression(solver="newton-cholesky")', logistic("newton-cholesky"), raw),
-        ("LogisticRegression()", logistic(), standardised),
-        ('LogisticRegression(solver="sag")', logistic("sag"), standardised),
-        ('LogisticRegression(solver="saga")', logistic("saga"), standardised),
-        ('SGDClassifier(loss="log_loss", alpha=1/n)', sgd(n, loss="log_loss"), standardised),
+        ("LogisticRegression()", logistic(), standardized),
+        ('LogisticRegression(solver="sag")', logistic("sag"), standardized),
+        ('LogisticRegression(solver="saga")', logistic("saga"), standardized),
+        ('SGDClassifier(loss="log_loss", alpha=1/n)', sgd(n, loss="log_loss"), standardized),
         ("LogisticRegression()", logistic(), digits),
         ('LogisticRegression(solver="saga")', logistic("saga"), digits),
         ('SGDClassifier(loss="log_loss", alpha=1/n)', sgd(m, loss="log_loss"), digits),
@@ -95,7 +95,7 @@ def cases() -> list[tuple[str, Any, str]]:
 
 def regressions() -> list[tuple[str, Any, str]]:
     """The same for the second table."""
-    raw, standardised = list(DATA)[3:]
+    raw, standardized = list(DATA)[3:]
     return [
         ("LinearRegression()", LinearRegression(), raw),
         ("Ridge()", Ridge(), raw),
@@ -105,10 +105,10 @@ def regressions() -> list[tuple[str, Any, str]]:
         ("Lasso(alpha=0.01)", Lasso(alpha=0.01), raw),
         ("cotas.Lasso(lam=0.01)", cotas.Lasso(lam=0.01), raw),
         ("ElasticNet(alpha=0.01)", ElasticNet(alpha=0.01), raw),
-        ('Ridge(solver="sag")', Ridge(solver="sag", random_state=0), standardised),
-        ("SGDRegressor()", SGDRegressor(random_state=0), standardised),
-        ("Lasso(alpha=0.01)", Lasso(alpha=0.01), standardised),
-        ("cotas.Lasso(lam=0.01)", cotas.Lasso(lam=0.01), standardised),
+        ('Ridge(solver="sag")', Ridge(solver="sag", random_state=0), standardized),
+        ("SGDRegressor()", SGDRegressor(random_state=0), standardized),
+        ("Lasso(alpha=0.01)", Lasso(alpha=0.01), standardized),
+        ("cotas.Lasso(lam=0.01)", cotas.Lasso(lam=0.01), standardized),
     ]
 
 

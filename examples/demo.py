@@ -25,11 +25,11 @@ OUT = Path("out")
 
 
 def linear_classifiers() -> list[Any]:
-    """Four algorithms, each with parameters that suit small standardised data."""
+    """Four algorithms, each with parameters that suit small standardized data."""
     return [
         cotas.Perceptron(separator="tightest"),
         cotas.PassiveAggressive(lam=1.0),
-        cotas.Pegasos(lam=1e-2, max_epochs=300, random_state=0),
+        cotas.Pegasos(lam=1e-2, max_iter=300, random_state=0),
         cotas.LinearSVM(lam=1e-2),
     ]
 
@@ -44,7 +44,7 @@ def breast_cancer() -> None:
     """569 tumours, 30 measurements: is there a hyperplane between the two kinds?"""
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    print("# Breast cancer, 569 × 30, standardised\n")
+    print("# Breast cancer, 569 × 30, standardized\n")
     print(cotas.separability(X, y), "\n")
     for model in linear_classifiers():
         model.fit(X, y)
@@ -55,7 +55,7 @@ def breast_cancer() -> None:
 def boosted_stumps() -> None:
     """The same tumours without any scaling: a vote of thresholds, one feature at a time."""
     X, y = load_breast_cancer(return_X_y=True)
-    model = cotas.AdaBoost("stump", n_rounds=100).fit(X, y)
+    model = cotas.AdaBoost("stump", n_estimators=100).fit(X, y)
     print(f"AdaBoost, 100 stumps: training error {1 - model.score(X, y):.3%}")
     tell(model, X, y)
 

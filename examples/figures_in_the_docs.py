@@ -36,9 +36,9 @@ DIGITS, LABELS = load_digits(return_X_y=True)
 DIGITS /= 16
 
 
-def pegasos(lam: float = 1e-2, max_epochs: int = 200, **more: Any) -> cotas.Pegasos:
+def pegasos(lam: float = 1e-2, max_iter: int = 200, **more: Any) -> cotas.Pegasos:
     """The model of the page on certificates, unless told otherwise."""
-    return cotas.Pegasos(lam=lam, max_epochs=max_epochs, random_state=0, **more)
+    return cotas.Pegasos(lam=lam, max_iter=max_iter, random_state=0, **more)
 
 
 def digits(value: float) -> str:
@@ -87,12 +87,12 @@ def how_to_choose_accuracy() -> None:
 def how_to_choose_separator() -> None:
     margin = cotas.separability(X, Y, widest=True).margin
     longest = np.linalg.norm(X, axis=1).max()
-    run = cotas.Perceptron(max_epochs=100_000, certify=False).fit(X, Y)
+    run = cotas.Perceptron(max_iter=100_000, certify=False).fit(X, Y)
     print(f"margin {margin:.4f}, longest row {longest:.1f}, perceptron: {run.stop_reason_}")
 
 
 def how_to_choose_scale() -> None:
-    for name, data in {"raw": RAW, "standardised": X}.items():
+    for name, data in {"raw": RAW, "standardized": X}.items():
         c = pegasos().fit(data, Y).certificate_
         print(f"{name}: objective {digits(c.upper)}, gap {digits(c.gap)}")
 
@@ -119,7 +119,7 @@ def how_to_choose_memory() -> None:
         rows = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
         y = np.arange(n) % 2
         for model in (cotas.Perceptron(), cotas.AveragedPerceptron(), cotas.Pegasos()):
-            model.set_params(max_epochs=2).fit(rows[:1000], y[:1000])  # compiles
+            model.set_params(max_iter=2).fit(rows[:1000], y[:1000])  # compiles
             tracemalloc.start()
             model.fit(rows, y)
             peak = tracemalloc.get_traced_memory()[1]
@@ -154,7 +154,7 @@ def pegasos_bias_steps() -> None:
         best = np.sort(y - DIGITS @ theta)[k - 1 : k + 1].mean()
         ends = f"{objective(theta, theta0):.4f} | {objective(theta, best):.4f}"
         print(f"| {name} | {theta0:.3g} | {ends} |")
-    print(f"cotas: {pegasos(max_epochs=20).fit(DIGITS, LABELS == 0).certificate_.upper:.4f}")
+    print(f"cotas: {pegasos(max_iter=20).fit(DIGITS, LABELS == 0).certificate_.upper:.4f}")
 
 
 def pegasos_bias_gaps() -> None:
@@ -163,7 +163,7 @@ def pegasos_bias_gaps() -> None:
         model = pegasos(fit_intercept=bias).fit(DIGITS, LABELS)
         c, score = model.certificate_, model.score(DIGITS, LABELS)
         worst = int(np.argmax([one.gap for one in c]))
-        least = pegasos(max_epochs=5000, fit_intercept=bias).fit(DIGITS, worst == LABELS)
+        least = pegasos(max_iter=5000, fit_intercept=bias).fit(DIGITS, worst == LABELS)
         floor, two = least.certificate_.lower, pegasos(fit_intercept=bias).fit(X, Y).certificate_
         print(f"bias {bias}: digit {worst}, gap {digits(c[worst].gap)}, accuracy {score:.3f}")
         above = digits(c[worst].upper - floor)

@@ -71,15 +71,15 @@ def three_clouds(n: int = 150, d: int = 4, seed: int = 0) -> Data:
 def online_models(**changes):
     """Each online algorithm in each of its main forms."""
     kinds = [
-        cotas.Perceptron(max_epochs=7),
-        cotas.Perceptron(max_epochs=7, fit_intercept=False, shuffle=True, random_state=3),
-        cotas.AveragedPerceptron(max_epochs=7),
-        cotas.PassiveAggressive(lam=0.7, max_epochs=5),
-        cotas.PassiveAggressive(lam=0.7, max_epochs=5, average=True, fit_intercept=False),
-        cotas.Pegasos(lam=0.05, max_epochs=9, random_state=1),
-        cotas.Pegasos(lam=0.05, max_epochs=9, fit_intercept=False, sampling="order"),
-        cotas.Pegasos(lam=0.05, max_epochs=9, average=True, project=True, random_state=2),
-        cotas.Pegasos(lam=0.05, max_epochs=9, sampling="replacement", step="1/(1+t)"),
+        cotas.Perceptron(max_iter=7),
+        cotas.Perceptron(max_iter=7, fit_intercept=False, shuffle=True, random_state=3),
+        cotas.AveragedPerceptron(max_iter=7),
+        cotas.PassiveAggressive(lam=0.7, max_iter=5),
+        cotas.PassiveAggressive(lam=0.7, max_iter=5, average=True, fit_intercept=False),
+        cotas.Pegasos(lam=0.05, max_iter=9, random_state=1),
+        cotas.Pegasos(lam=0.05, max_iter=9, fit_intercept=False, sampling="order"),
+        cotas.Pegasos(lam=0.05, max_iter=9, average=True, project=True, random_state=2),
+        cotas.Pegasos(lam=0.05, max_iter=9, sampling="replacement", step="1/(1+t)"),
     ]
     defaults = {"random_state": 0}
     return [

@@ -8,7 +8,7 @@ import cotas
 from cotas.plots import margin_distribution
 
 X, y = load_breast_cancer(return_X_y=True)
-model = cotas.AdaBoost("stump", n_rounds=200).fit(X, y)
+model = cotas.AdaBoost("stump", n_estimators=200).fit(X, y)
 print(model.certificate_)
 
 stages = {k: model[:k] for k in (5, 20, 200)}

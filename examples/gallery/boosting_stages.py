@@ -11,7 +11,7 @@ from cotas.plots import boosting_stages
 X, y = load_breast_cancer(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
 
-model = cotas.AdaBoost("stump", n_rounds=60).fit(X, y)
+model = cotas.AdaBoost("stump", n_estimators=60).fit(X, y)
 print(model.certificate_)
 
 ax = boosting_stages(model, X, y, validation=(X_test, y_test))

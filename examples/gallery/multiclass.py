@@ -21,6 +21,6 @@ for part in model.certificate_.parts:
 
 title = "Iris by its petals: three machines vote"
 ax = decision_boundary(model, X, y, title=title, resolution=500)
-ax.set(xlabel="length of the petals (standardised)", ylabel="width of the petals (standardised)")
+ax.set(xlabel="length of the petals (standardized)", ylabel="width of the petals (standardized)")
 Path("out").mkdir(exist_ok=True)
 ax.figure.savefig("out/multiclass.png", dpi=110)

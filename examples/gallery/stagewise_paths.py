@@ -13,8 +13,8 @@ X, y = data.data, data.target
 best = cotas.LeastSquares().fit(X, y)
 
 models = {
-    "LS-Boost, ε = 0.3": cotas.LSBoost(eps=0.3, iterations=20_000),
-    "Forward stagewise, ε = 2": cotas.ForwardStagewise(eps=2.0, iterations=4_000),
+    "LS-Boost, ε = 0.3": cotas.LSBoost(eps=0.3, max_iter=20_000),
+    "Forward stagewise, ε = 2": cotas.ForwardStagewise(eps=2.0, max_iter=4_000),
 }
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):

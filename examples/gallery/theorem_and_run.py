@@ -12,7 +12,7 @@ rng = np.random.default_rng(0)
 X = StandardScaler().fit_transform(rng.normal(size=(100, 5)))
 y = X @ [3.0, -2.0, 0.0, 1.0, 0.0] + rng.normal(size=100)
 
-model = cotas.LSBoost(eps=0.5, iterations=100).fit(X, y)
+model = cotas.LSBoost(eps=0.5, max_iter=100).fit(X, y)
 print(model.certificate_)
 for item in model.certificate_.at(20):
     print(f"  k = 20, {item.name}: {item.measured:.3g} ≤ {item.bound:.3g}")

@@ -1,15 +1,15 @@
-"""What is minimised, written once.
+"""What is minimized, written once.
 
     P(θ, θ₀) = Σ sᵢ ℓ(yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²,        Σ sᵢ = 1,
 
-the bias not penalised, and its dual
+the bias not penalized, and its dual
 
     D(α) = − Σ sᵢ ℓ*(−αᵢ/sᵢ) − (1/2λ)‖Σ αᵢ yᵢ xᵢ‖²,      Σ αᵢ yᵢ = 0 when the bias is free.
 
 For every (θ, θ₀) and every feasible α, D(α) ≤ min P ≤ P(θ, θ₀). With the hinge loss
 ℓ*(−a) = −a on [0, 1], so that D(α) = Σ αᵢ − (1/2λ)‖Σ αᵢ yᵢ xᵢ‖² with 0 ≤ αᵢ ≤ sᵢ.
 
-With K classes at once, softmax regression minimises, W having a column for each class,
+With K classes at once, softmax regression minimizes, W having a column for each class,
 
     P(W, b) = Σ sᵢ [log Σₖ exp(zᵢₖ) − zᵢ,y₍ᵢ₎] + (λ/2)‖W‖²,      zᵢ = Wᵀxᵢ + b,
 
@@ -33,7 +33,7 @@ from cotas.losses import Hinge, MarginLoss
 
 
 @dataclass(frozen=True)
-class RegularisedRisk:
+class RegularizedRisk:
     """The mean loss of a linear classifier plus (λ/2)‖θ‖², with a free bias or with none."""
 
     loss: MarginLoss
@@ -68,7 +68,7 @@ class RegularisedRisk:
         return np.asarray(-(weights @ self.loss.conjugate(-fractions)))
 
     def dual_cost(self, combination: FloatArray, balance: float = 0.0) -> float:
-        """(1/2λ)‖Σ αᵢyᵢxᵢ‖², and the same for the bias if it is penalised; balance = Σ αᵢyᵢ."""
+        """(1/2λ)‖Σ αᵢyᵢxᵢ‖², and the same for the bias if it is penalized; balance = Σ αᵢyᵢ."""
         square = float(combination @ combination) + (self.bias_scale * balance) ** 2
         return square / (2.0 * self.lam)
 

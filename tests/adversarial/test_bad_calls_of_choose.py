@@ -58,8 +58,8 @@ def test_nan_among_the_values():
 
 @pytest.mark.parametrize("rounds", [0, -1, 2.5])
 def test_rounds_that_there_are_not(rounds):
-    with pytest.raises((ValueError, TypeError), match="n_rounds"):
-        choose(cotas.AdaBoost(), over="n_rounds", values=[1, rounds])
+    with pytest.raises((ValueError, TypeError), match="n_estimators"):
+        choose(cotas.AdaBoost(), over="n_estimators", values=[1, rounds])
 
 
 def test_a_value_that_the_model_refuses_is_named():
@@ -75,7 +75,7 @@ def test_doubles_are_tried_once():
 
 
 @pytest.mark.parametrize(
-    ("over", "meant"), [("lamb", "lam"), ("max_iteration", "max_iterations"), ("tool", "tol")]
+    ("over", "meant"), [("lamb", "lam"), ("max_iteration", "max_iter"), ("tool", "tol")]
 )
 def test_an_unknown_parameter_with_a_suggestion(over, meant):
     with pytest.raises(ValueError, match=f"Did you mean '{meant}'"):

@@ -46,11 +46,11 @@ def test_bad_data(model, case):
 
 
 BAD_PARAMETERS = [
-    (Perceptron(max_epochs=0), "max_epochs"),
-    (Perceptron(max_epochs=2.5), "max_epochs"),
+    (Perceptron(max_iter=0), "max_iter"),
+    (Perceptron(max_iter=2.5), "max_iter"),
     (Perceptron(separator="best"), "separator"),
     (Perceptron(validation_fraction=1.5, early_stopping=True), "validation_fraction"),
-    (Perceptron(n_epochs_no_change=0), "n_epochs_no_change"),
+    (Perceptron(n_iter_no_change=0), "n_iter_no_change"),
     (Perceptron(n_jobs="two"), "n_jobs"),
     (LinearSVM(n_jobs="two"), "n_jobs"),
     (LinearSVM(solver="magic", warm_start=True), "solver"),
@@ -169,4 +169,4 @@ def test_the_users_arrays_are_left_alone(model):
 
 def test_a_diverging_step_is_explained():
     with pytest.raises(ValueError, match="smaller steps"):
-        Pegasos(lam=1.0, step=1000.0, max_epochs=2000).fit(X, y)
+        Pegasos(lam=1.0, step=1000.0, max_iter=2000).fit(X, y)

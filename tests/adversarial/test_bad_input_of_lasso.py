@@ -12,9 +12,9 @@ X, Y = regression(30, 5)
 MODELS = [
     Lasso(lam=0.1),
     Lasso(delta=1.0),
-    LSBoost(iterations=50),
-    ForwardStagewise(iterations=50),
-    RegularizedForwardStagewise(delta=2.0, iterations=50),
+    LSBoost(max_iter=50),
+    ForwardStagewise(max_iter=50),
+    RegularizedForwardStagewise(delta=2.0, max_iter=50),
 ]
 by_model = pytest.mark.parametrize("model", MODELS, ids=str)
 
@@ -44,10 +44,10 @@ def test_parameters_of_the_lasso(parameters, message):
         (LSBoost(eps=0.0), "eps must be"),
         (LSBoost(eps=1.5), r"eps must lie in \(0, 1\]"),
         (LSBoost(eps=-0.1), "eps must be"),
-        (LSBoost(eps=[0.1, 0.2], iterations=3), "eps has 2 values for 3 iterations"),
-        (LSBoost(eps=lambda k: 1.0 - k, iterations=3), "above zero and finite"),
+        (LSBoost(eps=[0.1, 0.2], max_iter=3), "eps has 2 values for 3 iterations"),
+        (LSBoost(eps=lambda k: 1.0 - k, max_iter=3), "above zero and finite"),
         (LSBoost(eps=np.nan), "eps must be"),
-        (LSBoost(iterations=0), "iterations"),
+        (LSBoost(max_iter=0), "iterations"),
         (LSBoost(ties="last"), "ties must be one of"),
         (ForwardStagewise(eps=np.inf), "eps must be"),
         (RegularizedForwardStagewise(eps=1.0, delta=0.5), "must not exceed delta"),
@@ -65,11 +65,11 @@ def test_parameters_of_the_stagewise_algorithms(model, message):
     ("parameters", "message"),
     [
         ({"method": "magic"}, "method must be one of"),
-        ({"lambdas": [1.0, -1.0]}, "lambdas must be"),
-        ({"lambdas": []}, "lambdas must be"),
+        ({"lams": [1.0, -1.0]}, "lams must be"),
+        ({"lams": []}, "lams must be"),
         ({"ratio": 0.0}, "ratio must be"),
-        ({"n_lambdas": 0}, "n_lambdas must be"),
-        ({"method": "homotopy", "lambdas": [1.0]}, "finds its own"),
+        ({"n_lams": 0}, "n_lams must be"),
+        ({"method": "homotopy", "lams": [1.0]}, "finds its own"),
     ],
 )
 def test_parameters_of_the_path(parameters, message):
@@ -161,7 +161,7 @@ def test_interrupted_runs_are_honest(monkeypatch):
     monkeypatch.setattr(stagewise, "follow", interrupted)
     monkeypatch.setattr(stagewise.Stagewise, "_fetch", lambda self: True)
     with pytest.warns(UserWarning, match="Interrupted"):
-        model = LSBoost(iterations=500).fit(X, Y)
+        model = LSBoost(max_iter=500).fit(X, Y)
     assert model.n_iter_ == 20
     assert model.certificate_.holds
     assert model.certificate_.verify(X, Y)

@@ -25,14 +25,14 @@ from problems import clouds, three_clouds
 
 X, y = clouds(80, 3)
 EVERY = [
-    AdaBoost(n_rounds=8),
-    AdaBoost(Tree(2), n_rounds=4),
-    RealAdaBoost(n_rounds=8),
-    LogitBoost(n_rounds=8),
-    LogitBoost(LinearLearner(), n_rounds=3),
-    GentleBoost(n_rounds=8),
-    AnyBoost(n_rounds=8),
-    ConvexAnyBoost(n_rounds=30, tol=0.1),
+    AdaBoost(n_estimators=8),
+    AdaBoost(Tree(2), n_estimators=4),
+    RealAdaBoost(n_estimators=8),
+    LogitBoost(n_estimators=8),
+    LogitBoost(LinearLearner(), n_estimators=3),
+    GentleBoost(n_estimators=8),
+    AnyBoost(n_estimators=8),
+    ConvexAnyBoost(n_estimators=30, tol=0.1),
 ]
 by_model = pytest.mark.parametrize("model", EVERY, ids=lambda m: repr(m)[:45])
 
@@ -86,7 +86,7 @@ def test_other_data_are_noticed(model):
 def test_a_ledger_cannot_claim_other_functions_or_errors():
     from dataclasses import replace
 
-    witness = AdaBoost(n_rounds=8).fit(X, y).certificate_.witness
+    witness = AdaBoost(n_estimators=8).fit(X, y).certificate_.witness
     halved = witness.about(witness.coef / 2, 0.0).check(X, y)
     assert halved.figures["largest |err − ½| after a round"] > 0.01
     (combination,) = witness.combinations
@@ -99,12 +99,12 @@ def test_a_ledger_cannot_claim_other_functions_or_errors():
 def test_a_point_outside_the_hull_is_refused():
     from dataclasses import replace
 
-    witness = ConvexAnyBoost(radius=2.0, n_rounds=50, tol=0.1).fit(X, y).certificate_.witness
+    witness = ConvexAnyBoost(radius=2.0, n_estimators=50, tol=0.1).fit(X, y).certificate_.witness
     assert "outside" in replace(witness, radius=0.5).check(X, y).objection
 
 
 def test_a_prefix_must_be_proved_again():
-    model = AdaBoost(n_rounds=8).fit(X, y)
+    model = AdaBoost(n_estimators=8).fit(X, y)
     prefix = model[:3]
     assert not prefix.certificate_.holds
     assert "prefix" in prefix.certificate_.objection
@@ -117,10 +117,10 @@ def test_missing_values_and_categories_are_certified_too():
     Z = np.column_stack([X, rng.integers(0, 5, 80)])
     Z[rng.random(Z.shape) < 0.15] = np.nan
     for model in (
-        AdaBoost(Stump(categorical_features=[3]), n_rounds=10),
-        ConvexAnyBoost(Stump(categorical_features=[3]), n_rounds=50, tol=0.1),
-        LogitBoost(Tree(3, categorical_features=[False, False, False, True]), n_rounds=5),
-        AdaBoost(Stump(search="exact"), n_rounds=10),
+        AdaBoost(Stump(categorical_features=[3]), n_estimators=10),
+        ConvexAnyBoost(Stump(categorical_features=[3]), n_estimators=50, tol=0.1),
+        LogitBoost(Tree(3, categorical_features=[False, False, False, True]), n_estimators=5),
+        AdaBoost(Stump(search="exact"), n_estimators=10),
     ):
         certificate = model.fit(Z, y).certificate_
         assert certificate.verify(Z, y), certificate.discrepancies(Z, y)
@@ -130,8 +130,8 @@ def test_missing_values_and_categories_are_certified_too():
 
 
 BAD = [
-    (AdaBoost(n_rounds=0), "n_rounds"),
-    (AdaBoost(n_rounds=2.5), "n_rounds"),
+    (AdaBoost(n_estimators=0), "n_estimators"),
+    (AdaBoost(n_estimators=2.5), "n_estimators"),
     (AdaBoost("forest"), "weak_learner"),
     (AdaBoost(3), "weak_learner"),
     (AdaBoost(KNeighborsClassifier()), "sample_weight"),
@@ -146,7 +146,7 @@ BAD = [
     (AdaBoost(Stump(categorical_features=[True])), "categorical_features"),
     (AdaBoost(Stump(search="exact", categorical_features=[0])), "exact"),
     (AdaBoost(early_stopping=True, validation_fraction=1.5), "validation_fraction"),
-    (AdaBoost(n_rounds_no_change=0), "n_rounds_no_change"),
+    (AdaBoost(n_iter_no_change=0), "n_iter_no_change"),
     (RealAdaBoost(LinearLearner()), "probability"),
     (RealAdaBoost(Stump(search="exact")), "histogram"),
     (LogitBoost(DecisionTreeClassifier()), "regressor"),
@@ -180,7 +180,7 @@ def test_bad_data():
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
 def test_huge_and_tiny_scales(scale):
-    for model in (AdaBoost(n_rounds=5), LogitBoost(Tree(2), n_rounds=5)):
+    for model in (AdaBoost(n_estimators=5), LogitBoost(Tree(2), n_estimators=5)):
         plain = clone(model).fit(X, y)
         scaled = clone(model).fit(X * scale, y)
         np.testing.assert_allclose(scaled.decision_function(X * scale), plain.decision_function(X))

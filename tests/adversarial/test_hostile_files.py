@@ -32,7 +32,7 @@ REAL = regression(20, 3)
 
 KINDS = {
     "linear": (cotas.LinearSVM(lam=0.1), (X, Y)),
-    "online": (cotas.AveragedPerceptron(max_epochs=2), clouds(20, 3)),
+    "online": (cotas.AveragedPerceptron(max_iter=2), clouds(20, 3)),
     "kernel": (
         cotas.KernelSVM(kernels.RBF(1.0) + 1.0, lam=0.1),
         (sparse.csr_matrix(ROWS), Y),
@@ -41,11 +41,11 @@ KINDS = {
         cotas.KernelSVM(lam=0.1, approximate="nystroem", n_components=5, random_state=0),
         (X, Y),
     ),
-    "trees": (cotas.LogitBoost(TREE, n_rounds=2), (ROWS, Y)),
-    "stumps": (cotas.AdaBoost(n_rounds=2), clouds(20, 3)),
-    "samme": (cotas.AdaBoost(n_rounds=2, multiclass="samme"), (ROWS, Y)),
-    "boosted lines": (cotas.AdaBoost("linear", n_rounds=2), (X, Y)),
-    "stagewise": (cotas.LSBoost(iterations=5), REAL),
+    "trees": (cotas.LogitBoost(TREE, n_estimators=2), (ROWS, Y)),
+    "stumps": (cotas.AdaBoost(n_estimators=2), clouds(20, 3)),
+    "samme": (cotas.AdaBoost(n_estimators=2, multiclass="samme"), (ROWS, Y)),
+    "boosted lines": (cotas.AdaBoost("linear", n_estimators=2), (X, Y)),
+    "stagewise": (cotas.LSBoost(max_iter=5), REAL),
     "regression": (cotas.Ridge(lam=0.1), REAL),
 }
 

@@ -87,7 +87,7 @@ def test_labels_may_be_any_whole_numbers():
 def test_whole_numbers_that_are_doubles_are_as_good_as_any():
     for value in (2**53, -(2**53), 2**60):
         data = with_entry(value)
-        assert cotas.Perceptron(max_epochs=2).fit(data, y).certificate_.verify(data, y)
+        assert cotas.Perceptron(max_iter=2).fit(data, y).certificate_.verify(data, y)
 
 
 def test_masked_entries_and_complex_numbers_are_refused():

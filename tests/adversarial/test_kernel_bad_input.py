@@ -12,10 +12,10 @@ from problems import clouds
 
 X, y = clouds(40, 3)
 MODELS = [
-    KernelPerceptron(max_epochs=5),
-    KernelPerceptron(Polynomial(2), max_epochs=5, fit_intercept=False),
-    KernelPegasos(lam=0.1, max_epochs=5, random_state=0),
-    KernelPegasos(Cosine(), lam=0.1, max_epochs=5, fit_intercept=False, random_state=0),
+    KernelPerceptron(max_iter=5),
+    KernelPerceptron(Polynomial(2), max_iter=5, fit_intercept=False),
+    KernelPegasos(lam=0.1, max_iter=5, random_state=0),
+    KernelPegasos(Cosine(), lam=0.1, max_iter=5, fit_intercept=False, random_state=0),
 ]
 by_model = pytest.mark.parametrize("model", MODELS, ids=str)
 
@@ -76,7 +76,7 @@ def test_odd_data(model, case):
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
 def test_kernels_without_a_scale_give_the_same_model_at_every_scale(scale, convert):
     for kernel in (None, Cosine()):
-        model = KernelPegasos(kernel, lam=0.1, max_epochs=5, random_state=0)
+        model = KernelPegasos(kernel, lam=0.1, max_iter=5, random_state=0)
         expected = clone(model).fit(X, y)
         found = clone(model).fit(convert(X * scale), y)
         np.testing.assert_array_equal(found.support_, expected.support_)
@@ -104,7 +104,7 @@ def test_bad_weights_and_calls(model):
 
 def test_bad_gram_matrices():
     K = RBF()(X)
-    model = KernelPegasos(Precomputed(), max_epochs=2)
+    model = KernelPegasos(Precomputed(), max_iter=2)
     with pytest.raises(ValueError, match="square"):
         model.fit(K[:, :30], y)
     with pytest.raises(ValueError, match="not symmetric"):
@@ -122,7 +122,7 @@ def test_a_function_that_changes_its_mind_is_noticed():
     def fickle(x, z):
         return np.exp(-width[0] * np.sum((x - z) ** 2))
 
-    model = KernelPegasos(Custom(fickle), lam=0.1, max_epochs=3, random_state=0).fit(X, y)
+    model = KernelPegasos(Custom(fickle), lam=0.1, max_iter=3, random_state=0).fit(X, y)
     assert model.certificate_.verify(X, y)
     width[0] = 3.0
     assert not model.certificate_.verify(X, y)

@@ -18,18 +18,18 @@ VERDICTS = (AGREES, IN_PART, DIFFERS, NO_CLAIM)
 
 # Smaller than the documents have them, where that makes a difference to the time.
 SIZES = {
-    "001-1.4": {"n": 200, "n_rounds": 10},
-    "001-1.5": {"n": 200, "n_rounds": 10},
-    "001-1.6": {"n": 200, "n_rounds": 10},
-    "001-1.8": {"n": 200, "n_rounds": 10, "n_new": 500},
-    "001-1.9": {"n": 100, "n_rounds": 5},
-    "001-1.10": {"n": 100, "n_rounds": 5},
+    "001-1.4": {"n": 200, "n_estimators": 10},
+    "001-1.5": {"n": 200, "n_estimators": 10},
+    "001-1.6": {"n": 200, "n_estimators": 10},
+    "001-1.8": {"n": 200, "n_estimators": 10, "n_new": 500},
+    "001-1.9": {"n": 100, "n_estimators": 5},
+    "001-1.10": {"n": 100, "n_estimators": 5},
     "001-2.11": {"runs": (20, 30, 40)},
     "004-loss": {"n": 40, "n_values": 5},
     "004-fitting": {"n": 40, "n_values": 5},
 }
 # These show what is the same for every seed: a formula, or the table of houses.
-FIXED = {"001-1.1", "003-houses", "003-step", "003-normalisation"}
+FIXED = {"001-1.1", "003-houses", "003-step", "003-normalization"}
 
 
 def numbers(result):
@@ -156,13 +156,13 @@ def test_it_runs_as_a_module():
     assert len(done.stdout.splitlines()) == len(FIGURES)
 
 
-def test_the_memoriser_is_an_estimator_of_scikit_learn():
+def test_the_memorizer_is_an_estimator_of_scikit_learn():
     from sklearn.utils.estimator_checks import check_estimator
 
     check_estimator(MemorisingClassifier())
 
 
-def test_the_memoriser_names_what_is_wrong():
+def test_the_memorizer_names_what_is_wrong():
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 2]
     with pytest.raises(ValueError, match="y must hold two labels; it has 3 classes"):
         MemorisingClassifier().fit(X, y)

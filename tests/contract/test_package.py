@@ -59,11 +59,11 @@ import os, signal, threading, warnings
 import numpy as np, cotas
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20000, 20)); y = np.arange(20000) % {classes}
-cotas.Pegasos(max_epochs=1).fit(X, y)
+cotas.Pegasos(max_iter=1).fit(X, y)
 threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    model = cotas.Pegasos(max_epochs=1_000_000, random_state=0).fit(X, y)
+    model = cotas.Pegasos(max_iter=1_000_000, random_state=0).fit(X, y)
 assert any("Interrupted" in str(w.message) for w in caught)
 assert model.stop_reason_ == "interrupted"
 for certificate in model.certificate_.singles:
@@ -104,7 +104,7 @@ def test_a_fit_needs_little_memory_besides_dense_single_precision_data():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300_000, 64), dtype=np.float32)
     y = (X[:, 0] > 0).astype(np.int64)
-    model = cotas.Perceptron(max_epochs=2).fit(X, y)
+    model = cotas.Perceptron(max_iter=2).fit(X, y)
     tracemalloc.start()
     model.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]

@@ -78,17 +78,17 @@ CHECKED = [
     (Ridge(), {}),
     (Ridge(lam=0.1, solver="gradient", standardize=True), {}),
     (Ridge(solver="conjugate-gradients"), {}),
-    (Ridge(lam=0.1, solver="stochastic", tol=1e-2, max_iterations=50), EXPECTED),
-    (AdaBoost(n_rounds=20), REWEIGHTS),
-    (AdaBoost("tree", n_rounds=5), REWEIGHTS),
-    (AdaBoost(Stump(search="exact"), n_rounds=5), REWEIGHTS),
-    (AdaBoost(n_rounds=20, multiclass="samme"), REWEIGHTS),
-    (RealAdaBoost(n_rounds=10), REWEIGHTS),
-    (LogitBoost(n_rounds=10), REWEIGHTS),
-    (LogitBoost("linear", n_rounds=5), {}),
-    (GentleBoost(n_rounds=10), {}),
-    (AnyBoost(n_rounds=10), REWEIGHTS),
-    (ConvexAnyBoost(n_rounds=10), REWEIGHTS),
+    (Ridge(lam=0.1, solver="stochastic", tol=1e-2, max_iter=50), EXPECTED),
+    (AdaBoost(n_estimators=20), REWEIGHTS),
+    (AdaBoost("tree", n_estimators=5), REWEIGHTS),
+    (AdaBoost(Stump(search="exact"), n_estimators=5), REWEIGHTS),
+    (AdaBoost(n_estimators=20, multiclass="samme"), REWEIGHTS),
+    (RealAdaBoost(n_estimators=10), REWEIGHTS),
+    (LogitBoost(n_estimators=10), REWEIGHTS),
+    (LogitBoost("linear", n_estimators=5), {}),
+    (GentleBoost(n_estimators=10), {}),
+    (AnyBoost(n_estimators=10), REWEIGHTS),
+    (ConvexAnyBoost(n_estimators=10), REWEIGHTS),
 ]
 
 
@@ -162,11 +162,11 @@ def test_partial_fit_is_a_pass_and_is_certified(model):
 def test_partial_fits_in_a_row_are_one_epoch():
     X, y = clouds(90, 3)
     for model in (
-        Perceptron(max_epochs=1),
-        AveragedPerceptron(max_epochs=1),
-        PassiveAggressive(max_epochs=1, average=True),
-        Pegasos(max_epochs=1, sampling="order", lam=0.1),
-        Pegasos(max_epochs=1, sampling="order", lam=0.1, average=True),
+        Perceptron(max_iter=1),
+        AveragedPerceptron(max_iter=1),
+        PassiveAggressive(max_iter=1, average=True),
+        Pegasos(max_iter=1, sampling="order", lam=0.1),
+        Pegasos(max_iter=1, sampling="order", lam=0.1, average=True),
     ):
         whole = clone(model).fit(X, y)
         for start in range(0, 90, 30):
@@ -177,13 +177,13 @@ def test_partial_fits_in_a_row_are_one_epoch():
 def test_warm_start_continues_the_same_run():
     X, y = clouds(100, 3)
     for model in (
-        Perceptron(max_epochs=6),
-        AveragedPerceptron(max_epochs=6),
-        PassiveAggressive(max_epochs=6),
-        Pegasos(max_epochs=6, sampling="order", lam=0.1),
+        Perceptron(max_iter=6),
+        AveragedPerceptron(max_iter=6),
+        PassiveAggressive(max_iter=6),
+        Pegasos(max_iter=6, sampling="order", lam=0.1),
     ):
         whole = clone(model).fit(X, y)
-        twice = clone(model).set_params(max_epochs=3, warm_start=True).fit(X, y).fit(X, y)
+        twice = clone(model).set_params(max_iter=3, warm_start=True).fit(X, y).fit(X, y)
         np.testing.assert_allclose(twice.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
         assert twice.certificate_.lower == pytest.approx(whole.certificate_.lower)
         assert twice.certificate_.upper == pytest.approx(whole.certificate_.upper)
@@ -203,7 +203,7 @@ def test_warm_start_on_other_data_or_weights_starts_a_new_ledger():
 @by_model
 def test_early_stopping_certifies_what_it_trained_on(model):
     X, y = three_clouds(300)
-    fitted = clone(model).set_params(early_stopping=True, max_epochs=400, n_epochs_no_change=3)
+    fitted = clone(model).set_params(early_stopping=True, max_iter=400, n_iter_no_change=3)
     fitted.fit(X, y)
     assert fitted.n_iter_ < 400
     for certificate in fitted.certificate_.singles:
@@ -220,7 +220,7 @@ def test_callbacks_see_each_epoch_and_can_stop(model):
         reports.append(report)
         return report.epoch == 3
 
-    fitted = clone(model).set_params(callbacks=[third], max_epochs=8).fit(X, y)
+    fitted = clone(model).set_params(callbacks=[third], max_iter=8).fit(X, y)
     assert fitted.n_iter_ == 3
     assert fitted.stop_reason_ == "a callback asked to stop"
     assert [report.epoch for report in reports] == [1, 2, 3]
@@ -247,9 +247,9 @@ def test_progress_bar_on_request(capsys, monkeypatch):
 
     monkeypatch.setattr(tqdm.auto, "tqdm", Bar)
     X, y = clouds(80, 3)
-    Pegasos(progress=True, max_epochs=5).fit(X, y)
+    Pegasos(progress=True, max_iter=5).fit(X, y)
     assert "Pegasos" in capsys.readouterr().err
-    Pegasos(progress=False, max_epochs=5).fit(X, y)
+    Pegasos(progress=False, max_iter=5).fit(X, y)
     assert capsys.readouterr().err == ""
 
 

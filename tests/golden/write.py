@@ -32,12 +32,12 @@ def models():
     algebra = kernels.RBF(1.0) * 2 + kernels.Polynomial(2).on([0, 1])
     tree = cotas.Tree(2, categorical_features=[2])
     yield "linear-svm", cotas.LinearSVM(lam=0.1).fit(X, two), X
-    yield "pegasos", cotas.Pegasos(lam=0.1, max_epochs=3, random_state=0).fit(X, y), X
+    yield "pegasos", cotas.Pegasos(lam=0.1, max_iter=3, random_state=0).fit(X, y), X
     yield "kernel-svm", cotas.KernelSVM(algebra, lam=0.1).fit(sparse.csr_matrix(X), y), X
     yield "lasso", cotas.Lasso(lam=0.05).fit(X, target), X
-    yield "stagewise", cotas.LSBoost(iterations=20).fit(X, target), X
-    yield "logitboost", cotas.LogitBoost(tree, n_rounds=3).fit(gaps, y), gaps
-    yield "adaboost", cotas.AdaBoost(n_rounds=3).fit(gaps, two), gaps
+    yield "stagewise", cotas.LSBoost(max_iter=20).fit(X, target), X
+    yield "logitboost", cotas.LogitBoost(tree, n_estimators=3).fit(gaps, y), gaps
+    yield "adaboost", cotas.AdaBoost(n_estimators=3).fit(gaps, two), gaps
 
 
 def main():

@@ -73,7 +73,7 @@ def test_an_interrupted_fit_returns_the_best_model_so_far(approximate, moment, m
 
 @APPROXIMATE
 def test_limits_end_a_fit_with_an_honest_gap(approximate):
-    for limit in ({"max_iterations": 2}, {"max_time": 1e-9}):
+    for limit in ({"max_iter": 2}, {"max_time": 1e-9}):
         with pytest.warns(ConvergenceWarning, match="relative gap proved"):
             model = machine(approximate, **limit).fit(X, Y)
         assert model.stop_reason_ == f"{next(iter(limit))} reached"

@@ -32,17 +32,17 @@ SETTINGS = {
         {"approximate": "fourier", "n_components": 6, "random_state": 0},
     ],
     "AdaBoost": [
-        {"n_rounds": 4},
-        {"n_rounds": 3, "multiclass": "samme"},
-        {"weak_learner": "tree", "n_rounds": 2},
-        {"weak_learner": "linear", "n_rounds": 2},
-        {"weak_learner": DecisionTreeClassifier(max_depth=1), "n_rounds": 2},
+        {"n_estimators": 4},
+        {"n_estimators": 3, "multiclass": "samme"},
+        {"weak_learner": "tree", "n_estimators": 2},
+        {"weak_learner": "linear", "n_estimators": 2},
+        {"weak_learner": DecisionTreeClassifier(max_depth=1), "n_estimators": 2},
     ],
-    "ConvexAnyBoost": [{"n_rounds": 5}],
+    "ConvexAnyBoost": [{"n_estimators": 5}],
     "RegularizedForwardStagewise": [{"delta": 2.0, "iterations": 20}],
-    "KernelPegasos": [{"max_epochs": 2, "random_state": 0}],
+    "KernelPegasos": [{"max_iter": 2, "random_state": 0}],
 }
-SHORTER = {"n_rounds": 4, "iterations": 20, "max_epochs": 3, "random_state": 0}
+SHORTER = {"n_estimators": 4, "iterations": 20, "max_iter": 3, "random_state": 0}
 
 
 def every_estimator():

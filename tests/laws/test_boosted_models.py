@@ -16,13 +16,13 @@ from cotas import (
 from problems import LAYOUTS, noisy_clouds, three_clouds
 
 EVERY = [
-    AdaBoost(n_rounds=6),
-    AdaBoost(Stump(search="exact"), n_rounds=6),
-    RealAdaBoost(n_rounds=6),
-    LogitBoost(n_rounds=6),
-    GentleBoost("tree", n_rounds=6),
-    AnyBoost(n_rounds=6),
-    ConvexAnyBoost(n_rounds=6, tol=1e-9),
+    AdaBoost(n_estimators=6),
+    AdaBoost(Stump(search="exact"), n_estimators=6),
+    RealAdaBoost(n_estimators=6),
+    LogitBoost(n_estimators=6),
+    GentleBoost("tree", n_estimators=6),
+    AnyBoost(n_estimators=6),
+    ConvexAnyBoost(n_estimators=6, tol=1e-9),
 ]
 by_model = pytest.mark.parametrize("model", EVERY, ids=lambda m: repr(m)[:40])
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -58,7 +58,7 @@ def test_stages_are_prefixes(model, data):
 def test_warm_start_adds_rounds(model, data):
     X, y = data
     whole = clone(model).fit(X, y)
-    twice = clone(model).set_params(n_rounds=3, warm_start=True).fit(X, y).fit(X, y)
+    twice = clone(model).set_params(n_estimators=3, warm_start=True).fit(X, y).fit(X, y)
     np.testing.assert_allclose(twice.decision_function(X), whole.decision_function(X), rtol=1e-8)
     assert twice.certificate_.verify(X, y), twice.certificate_.discrepancies(X, y)
 
@@ -127,7 +127,7 @@ def test_early_stopping_keeps_the_best_round_and_certifies_what_it_trained_on():
     X, y = noisy_clouds(400)
     seen = []
     model = AdaBoost(
-        n_rounds=500, early_stopping=True, n_rounds_no_change=5, random_state=0,
+        n_estimators=500, early_stopping=True, n_iter_no_change=5, random_state=0,
         callbacks=seen.append,
     ).fit(X, y)  # fmt: skip
     losses = [report.validation_loss for report in seen]
@@ -139,7 +139,7 @@ def test_early_stopping_keeps_the_best_round_and_certifies_what_it_trained_on():
 
 def test_callbacks_can_stop_and_interrupts_keep_the_model():
     X, y = noisy_clouds()
-    model = AdaBoost(n_rounds=50, callbacks=lambda report: report.round == 4).fit(X, y)
+    model = AdaBoost(n_estimators=50, callbacks=lambda report: report.round == 4).fit(X, y)
     assert model.n_rounds_ == 4
     assert model.stop_reason_ == "a callback asked to stop"
 
@@ -148,7 +148,7 @@ def test_callbacks_can_stop_and_interrupts_keep_the_model():
             raise KeyboardInterrupt
 
     with pytest.warns(match="Interrupted"):
-        model = AdaBoost(n_rounds=50, callbacks=interrupt).fit(X, y)
+        model = AdaBoost(n_estimators=50, callbacks=interrupt).fit(X, y)
     assert model.n_rounds_ == 3
     assert model.certificate_.verify(X, y)
 
@@ -160,8 +160,8 @@ def test_with_few_values_the_two_searches_make_the_same_classifier(kind):
     X = X.copy()
     X[::7, 0] = np.nan
     weights = np.random.default_rng(0).random(150)
-    histogram = kind(Stump(), n_rounds=25).fit(X, y, sample_weight=weights)
-    exact = kind(Stump(search="exact"), n_rounds=25).fit(X, y, sample_weight=weights)
+    histogram = kind(Stump(), n_estimators=25).fit(X, y, sample_weight=weights)
+    exact = kind(Stump(search="exact"), n_estimators=25).fit(X, y, sample_weight=weights)
     for a, b in zip(
         histogram.ensembles_[0].functions[:4], exact.ensembles_[0].functions[:4], strict=True
     ):

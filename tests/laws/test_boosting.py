@@ -31,7 +31,7 @@ def learners(model, X):
 
 def test_algorithm_1_adaboost():
     X, y = noisy_clouds()
-    model = AdaBoost(n_rounds=15).fit(X, y)
+    model = AdaBoost(n_estimators=15).fit(X, y)
     w, n = np.full(len(y), 1 / len(y)), len(y)
     total = np.zeros(n)
     for m, f in enumerate(learners(model, X)):
@@ -49,7 +49,7 @@ def test_algorithm_1_adaboost():
 
 def test_algorithm_2_real_adaboost():
     X, y = noisy_clouds()
-    model = RealAdaBoost(n_rounds=10).fit(X, y)
+    model = RealAdaBoost(n_estimators=10).fit(X, y)
     w, total = np.full(len(y), 1 / len(y)), np.zeros(len(y))
     for m, f in enumerate(learners(model, X)):
         for value in np.unique(f):
@@ -67,7 +67,7 @@ def test_algorithm_2_real_adaboost():
 
 def test_algorithm_3_logitboost():
     X, y = noisy_clouds()
-    model = LogitBoost(n_rounds=10).fit(X, y)
+    model = LogitBoost(n_estimators=10).fit(X, y)
     F, star = np.zeros(len(y)), (y + 1) / 2
     for m, f in enumerate(learners(model, X)):
         p = np.exp(F) / (np.exp(F) + np.exp(-F))
@@ -84,7 +84,7 @@ def test_algorithm_3_logitboost():
 
 def test_algorithm_4_gentleboost():
     X, y = noisy_clouds()
-    model = GentleBoost(Tree(2), n_rounds=10).fit(X, y)
+    model = GentleBoost(Tree(2), n_estimators=10).fit(X, y)
     w, F = np.full(len(y), 1 / len(y)), np.zeros(len(y))
     for f in learners(model, X):
         for value in np.unique(f):
@@ -98,7 +98,7 @@ def test_algorithm_4_gentleboost():
 @pytest.mark.parametrize("cost", [Exponential(), Logistic(), SquaredHinge()])
 def test_algorithm_5_anyboost(cost):
     X, y = noisy_clouds()
-    model = AnyBoost(cost=cost, n_rounds=8).fit(X, y)
+    model = AnyBoost(cost=cost, n_estimators=8).fit(X, y)
     F = np.zeros(len(y))
     for m, f in enumerate(learners(model, X)):
         along = np.mean(-y * cost.slope(y * F) * f)
@@ -116,7 +116,7 @@ def test_algorithm_5_anyboost(cost):
 @pytest.mark.parametrize("step", ["line-search", "2/(m+2)", 0.2, [0.5, 0.3, 0.2]])
 def test_algorithm_6_stays_in_the_hull(step):
     X, y = noisy_clouds()
-    model = ConvexAnyBoost(cost="logistic", radius=3.0, step=step, n_rounds=6, tol=1e-9)
+    model = ConvexAnyBoost(cost="logistic", radius=3.0, step=step, n_estimators=6, tol=1e-9)
     model.fit(X, y)
     cost, F = Logistic(), np.zeros(len(y))
     for m, f in enumerate(learners(model, X)):
@@ -132,7 +132,7 @@ def test_algorithm_6_stays_in_the_hull(step):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_algorithm_7_the_example():
     X, y = noisy_clouds()
-    model = ConvexAnyBoost(step="closed-form", n_rounds=6, tol=1e-9).fit(X, y)
+    model = ConvexAnyBoost(step="closed-form", n_estimators=6, tol=1e-9).fit(X, y)
     F, spent = np.zeros(len(y)), 0.0
     for f in learners(model, X):
         w = np.exp(-y * F)
@@ -145,9 +145,9 @@ def test_algorithm_7_the_example():
 
 def test_anyboost_with_the_closed_form_is_adaboost():
     X, y = noisy_clouds()
-    ada = AdaBoost(n_rounds=30).fit(X, y)
+    ada = AdaBoost(n_estimators=30).fit(X, y)
     for step in ("closed-form", "line-search"):
-        other = AnyBoost(cost="exponential", step=step, n_rounds=30).fit(X, y)
+        other = AnyBoost(cost="exponential", step=step, n_estimators=30).fit(X, y)
         np.testing.assert_allclose(other.estimator_weights_, ada.estimator_weights_, rtol=1e-7)
         np.testing.assert_allclose(other.decision_function(X), ada.decision_function(X), rtol=1e-6)
 
@@ -168,7 +168,7 @@ def test_lemma_1_2_1_by_finite_differences(cost):
 
 def test_a_perfect_learner_ends_the_run_and_decides():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
-    model = AdaBoost(n_rounds=10).fit(X, y)
+    model = AdaBoost(n_estimators=10).fit(X, y)
     assert model.n_rounds_ == 1
     assert "no mistake" in model.stop_reason_
     assert model.certificate_.lower == 0
@@ -178,7 +178,7 @@ def test_a_perfect_learner_ends_the_run_and_decides():
 
 def test_a_learner_at_chance_ends_the_run():
     X, y = np.zeros((4, 2)), np.array([0, 1, 0, 1])
-    model = AdaBoost(n_rounds=10).fit(X, y)
+    model = AdaBoost(n_estimators=10).fit(X, y)
     assert model.n_rounds_ == 0
     assert "chance" in model.stop_reason_
     assert model.certificate_.vacuous
@@ -198,7 +198,7 @@ def test_a_learner_worse_than_chance_is_flipped():
             return np.where(np.asarray(X)[:, 0] > 0, -1.0, 1.0)
 
     X, y = clouds(100, 2)
-    model = AdaBoost(Wrong(), n_rounds=1).fit(X, y)
+    model = AdaBoost(Wrong(), n_estimators=1).fit(X, y)
     assert model.round_errors_[0] > 0.5
     assert model.estimator_weights_[0] < 0
     assert model.score(X, y) == pytest.approx(model.round_errors_[0])
@@ -208,7 +208,7 @@ def test_a_learner_worse_than_chance_is_flipped():
 def test_ten_thousand_rounds_do_not_overflow():
     X, y = clouds(40, 2)
     for model in (AdaBoost(), RealAdaBoost(), GentleBoost(), LogitBoost()):
-        model.set_params(n_rounds=10_000, n_jobs=1, certify=False)
+        model.set_params(n_estimators=10_000, n_jobs=1, certify=False)
         with np.errstate(over="raise", invalid="raise"):
             model.fit(X, y)
         assert np.isfinite(model.decision_function(X)).all()
@@ -223,12 +223,12 @@ def test_ten_thousand_rounds_do_not_overflow():
 @given(labelled(), st.sampled_from(["ada", "real", "gentle", "logit", "tree", "small"]))
 def test_the_training_error_never_exceeds_its_bound(data, kind):
     model = {
-        "ada": AdaBoost(n_rounds=8),
-        "real": RealAdaBoost(n_rounds=8),
-        "gentle": GentleBoost(n_rounds=8),
-        "logit": LogitBoost(n_rounds=8),
-        "tree": AdaBoost(Tree(2), n_rounds=8),
-        "small": AdaBoost(step=0.1, n_rounds=8),
+        "ada": AdaBoost(n_estimators=8),
+        "real": RealAdaBoost(n_estimators=8),
+        "gentle": GentleBoost(n_estimators=8),
+        "logit": LogitBoost(n_estimators=8),
+        "tree": AdaBoost(Tree(2), n_estimators=8),
+        "small": AdaBoost(step=0.1, n_estimators=8),
     }[kind]
     X, y = data
     for k, rounds in enumerate(model.fit(X, y).staged_predict(X), start=1):
@@ -239,7 +239,7 @@ def test_the_training_error_never_exceeds_its_bound(data, kind):
 
 def test_the_bound_is_the_product_of_2_sqrt_err():
     X, y = noisy_clouds()
-    model = AdaBoost(n_rounds=20).fit(X, y)
+    model = AdaBoost(n_estimators=20).fit(X, y)
     errors = model.round_errors_
     assert model.certificate_.upper == pytest.approx(np.prod(2 * np.sqrt(errors * (1 - errors))))
     figures = model.certificate_.figures
@@ -252,7 +252,7 @@ def test_the_largest_margin_is_enclosed():
     """The majority of three bits: ρ* = 1/3, by symmetry, and small steps come near it."""
     X = np.array(list(np.ndindex(2, 2, 2)), dtype=float)
     y = np.where(X.sum(axis=1) >= 2, 1, -1)
-    figures = AdaBoost(n_rounds=600, step=0.01).fit(X, y).certificate_.figures
+    figures = AdaBoost(n_estimators=600, step=0.01).fit(X, y).certificate_.figures
     margin = figures["smallest margin yF/Σ|c|"]
     edge = figures["largest edge of a stump at the last weights"]
     assert margin <= 1 / 3 + 1e-9 <= edge + 2e-9
@@ -261,21 +261,21 @@ def test_the_largest_margin_is_enclosed():
 
 def test_the_frank_wolfe_gap_encloses_the_optimum():
     X, y = noisy_clouds(80)
-    loose = ConvexAnyBoost(cost="logistic", radius=2.0, n_rounds=500, tol=0.05).fit(X, y)
-    tight = ConvexAnyBoost(cost="logistic", radius=2.0, n_rounds=5000, tol=5e-4).fit(X, y)
+    loose = ConvexAnyBoost(cost="logistic", radius=2.0, n_estimators=500, tol=0.05).fit(X, y)
+    tight = ConvexAnyBoost(cost="logistic", radius=2.0, n_estimators=5000, tol=5e-4).fit(X, y)
     assert tight.certificate_.relative_gap <= 5e-4
     assert loose.certificate_.lower <= tight.certificate_.upper
     assert tight.certificate_.lower <= loose.certificate_.upper
     assert loose.n_rounds_ < tight.n_rounds_
     with pytest.warns(match="relative gap proved"):
-        ConvexAnyBoost(radius=2.0, n_rounds=2, tol=1e-6).fit(X, y)
+        ConvexAnyBoost(radius=2.0, n_estimators=2, tol=1e-6).fit(X, y)
 
 
 def test_anyboost_proves_optimality_where_no_stump_descends():
     """One binary feature: the best F is half the log-odds on each side, found in a few rounds."""
     X = np.repeat([[0.0], [1.0]], [30, 50], axis=0)
     y = np.r_[np.repeat([1, -1], [10, 20]), np.repeat([1, -1], [40, 10])]
-    model = AnyBoost(n_rounds=200).fit(X, y)
+    model = AnyBoost(n_estimators=200).fit(X, y)
     assert "no learner found lowers the cost" in model.stop_reason_
     assert model.certificate_.gap <= 1e-9
     np.testing.assert_allclose(
@@ -286,7 +286,7 @@ def test_anyboost_proves_optimality_where_no_stump_descends():
 def test_greedy_learners_prove_no_gap():
     X, y = noisy_clouds(60)
     for model in (AnyBoost(Tree(2)), ConvexAnyBoost(Tree(2)), AnyBoost(LinearLearner())):
-        assert model.set_params(n_rounds=3).fit(X, y).certificate_.kind == "none"
+        assert model.set_params(n_estimators=3).fit(X, y).certificate_.kind == "none"
 
 
 def test_on_two_gaussians_F_approaches_half_the_log_odds():
@@ -298,6 +298,10 @@ def test_on_two_gaussians_F_approaches_half_the_log_odds():
     ).reshape(-1, 1)
     odds = ((X - 1) ** 2).sum(axis=1) / 2 - ((X - 3) ** 2).sum(axis=1) / 4 - np.log(2)
     inner = (np.abs(X - 2) < 2).all(axis=1)
-    for model in (LogitBoost(n_rounds=100), GentleBoost(n_rounds=100), AdaBoost(n_rounds=300)):
+    for model in (
+        LogitBoost(n_estimators=100),
+        GentleBoost(n_estimators=100),
+        AdaBoost(n_estimators=300),
+    ):
         F = model.set_params(certify=False).fit(X, y).decision_function(X)
         assert np.sqrt(np.mean((F - odds / 2)[inner] ** 2)) < 0.2, model

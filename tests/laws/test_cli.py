@@ -185,8 +185,8 @@ def test_select_chooses_lam_on_the_training_rows(folder):
     "words",
     [
         ("--model", "kernel-svm", "--param", "gamma=0.1"),
-        ("--model", "perceptron", "--param", "max_epochs=5"),
-        ("--model", "adaboost", "--param", "n_rounds=4"),
+        ("--model", "perceptron", "--param", "max_iter=5"),
+        ("--model", "adaboost", "--param", "n_estimators=4"),
         ("--model", "pegasos", "--max-time", "5"),
         ("--hold-out", "0"),
         ("--drop", "town", "--drop", "member"),
@@ -213,8 +213,8 @@ def test_quiet_and_strict(folder):
     said = cotas("fit", folder / "shop.csv", "-t", "bought", "-q")
     assert (said.code, said.out, said.err) == (0, "", "")
     call = ("fit", folder / "shop.csv", "-t", "bought", "--tol", "1e-300")
-    assert cotas(*call, "--param", "max_iterations=2").code == 0
-    said = cotas(*call, "--param", "max_iterations=2", "--strict")
+    assert cotas(*call, "--param", "max_iter=2").code == 0
+    said = cotas(*call, "--param", "max_iter=2", "--strict")
     assert said.code == 1
     assert "above 1e-298%" in said.err
 

@@ -51,7 +51,7 @@ def test_path_of_machines_and_of_the_lasso(tmp_path):
     said = cotas("path", "builtin:diabetes", "--number", "4", "--hold-out", "0", "--json")
     X, y = load_diabetes(return_X_y=True)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    expected = library.lasso_path(Z, y, n_lambdas=4)
+    expected = library.lasso_path(Z, y, n_lams=4)
     assert said.document["lams"] == pytest.approx(expected.lam)
     np.testing.assert_allclose(said.document["coefficients"], expected.coef.T, atol=1e-3)
     assert cotas("path", "builtin:diabetes", "--picture", tmp_path / "l.png").code == 0
@@ -190,9 +190,7 @@ def test_notes_and_proofs_are_in_spanish_too(tmp_path):
     assert "El modelo falla en una proporción 0" in said.out
     assert "valores por defecto" in said.out
     assert "The " not in said.out + said.err
-    vague = cotas(
-        "fit", path, "-t", "y", "--model", "pegasos", "--lang", "es", "-p", "max_epochs=1"
-    )
+    vague = cotas("fit", path, "-t", "y", "--model", "pegasos", "--lang", "es", "-p", "max_iter=1")
     assert "el certificado «dualidad» se cumple, pero aquí no dice nada" in vague.out
 
 

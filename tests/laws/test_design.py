@@ -15,7 +15,7 @@ from cotas.design import (
     n_features,
     n_vectors,
     norm2,
-    standardised,
+    standardized,
 )
 from cotas.loops import loop
 from problems import LAYOUTS, labelled
@@ -65,8 +65,8 @@ def test_columns(layout, data):
 
 @pytest.mark.parametrize("layout", ["dense", "csr", "float32"])
 @given(data=labelled(max_rows=8))
-def test_standardised_rows(layout, data):
-    design = standardised(as_design(LAYOUTS[layout](data.X)))
+def test_standardized_rows(layout, data):
+    design = standardized(as_design(LAYOUTS[layout](data.X)))
     check(design, StandardScaler().fit_transform(data.X))
 
 

@@ -6,7 +6,7 @@ Where something does not hold (the Random Forest beside stumps), the test says w
 import numpy as np
 import pytest
 
-from cotas.experiments import boosting, descent, generalisation, margins, memorising, stagewise
+from cotas.experiments import boosting, descent, generalization, margins, memorizing, stagewise
 from cotas.experiments.findings.boosting import accuracies
 from cotas.experiments.kernel_machines import lifted, linear, polynomial, radial
 from cotas.experiments.samples import half_log_odds, two_gaussians
@@ -19,7 +19,7 @@ each_seed = pytest.mark.parametrize("seed", SEEDS)
 
 @each_seed
 def test_learning_by_heart_is_worth_a_coin(seed):
-    found = memorising.memory(seed)
+    found = memorizing.memory(seed)
     assert found.training[0] == 0
     assert found.validation[0] == 0.5
     assert found.linear_validation < 0.1
@@ -95,7 +95,7 @@ def test_the_theoretical_classifier_is_best_on_new_data_only():
     assert (found.training[:, others].max(axis=1) > found.training[:, theory]).all()
 
 
-def test_half_the_log_odds_minimise_the_exponential_cost():
+def test_half_the_log_odds_minimize_the_exponential_cost():
     X, y = two_gaussians(0, n=10, n_new=50_000).new
     F = half_log_odds(X)
     least = np.exp(-y * F).mean()
@@ -131,18 +131,18 @@ def test_ls_boost_is_near_the_optimum_where_forward_stagewise_is_not(seed):
 
 
 @each_seed
-def test_only_the_regularised_form_stays_in_the_ball(seed):
+def test_only_the_regularized_form_stays_in_the_ball(seed):
     for run in stagewise.regularized(seed).runs:
         k = np.arange(len(run.lengths))
         assert (run.lengths <= stagewise.DELTA * (1 - (1 - 1 / stagewise.DELTA) ** k) + 1e-9).all()
-    free = stagewise.forward_and_lasso(seed, iterations=400)
+    free = stagewise.forward_and_lasso(seed, max_iter=400)
     assert free.lengths[:201].max() <= stagewise.DELTA
     assert free.lengths[-1] > stagewise.DELTA
 
 
 @pytest.mark.parametrize("dimension", [10, 100])
 @pytest.mark.parametrize("seed", SEEDS[:3])
-def test_the_regularised_form_approaches_the_lasso(seed, dimension):
+def test_the_regularized_form_approaches_the_lasso(seed, dimension):
     left = [run.excess[-1] for run in stagewise.regularized(seed, dimension=dimension).runs]
     assert left[0] > left[1] > left[2]
     assert 0 <= left[2] < 0.01
@@ -201,14 +201,14 @@ def test_the_rate_decides_over_descent():
 
 
 def test_raw_data_need_a_thousand_times_the_iterations():
-    found = descent.normalisation(iterations=10)
+    found = descent.normalization(max_iter=10)
     assert found.iterations[0] > 1000 * found.iterations[1]
     assert found.conditions[0] > 1000 * found.conditions[1]
 
 
 def test_the_count_of_iterations_is_that_of_the_descent_itself():
-    found = descent.normalisation(iterations=10)
-    walk = found.normalised.walks[0]
+    found = descent.normalization(max_iter=10)
+    walk = found.normalized.walks[0]
     assert walk.excess[found.iterations[1]] <= 1e-4 * walk.excess[0]
     raw = found.raw.walks[0]
     assert (raw.excess > 1e-4 * raw.excess[0]).all()
@@ -234,7 +234,7 @@ def test_descent_and_the_closed_form_agree_on_the_houses():
 
 @each_seed
 def test_what_lam_does_to_the_margin(seed):
-    small, medium, large = margins.for_lams(generalisation.LAMS, seed).fits
+    small, medium, large = margins.for_lams(generalization.LAMS, seed).fits
     assert small.wrong == small.inside == 0
     assert 0 < medium.inside < large.inside
     assert small.margin < medium.margin < large.margin
@@ -246,7 +246,7 @@ def test_what_lam_does_to_the_margin(seed):
 
 @each_seed
 def test_training_loss_falls_with_c_and_test_loss_has_a_valley(seed):
-    found = generalisation.losses(seed, n_values=13)
+    found = generalization.losses(seed, n_values=13)
     assert np.diff(found.training).max() < 1e-6
     assert found.c[0] < found.best < found.c[-1]
     assert found.test[0] > 1.2 * found.test.min()
@@ -256,7 +256,7 @@ def test_training_loss_falls_with_c_and_test_loss_has_a_valley(seed):
 
 @each_seed
 def test_loss_and_penalty_balance_at_the_solution(seed):
-    found = generalisation.balance(seed)
+    found = generalization.balance(seed)
     total = found.loss + found.penalty
     assert found.scale[np.argmin(total)] == pytest.approx(1, abs=0.02)
     assert (np.diff(found.loss) <= 1e-12).all()
@@ -265,12 +265,12 @@ def test_loss_and_penalty_balance_at_the_solution(seed):
 
 @each_seed
 def test_both_descents_reach_the_minimum_of_the_hinge_objective(seed):
-    found = generalisation.surface(seed)
-    best, *ends = generalisation.hinge_objective(
+    found = generalization.surface(seed)
+    best, *ends = generalization.hinge_objective(
         found.data, found.lam, np.array([found.best, found.descent[-1], found.stochastic[-1]])
     )
     assert all(best - 1e-7 <= end < best + 0.01 for end in ends)
-    slope = generalisation.slope(seed)
+    slope = generalization.slope(seed)
     assert slope.slope > 0
     assert slope.walked[1] < slope.walked[0]
     assert slope.walked_objective[-1] < slope.objective.min() + 0.01

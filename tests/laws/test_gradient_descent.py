@@ -58,7 +58,7 @@ def test_the_rate_of_gradient_descent(lam, standardize, share):
 def test_a_run_that_cannot_be_gradient_descent_is_not_believed():
     X, y = plane(60, 3)
     found = LeastSquares(solver="gradient", stop=stops.MaxIterations(5)).fit(X, y).certificate_
-    descent = replace(found.witness.descent, iterations=5000)
+    descent = replace(found.witness.descent, max_iter=5000)
     claimed = replace(found.witness, descent=descent).check(X, y)
     assert not claimed.holds
     assert "gradient descent" in claimed.objection
@@ -219,8 +219,8 @@ def test_stop_rules_and_their_combinations():
 def test_a_gap_that_was_not_proved_is_warned_of():
     X, y = plane(60, 3)
     with pytest.warns(ConvergenceWarning, match="tol=1e-09"):
-        model = LeastSquares(solver="gradient", step=1e-3, tol=1e-9, max_iterations=5).fit(X, y)
-    assert model.stop_reason_ == "max_iterations=5 reached"
+        model = LeastSquares(solver="gradient", step=1e-3, tol=1e-9, max_iter=5).fit(X, y)
+    assert model.stop_reason_ == "max_iter=5 reached"
 
 
 def test_callbacks_see_each_iteration_and_can_stop():

@@ -17,7 +17,7 @@ from cotas.certificates import kernel as checker
 from cotas.certificates.core import gram
 from cotas.kernels import RBF, Custom, Linear, Polynomial, Precomputed
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 from problems import LAYOUTS, clouds, labelled, three_clouds
 
 X, Y = clouds(60, 3)
@@ -28,7 +28,7 @@ def point(kernel, X, y, lam=0.1, bias=True, seed=0, weights=None, positive=1):
     rng = np.random.default_rng(seed)
     n = len(y)
     return KernelDualPoint(
-        problem=RegularisedRisk(Hinge(), lam, bias),
+        problem=RegularizedRisk(Hinge(), lam, bias),
         kernel=kernel,
         coef=rng.normal(size=n) / n * (rng.random(n) < 0.7),
         intercept=float(rng.normal()) if bias else 0.0,
@@ -238,7 +238,7 @@ def test_the_rounding_that_is_stated_covers_the_rounding_there_is():
         shares = np.random.default_rng(0).uniform(0, 1, n) * scale
         lam = 1.0 / n
         beta = shares / n * signs / lam
-        risk = RegularisedRisk(Hinge(), lam, False)
+        risk = RegularizedRisk(Hinge(), lam, False)
         p = KernelDualPoint(risk, Linear(), beta, 0.0, 1, shares)
         certificate = p.check(data, labels)
         theta = beta.astype(np.longdouble) @ long

@@ -16,11 +16,11 @@ from problems import LAYOUTS, clouds, labelled, separable, three_clouds
 
 X, Y = clouds(80, 3)
 MODELS = [
-    KernelPerceptron(RBF(1.0), max_epochs=5),
-    KernelPerceptron(Polynomial(2), fit_intercept=False, max_epochs=5, shuffle=True),
-    KernelPegasos(RBF(1.0), lam=0.05, max_epochs=5),
-    KernelPegasos(Polynomial(2), lam=0.05, max_epochs=5, fit_intercept=False),
-    KernelPegasos(RBF(2.0), lam=0.05, max_epochs=5, sampling="replacement"),
+    KernelPerceptron(RBF(1.0), max_iter=5),
+    KernelPerceptron(Polynomial(2), fit_intercept=False, max_iter=5, shuffle=True),
+    KernelPegasos(RBF(1.0), lam=0.05, max_iter=5),
+    KernelPegasos(Polynomial(2), lam=0.05, max_iter=5, fit_intercept=False),
+    KernelPegasos(RBF(2.0), lam=0.05, max_iter=5, sampling="replacement"),
 ]
 by_model = pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__} {m.kernel}")
 
@@ -50,7 +50,7 @@ def test_pegasos_as_document_002_prints_it(data, lam, bias):
     model = KernelPegasos(
         RBF(2.0),
         lam=lam,
-        max_epochs=3,
+        max_iter=3,
         sampling="order",
         fit_intercept=bias,
         callbacks=lambda report: reached.append(report.intercept[0]),
@@ -65,8 +65,8 @@ def test_pegasos_as_document_002_prints_it(data, lam, bias):
 @given(data=labelled(), bias=st.booleans())
 def test_the_linear_kernel_gives_the_perceptron(data, bias):
     # Multiples of 1/8 make all sums exact, so both see the same mistakes.
-    ours = KernelPerceptron(Linear(), fit_intercept=bias, max_epochs=4).fit(*data)
-    plain = Perceptron(fit_intercept=bias, max_epochs=4).fit(*data)
+    ours = KernelPerceptron(Linear(), fit_intercept=bias, max_iter=4).fit(*data)
+    plain = Perceptron(fit_intercept=bias, max_iter=4).fit(*data)
     np.testing.assert_array_equal(ours.mistakes_per_epoch_, plain.mistakes_per_epoch_)
     theta = beta_of(ours, len(data.y)) @ data.X
     np.testing.assert_allclose(theta, plain.coef_, rtol=1e-12, atol=1e-12)
@@ -84,7 +84,7 @@ def test_separable_data_end_without_a_mistake_and_within_the_theorem(data, sigma
     y = data.y[first]
     if len(set(y)) < 2:
         return
-    model = KernelPerceptron(RBF(sigma) + Linear(), max_epochs=5000).fit(rows, y)
+    model = KernelPerceptron(RBF(sigma) + Linear(), max_iter=5000).fit(rows, y)
     assert model.stop_reason_ == "an epoch changed nothing"
     certificate = model.certificate_
     assert certificate.reference.startswith("Theorem 3.1")
@@ -169,9 +169,9 @@ def test_weights_of_zero_leave_out_and_the_weights_are_proved(model):
 def test_no_model_lies_below_the_bound(data, seed, bias):
     rng = np.random.default_rng(seed)
     lam, n = 0.1, len(data.y)
-    model = KernelPegasos(
-        RBF(2.0), lam=lam, max_epochs=4, fit_intercept=bias, random_state=seed
-    ).fit(*data)
+    model = KernelPegasos(RBF(2.0), lam=lam, max_iter=4, fit_intercept=bias, random_state=seed).fit(
+        *data
+    )
     certificate, K = model.certificate_, RBF(2.0)(data.X)
     assert certificate.holds
     for scale in (0.0, 0.1, 1.0):
@@ -186,18 +186,18 @@ def test_the_gap_closes_and_tol_stops_at_the_proof():
     from sklearn.exceptions import ConvergenceWarning
 
     gaps = [
-        KernelPegasos(RBF(1.0), lam=0.05, max_epochs=epochs, random_state=0)
+        KernelPegasos(RBF(1.0), lam=0.05, max_iter=epochs, random_state=0)
         .fit(X, Y)
         .certificate_.relative_gap
         for epochs in (1, 10, 100, 1000)
     ]
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[-1] < 2e-3
-    model = KernelPegasos(RBF(1.0), lam=0.05, max_epochs=5000, tol=5e-3, random_state=0).fit(X, Y)
+    model = KernelPegasos(RBF(1.0), lam=0.05, max_iter=5000, tol=5e-3, random_state=0).fit(X, Y)
     assert model.certificate_.relative_gap <= 5e-3
     assert model.stop_reason_ == "the gap asked for is proved"
     with pytest.warns(ConvergenceWarning, match="relative gap proved"):
-        model.set_params(max_epochs=2, tol=1e-9).fit(X, Y)
+        model.set_params(max_iter=2, tol=1e-9).fit(X, Y)
 
 
 @by_model
@@ -228,7 +228,7 @@ def distance(x, z):
     return np.abs(x - z).sum()
 
 
-@pytest.mark.parametrize("model", [KernelPerceptron(max_epochs=3), KernelPegasos(lam=0.1)])
+@pytest.mark.parametrize("model", [KernelPerceptron(max_iter=3), KernelPegasos(lam=0.1)])
 def test_indefinite_kernels_only_on_request(model):
     model = clone(model).set_params(kernel=Custom(distance), random_state=0)
     with pytest.raises(ValueError, match="indefinite='allow'"):
@@ -267,7 +267,7 @@ def test_certified_predictions_are_those_of_the_optimum(bias, classes):
     data, y = clouds(90, 2) if classes == 2 else three_clouds(90)
     new = clouds(300, data.shape[1], noise=2.0, seed=3).X
     kernel, lam = RBF(1.5), 0.05
-    model = KernelPegasos(kernel, lam=lam, fit_intercept=bias, max_epochs=2000, random_state=0).fit(
+    model = KernelPegasos(kernel, lam=lam, fit_intercept=bias, max_iter=2000, random_state=0).fit(
         data, y
     )
     labels, certified = model.certified_predict(new)
@@ -275,7 +275,7 @@ def test_certified_predictions_are_those_of_the_optimum(bias, classes):
     np.testing.assert_array_equal(labels, model.predict(new))
     if not bias:
         longer = KernelPegasos(
-            kernel, lam=lam, fit_intercept=False, max_epochs=20_000, random_state=1
+            kernel, lam=lam, fit_intercept=False, max_iter=20_000, random_state=1
         ).fit(data, y)
         best = longer.predict(new)
     else:
@@ -302,12 +302,12 @@ def test_certified_predictions_are_those_of_the_optimum(bias, classes):
 def test_kernels_by_name():
     from sklearn.svm import SVC
 
-    model = KernelPegasos(max_epochs=2).fit(X, Y)
+    model = KernelPegasos(max_iter=2).fit(X, Y)
     assert model.kernel_.gamma == pytest.approx(SVC().fit(X, Y)._gamma)
-    sparse_model = KernelPegasos("rbf", max_epochs=2).fit(LAYOUTS["csr"](X), Y)
+    sparse_model = KernelPegasos("rbf", max_iter=2).fit(LAYOUTS["csr"](X), Y)
     assert sparse_model.kernel_.gamma == pytest.approx(model.kernel_.gamma)
-    assert KernelPegasos("linear", max_epochs=2).fit(X, Y).kernel_ == Linear()
-    assert KernelPegasos("precomputed", max_epochs=2).fit(Linear()(X), Y).certificate_.holds
+    assert KernelPegasos("linear", max_iter=2).fit(X, Y).kernel_ == Linear()
+    assert KernelPegasos("precomputed", max_iter=2).fit(Linear()(X), Y).certificate_.holds
     for bad in ("wide", 3, distance):
         with pytest.raises(ValueError, match=r"cotas\.kernels"):
             KernelPegasos(bad).fit(X, Y)
@@ -315,7 +315,7 @@ def test_kernels_by_name():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"lam": 0.0}, {"tol": -1.0}, {"sampling": "all"}, {"cache_mb": 0}, {"max_epochs": 0}]
+    "bad", [{"lam": 0.0}, {"tol": -1.0}, {"sampling": "all"}, {"cache_mb": 0}, {"max_iter": 0}]
 )
 def test_bad_parameters(bad):
     with pytest.raises(ValueError):
@@ -325,7 +325,7 @@ def test_bad_parameters(bad):
 def test_memory_of_predictions_is_bounded(monkeypatch):
     from cotas.kernel import expansion
 
-    model = KernelPegasos(RBF(1.0), lam=0.1, max_epochs=2, random_state=0).fit(X, Y)
+    model = KernelPegasos(RBF(1.0), lam=0.1, max_iter=2, random_state=0).fit(X, Y)
     expected = model.decision_function(X)
     monkeypatch.setattr(expansion, "BLOCK", 7)
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-12)

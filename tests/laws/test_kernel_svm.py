@@ -224,7 +224,7 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended():
 
 def test_max_time_and_max_iterations_end_a_fit_with_an_honest_gap():
     X, y = clouds(1500, 4, noise=2.0)
-    for limit in ({"max_iterations": 1}, {"max_time": 1e-9}):
+    for limit in ({"max_iter": 1}, {"max_time": 1e-9}):
         with pytest.warns(ConvergenceWarning, match="relative gap proved"):
             model = cotas.KernelSVM(RBF(0.5), C=100.0, tol=1e-9, **limit).fit(X, y)
         assert model.stop_reason_ == f"{next(iter(limit))} reached"
@@ -309,7 +309,7 @@ def test_an_indefinite_kernel_is_refused_and_on_request_said_to_have_no_gap():
     tanh = Custom(lambda x, z: np.tanh(2.0 * x @ z - 1.0))
     with pytest.raises(ValueError, match="not a Mercer kernel"):
         cotas.KernelSVM(tanh, lam=0.1).fit(X, y)
-    model = cotas.KernelSVM(tanh, lam=0.1, indefinite="allow", max_iterations=50).fit(X, y)
+    model = cotas.KernelSVM(tanh, lam=0.1, indefinite="allow", max_iter=50).fit(X, y)
     assert model.certificate_.kind != "duality"
 
 
@@ -321,7 +321,7 @@ def test_an_indefinite_kernel_is_refused_and_on_request_said_to_have_no_gap():
         ({"tol": np.nan}, "tol"),
         ({"cache_mb": 0}, "cache_mb"),
         ({"max_time": 0}, "max_time"),
-        ({"max_iterations": 0}, "max_iterations"),
+        ({"max_iter": 0}, "max_iter"),
         ({"solver": "libsvm"}, "solver"),
         ({"multiclass": "all"}, "multiclass"),
         ({"kernel": "tanh"}, "kernel"),

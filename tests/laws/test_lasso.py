@@ -27,7 +27,7 @@ def correlations(model, X, y, weights=None):
 @pytest.mark.parametrize("data", [(X, Y), WIDE], ids=["tall", "wide"])
 @pytest.mark.parametrize("lam", [1e-3, 0.05, 0.5])
 @pytest.mark.parametrize("positive", [False, True])
-def test_kkt_of_the_penalised_problem(data, lam, positive):
+def test_kkt_of_the_penalized_problem(data, lam, positive):
     model = Lasso(lam=lam, positive=positive, tol=1e-10).fit(*data)
     q, beta = correlations(model, *data), model.coef_
     inside = beta != 0
@@ -42,9 +42,9 @@ def test_the_ball_and_the_penalty_have_the_same_solutions(delta):
     ball = Lasso(delta=delta, tol=1e-11).fit(X, Y)  # rounding leaves about 1e-12
     assert ball.certificate_.relative_gap <= 1e-11
     assert ball.delta_ == pytest.approx(delta)
-    penalised = Lasso(lam=ball.lam_, tol=1e-12).fit(X, Y)
-    np.testing.assert_allclose(penalised.coef_, ball.coef_, atol=1e-6)
-    assert penalised.delta_ == pytest.approx(delta, abs=1e-6)
+    penalized = Lasso(lam=ball.lam_, tol=1e-12).fit(X, Y)
+    np.testing.assert_allclose(penalized.coef_, ball.coef_, atol=1e-6)
+    assert penalized.delta_ == pytest.approx(delta, abs=1e-6)
 
 
 def test_a_ball_that_holds_least_squares_gives_least_squares():
@@ -93,7 +93,7 @@ def test_every_layout_gives_the_same_model(layout, data, standardize):
     assert other.certificate_.upper == pytest.approx(expected.certificate_.upper, rel=1e-9)
 
 
-def test_standardize_is_the_lasso_of_standardised_columns():
+def test_standardize_is_the_lasso_of_standardized_columns():
     deviation = X.std(axis=0)
     plain = Lasso(lam=0.1, tol=1e-11).fit((X - X.mean(0)) / deviation, Y)
     inside = Lasso(lam=0.1, tol=1e-11, standardize=True).fit(X, Y)
@@ -117,7 +117,7 @@ def test_offsets_of_the_columns_do_not_matter():
 @pytest.mark.parametrize("data", [(X, Y), WIDE], ids=["tall", "wide"])
 def test_the_exact_path_runs_through_the_solutions_of_the_grid(data, positive):
     exact = lasso_path(*data, method="homotopy", positive=positive)
-    grid = lasso_path(*data, n_lambdas=23, positive=positive, tol=1e-10)
+    grid = lasso_path(*data, n_lams=23, positive=positive, tol=1e-10)
     assert all(c.relative_gap <= 1e-10 for c in (*exact.certificates, *grid.certificates))
     assert np.all(np.diff(exact.lam) <= 0)
     assert np.all(np.diff(exact.delta) >= -1e-12)
@@ -138,7 +138,7 @@ def test_knots_are_optimal_on_any_data(data):
 
 
 def test_paths_know_what_they_can_tell():
-    grid = lasso_path(X, Y, n_lambdas=5)
+    grid = lasso_path(X, Y, n_lams=5)
     with pytest.raises(ValueError, match="homotopy"):
         grid.lam_at(1.0)
     exact = lasso_path(X, Y, method="homotopy")
@@ -150,7 +150,7 @@ def test_paths_know_what_they_can_tell():
 
 
 def test_beyond_the_largest_penalty_everything_is_zero():
-    largest = lasso_path(X, Y, n_lambdas=2).lam[0]
+    largest = lasso_path(X, Y, n_lams=2).lam[0]
     assert (Lasso(lam=1.001 * largest).fit(X, Y).coef_ == 0).all()
     assert (Lasso(lam=0.99 * largest).fit(X, Y).coef_ != 0).any()
 
@@ -159,7 +159,7 @@ def test_beyond_the_largest_penalty_everything_is_zero():
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("standardize", [True, False])
 def test_points_are_measured_alike_together_and_alone(convert, bias, standardize):
-    path = lasso_path(X, Y, n_lambdas=30, fit_intercept=bias, standardize=standardize)
+    path = lasso_path(X, Y, n_lams=30, fit_intercept=bias, standardize=standardize)
     points = [c.witness for c in path.certificates]
     points += [p.about(p.coef + 0.1 * (p.coef != 0), p.intercept + bias) for p in points[:10]]
     together = LassoPoint.check_all(points, convert(X), Y)

@@ -86,7 +86,7 @@ def test_no_time_at_all_is_said_to_be_the_reason():
 @pytest.mark.parametrize("method", ["working-sets", "homotopy"])
 def test_paths_report_each_value(data, method):
     spectator = Spectator()
-    path = lasso_path(*data, n_lambdas=7, method=method, callbacks=[spectator])
+    path = lasso_path(*data, n_lams=7, method=method, callbacks=[spectator])
     assert [report.label for report in spectator.reports] == path.lam.tolist()
     for report, certificate in zip(spectator.reports, path.certificates, strict=True):
         assert report.certificate.upper == pytest.approx(certificate.upper, rel=1e-9)
@@ -98,7 +98,7 @@ def test_paths_report_each_value(data, method):
 @pytest.mark.parametrize("method", ["working-sets", "homotopy"])
 @pytest.mark.filterwarnings("default:Interrupted")
 def test_a_path_that_is_ended_is_a_path_up_to_there(data, method, interrupts):
-    options = {"n_lambdas": 12, "method": method}
+    options = {"n_lams": 12, "method": method}
     whole = lasso_path(*data, **options)
     spectator = Spectator(3, interrupts)
     if interrupts:
@@ -122,5 +122,5 @@ def test_bars_show_the_gap(monkeypatch):
     gaps = [float(now["gap"]) for now in shown]
     assert gaps[-1] <= 1e-6 < gaps[0]
     shown.clear()
-    path = lasso_path(X, Y, n_lambdas=5, progress=False)
+    path = lasso_path(X, Y, n_lams=5, progress=False)
     assert [float(now["gap"]) <= 1e-6 for now in shown] == [True] * len(path.lam)

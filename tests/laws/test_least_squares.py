@@ -12,7 +12,7 @@ from problems import LAYOUTS, plane
 
 SOLVERS = ("normal-equations", "qr", "gradient", "conjugate-gradients")
 by_solver = pytest.mark.parametrize("solver", SOLVERS)
-exactly = {"stop": stops.Gap(1e-13), "max_iterations": 20_000}
+exactly = {"stop": stops.Gap(1e-13), "max_iter": 20_000}
 
 
 def objective(model, X, y, lam=0.0, weights=None):
@@ -142,7 +142,7 @@ def test_more_columns_than_rows():
     assert found.certificate_.upper < 1e-6
 
 
-def test_nearly_collinear_data_are_triangularised():
+def test_nearly_collinear_data_are_triangularized():
     rng = np.random.default_rng(0)
     X, y = plane(300, 4)
     X[:, 3] = X[:, 2] + 1e-7 * rng.normal(size=300)
@@ -230,7 +230,7 @@ def test_stochastic_batches_are_one_epoch():
         ({"stop": 7}, "stop must be None or a rule"),
         ({"tol": 0.0}, "tol must be"),
         ({"lam": -1.0}, "lam must be"),
-        ({"max_iterations": 0}, "max_iterations must be"),
+        ({"max_iter": 0}, "max_iter must be"),
     ],
 )
 def test_bad_parameters(options, message):

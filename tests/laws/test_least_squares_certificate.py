@@ -212,7 +212,7 @@ def test_it_can_be_written_down():
     assert "objective of this model" in model.certificate_._repr_html_()
 
 
-def test_a_standardised_penalty_is_stated():
+def test_a_standardized_penalty_is_stated():
     X, y = plane(80, 3)
     X = X * [1, 10, 100]
     model = Ridge(lam=0.2, standardize=True).fit(X, y)

@@ -30,7 +30,7 @@ def objective(X, y, lam, theta, theta0, weights=None):
 def test_proves_its_optimum(solver, bias, data, lam, weighted):
     weights = np.linspace(0.2, 2, len(data.y)) if weighted else None
     model = LinearSVM(
-        lam=lam, solver=solver, fit_intercept=bias, tol=1e-5, max_iterations=20_000, random_state=0
+        lam=lam, solver=solver, fit_intercept=bias, tol=1e-5, max_iter=20_000, random_state=0
     ).fit(*data, sample_weight=weights)
     certificate = model.certificate_
     assert certificate.relative_gap <= 1e-5
@@ -49,7 +49,7 @@ def test_proves_its_optimum(solver, bias, data, lam, weighted):
 def test_solvers_agree_with_each_other_and_with_libsvm(lam):
     X, y = clouds(150, 4)
     fits = [
-        LinearSVM(lam=lam, solver=s, tol=1e-9, max_iterations=100_000, random_state=0).fit(X, y)
+        LinearSVM(lam=lam, solver=s, tol=1e-9, max_iter=100_000, random_state=0).fit(X, y)
         for s in SOLVERS
     ]
     peer = SVC(kernel="linear", C=1 / (lam * len(y)), tol=1e-9).fit(X, y)
@@ -65,7 +65,7 @@ def test_solvers_agree_with_each_other_and_with_libsvm(lam):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(solver, layout):
     X, y = clouds(100, 4)
-    model = LinearSVM(lam=0.05, solver=solver, tol=1e-7, max_iterations=10_000, random_state=0)
+    model = LinearSVM(lam=0.05, solver=solver, tol=1e-7, max_iter=10_000, random_state=0)
     expected = clone(model).fit(X, y)
     other = clone(model).fit(LAYOUTS[layout](X), y)
     assert other.certificate_.upper == pytest.approx(expected.certificate_.upper, abs=2e-7)
@@ -88,7 +88,7 @@ def test_badly_scaled_data_converge_too():
 def test_integer_weights_are_repeated_rows(solver):
     X, y = clouds(60, 3)
     weights = np.arange(60) % 3
-    model = LinearSVM(lam=0.1, solver=solver, tol=1e-8, max_iterations=20_000, random_state=0)
+    model = LinearSVM(lam=0.1, solver=solver, tol=1e-8, max_iter=20_000, random_state=0)
     weighted = clone(model).fit(X, y, sample_weight=weights)
     repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert weighted.certificate_.upper == pytest.approx(repeated.certificate_.upper, abs=2e-8)
@@ -136,8 +136,8 @@ def test_never_worse_than_pegasos():
 def test_stops_and_says_why(solver):
     X, y = clouds(200, 5)
     with pytest.warns(ConvergenceWarning, match="relative gap proved"):
-        model = LinearSVM(solver=solver, tol=1e-12, max_iterations=2, random_state=0).fit(X, y)
-    assert model.stop_reason_ == "max_iterations reached"
+        model = LinearSVM(solver=solver, tol=1e-12, max_iter=2, random_state=0).fit(X, y)
+    assert model.stop_reason_ == "max_iter reached"
     assert model.certificate_.verify(X, y)
     with pytest.warns(ConvergenceWarning):
         model = LinearSVM(solver=solver, tol=1e-12, max_time=1e-9, random_state=0).fit(X, y)
@@ -269,7 +269,7 @@ def test_better_fits_certify_more_predictions():
 def test_the_interval_of_the_bias_holds_every_best_bias():
     X, y = clouds(101, 3)
     region = LinearSVM(lam=0.1, tol=1e-3).fit(X, y)._regions[0]
-    exact = LinearSVM(lam=0.1, tol=1e-12, max_iterations=60)
+    exact = LinearSVM(lam=0.1, tol=1e-12, max_iter=60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exact.fit(X, y)
@@ -301,9 +301,7 @@ def test_wild_scales_end_with_a_certificate_that_holds(solver, seed):
     offsets = rng.choice([0.0, 1.0], d) * 2.0 ** rng.uniform(0, 40, d)
     X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-9, 9, d) + offsets
     y = np.append([1, -1], np.where(rng.random(n - 2) < 0.5, 1, -1))
-    model = LinearSVM(
-        lam=10.0 ** rng.uniform(-5, 1), solver=solver, max_iterations=20, random_state=0
-    )
+    model = LinearSVM(lam=10.0 ** rng.uniform(-5, 1), solver=solver, max_iter=20, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -80,7 +80,7 @@ def test_ctrl_c_ends_all_the_classes_and_keeps_the_best_of_each(n_jobs):
     model = LinearSVM(
         solver="dual-coordinate-ascent",
         tol=1e-16,
-        max_iterations=10**9,
+        max_iter=10**9,
         n_jobs=n_jobs,
         callbacks=press,
         random_state=0,
@@ -122,7 +122,7 @@ def test_all_solvers_reach_the_same_optimum(bias, weighted, solver):
     X, y = clouds(90, 4)
     weights = np.arange(90) % 4 if weighted else None
     tol = 5e-3 if solver == "pegasos" else 1e-7
-    model = LinearSVM(lam=0.1, fit_intercept=bias, max_iterations=20_000, random_state=0)
+    model = LinearSVM(lam=0.1, fit_intercept=bias, max_iter=20_000, random_state=0)
     exact = clone(model).set_params(tol=1e-9).fit(X, y, sample_weight=weights)
     other = clone(model).set_params(solver=solver, tol=tol).fit(X, y, sample_weight=weights)
     best, found = exact.certificate_, other.certificate_
@@ -138,12 +138,12 @@ def test_pegasos_is_the_estimator_of_that_name():
     X, y = clouds(60, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        solver = LinearSVM(
-            lam=0.1, solver="pegasos", tol=1e-12, max_iterations=7, random_state=0
-        ).fit(X, y)
+        solver = LinearSVM(lam=0.1, solver="pegasos", tol=1e-12, max_iter=7, random_state=0).fit(
+            X, y
+        )
     seed = np.random.RandomState(0).randint(2**31 - 1, size=1)[0]
     runs = [
-        Pegasos(lam=0.1, max_epochs=epochs, random_state=int(seed)).fit(X, y)
+        Pegasos(lam=0.1, max_iter=epochs, random_state=int(seed)).fit(X, y)
         for epochs in range(1, 8)
     ]
     best = min(runs, key=lambda run: run.certificate_.gap)
@@ -177,10 +177,10 @@ def test_a_resumed_fit_reaches_the_same_optimum_and_never_falls_behind(solver, b
     model = LinearSVM(lam=0.1, solver=solver, tol=REACHABLE[solver], fit_intercept=bias)
     model.set_params(random_state=0, warm_start=True)
     whole = clone(model).fit(X, y).certificate_
-    model.set_params(max_iterations=2)
+    model.set_params(max_iter=2)
     gaps = [model.fit(X, y).certificate_.gap for _ in range(3)]
     assert (np.diff(gaps) <= whole.charge).all()
-    certificate = model.set_params(max_iterations=1000).fit(X, y).certificate_
+    certificate = model.set_params(max_iter=1000).fit(X, y).certificate_
     assert model.stop_reason_ == "the gap asked for is proved"
     assert certificate.verify(X, y)
     assert certificate.lower <= whole.upper + whole.charge
@@ -197,9 +197,9 @@ def test_what_was_done_need_not_be_done_again(solver, bias):
     model = LinearSVM(lam=0.1, solver=solver, tol=REACHABLE[solver], fit_intercept=bias)
     model.set_params(random_state=0, warm_start=True)
     whole = clone(model).fit(X, y).n_iter_
-    model.set_params(max_iterations=(3 * whole) // 4).fit(X, y)
-    assert model.stop_reason_ == "max_iterations reached"
-    rest = model.set_params(max_iterations=1000).fit(X, y).n_iter_
+    model.set_params(max_iter=(3 * whole) // 4).fit(X, y)
+    assert model.stop_reason_ == "max_iter reached"
+    rest = model.set_params(max_iter=1000).fit(X, y).n_iter_
     assert 0 < rest < whole
 
 
@@ -217,7 +217,7 @@ def test_it_goes_on_after_ctrl_c_and_after_a_pickle(solver):
         model.set_params(callbacks=interrupt, n_jobs=1).fit(X, y)
     before = [certificate.gap for certificate in model.certificate_.singles]
     model = pickle.loads(pickle.dumps(model.set_params(callbacks=None, warm_start=True)))
-    model.set_params(max_iterations=1).fit(X, y)
+    model.set_params(max_iter=1).fit(X, y)
     for certificate, gap in zip(model.certificate_.singles, before, strict=True):
         assert certificate.gap <= gap + certificate.charge
         assert certificate.verify(X, y)
@@ -227,7 +227,7 @@ def test_it_goes_on_after_ctrl_c_and_after_a_pickle(solver):
 def test_other_weights_another_lam_or_other_features_are_a_start_too(solver):
     X, y = clouds(100, 4)
     model = LinearSVM(lam=0.2, solver=solver, tol=REACHABLE[solver], random_state=0)
-    model.set_params(warm_start=True, max_iterations=20_000).fit(X, y)
+    model.set_params(warm_start=True, max_iter=20_000).fit(X, y)
     weights = np.arange(100) % 3
     for data, lam, given in [
         (X, 0.1, None),
@@ -266,7 +266,7 @@ def test_a_start_from_another_problem_does_no_harm(solver, tol):
         y[0], y[-1] = 1, -1
         lam, bias = 10.0 ** random.uniform(-2, 0), random.random() < 0.6
         model = LinearSVM(lam=lam, solver=solver, tol=tol, fit_intercept=bool(bias))
-        model.set_params(random_state=0, max_iterations=300, warm_start=True).fit(X, y)
+        model.set_params(random_state=0, max_iter=300, warm_start=True).fit(X, y)
         flipped = y.copy()
         flipped[1:-1] *= random.choice([-1, 1], n - 2)
         weights = random.choice([0, 1, 5], n)

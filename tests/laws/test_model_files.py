@@ -51,10 +51,10 @@ CATEGORIES = cotas.Tree(2, categorical_features=[2])
 ALGEBRA = 2 * kernels.RBF(0.5).on([0, 1]) * kernels.Polynomial(2) + kernels.Linear() ** 2 + 0.5
 
 CASES = {
-    "Perceptron": (cotas.Perceptron(max_epochs=5), TWO),
-    "Perceptron sparse": (cotas.Perceptron(max_epochs=5), SPARSE),
-    "AveragedPerceptron": (cotas.AveragedPerceptron(max_epochs=5), THREE),
-    "PassiveAggressive": (cotas.PassiveAggressive(max_epochs=5, average=True), TWO),
+    "Perceptron": (cotas.Perceptron(max_iter=5), TWO),
+    "Perceptron sparse": (cotas.Perceptron(max_iter=5), SPARSE),
+    "AveragedPerceptron": (cotas.AveragedPerceptron(max_iter=5), THREE),
+    "PassiveAggressive": (cotas.PassiveAggressive(max_iter=5, average=True), TWO),
     "Pegasos": (cotas.Pegasos(lam=0.01, random_state=np.random.RandomState(3)), THREE),
     "Pegasos single": (cotas.Pegasos(lam=0.01, random_state=3), SINGLE),
     "Pegasos unproved": (cotas.Pegasos(lam=0.01, random_state=3, certify=False), TWO),
@@ -80,8 +80,8 @@ CASES = {
         cotas.KernelSVM("precomputed", lam=0.01),
         (TWO[0] @ TWO[0].T, TWO[1]),
     ),
-    "KernelPegasos": (cotas.KernelPegasos(ALGEBRA, max_epochs=3, random_state=0), THREE),
-    "KernelPerceptron": (cotas.KernelPerceptron(kernels.Gaussian(np.eye(3)), max_epochs=3), TWO),
+    "KernelPegasos": (cotas.KernelPegasos(ALGEBRA, max_iter=3, random_state=0), THREE),
+    "KernelPerceptron": (cotas.KernelPerceptron(kernels.Gaussian(np.eye(3)), max_iter=3), TWO),
     "LeastSquares": (cotas.LeastSquares(), MANY_TARGETS),
     "LeastSquares descent": (
         cotas.LeastSquares(
@@ -97,21 +97,21 @@ CASES = {
     "Ridge": (cotas.Ridge(lam=0.1), REAL),
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
     "Lasso ball": (cotas.Lasso(delta=2.0), MANY_TARGETS),
-    "LSBoost": (cotas.LSBoost(iterations=30), REAL),
-    "ForwardStagewise": (cotas.ForwardStagewise(eps=[0.5] * 10 + [0.25] * 20, iterations=30), REAL),
+    "LSBoost": (cotas.LSBoost(max_iter=30), REAL),
+    "ForwardStagewise": (cotas.ForwardStagewise(eps=[0.5] * 10 + [0.25] * 20, max_iter=30), REAL),
     "RegularizedForwardStagewise": (
-        cotas.RegularizedForwardStagewise(delta=3.0, iterations=30),
+        cotas.RegularizedForwardStagewise(delta=3.0, max_iter=30),
         REAL,
     ),
-    "AdaBoost": (cotas.AdaBoost(n_rounds=5), TWO),
-    "AdaBoost exact": (cotas.AdaBoost(cotas.Stump(search="exact"), n_rounds=5), TWO),
-    "AdaBoost linear": (cotas.AdaBoost("linear", n_rounds=5), THREE),
-    "AdaBoost samme": (cotas.AdaBoost(CATEGORIES, n_rounds=4, multiclass="samme"), with_gaps()),
-    "RealAdaBoost": (cotas.RealAdaBoost(CATEGORIES, n_rounds=4), with_gaps()),
-    "LogitBoost": (cotas.LogitBoost(CATEGORIES, n_rounds=4), with_gaps()),
-    "GentleBoost": (cotas.GentleBoost("tree", n_rounds=4), TWO),
-    "AnyBoost": (cotas.AnyBoost(n_rounds=4), TWO),
-    "ConvexAnyBoost": (cotas.ConvexAnyBoost(n_rounds=4), TWO),
+    "AdaBoost": (cotas.AdaBoost(n_estimators=5), TWO),
+    "AdaBoost exact": (cotas.AdaBoost(cotas.Stump(search="exact"), n_estimators=5), TWO),
+    "AdaBoost linear": (cotas.AdaBoost("linear", n_estimators=5), THREE),
+    "AdaBoost samme": (cotas.AdaBoost(CATEGORIES, n_estimators=4, multiclass="samme"), with_gaps()),
+    "RealAdaBoost": (cotas.RealAdaBoost(CATEGORIES, n_estimators=4), with_gaps()),
+    "LogitBoost": (cotas.LogitBoost(CATEGORIES, n_estimators=4), with_gaps()),
+    "GentleBoost": (cotas.GentleBoost("tree", n_estimators=4), TWO),
+    "AnyBoost": (cotas.AnyBoost(n_estimators=4), TWO),
+    "ConvexAnyBoost": (cotas.ConvexAnyBoost(n_estimators=4), TWO),
 }
 
 
@@ -217,7 +217,7 @@ def test_names_of_features_come_back(tmp_path):
     assert (again.predict(X) == model.predict(X)).all()
 
 
-def test_the_training_data_are_recognised(tmp_path):
+def test_the_training_data_are_recognized(tmp_path):
     model, X, y = fitted("LinearSVM")
     model.save(tmp_path / "model.cotas", data=(X, y))
     found = read_model_file(tmp_path / "model.cotas")
@@ -271,10 +271,10 @@ def test_only_classes_of_cotas_can_be_registered():
     ("model", "words"),
     [
         (
-            cotas.KernelPerceptron(kernels.Custom(np.dot), max_epochs=2),
+            cotas.KernelPerceptron(kernels.Custom(np.dot), max_iter=2),
             "kernel is a function",
         ),
-        (cotas.AdaBoost(DecisionTreeClassifier(max_depth=1), n_rounds=2), "pickle.*'stump'"),
+        (cotas.AdaBoost(DecisionTreeClassifier(max_depth=1), n_estimators=2), "pickle.*'stump'"),
     ],
     ids=["kernel", "weak learner"],
 )
@@ -287,10 +287,10 @@ def test_what_needs_code_is_refused(model, words, tmp_path):
 
 def test_a_function_as_parameter_is_refused_and_callbacks_are_left_out(tmp_path):
     X, y = REAL
-    model = cotas.ForwardStagewise(eps=lambda k: 1 / (k + 2), iterations=5).fit(X, y)
+    model = cotas.ForwardStagewise(eps=lambda k: 1 / (k + 2), max_iter=5).fit(X, y)
     with pytest.raises(cotas.ModelFileError, match=r"ForwardStagewise\.eps is a function"):
         model.save(tmp_path / "model.cotas")
-    watched = cotas.Perceptron(max_epochs=2, callbacks=[lambda report: None]).fit(*TWO)
+    watched = cotas.Perceptron(max_iter=2, callbacks=[lambda report: None]).fit(*TWO)
     watched.save(tmp_path / "model.cotas")
     assert cotas.load(tmp_path / "model.cotas").callbacks is None
 

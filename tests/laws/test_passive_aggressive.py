@@ -29,7 +29,7 @@ lams = st.sampled_from([0.01, 0.3, 1.0, 20.0])
 @given(data=labelled(), lam=lams, epochs=st.integers(1, 3))
 def test_follows_the_printed_algorithm(data, lam, epochs, bias):
     path = list(transcription(*data, lam, epochs, float(bias)))
-    model = PassiveAggressive(lam=lam, max_epochs=epochs, fit_intercept=bias)
+    model = PassiveAggressive(lam=lam, max_iter=epochs, fit_intercept=bias)
     theta = np.append(model.fit(*data).coef_[0], model.intercept_)
     np.testing.assert_allclose(theta, path[-1][0], rtol=1e-7, atol=1e-9)
     averaged = model.set_params(average=True).fit(*data)
@@ -56,7 +56,7 @@ def test_after_a_step_the_loss_is_zero_or_the_step_was_the_longest(data, lam):
 
 @given(data=labelled(), lam=lams, epochs=st.integers(1, 5), average=st.booleans())
 def test_mistake_bound(data, lam, epochs, average):
-    model = PassiveAggressive(lam=lam, max_epochs=epochs, average=average).fit(*data)
+    model = PassiveAggressive(lam=lam, max_iter=epochs, average=average).fit(*data)
     certificate = model.certificate_
     assert certificate.holds
     assert certificate.verify(*data)
@@ -73,12 +73,12 @@ def test_mistake_bound(data, lam, epochs, average):
 @given(data=labelled(), lam=lams, seed=st.integers(0, 99))
 def test_mistake_bound_with_weights(data, lam, seed):
     weights = np.random.default_rng(seed).uniform(0.1, 3, len(data.y))
-    model = PassiveAggressive(lam=lam, max_epochs=3).fit(*data, sample_weight=weights)
+    model = PassiveAggressive(lam=lam, max_iter=3).fit(*data, sample_weight=weights)
     assert model.certificate_.verify(*data)
 
 
 def test_a_zero_row_without_bias_is_no_division_by_zero():
-    model = PassiveAggressive(fit_intercept=False, max_epochs=3)
+    model = PassiveAggressive(fit_intercept=False, max_iter=3)
     model.fit([[0.0], [1.0], [-1.0]], [1, 1, -1])
     assert np.isfinite(model.coef_).all()
     assert model.certificate_.holds

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cotas import Pegasos
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 from problems import clouds, labelled
 
 STEPS = {
@@ -50,7 +50,7 @@ def test_follows_the_printed_algorithm(name, bias, project):
     reached = []  # θ₀ as the run leaves it, before the best one is put in its place
     model = Pegasos(
         lam=0.1,
-        max_epochs=3,
+        max_iter=3,
         step=name,
         sampling="order",
         fit_intercept=bias,
@@ -69,7 +69,7 @@ def test_follows_the_printed_algorithm(name, bias, project):
 def test_the_bias_is_the_best_for_theta(data, seed, weighted):
     rng = np.random.default_rng(seed)
     weights = rng.uniform(0.1, 3, len(data.y)) if weighted else None
-    model = Pegasos(lam=0.1, max_epochs=2, random_state=seed).fit(*data, sample_weight=weights)
+    model = Pegasos(lam=0.1, max_iter=2, random_state=seed).fit(*data, sample_weight=weights)
     theta, theta0 = model.coef_[0], model.intercept_[0]
     ours = objective(*data, 0.1, theta, theta0, weights)
     corners = data.y - data.X @ theta
@@ -81,7 +81,7 @@ def test_unbalanced_classes_do_not_throw_the_bias_away():
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
-    model = Pegasos(lam=0.01, max_epochs=20, random_state=0).fit(X / 16, y)
+    model = Pegasos(lam=0.01, max_iter=20, random_state=0).fit(X / 16, y)
     assert model.score(X / 16, y) > 0.95
     assert max(certificate.gap for certificate in model.certificate_.singles) < 0.02
 
@@ -95,7 +95,7 @@ def test_a_function_of_t_is_the_step_of_that_name():
 
 @given(data=labelled(), lam=st.sampled_from([0.01, 0.1, 1.0, 10.0]), epochs=st.integers(1, 4))
 def test_theta_is_theta_of_alpha_after_whole_epochs(data, lam, epochs):
-    model = Pegasos(lam=lam, max_epochs=epochs, random_state=0).fit(*data)
+    model = Pegasos(lam=lam, max_iter=epochs, random_state=0).fit(*data)
     witness = model.certificate_.witness
     alpha = witness.multipliers / witness.per / len(data.y)
     assert (alpha >= 0).all()
@@ -117,7 +117,7 @@ def test_theta_is_theta_of_alpha_after_whole_epochs(data, lam, epochs):
 def test_the_bounds_enclose_the_best_objective(data, lam, sampling, average, step, seed, bias):
     model = Pegasos(
         lam=lam,
-        max_epochs=3,
+        max_iter=3,
         sampling=sampling,
         average=average,
         step=step,
@@ -141,7 +141,7 @@ def test_the_bounds_enclose_the_best_objective(data, lam, sampling, average, ste
 def test_the_gap_closes():
     X, y = clouds(300, 5)
     gaps = [
-        Pegasos(lam=0.1, max_epochs=epochs, random_state=0).fit(X, y).certificate_.relative_gap
+        Pegasos(lam=0.1, max_iter=epochs, random_state=0).fit(X, y).certificate_.relative_gap
         for epochs in (1, 10, 100, 1000)
     ]
     assert gaps == sorted(gaps, reverse=True)
@@ -152,18 +152,18 @@ def test_tol_stops_at_the_proof_and_warns_without_it():
     from sklearn.exceptions import ConvergenceWarning
 
     X, y = clouds(300, 5)
-    model = Pegasos(lam=0.1, max_epochs=5000, tol=5e-3, random_state=0).fit(X, y)
+    model = Pegasos(lam=0.1, max_iter=5000, tol=5e-3, random_state=0).fit(X, y)
     assert model.certificate_.relative_gap <= 5e-3
     assert model.n_iter_ < 5000
     assert model.stop_reason_ == "the gap asked for is proved"
     with pytest.warns(ConvergenceWarning, match="relative gap proved"):
-        Pegasos(lam=0.1, max_epochs=2, tol=1e-9, random_state=0).fit(X, y)
+        Pegasos(lam=0.1, max_iter=2, tol=1e-9, random_state=0).fit(X, y)
 
 
 @given(data=labelled(max_rows=12), seed=st.integers(0, 99))
 def test_weights_are_those_of_the_objective(data, seed):
     weights = np.random.default_rng(seed).uniform(0, 3, len(data.y)) + 0.01
-    model = Pegasos(lam=0.1, max_epochs=5, random_state=0).fit(*data, sample_weight=weights)
+    model = Pegasos(lam=0.1, max_iter=5, random_state=0).fit(*data, sample_weight=weights)
     certificate = model.certificate_
     assert certificate.verify(*data)
     assert certificate.upper == pytest.approx(
@@ -216,7 +216,7 @@ def test_expectation_bound_is_stated_only_where_the_theory_applies():
 def test_weak_duality(data, seed):
     rng = np.random.default_rng(seed)
     n = len(data.y)
-    problem = RegularisedRisk(Hinge(), 0.3, free_bias=False)
+    problem = RegularizedRisk(Hinge(), 0.3, free_bias=False)
     weights = np.full(n, 1 / n)
     alpha = rng.uniform(0, 1, n) / n
     theta = rng.normal(size=data.X.shape[1])

@@ -38,7 +38,7 @@ def averaged_transcription(X, y, T):
 @given(data=labelled(), epochs=st.integers(1, 4))
 def test_follows_the_printed_algorithm(data, epochs, bias):
     *_, (theta, theta0) = transcription(*data, epochs, float(bias))
-    model = Perceptron(fit_intercept=bias, max_epochs=epochs).fit(*data)
+    model = Perceptron(fit_intercept=bias, max_iter=epochs).fit(*data)
     np.testing.assert_array_equal(model.coef_[0], theta)  # entries are exact in binary
     assert model.intercept_[0] == theta0
 
@@ -55,7 +55,7 @@ def test_follows_the_printed_algorithm_after_every_example(data):
 
 @given(data=labelled(), epochs=st.integers(1, 4))
 def test_averaged_follows_algorithm_3_and_is_the_average_of_all_vectors(data, epochs):
-    model = AveragedPerceptron(max_epochs=epochs).fit(*data)
+    model = AveragedPerceptron(max_iter=epochs).fit(*data)
     printed, printed0 = averaged_transcription(*data, epochs)
     np.testing.assert_allclose(model.coef_[0], printed, rtol=1e-10, atol=1e-10)
     assert model.intercept_[0] == pytest.approx(printed0, abs=1e-10)
@@ -68,7 +68,7 @@ def test_averaged_follows_algorithm_3_and_is_the_average_of_all_vectors(data, ep
 
 @given(data=separable())
 def test_mistake_bound_on_separable_data(data):
-    model = Perceptron(max_epochs=100_000).fit(*data)
+    model = Perceptron(max_iter=100_000).fit(*data)
     assert model.training_error(*data) == 0
     assert model.stop_reason_ == "an epoch changed nothing"
     certificate = model.certificate_
@@ -84,8 +84,8 @@ def test_mistake_bound_on_separable_data(data):
 
 @given(data=separable(max_rows=15, max_features=3))
 def test_the_tightest_separator_gives_the_smallest_bound(data):
-    own = Perceptron(max_epochs=100_000).fit(*data).certificate_
-    tight = Perceptron(max_epochs=100_000, separator="tightest").fit(*data).certificate_
+    own = Perceptron(max_iter=100_000).fit(*data).certificate_
+    tight = Perceptron(max_iter=100_000, separator="tightest").fit(*data).certificate_
     assert tight.holds
     assert tight.lower == own.lower <= tight.upper
     assert tight.upper <= own.upper * (1 + 1e-9)
@@ -93,7 +93,7 @@ def test_the_tightest_separator_gives_the_smallest_bound(data):
 
 @given(data=labelled(), epochs=st.integers(1, 6))
 def test_bound_with_shortfall_on_any_data(data, epochs):
-    model = Perceptron(max_epochs=epochs).fit(*data)
+    model = Perceptron(max_iter=epochs).fit(*data)
     certificate = model.certificate_
     assert certificate.holds
     assert certificate.verify(*data)
@@ -105,7 +105,7 @@ def test_bound_for_a_run_that_does_not_start_at_zero(data, start):
     rng = np.random.default_rng(start)
     other = rng.normal(size=data.X.shape) * 10
     model = Perceptron().partial_fit(other, data.y, classes=[-1, 1])
-    model.set_params(warm_start=True, max_epochs=100_000).fit(*data)
+    model.set_params(warm_start=True, max_iter=100_000).fit(*data)
     assert model.certificate_.holds
     assert model.certificate_.verify(*data)
     assert model.certificate_.lower <= model.certificate_.upper
@@ -114,9 +114,9 @@ def test_bound_for_a_run_that_does_not_start_at_zero(data, start):
 @given(data=labelled(), seed=st.integers(0, 100))
 def test_weights_are_the_plain_perceptron_on_scaled_rows(data, seed):
     weights = np.random.default_rng(seed).integers(1, 5, len(data.y)).astype(float)
-    weighted = Perceptron(max_epochs=3).fit(*data, sample_weight=weights)
+    weighted = Perceptron(max_iter=3).fit(*data, sample_weight=weights)
     Z = np.column_stack([data.X, np.ones(len(data.y))]) * weights[:, None]
-    plain = Perceptron(max_epochs=3, fit_intercept=False).fit(Z, data.y)
+    plain = Perceptron(max_iter=3, fit_intercept=False).fit(Z, data.y)
     np.testing.assert_array_equal(plain.coef_[0, :-1], weighted.coef_[0])
     assert plain.coef_[0, -1] == weighted.intercept_[0]
     assert weighted.certificate_.verify(*data)
@@ -126,7 +126,7 @@ def test_weights_are_the_plain_perceptron_on_scaled_rows(data, seed):
 
 @given(data=labelled(), power=st.integers(-20, 20))
 def test_scaling_all_features_without_bias_scales_theta(data, power):
-    model = Perceptron(fit_intercept=False, max_epochs=3)
+    model = Perceptron(fit_intercept=False, max_iter=3)
     theta = model.fit(*data).coef_.copy()
     bound = model.certificate_.upper
     scaled = model.fit(data.X * 2.0**power, data.y)
@@ -136,7 +136,7 @@ def test_scaling_all_features_without_bias_scales_theta(data, power):
 
 @given(data=labelled())
 def test_exchanging_the_classes_turns_theta_around(data):
-    one, other = Perceptron(max_epochs=3), Perceptron(max_epochs=3)
+    one, other = Perceptron(max_iter=3), Perceptron(max_iter=3)
     one.fit(*data)
     other.fit(data.X, -data.y)
     np.testing.assert_array_equal(one.coef_, -other.coef_)
@@ -145,11 +145,11 @@ def test_exchanging_the_classes_turns_theta_around(data):
 
 def test_stopping_at_an_epoch_without_mistakes_changes_nothing():
     X, y = clouds(noise=0.2)
-    few, many = Perceptron(max_epochs=50).fit(X, y), Perceptron(max_epochs=5000).fit(X, y)
+    few, many = Perceptron(max_iter=50).fit(X, y), Perceptron(max_iter=5000).fit(X, y)
     assert few.n_iter_ == many.n_iter_ < 50
     np.testing.assert_array_equal(few.coef_, many.coef_)
     # The averaged perceptron counts the epochs it did not have to run.
-    averaged = AveragedPerceptron(max_epochs=40).fit(X, y)
+    averaged = AveragedPerceptron(max_iter=40).fit(X, y)
     printed, _ = averaged_transcription(X, y, 40)
     assert averaged.n_iter_ < 40
     np.testing.assert_allclose(averaged.coef_[0], printed, rtol=1e-9)

@@ -46,10 +46,10 @@ def made():
         svm=cotas.LinearSVM(lam=0.1, tol=1e-9, callbacks=records.append).fit(X, Y),
         records=records,
         kernel=cotas.KernelSVM(kernels.RBF(1.0), lam=0.1, tol=1e-8).fit(X, Y),
-        boosted=cotas.AdaBoost(n_rounds=12).fit(X, Y),
+        boosted=cotas.AdaBoost(n_estimators=12).fit(X, Y),
         descent=cotas.LeastSquares(solver="gradient", standardize=True, tol=1e-4).fit(XR, YR),
         best=cotas.LeastSquares().fit(XR, YR),
-        lsboost=cotas.LSBoost(eps=0.5, iterations=80).fit(XR, YR),
+        lsboost=cotas.LSBoost(eps=0.5, max_iter=80).fit(XR, YR),
         lasso=cotas.lasso_path(XR, YR, method="homotopy"),
         path=path,
     )
@@ -213,7 +213,7 @@ def test_the_lines_of_a_curved_machine_are_where_it_scores_0_and_1(made, kind):
 
 
 def test_a_linear_model_without_support_vectors_rings_the_violations():
-    model = cotas.Perceptron(max_epochs=5).fit(X, Y)
+    model = cotas.Perceptron(max_iter=5).fit(X, Y)
     ax = plots.decision_boundary(model, X, Y, None, "Title")
     violated = Y * model.decision_function(X) < 1
     assert as_set(ringed(ax)) == as_set(X[violated])
@@ -234,14 +234,14 @@ def test_models_without_margins_draw_none(made):
 def test_the_columns_of_a_data_frame_name_the_axes(kind):
     frames = pytest.importorskip(kind)
     frame = frames.DataFrame({"width": X[:, 0], "height": X[:, 1]})
-    model = make_pipeline(StandardScaler(), cotas.Perceptron(max_epochs=5))
+    model = make_pipeline(StandardScaler(), cotas.Perceptron(max_iter=5))
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # scikit-learn warns if the names are lost on the way
         ax = plots.decision_boundary(model.fit(frame, Y), frame, Y)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("width", "height")
     scaled = model[:-1].transform(frame)
     assert len(ringed(ax)) == np.sum(Y * model[-1].decision_function(scaled) < 1)
-    boosted = cotas.AdaBoost(n_rounds=3).fit(frame, Y)
+    boosted = cotas.AdaBoost(n_estimators=3).fit(frame, Y)
     shown = {text.get_text() for text in plots.feature_importances(boosted).get_yticklabels()}
     assert shown == {"width", "height"}
 
@@ -433,7 +433,7 @@ def test_a_path_of_machines_shows_errors_and_what_is_proved_between_them(made):
 
 @pytest.mark.parametrize("kind", [cotas.AdaBoost, cotas.LogitBoost])
 def test_the_stages_are_the_errors_and_the_bound_of_each_prefix(kind):
-    model = kind(n_rounds=8).fit(X, Y)
+    model = kind(n_estimators=8).fit(X, Y)
     ax = plots.boosting_stages(model, X, Y, validation=(X[:20], Y[:20]))
     training, bound = by_label(ax, "training error"), by_label(ax, "proved bound")
     for k in (1, 4, 8):
@@ -460,7 +460,7 @@ def test_the_margins_are_a_distribution_and_its_start_is_certified(made):
 
 
 def test_several_classes_have_voting_margins_and_no_borrowed_bound():
-    model = cotas.AdaBoost(n_rounds=6, multiclass="samme").fit(X3, Y3)
+    model = cotas.AdaBoost(n_estimators=6, multiclass="samme").fit(X3, Y3)
     curve = plots.margin_distribution(model, X3, Y3).lines[0].get_xydata()
     smallest = model.certificate_.figures["smallest margin, as a share of all votes"]
     assert curve[0, 0] == pytest.approx(smallest)
@@ -518,9 +518,9 @@ def test_what_was_measured_lies_under_what_the_theorem_allows(made, item):
 
 def test_every_item_of_every_theorem_has_its_words():
     for model in (
-        cotas.LSBoost(iterations=3),
-        cotas.ForwardStagewise(iterations=3),
-        cotas.RegularizedForwardStagewise(eps=0.1, delta=5.0, iterations=3),
+        cotas.LSBoost(max_iter=3),
+        cotas.ForwardStagewise(max_iter=3),
+        cotas.RegularizedForwardStagewise(eps=0.1, delta=5.0, max_iter=3),
     ):
         for item in model.fit(XR, YR).certificate_.at(3):
             assert f"item {item.name}" in WORDS
@@ -553,7 +553,7 @@ def test_nothing_to_draw_is_said():
 def test_missing_values_do_not_spoil_the_axes():
     holes = X.copy()
     holes[3, 0] = np.nan
-    ax = plots.decision_boundary(cotas.AdaBoost(n_rounds=3).fit(holes, Y), holes, Y)
+    ax = plots.decision_boundary(cotas.AdaBoost(n_estimators=3).fit(holes, Y), holes, Y)
     assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all()
 
 

@@ -71,11 +71,11 @@ def test_columns_that_come_out():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_numbers_are_standardised_as_scikit_learn_does(dtype):
+def test_numbers_are_standardized_as_scikit_learn_does(dtype):
     X = np.random.default_rng(0).normal(3, 7, size=(50, 4)).astype(dtype)
     Z = Preparation().fit_transform(X)
     np.testing.assert_allclose(Z, StandardScaler().fit_transform(X.astype(float)), atol=1e-12)
-    assert (Preparation(standardise=False).fit_transform(X) == X).all()
+    assert (Preparation(standardize=False).fit_transform(X) == X).all()
 
 
 def test_pandas_polars_and_any_order_of_columns_give_the_same():
@@ -163,11 +163,11 @@ def test_tables_that_do_not_fit_the_model_are_refused():
 
 
 @given(st.integers(0, 10**6), st.booleans())
-def test_coefficients_in_original_units_give_the_same_scores(seed, standardise):
+def test_coefficients_in_original_units_give_the_same_scores(seed, standardize):
     rng = np.random.default_rng(seed)
     X = rng.normal(5, 3, size=(20, 3)) * [1.0, 100.0, 0.01]
     y = X @ [1.0, -0.01, 50.0] + rng.normal(size=20)
-    preparation = Preparation(standardise=standardise)
+    preparation = Preparation(standardize=standardize)
     model = PreparedModel(cotas.Ridge(lam=0.1), preparation).fit(X, y)
     weights, bias = model.in_original_units()[0]
     np.testing.assert_allclose(X @ list(weights.values()) + bias, model.predict(X), rtol=1e-9)
@@ -175,7 +175,7 @@ def test_coefficients_in_original_units_give_the_same_scores(seed, standardise):
 
 @pytest.mark.parametrize(
     "estimator",
-    [cotas.LinearSVM(), cotas.AdaBoost(n_rounds=5), cotas.KernelSVM(), cotas.Perceptron()],
+    [cotas.LinearSVM(), cotas.AdaBoost(n_estimators=5), cotas.KernelSVM(), cotas.Perceptron()],
     ids=lambda model: type(model).__name__,
 )
 def test_a_prepared_classifier_from_fit_to_file(tmp_path, estimator):
@@ -214,7 +214,7 @@ def test_a_prepared_regressor():
     assert model.task == "regression"
     assert model.score(frame, score) > 0.8
     assert model.certificate_.holds
-    boosted = PreparedModel(cotas.AdaBoost(n_rounds=2)).fit(frame, score > 0)
+    boosted = PreparedModel(cotas.AdaBoost(n_estimators=2)).fit(frame, score > 0)
     with pytest.raises(ValueError, match="no linear function"):
         boosted.in_original_units()
 

@@ -24,7 +24,7 @@ def refined(model):
 
 
 def expected(X, y, weights=None, bias=True):
-    """By orthogonal triangularisation in double precision."""
+    """By orthogonal triangularization in double precision."""
     root = np.sqrt(np.ones(len(X)) if weights is None else weights)[:, None]
     design = np.column_stack([X.astype(np.float64), np.full(len(X), float(bias))])
     found = np.linalg.lstsq(design * root, y * root[:, 0], rcond=None)[0]

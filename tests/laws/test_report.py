@@ -38,7 +38,7 @@ def content(model):
         warnings=["The column 'area' is constant."],
         model="LinearSVM",
         parameters={"lam": "0.1"},
-        preparation=["3 numbers standardised"],
+        preparation=["3 numbers standardized"],
         certificates=[("", model.certificate_)],
         held_out=HeldOut(20, {"error": 0.05}, 0.2161, tried=4, confusion=[("yes", "no", 1)]),
         effects=[Effects("", ["area", "rooms"], [2.0, -1.0], [0.02, -1.0])],

@@ -21,10 +21,10 @@ from cotas.solvers.samme import samme
 from problems import LAYOUTS, noisy_clouds, three_clouds
 
 EVERY = [
-    AdaBoost(n_rounds=6, multiclass="samme"),
-    AdaBoost(Stump(criterion="gini"), n_rounds=6, multiclass="samme"),
-    AdaBoost(Tree(2), n_rounds=6, multiclass="samme"),
-    AdaBoost(n_rounds=6, multiclass="samme", step=0.1),
+    AdaBoost(n_estimators=6, multiclass="samme"),
+    AdaBoost(Stump(criterion="gini"), n_estimators=6, multiclass="samme"),
+    AdaBoost(Tree(2), n_estimators=6, multiclass="samme"),
+    AdaBoost(n_estimators=6, multiclass="samme", step=0.1),
     AdaBoost(DecisionTreeClassifier(max_depth=1), 6, multiclass="samme", random_state=0),
 ]
 by_model = pytest.mark.parametrize("model", EVERY, ids=lambda m: repr(m)[:60])
@@ -44,7 +44,7 @@ def names(model, X):
 @pytest.mark.parametrize("weak", [Stump(), Tree(2)])
 def test_the_algorithm_as_printed(weak):
     X, y = three_clouds()
-    model = AdaBoost(weak, n_rounds=12, multiclass="samme").fit(X, y)
+    model = AdaBoost(weak, n_estimators=12, multiclass="samme").fit(X, y)
     w, votes, K = np.full(len(y), 1 / len(y)), np.zeros((len(y), 3)), 3
     for m, named in enumerate(names(model, X)):
         err = w[named != y].sum()
@@ -72,7 +72,7 @@ def test_scikit_learn_has_the_same_rounds(load, weak):
     theirs = AdaBoostClassifier(
         DecisionTreeClassifier(max_depth=weak.depth), n_estimators=8, random_state=0
     ).fit(X, y, sample_weight=weights)
-    ours = AdaBoost(weak, n_rounds=8, multiclass="samme").fit(X, y, sample_weight=weights)
+    ours = AdaBoost(weak, n_estimators=8, multiclass="samme").fit(X, y, sample_weight=weights)
     k = min(ours.n_rounds_, len(theirs.estimators_))
     assert k >= 3
     k -= ours.round_errors_[-1] == 0  # a learner without mistakes: they give it the vote 1
@@ -106,8 +106,8 @@ def test_with_two_classes_it_is_discrete_adaboost(weak):
 
 def test_with_two_classes_the_estimator_ignores_the_choice():
     X, y = noisy_clouds()
-    one = AdaBoost(n_rounds=20).fit(X, y)
-    other = AdaBoost(n_rounds=20, multiclass="samme").fit(X, y)
+    one = AdaBoost(n_estimators=20).fit(X, y)
+    other = AdaBoost(n_estimators=20, multiclass="samme").fit(X, y)
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
     assert one.certificate_.upper == other.certificate_.upper
 
@@ -115,7 +115,7 @@ def test_with_two_classes_the_estimator_ignores_the_choice():
 def test_a_learner_without_mistakes_ends_the_run_and_decides():
     X = np.arange(9.0)[:, None]
     y = np.repeat([0, 1, 2], 3)
-    model = AdaBoost(Tree(2), n_rounds=10, multiclass="samme").fit(X, y)
+    model = AdaBoost(Tree(2), n_estimators=10, multiclass="samme").fit(X, y)
     assert (model.n_rounds_, model.score(X, y)) == (1, 1.0)
     assert "no mistake" in model.stop_reason_
     assert model.certificate_.verify(X, y)
@@ -123,7 +123,7 @@ def test_a_learner_without_mistakes_ends_the_run_and_decides():
 
 def test_a_learner_at_chance_ends_the_run():
     X, y = np.zeros((6, 2)), np.arange(6) % 3
-    model = AdaBoost(n_rounds=10, multiclass="samme").fit(X, y)
+    model = AdaBoost(n_estimators=10, multiclass="samme").fit(X, y)
     assert model.n_rounds_ == 0
     assert "chance" in model.stop_reason_
     assert model.certificate_.vacuous
@@ -142,7 +142,7 @@ def test_the_training_error_never_exceeds_its_bound(seed, K, weak):
     rng = np.random.default_rng(seed)
     y = np.r_[np.arange(K), rng.integers(0, K, 40)]
     X = np.round(rng.normal(size=(len(y), 3)) + y[:, None] * rng.normal(size=3), 1)
-    model = AdaBoost(weak, n_rounds=8, multiclass="samme").fit(X, y)
+    model = AdaBoost(weak, n_estimators=8, multiclass="samme").fit(X, y)
     for k, named in enumerate(model.staged_predict(X), start=1):
         certificate = cotas.certify(model[:k], X, y)
         assert certificate.holds, certificate.objection
@@ -152,7 +152,7 @@ def test_the_training_error_never_exceeds_its_bound(seed, K, weak):
 
 def test_the_losses_are_products_over_the_rounds():
     X, y = load_iris(return_X_y=True)
-    model = AdaBoost(n_rounds=25, multiclass="samme").fit(X, y)
+    model = AdaBoost(n_estimators=25, multiclass="samme").fit(X, y)
     err, K, figures = model.round_errors_, 3, model.certificate_.figures
     loss = np.prod(K * (err / (K - 1)) ** (1 - 1 / K) * (1 - err) ** (1 / K))
     half = np.prod(K * np.sqrt(err * (1 - err) / (K - 1)))
@@ -165,7 +165,7 @@ def test_the_losses_are_products_over_the_rounds():
 
 def test_the_best_theta_is_no_worse_than_any_other():
     X, y = load_digits(return_X_y=True)
-    model = AdaBoost(n_rounds=40, multiclass="samme").fit(X, y)
+    model = AdaBoost(n_estimators=40, multiclass="samme").fit(X, y)
     F = model.decision_function(X)
     own = F[np.arange(len(y)), y]
     F[np.arange(len(y)), y] = -np.inf
@@ -179,7 +179,7 @@ def test_the_best_theta_is_no_worse_than_any_other():
 def test_the_loss_alone_does_not_bound_the_error():
     """Why the certificate needs θ: two classes share the votes, and the loss is below the error."""
     X, y = load_digits(return_X_y=True)
-    model = AdaBoost(n_rounds=60, multiclass="samme").fit(X, y)
+    model = AdaBoost(n_estimators=60, multiclass="samme").fit(X, y)
     certificate = model.certificate_
     assert certificate.figures["multiclass exponential loss"] < certificate.lower
 
@@ -207,7 +207,7 @@ def test_stages_are_prefixes(model):
 def test_warm_start_adds_rounds(model):
     X, y = three_clouds(90)
     whole = clone(model).fit(X, y)
-    twice = clone(model).set_params(n_rounds=3, warm_start=True)
+    twice = clone(model).set_params(n_estimators=3, warm_start=True)
     first = twice.fit(X, y)[:]
     assert first.n_rounds_ == 3
     if isinstance(model.weak_learner, DecisionTreeClassifier):
@@ -218,7 +218,7 @@ def test_warm_start_adds_rounds(model):
     other = three_clouds(60, seed=3)
     assert twice.fit(*other).certificate_.holds, twice.certificate_.objection
     with pytest.raises(ValueError, match="multiclass was changed"):
-        twice.set_params(multiclass="one-vs-rest").fit(X, y)
+        twice.set_params(multiclass="ovr").fit(X, y)
 
 
 @by_model
@@ -249,7 +249,7 @@ def test_early_stopping_keeps_the_best_round():
     X, y = three_clouds(300)
     seen = []
     model = AdaBoost(
-        n_rounds=300, multiclass="samme", early_stopping=True, n_rounds_no_change=5,
+        n_estimators=300, multiclass="samme", early_stopping=True, n_iter_no_change=5,
         random_state=0, callbacks=seen.append,
     ).fit(X, y)  # fmt: skip
     losses = [report.validation_loss for report in seen]
@@ -264,7 +264,7 @@ def test_missing_values_categories_and_names_of_classes():
     X[rng.random(X.shape) < 0.1] = np.nan
     labels = np.array(["oak", "ash", "elm"])[y]
     for learner in (Stump(categorical_features=[4]), Tree(2, categorical_features=[4])):
-        model = AdaBoost(learner, n_rounds=30, multiclass="samme").fit(X, labels)
+        model = AdaBoost(learner, n_estimators=30, multiclass="samme").fit(X, labels)
         assert model.certificate_.verify(X, labels), model.certificate_.discrepancies(X, labels)
         assert model.score(X, labels) > 0.8
         assert model.feature_importances_.sum() == pytest.approx(1)
@@ -291,7 +291,7 @@ def test_a_changed_model_is_no_longer_certified(model):
 
 def test_a_ledger_cannot_claim_what_is_not_a_vote():
     X, y = three_clouds(90)
-    witness = AdaBoost(n_rounds=8, multiclass="samme").fit(X, y).certificate_.witness
+    witness = AdaBoost(n_estimators=8, multiclass="samme").fit(X, y).certificate_.witness
     first, *rest = witness.combinations
     trees = first.learners
     flipped = replace(first, learners=replace(trees, value=-trees.value))
@@ -309,7 +309,7 @@ def test_a_ledger_cannot_claim_what_is_not_a_vote():
     ("model", "message"),
     [
         (AdaBoost(multiclass="vote"), "multiclass"),
-        (AdaBoost("linear", multiclass="samme"), "one-vs-rest"),
+        (AdaBoost("linear", multiclass="samme"), "ovr"),
         (AdaBoost(Stump(search="exact"), multiclass="samme"), "histogram"),
     ],
 )

@@ -136,7 +136,7 @@ ROUGH = {
     "svm": (cotas.LinearSVM(tol=0.05), noisy_clouds(150), LAMS),
     "svm, no bias": (cotas.LinearSVM(tol=0.05, fit_intercept=False), noisy_clouds(150), LAMS),
     "three classes": (cotas.LinearSVM(tol=0.05), three_clouds(150), LAMS),
-    "pegasos": (cotas.Pegasos(max_epochs=20, random_state=0), noisy_clouds(150), LAMS),
+    "pegasos": (cotas.Pegasos(max_iter=20, random_state=0), noisy_clouds(150), LAMS),
     "kernel": (cotas.KernelSVM(kernels.RBF(1.5), tol=0.05), noisy_clouds(150), LAMS),
     "kernel, no bias": (
         cotas.KernelSVM(kernels.RBF(1.5), tol=0.3, fit_intercept=False),
@@ -195,7 +195,7 @@ def test_a_safe_choice_is_that_of_the_exact_optima():
 
 def test_a_missed_gap_is_marked_and_told():
     X, y = noisy_clouds(200)
-    model = cotas.LinearSVM(solver="pegasos", max_iterations=1, tol=1e-6)
+    model = cotas.LinearSVM(solver="pegasos", max_iter=1, tol=1e-6)
     with pytest.warns(sklearn.exceptions.ConvergenceWarning, match="not proved at lam"):
         found = cotas.choose(model, X, y, values=LAMS, tighten=0, refit=False, random_state=0)
     assert found.missed.all()
@@ -208,7 +208,7 @@ def test_a_missed_gap_is_marked_and_told():
 
 def test_a_missed_gap_that_matters_is_proved_after_all():
     X, y = noisy_clouds(200)
-    model = cotas.LinearSVM(solver="dual-coordinate-ascent", max_iterations=2, tol=1e-3)
+    model = cotas.LinearSVM(solver="dual-coordinate-ascent", max_iter=2, tol=1e-3)
     common = {"values": [1.0, 0.1], "random_state": 0, "refit": False}
     with pytest.warns(sklearn.exceptions.ConvergenceWarning):
         left = cotas.choose(model, X, y, tighten=0, **common)
@@ -247,7 +247,7 @@ def test_the_model_on_all_the_data_is_as_tight_as_the_one_that_was_chosen():
         (cotas.Lasso(), "lam", [1.0, 0.1], regression()),
         (cotas.Lasso(), "delta", [1.0, 5.0], regression()),
         (cotas.PassiveAggressive(random_state=0), "lam", [1.0, 0.1], noisy_clouds(60)),
-        (cotas.LSBoost(iterations=50), "eps", [0.1, 1.0], regression()),
+        (cotas.LSBoost(max_iter=50), "eps", [0.1, 1.0], regression()),
     ],
     ids=["Lasso", "Lasso on the ball", "passive-aggressive", "LS-Boost"],
 )
@@ -312,17 +312,17 @@ def test_the_bound_between_the_values_is_that_of_the_path():
 @pytest.mark.parametrize(
     ("model", "over", "data"),
     [
-        (cotas.AdaBoost(n_rounds=12), "n_rounds", noisy_clouds(80)),
-        (cotas.LogitBoost(n_rounds=12), "n_rounds", noisy_clouds(80)),
-        (cotas.AnyBoost(n_rounds=12), "n_rounds", noisy_clouds(80)),
-        (cotas.LSBoost(iterations=40), "iterations", regression()),
-        (cotas.ForwardStagewise(eps=0.5, iterations=40), "iterations", regression()),
+        (cotas.AdaBoost(n_estimators=12), "n_estimators", noisy_clouds(80)),
+        (cotas.LogitBoost(n_estimators=12), "n_estimators", noisy_clouds(80)),
+        (cotas.AnyBoost(n_estimators=12), "n_estimators", noisy_clouds(80)),
+        (cotas.LSBoost(max_iter=40), "iterations", regression()),
+        (cotas.ForwardStagewise(eps=0.5, max_iter=40), "iterations", regression()),
         (
-            cotas.RegularizedForwardStagewise(eps=0.5, delta=20.0, iterations=40),
+            cotas.RegularizedForwardStagewise(eps=0.5, delta=20.0, max_iter=40),
             "iterations",
             regression(),
         ),
-        (make_pipeline(StandardScaler(), cotas.LSBoost(iterations=40)), "iterations", regression()),
+        (make_pipeline(StandardScaler(), cotas.LSBoost(max_iter=40)), "iterations", regression()),
     ],
     ids=lambda value: getattr(type(value), "__name__", None),
 )
@@ -350,7 +350,7 @@ def test_a_prefix_carries_its_own_certificate():
     (X, y), held_out = halves(regression(), 50)
     found = cotas.choose(cotas.LSBoost(), X, y, "iterations", [5, 50], validation=held_out)
     for (proof,), value in zip(found.certificates, found.values, strict=True):
-        alone = cotas.LSBoost(iterations=value).fit(X, y).certificate_
+        alone = cotas.LSBoost(max_iter=value).fit(X, y).certificate_
         assert (proof.lower, proof.upper) == pytest.approx((alone.lower, alone.upper))
         assert proof.verify(X, y)
 
@@ -465,19 +465,19 @@ def test_tables_of_pandas_and_sparse_rows_are_taken():
 @pytest.mark.parametrize(
     ("model", "over", "values"),
     [
-        (cotas.Perceptron(), "max_epochs", [1, 5]),
-        (cotas.AveragedPerceptron(), "max_epochs", [1, 5]),
-        (cotas.KernelPerceptron(), "max_epochs", [1, 5]),
+        (cotas.Perceptron(), "max_iter", [1, 5]),
+        (cotas.AveragedPerceptron(), "max_iter", [1, 5]),
+        (cotas.KernelPerceptron(), "max_iter", [1, 5]),
         (cotas.KernelPegasos(random_state=0), "lam", [1.0, 0.1]),
         (
             cotas.KernelSVM(approximate="nystroem", n_components=9, random_state=0),
             "lam",
             [1.0, 0.1],
         ),
-        (cotas.RealAdaBoost(n_rounds=4), "n_rounds", None),
-        (cotas.GentleBoost(n_rounds=4), "n_rounds", None),
-        (cotas.ConvexAnyBoost(n_rounds=4, tol=0.9), "n_rounds", None),
-        (cotas.AdaBoost(n_rounds=4), "weak_learner", ["stump", cotas.Stump()]),
+        (cotas.RealAdaBoost(n_estimators=4), "n_estimators", None),
+        (cotas.GentleBoost(n_estimators=4), "n_estimators", None),
+        (cotas.ConvexAnyBoost(n_estimators=4, tol=0.9), "n_estimators", None),
+        (cotas.AdaBoost(n_estimators=4), "weak_learner", ["stump", cotas.Stump()]),
     ],
     ids=lambda value: getattr(type(value), "__name__", None),
 )

@@ -46,7 +46,7 @@ def test_every_answer_is_proved(data, bias):
 
 
 @given(data=separable())
-def test_separable_data_are_recognised(data):
+def test_separable_data_are_recognized(data):
     assert separability(*data)
 
 

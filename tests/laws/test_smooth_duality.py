@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 from cotas.certificates import DualPoint, SoftmaxPoint
 from cotas.certificates.core.softmax import balanced
 from cotas.losses import Hinge, Logistic, ModifiedHuber, SquaredHinge
-from cotas.problem import RegularisedRisk, SoftmaxRisk
+from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers import newton as method
 from cotas.solvers.bias import best_smooth_bias
 from problems import clouds, labelled, three_clouds
 
 SMOOTH = [Logistic(), SquaredHinge(), ModifiedHuber()]
 by_loss = pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
-BIASES = {"none": None, "free": 0.0, "penalised": 0.02}
+BIASES = {"none": None, "free": 0.0, "penalized": 0.02}
 by_bias = pytest.mark.parametrize("bias", BIASES)
 LAM = 0.05
 
 
 def problem_with(loss, bias):
-    scale = np.sqrt(LAM / BIASES[bias]) if bias == "penalised" else 0.0
-    return RegularisedRisk(loss, LAM, bias == "free", scale)
+    scale = np.sqrt(LAM / BIASES[bias]) if bias == "penalized" else 0.0
+    return RegularizedRisk(loss, LAM, bias == "free", scale)
 
 
 def solve(X, loss, bias, steps=60):
@@ -70,7 +70,7 @@ def test_the_slopes_at_the_optimum_close_the_gap(loss, bias):
     certificate = point.check(data.X, data.y)
     assert certificate.upper == pytest.approx(best.objective, rel=1e-12)
     assert certificate.gap <= 1e-12 * certificate.upper
-    # Another multiple of α is found again, since D(tα) is maximised over t.
+    # Another multiple of α is found again, since D(tα) is maximized over t.
     rough = replace(point, multipliers=np.minimum(share, 0.5 * share.max())).check(data.X, data.y)
     assert 0 < rough.lower < certificate.lower
 
@@ -180,9 +180,9 @@ def test_no_other_bias_is_better(loss):
 
 
 def test_the_hinge_has_the_only_linear_gain():
-    assert RegularisedRisk(Hinge(), 1.0, False).gain_is_linear
+    assert RegularizedRisk(Hinge(), 1.0, False).gain_is_linear
     for loss in SMOOTH:
-        problem = RegularisedRisk(loss, 1.0, False)
+        problem = RegularizedRisk(loss, 1.0, False)
         assert not problem.gain_is_linear
         half = problem.dual_gain(np.array([0.25]), np.array([1.0]))
         assert 2 * half > problem.dual_gain(np.array([0.5]), np.array([1.0])) + 1e-3

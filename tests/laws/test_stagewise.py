@@ -57,7 +57,7 @@ def path_of(model):
 @by_shape
 def test_algorithm_8_step_by_step(data):
     expected = algorithm_8(*unit_columns(*data), 0.3, 40)
-    model = LSBoost(eps=0.3, iterations=40).fit(*data)
+    model = LSBoost(eps=0.3, max_iter=40).fit(*data)
     np.testing.assert_allclose(path_of(model), expected, atol=1e-10)
 
 
@@ -65,33 +65,33 @@ def test_algorithm_8_step_by_step(data):
 @pytest.mark.parametrize("delta", [2.0, 9.0, np.inf])
 def test_algorithm_9_step_by_step(data, delta):
     expected = algorithm_9(*unit_columns(*data), 0.21, delta, 60)
-    model = RegularizedForwardStagewise(eps=0.21, delta=delta, iterations=60).fit(*data)
+    model = RegularizedForwardStagewise(eps=0.21, delta=delta, max_iter=60).fit(*data)
     np.testing.assert_allclose(path_of(model), expected, atol=1e-10)
 
 
 @by_shape
 def test_fs_is_r_fs_in_an_infinite_ball_and_near_it_in_a_large_one(data):
-    fs = ForwardStagewise(eps=0.2, iterations=50).fit(*data)
-    infinite = RegularizedForwardStagewise(eps=0.2, iterations=50).fit(*data)
-    large = RegularizedForwardStagewise(eps=0.2, delta=1e9, iterations=50).fit(*data)
+    fs = ForwardStagewise(eps=0.2, max_iter=50).fit(*data)
+    infinite = RegularizedForwardStagewise(eps=0.2, max_iter=50).fit(*data)
+    large = RegularizedForwardStagewise(eps=0.2, delta=1e9, max_iter=50).fit(*data)
     np.testing.assert_array_equal(path_of(fs), path_of(infinite))
     np.testing.assert_allclose(path_of(large), path_of(fs), atol=1e-5)
 
 
 @by_shape
 def test_ls_boost_is_fs_with_steps_of_its_own(data):
-    boost = LSBoost(eps=0.3, iterations=40).fit(*data)
-    stagewise = ForwardStagewise(eps=np.abs(boost.path_.run.steps), iterations=40).fit(*data)
+    boost = LSBoost(eps=0.3, max_iter=40).fit(*data)
+    stagewise = ForwardStagewise(eps=np.abs(boost.path_.run.steps), max_iter=40).fit(*data)
     np.testing.assert_allclose(path_of(stagewise), path_of(boost), atol=1e-10)
 
 
 def test_eps_as_number_sequence_and_function():
-    one = ForwardStagewise(eps=0.1, iterations=30).fit(*TALL)
-    two = ForwardStagewise(eps=[0.1] * 30, iterations=30).fit(*TALL)
-    three = ForwardStagewise(eps=lambda k: 0.1, iterations=30).fit(*TALL)
+    one = ForwardStagewise(eps=0.1, max_iter=30).fit(*TALL)
+    two = ForwardStagewise(eps=[0.1] * 30, max_iter=30).fit(*TALL)
+    three = ForwardStagewise(eps=lambda k: 0.1, max_iter=30).fit(*TALL)
     np.testing.assert_array_equal(one.coef_, two.coef_)
     np.testing.assert_array_equal(one.coef_, three.coef_)
-    falling = ForwardStagewise(eps=lambda k: 1 / (k + 1), iterations=30).fit(*TALL)
+    falling = ForwardStagewise(eps=lambda k: 1 / (k + 1), max_iter=30).fit(*TALL)
     np.testing.assert_allclose(np.abs(falling.path_.run.steps), 1 / np.arange(1, 31))
     assert falling.certificate_.holds
 
@@ -101,7 +101,7 @@ RATES = st.floats(0.02, 1.0)
 
 @given(targeted(), RATES, st.integers(1, 60), st.booleans())
 def test_theorem_2_1_2_on_any_data(data, eps, iterations, bias):
-    model = LSBoost(eps=eps, iterations=iterations, fit_intercept=bias).fit(*data)
+    model = LSBoost(eps=eps, max_iter=iterations, fit_intercept=bias).fit(*data)
     assert model.certificate_.holds, model.certificate_.objection
     assert model.certificate_.verify(*data)
 
@@ -109,14 +109,14 @@ def test_theorem_2_1_2_on_any_data(data, eps, iterations, bias):
 @given(targeted(), RATES, st.integers(1, 60), st.booleans())
 def test_theorem_2_2_1_on_any_data(data, eps, iterations, varies):
     rate = (lambda k: eps / (1 + k)) if varies else eps
-    model = ForwardStagewise(eps=rate, iterations=iterations).fit(*data)
+    model = ForwardStagewise(eps=rate, max_iter=iterations).fit(*data)
     assert model.certificate_.holds, model.certificate_.objection
     assert model.certificate_.verify(*data)
 
 
 @given(targeted(), RATES, st.floats(1.0, 30.0), st.integers(1, 60))
 def test_theorem_2_2_3_on_any_data(data, eps, delta, iterations):
-    model = RegularizedForwardStagewise(eps=eps, delta=delta, iterations=iterations).fit(*data)
+    model = RegularizedForwardStagewise(eps=eps, delta=delta, max_iter=iterations).fit(*data)
     assert model.certificate_.holds, model.certificate_.objection
     assert model.certificate_.verify(*data)
     assert model.path_.lengths.max() <= delta * (1 + 1e-12)
@@ -147,7 +147,7 @@ def bounds_as_printed(X, y, eps, k, betas):
 def test_the_bounds_of_theorem_2_1_2_are_those_printed_and_so_is_what_is_measured(data):
     X, y = unit_columns(*data)
     n = len(y)
-    model = LSBoost(eps=0.4, iterations=30).fit(*data)
+    model = LSBoost(eps=0.4, max_iter=30).fit(*data)
     betas = algorithm_8(X, y, 0.4, 30)
     solution = np.linalg.lstsq(X, y, rcond=None)[0]
     for k in (1, 7, 30):
@@ -183,7 +183,7 @@ def test_the_bounds_of_theorems_2_2_1_and_2_2_3_are_those_printed(data):
     square = np.sum((X @ np.linalg.lstsq(X, y, rcond=None)[0]) ** 2)
     eps, delta, k = 0.3, 4.0, 25
     bracket = square / (eps * (k + 1)) + eps
-    fs = ForwardStagewise(eps=eps, iterations=k).fit(*data).certificate_.at(k)
+    fs = ForwardStagewise(eps=eps, max_iter=k).fit(*data).certificate_.at(k)
     expected = [
         p / (2 * n * smallest) * bracket**2,
         np.sqrt(p) / smallest * bracket,
@@ -193,7 +193,7 @@ def test_the_bounds_of_theorems_2_2_1_and_2_2_3_are_those_printed(data):
         k,
     ]
     np.testing.assert_allclose([item.bound for item in fs], expected, rtol=1e-6)
-    r_fs = RegularizedForwardStagewise(eps=eps, delta=delta, iterations=k).fit(*data)
+    r_fs = RegularizedForwardStagewise(eps=eps, delta=delta, max_iter=k).fit(*data)
     expected = [
         delta / n * (square / (2 * eps * (k + 1)) + 2 * eps),
         np.sqrt(delta * square / (eps * (k + 1)) + 4 * delta * eps),
@@ -209,7 +209,7 @@ def test_lemma_2_1_1(data):
     """‖Xβ − Xβ_LS‖² = 2n(L_n(β) − L_n*), for any β."""
     X, y = unit_columns(*data)
     solution = np.linalg.lstsq(X, y, rcond=None)[0]
-    model = LSBoost(eps=0.5, iterations=20).fit(*data)
+    model = LSBoost(eps=0.5, max_iter=20).fit(*data)
     for k in (0, 3, 20):
         training, _, predictions, *_ = model.certificate_.at(k)
         far = np.sum((X @ (model.path_.unit_coef(k) - solution)) ** 2)
@@ -245,7 +245,7 @@ def test_omega_certifies_the_lasso_on_the_ball(data):
     X, y = data
     n, delta = len(y), 6.0
     best = Lasso(delta=delta / np.sqrt(n), standardize=True, tol=1e-12).fit(X, y)
-    model = RegularizedForwardStagewise(eps=0.02, delta=delta, iterations=3000).fit(X, y)
+    model = RegularizedForwardStagewise(eps=0.02, delta=delta, max_iter=3000).fit(X, y)
     least = best.certificate_.lower
     excess = model.path_.losses - least
     assert (excess >= -1e-9).all()
@@ -259,8 +259,8 @@ def test_omega_certifies_the_lasso_on_the_ball(data):
 @by_shape
 def test_the_path_gives_back_every_model(data):
     for model in (
-        LSBoost(eps=0.2, iterations=25),
-        RegularizedForwardStagewise(eps=0.5, delta=3.0, iterations=25),
+        LSBoost(eps=0.2, max_iter=25),
+        RegularizedForwardStagewise(eps=0.5, delta=3.0, max_iter=25),
     ):
         model.fit(*data)
         path = model.path_
@@ -281,7 +281,7 @@ def test_the_path_gives_back_every_model(data):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @by_shape
 def test_every_layout_makes_the_same_steps(layout, data):
-    for model in (LSBoost(eps=0.2, iterations=30), ForwardStagewise(eps=0.1, iterations=30)):
+    for model in (LSBoost(eps=0.2, max_iter=30), ForwardStagewise(eps=0.1, max_iter=30)):
         expected = path_of(model.fit(*data))
         other = type(model)(**model.get_params()).fit(LAYOUTS[layout](data.X), data.y)
         np.testing.assert_allclose(path_of(other), expected, atol=1e-9)
@@ -291,8 +291,8 @@ def test_every_layout_makes_the_same_steps(layout, data):
 def test_weights_are_repetitions():
     times = np.random.default_rng(4).integers(0, 3, len(TALL.y))
     for model in (
-        LSBoost(eps=0.2, iterations=30),
-        RegularizedForwardStagewise(eps=0.3, delta=4.0, iterations=30),
+        LSBoost(eps=0.2, max_iter=30),
+        RegularizedForwardStagewise(eps=0.3, delta=4.0, max_iter=30),
     ):
         weighted = model.fit(*TALL, sample_weight=times)
         path, items = path_of(weighted), weighted.certificate_.at(30)
@@ -305,11 +305,10 @@ def test_weights_are_repetitions():
 
 def test_ties_go_to_the_lowest_index_or_by_the_seed():
     X = np.repeat(TALL.X[:, :1], 5, axis=1)
-    first = LSBoost(iterations=50).fit(X, TALL.y)
+    first = LSBoost(max_iter=50).fit(X, TALL.y)
     assert np.flatnonzero(first.coef_).tolist() == [0]
     drawn = [
-        LSBoost(iterations=50, ties="random", random_state=seed).fit(X, TALL.y)
-        for seed in (0, 0, 1)
+        LSBoost(max_iter=50, ties="random", random_state=seed).fit(X, TALL.y) for seed in (0, 0, 1)
     ]
     np.testing.assert_array_equal(drawn[0].coef_, drawn[1].coef_)
     assert (drawn[0].coef_ != drawn[2].coef_).any()
@@ -319,7 +318,7 @@ def test_ties_go_to_the_lowest_index_or_by_the_seed():
 
 def test_it_ends_where_nothing_is_left_to_explain():
     X, _ = TALL
-    exact = LSBoost(eps=1.0, iterations=5000).fit(X, X @ np.ones(X.shape[1]))
+    exact = LSBoost(eps=1.0, max_iter=5000).fit(X, X @ np.ones(X.shape[1]))
     assert exact.n_iter_ < 5000
     np.testing.assert_allclose(exact.coef_, 1.0, atol=1e-6)
     constant = ForwardStagewise().fit(X, np.full(len(X), 3.0))
@@ -329,7 +328,7 @@ def test_it_ends_where_nothing_is_left_to_explain():
 
 
 def test_a_changed_model_or_other_data_do_not_pass():
-    model = LSBoost(iterations=60).fit(*TALL)
+    model = LSBoost(max_iter=60).fit(*TALL)
     certificate = model.certificate_
     swapped = TALL.y.copy()
     swapped[[0, 1]] = TALL.y[[1, 0]]
@@ -343,7 +342,7 @@ def test_a_changed_model_or_other_data_do_not_pass():
 def test_a_forged_run_is_found_out(change):
     from dataclasses import replace
 
-    for model in (LSBoost(iterations=60), ForwardStagewise(iterations=60)):
+    for model in (LSBoost(max_iter=60), ForwardStagewise(max_iter=60)):
         run = model.fit(*WIDE).certificate_.witness
         forged = getattr(run, change).copy()
         forged[30] = (forged[30] + 1) % WIDE.X.shape[1] if change == "chosen" else 2 * forged[30]
@@ -353,7 +352,7 @@ def test_a_forged_run_is_found_out(change):
 
 
 def test_certificates_travel():
-    model = RegularizedForwardStagewise(eps=0.3, delta=4.0, iterations=30).fit(*TALL)
+    model = RegularizedForwardStagewise(eps=0.3, delta=4.0, max_iter=30).fit(*TALL)
     again = pickle.loads(pickle.dumps(model))
     assert again.certificate_.at(30) == model.certificate_.at(30)
     assert again.certificate_.verify(*TALL)
@@ -368,14 +367,14 @@ def test_too_many_columns_for_the_spectrum(monkeypatch):
     needs_no_eigenvalue = ["correlation", "length of the coefficients"]
     needs_no_eigenvalue.append("coefficients that are not zero")
     for data in (TALL, WIDE):
-        items = ForwardStagewise(iterations=400).fit(*data).certificate_.at(400)
+        items = ForwardStagewise(max_iter=400).fit(*data).certificate_.at(400)
         assert [item.name for item in items if item.holds] == needs_no_eigenvalue
         assert all(item.vacuous for item in items if not item.holds)
-        boost = LSBoost(iterations=400).fit(*data).certificate_
+        boost = LSBoost(max_iter=400).fit(*data).certificate_
         assert boost.holds
         assert boost.vacuous
         assert [item.name for item in boost.at(400) if item.holds] == needs_no_eigenvalue[1:]
-        regularized = RegularizedForwardStagewise(delta=3.0, iterations=400).fit(*data)
+        regularized = RegularizedForwardStagewise(delta=3.0, max_iter=400).fit(*data)
         assert regularized.certificate_.holds
         assert all(item.holds for item in regularized.certificate_.at(400))
 
@@ -383,23 +382,23 @@ def test_too_many_columns_for_the_spectrum(monkeypatch):
 def test_columns_fetched_one_by_one_make_the_same_run(monkeypatch):
     import cotas.solvers.stagewise as module
 
-    expected = path_of(LSBoost(iterations=100).fit(*WIDE))
+    expected = path_of(LSBoost(max_iter=100).fit(*WIDE))
     for cache in (0, 1 << 30):
         monkeypatch.setattr(module, "WIDEST_GRAM", 0)
         monkeypatch.setattr(module, "CACHED_BYTES", cache)
-        np.testing.assert_allclose(path_of(LSBoost(iterations=100).fit(*WIDE)), expected, atol=1e-9)
+        np.testing.assert_allclose(path_of(LSBoost(max_iter=100).fit(*WIDE)), expected, atol=1e-9)
 
 
 def test_long_runs_are_measured_at_some_iterations(monkeypatch):
     import cotas.certificates.theorems.replay as module
 
-    exact = ForwardStagewise(iterations=800).fit(*WIDE).certificate_
-    every = LSBoost(iterations=800).fit(*WIDE).certificate_
+    exact = ForwardStagewise(max_iter=800).fit(*WIDE).certificate_
+    every = LSBoost(max_iter=800).fit(*WIDE).certificate_
     monkeypatch.setattr(module, "EVERY_ITERATION", 0)
-    some = ForwardStagewise(iterations=800).fit(*WIDE).certificate_
+    some = ForwardStagewise(max_iter=800).fit(*WIDE).certificate_
     assert 60 < len(np.unique(module.iterations_to_visit(800, some_columns(), False))) < 150
     assert some.holds
-    boost = LSBoost(iterations=800).fit(*WIDE).certificate_
+    boost = LSBoost(max_iter=800).fit(*WIDE).certificate_
     # What is not measured is bounded by the loss, which is known at every iteration.
     assert (boost.proof.measured >= every.proof.measured * (1 - 1e-9)).all()
     np.testing.assert_array_equal(boost.proof.holds, every.proof.holds)

@@ -21,7 +21,7 @@ from problems import clouds, labelled, three_clouds
 
 def optimum(X, y, lam, bias, weights=None):
     """An optimum of high precision, and the regions that enclose the exact one."""
-    model = LinearSVM(lam=lam, tol=1e-13, fit_intercept=bias, max_iterations=100)
+    model = LinearSVM(lam=lam, tol=1e-13, fit_intercept=bias, max_iter=100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y, sample_weight=weights)
@@ -197,7 +197,7 @@ def test_layouts_agree_and_it_can_be_verified():
 def test_it_warns_once_of_all_the_gaps():
     X, y = clouds(60, 3)
     with pytest.warns(ConvergenceWarning, match="At 3 of 3 values") as caught:
-        svm_path(X, y, [1.0, 0.1, 0.01], tol=1e-15, max_iterations=2)
+        svm_path(X, y, [1.0, 0.1, 0.01], tol=1e-15, max_iter=2)
     assert len(caught) == 1
     assert caught[0].filename == __file__
 

@@ -99,7 +99,7 @@ def test_without_a_header_columns_are_numbered(tmp_path):
     assert read_table(path, header=True).names == ["1", "2"]
 
 
-def test_a_decimal_comma_is_recognised(tmp_path):
+def test_a_decimal_comma_is_recognized(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x;y\n1,5;-2\n2,25;3\n")
     assert read_table(path).features["x"].to_list() == [1.5, 2.25]

@@ -26,20 +26,20 @@ CLASSIFIERS = [
     cotas.KernelSVM(approximate="nystroem"),
     cotas.KernelPerceptron(),
     cotas.KernelPegasos(lam=0.1, random_state=0),
-    cotas.AdaBoost(n_rounds=5),
-    cotas.RealAdaBoost(n_rounds=5),
-    cotas.LogitBoost(n_rounds=5),
-    cotas.GentleBoost(n_rounds=5),
-    cotas.ConvexAnyBoost(n_rounds=20, tol=0.5),
+    cotas.AdaBoost(n_estimators=5),
+    cotas.RealAdaBoost(n_estimators=5),
+    cotas.LogitBoost(n_estimators=5),
+    cotas.GentleBoost(n_estimators=5),
+    cotas.ConvexAnyBoost(n_estimators=20, tol=0.5),
 ]
 REGRESSORS = [
     cotas.LeastSquares(),
     cotas.Ridge(lam=0.1),
     cotas.Lasso(lam=0.05),
     cotas.Lasso(delta=1.0),
-    cotas.LSBoost(iterations=10),
-    cotas.ForwardStagewise(iterations=10),
-    cotas.RegularizedForwardStagewise(delta=1.0, iterations=10),
+    cotas.LSBoost(max_iter=10),
+    cotas.ForwardStagewise(max_iter=10),
+    cotas.RegularizedForwardStagewise(delta=1.0, max_iter=10),
 ]
 by_classifier = pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: repr(m)[:40])
 by_regressor = pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: repr(m)[:40])

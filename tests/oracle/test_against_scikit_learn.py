@@ -17,7 +17,7 @@ def test_perceptron_makes_the_same_updates(data, convert):
     X = convert(data.X)
     # On sparse data the peer multiplies the updates of the bias by 0.01: compare without.
     bias = convert is np.asarray
-    ours = Perceptron(max_epochs=6, fit_intercept=bias).fit(X, data.y)
+    ours = Perceptron(max_iter=6, fit_intercept=bias).fit(X, data.y)
     peer = PeerPerceptron(max_iter=6, tol=None, shuffle=False, fit_intercept=bias).fit(X, data.y)
     np.testing.assert_allclose(ours.coef_, peer.coef_, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(ours.intercept_, peer.intercept_)
@@ -53,7 +53,7 @@ def best_objective(X, y, lam):
 def test_the_best_objective_lies_between_the_bounds(seed, lam):
     X, y = clouds(40, 3, seed=seed)
     best = best_objective(X, y.astype(float), lam)
-    certificate = Pegasos(lam=lam, max_epochs=2000, random_state=seed).fit(X, y).certificate_
+    certificate = Pegasos(lam=lam, max_iter=2000, random_state=seed).fit(X, y).certificate_
     assert certificate.lower <= best * (1 + 1e-7)
     assert best <= certificate.upper * (1 + 1e-7)
     assert certificate.relative_gap < 0.05
@@ -65,6 +65,6 @@ def test_no_lower_bound_above_what_libsvm_found(lam):
     peer = SVC(kernel="linear", C=1 / (lam * len(y)), tol=1e-8).fit(X, y)
     theta, theta0 = peer.coef_[0], peer.intercept_[0]
     theirs = np.maximum(0, 1 - y * (X @ theta + theta0)).mean() + lam / 2 * theta @ theta
-    certificate = Pegasos(lam=lam, max_epochs=3000, random_state=0).fit(X, y).certificate_
+    certificate = Pegasos(lam=lam, max_iter=3000, random_state=0).fit(X, y).certificate_
     assert certificate.lower <= theirs
     assert certificate.upper == pytest.approx(theirs, rel=2e-2)

@@ -26,7 +26,7 @@ def test_adaboost_is_that_of_scikit_learn_round_by_round(weak):
     theirs = AdaBoostClassifier(
         DecisionTreeClassifier(max_depth=weak.depth), n_estimators=20, random_state=0
     ).fit(X, y, sample_weight=weights)
-    ours = AdaBoost(weak, n_rounds=20).fit(X, y, sample_weight=weights)
+    ours = AdaBoost(weak, n_estimators=20).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(ours.round_errors_, theirs.estimator_errors_, rtol=1e-7)
     np.testing.assert_allclose(2 * ours.estimator_weights_, theirs.estimator_weights_, rtol=1e-7)
     for mine, other in zip(ours.staged_predict(X), theirs.staged_predict(X), strict=True):
@@ -37,9 +37,9 @@ def test_adaboost_is_that_of_scikit_learn_round_by_round(weak):
 def test_our_trees_and_those_of_scikit_learn_make_the_same_model(booster, rounds):
     """LogitBoost as long as no leaf reaches the limit of our trees."""
     X, y, weights = grid()
-    ours = booster(Tree(2), n_rounds=rounds).fit(X, y, sample_weight=weights)
+    ours = booster(Tree(2), n_estimators=rounds).fit(X, y, sample_weight=weights)
     peer = DecisionTreeRegressor(max_depth=2)
-    theirs = booster(peer, n_rounds=rounds, random_state=0).fit(X, y, sample_weight=weights)
+    theirs = booster(peer, n_estimators=rounds, random_state=0).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(
         ours.decision_function(X), theirs.decision_function(X), rtol=1e-6, atol=1e-9
     )
@@ -73,7 +73,7 @@ def test_the_gap_encloses_the_optimum_over_the_hull():
         constraints={"type": "eq", "fun": lambda a: a.sum() - radius, "jac": np.ones_like},
         options={"maxiter": 500, "ftol": 1e-12},
     ).fun  # fmt: skip
-    found = ConvexAnyBoost(cost="logistic", radius=radius, n_rounds=3000, tol=1e-3).fit(X, y)
+    found = ConvexAnyBoost(cost="logistic", radius=radius, n_estimators=3000, tol=1e-3).fit(X, y)
     certificate = found.certificate_
     assert certificate.lower - 1e-7 <= best <= certificate.upper + 1e-7
 
@@ -94,7 +94,7 @@ def test_the_margin_bracket_holds_the_linear_program():
     )
     best = -program.fun
     for rounds in (5, 400):
-        figures = AdaBoost(n_rounds=rounds, step=0.02).fit(X, y).certificate_.figures
+        figures = AdaBoost(n_estimators=rounds, step=0.02).fit(X, y).certificate_.figures
         assert figures["smallest margin yF/Σ|c|"] <= best + 1e-9
         assert best <= figures["largest edge of a stump at the last weights"] + 1e-9
 

@@ -31,7 +31,7 @@ def objective(loss, C, weights, bias="free", scale=1.0):
     def at(point):
         theta, theta0 = point[:-1], point[-1] * (bias != "none")
         z = np.where(Y > 0, 1, -1) * (X @ theta + theta0)
-        penalty = theta @ theta + (bias == "penalised") * (theta0 / scale) ** 2
+        penalty = theta @ theta + (bias == "penalized") * (theta0 / scale) ** 2
         return weights @ VALUES[loss](z) / weights.sum() + penalty / (2 * C * weights.sum())
 
     return at
@@ -61,7 +61,7 @@ def test_logistic_regression_with_every_solver(solver, weighted):
     if weighted:  # "balanced" counts the weights of the examples, not the examples
         masses = {label: weights[label == Y].sum() for label in (-1, 1)}
         weights = weights * np.array([weights.sum() / (2 * masses[label]) for label in Y])
-    bias = "penalised" if solver == "liblinear" else "free"
+    bias = "penalized" if solver == "liblinear" else "free"
     at = objective("log", 0.3, weights, bias, 2.0)
     assert certificate.holds
     assert certificate.verify(X, Y)
@@ -125,8 +125,8 @@ def test_linear_svc_by_its_own_problem_and_with_a_free_bias(loss, weighted):
 def test_a_free_bias_is_the_own_problem_of_a_model_that_has_one():
     model = LogisticRegression().fit(X, Y)
     assert certify(model, X, Y, problem="free-bias").upper == certify(model, X, Y).upper
-    penalised = LogisticRegression(solver="liblinear").fit(X, Y)
-    free = certify(penalised, X, Y, problem="free-bias")
+    penalized = LogisticRegression(solver="liblinear").fit(X, Y)
+    free = certify(penalized, X, Y, problem="free-bias")
     assert free.lower == pytest.approx(certify(model, X, Y).lower, rel=1e-7)
     with pytest.raises(ValueError, match="problem must be"):
         certify(model, X, Y, problem="primal")

@@ -31,9 +31,9 @@ def with_gaps(data):
 
 TREE = cotas.Tree(2, categorical_features=[2])
 CASES = {
-    "Perceptron": (cotas.Perceptron(max_epochs=3), NAMED),
-    "AveragedPerceptron": (cotas.AveragedPerceptron(max_epochs=3), OBJECTS),
-    "PassiveAggressive": (cotas.PassiveAggressive(max_epochs=3), TWO),
+    "Perceptron": (cotas.Perceptron(max_iter=3), NAMED),
+    "AveragedPerceptron": (cotas.AveragedPerceptron(max_iter=3), OBJECTS),
+    "PassiveAggressive": (cotas.PassiveAggressive(max_iter=3), TWO),
     "Pegasos": (cotas.Pegasos(lam=0.1, random_state=0), THREE),
     "LinearSVM": (cotas.LinearSVM(lam=0.1), (TWO.X, TWO.y > 0)),
     "LinearSVM floats": (cotas.LinearSVM(lam=0.1), (TWO.X, TWO.y.astype(float))),
@@ -41,10 +41,10 @@ CASES = {
     "LeastSquares": (cotas.LeastSquares(), MANY_TARGETS),
     "Ridge": (cotas.Ridge(lam=0.1), REAL),
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
-    "LSBoost": (cotas.LSBoost(iterations=20), REAL),
-    "ForwardStagewise": (cotas.ForwardStagewise(iterations=20), REAL),
+    "LSBoost": (cotas.LSBoost(max_iter=20), REAL),
+    "ForwardStagewise": (cotas.ForwardStagewise(max_iter=20), REAL),
     "RegularizedForwardStagewise": (
-        cotas.RegularizedForwardStagewise(delta=2.0, iterations=20),
+        cotas.RegularizedForwardStagewise(delta=2.0, max_iter=20),
         REAL,
     ),
     "KernelSVM": (cotas.KernelSVM(lam=0.1), NAMED),
@@ -66,22 +66,22 @@ CASES = {
         cotas.KernelSVM(lam=0.1, approximate="nystroem", n_components=10, random_state=0),
         THREE,
     ),
-    "KernelPegasos": (cotas.KernelPegasos(max_epochs=3, random_state=0), THREE),
-    "KernelPerceptron": (cotas.KernelPerceptron(kernels.Polynomial(2), max_epochs=3), TWO),
-    "AdaBoost": (cotas.AdaBoost(n_rounds=6), NAMED),
-    "AdaBoost missing": (cotas.AdaBoost(n_rounds=6), with_gaps(THREE)),
-    "AdaBoost linear": (cotas.AdaBoost("linear", n_rounds=4), THREE),
-    "AdaBoost samme": (cotas.AdaBoost(TREE, n_rounds=4, multiclass="samme"), with_gaps(THREE)),
-    "AdaBoost samme of two": (cotas.AdaBoost(n_rounds=4, multiclass="samme"), TWO),
-    "RealAdaBoost": (cotas.RealAdaBoost(TREE, n_rounds=4), with_gaps(TWO)),
-    "LogitBoost": (cotas.LogitBoost(cotas.Tree(3), n_rounds=4), TWO),
-    "LogitBoost three": (cotas.LogitBoost(TREE, n_rounds=4), with_gaps(THREE)),
-    "LogitBoost linear": (cotas.LogitBoost("linear", n_rounds=4), TWO),
-    "GentleBoost": (cotas.GentleBoost(TREE, n_rounds=4), with_gaps(THREE)),
-    "AnyBoost": (cotas.AnyBoost(n_rounds=4), THREE),
-    "AnyBoost logistic": (cotas.AnyBoost(cost="logistic", n_rounds=4), TWO),
-    "AnyBoost squared hinge": (cotas.AnyBoost(cost="squared hinge", n_rounds=4), THREE),
-    "ConvexAnyBoost": (cotas.ConvexAnyBoost(n_rounds=4), TWO),
+    "KernelPegasos": (cotas.KernelPegasos(max_iter=3, random_state=0), THREE),
+    "KernelPerceptron": (cotas.KernelPerceptron(kernels.Polynomial(2), max_iter=3), TWO),
+    "AdaBoost": (cotas.AdaBoost(n_estimators=6), NAMED),
+    "AdaBoost missing": (cotas.AdaBoost(n_estimators=6), with_gaps(THREE)),
+    "AdaBoost linear": (cotas.AdaBoost("linear", n_estimators=4), THREE),
+    "AdaBoost samme": (cotas.AdaBoost(TREE, n_estimators=4, multiclass="samme"), with_gaps(THREE)),
+    "AdaBoost samme of two": (cotas.AdaBoost(n_estimators=4, multiclass="samme"), TWO),
+    "RealAdaBoost": (cotas.RealAdaBoost(TREE, n_estimators=4), with_gaps(TWO)),
+    "LogitBoost": (cotas.LogitBoost(cotas.Tree(3), n_estimators=4), TWO),
+    "LogitBoost three": (cotas.LogitBoost(TREE, n_estimators=4), with_gaps(THREE)),
+    "LogitBoost linear": (cotas.LogitBoost("linear", n_estimators=4), TWO),
+    "GentleBoost": (cotas.GentleBoost(TREE, n_estimators=4), with_gaps(THREE)),
+    "AnyBoost": (cotas.AnyBoost(n_estimators=4), THREE),
+    "AnyBoost logistic": (cotas.AnyBoost(cost="logistic", n_estimators=4), TWO),
+    "AnyBoost squared hinge": (cotas.AnyBoost(cost="squared hinge", n_estimators=4), THREE),
+    "ConvexAnyBoost": (cotas.ConvexAnyBoost(n_estimators=4), TWO),
 }
 
 
@@ -142,8 +142,8 @@ KERNELS = {
     "product": kernels.RBF(1.0) * kernels.Polynomial(2),
     "power": (kernels.Linear() + 1.0) ** 3,
     "exponential": (0.1 * kernels.Linear()).exp(),
-    "normalised": (kernels.Polynomial(2) + kernels.RBF(2.0) * kernels.Cosine()).normalized(),
-    "normalised exponential": (0.1 * kernels.Gaussian(np.eye(3))).exp().normalized() ** 2,
+    "normalized": (kernels.Polynomial(2) + kernels.RBF(2.0) * kernels.Cosine()).normalized(),
+    "normalized exponential": (0.1 * kernels.Gaussian(np.eye(3))).exp().normalized() ** 2,
     "columns": kernels.RBF(1.0).on([0, 2]) + kernels.Linear().on([1]).normalized(),
     "constant": kernels.Constant(2.0),
 }
@@ -151,7 +151,7 @@ KERNELS = {
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel(name):
-    model = cotas.KernelPerceptron(KERNELS[name], max_epochs=2).fit(*TWO)
+    model = cotas.KernelPerceptron(KERNELS[name], max_iter=2).fit(*TWO)
     rows = np.vstack([TWO.X[:20], np.zeros((1, 3)), 3 * TWO.X[:5]])
     found = computed(cotas.to_onnx(model), rows)["scores"]
     np.testing.assert_allclose(found, model.decision_function(rows), rtol=1e-8, atol=1e-8)
@@ -167,7 +167,7 @@ def test_far_from_the_origin_an_rbf_stays_exact():
 def test_categories_never_seen_and_missing_values_where_there_were_none():
     X, y = with_gaps(THREE)
     X[:, 1] = np.round(X[:, 1])
-    model = cotas.LogitBoost(cotas.Tree(3, categorical_features=[1, 2]), n_rounds=6).fit(X, y)
+    model = cotas.LogitBoost(cotas.Tree(3, categorical_features=[1, 2]), n_estimators=6).fit(X, y)
     strange = np.array([[np.nan, np.nan, np.nan], [0.0, 77.0, -99.0], [0.0, 0.5, 1e300]])
     rows = np.vstack([X, strange])
     found = computed(cotas.to_onnx(model), rows)
@@ -176,7 +176,7 @@ def test_categories_never_seen_and_missing_values_where_there_were_none():
 
 def test_a_value_on_the_threshold_goes_left_in_both():
     X = np.array([[0.1], [0.2], [0.3], [0.4]])
-    model = cotas.AdaBoost(cotas.Stump(search="exact"), n_rounds=2).fit(X, [0, 0, 1, 1])
+    model = cotas.AdaBoost(cotas.Stump(search="exact"), n_estimators=2).fit(X, [0, 0, 1, 1])
     thresholds = np.unique(model.ensembles_[0].functions.threshold)
     near = np.concatenate([thresholds, np.nextafter(thresholds, 1), np.nextafter(thresholds, -1)])
     found = computed(cotas.to_onnx(model), near[:, None])
@@ -194,8 +194,8 @@ def test_the_file_is_the_graph(tmp_path):
 @pytest.mark.parametrize(
     ("model", "data", "words"),
     [
-        (cotas.KernelPerceptron(kernels.Custom(np.dot), max_epochs=2), TWO, "function of Python"),
-        (cotas.AdaBoost(DecisionTreeClassifier(), n_rounds=2), TWO, "another library"),
+        (cotas.KernelPerceptron(kernels.Custom(np.dot), max_iter=2), TWO, "function of Python"),
+        (cotas.AdaBoost(DecisionTreeClassifier(), n_estimators=2), TWO, "another library"),
     ],
 )
 def test_what_onnx_cannot_hold(model, data, words):

@@ -14,7 +14,7 @@ from cotas.solvers.interior_point import Start, interior_point
 from cotas.solvers.semismooth_newton import semismooth_newton
 from problems import clouds, labelled
 
-# Without a bias, with a free one, and with one that is penalised.
+# Without a bias, with a free one, and with one that is penalized.
 BIASES = [(0.0, 0.0), (1.0, 0.0), (0.0, 2.0)]
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas import LinearSVM
 from cotas.certificates import DualPoint
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 
 clarabel = pytest.importorskip("clarabel")
 
@@ -107,14 +107,14 @@ def test_quadratic_program(problem):
 @settings(max_examples=100)
 @given(problem=problems(["plain", "repeated rows", "zero column", "whole numbers"]))
 def test_dual_coordinate_ascent(problem):
-    options = {"solver": "dual-coordinate-ascent", "max_iterations": 2000}
+    options = {"solver": "dual-coordinate-ascent", "max_iter": 2000}
     check(problem, fitted(problem, tol=1e-7, **options).certificate_, 1e-5)
 
 
 @settings(max_examples=100)
 @given(problem=problems())
 def test_cutting_planes(problem):
-    options = {"solver": "cutting-planes", "max_iterations": 2000}
+    options = {"solver": "cutting-planes", "max_iter": 2000}
     check(problem, fitted(problem, tol=1e-7, **options).certificate_, 1e-5)
 
 
@@ -124,7 +124,7 @@ def test_however_badly_scaled_the_bounds_are_true(problem, spread):
     X, *rest = problem
     problem = (X * np.geomspace(10.0**-spread, 10.0**spread, X.shape[1]), *rest)
     for solver in ("newton", "interior-point", "dual-coordinate-ascent", "cutting-planes"):
-        model = fitted(problem, solver=solver, tol=1e-8, max_iterations=50)
+        model = fitted(problem, solver=solver, tol=1e-8, max_iter=50)
         certificate = model.certificate_
         X, y, weights, lam, bias = problem
         shares = np.ones(len(y)) if weights is None else weights
@@ -142,7 +142,7 @@ def test_the_gap_of_an_exact_optimum_is_what_rounding_costs(n, seed, lam):
     X /= np.linalg.norm(X, axis=1).max()
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     theta = X.T @ y / (n * lam)
-    problem = RegularisedRisk(Hinge(), lam, free_bias=False)
+    problem = RegularizedRisk(Hinge(), lam, free_bias=False)
     point = DualPoint(problem, theta, 0.0, 1.0, np.ones(n))
     certificate = point.check(X, y)
     assert 0 <= certificate.gap <= certificate.charge <= 1e-11 * certificate.upper

@@ -18,14 +18,14 @@ X, y = noisy_clouds(40)
 X[::7, 0] = np.nan
 X[:, 3] = np.where(np.arange(40) % 11 == 0, X[:, 3], 0.0)
 models = [
-    AdaBoost(Stump(categorical_features=[1]), n_rounds=4),
-    AdaBoost(Stump(search="exact"), n_rounds=4),
-    GentleBoost(Tree(3, categorical_features=[1]), n_rounds=3),
-    LogitBoost(n_rounds=3),
+    AdaBoost(Stump(categorical_features=[1]), n_estimators=4),
+    AdaBoost(Stump(search="exact"), n_estimators=4),
+    GentleBoost(Tree(3, categorical_features=[1]), n_estimators=3),
+    LogitBoost(n_estimators=3),
 ]
 classes = np.arange(40) % 3
 for weak in (Stump(categorical_features=[1]), Tree(2, categorical_features=[1])):
-    models.append(AdaBoost(weak, n_rounds=3, multiclass="samme"))
+    models.append(AdaBoost(weak, n_estimators=3, multiclass="samme"))
 print(json.dumps([model.fit(X, classes if "samme" in repr(model) else y).predict_proba(X).tolist()
                    for model in models]))
 """

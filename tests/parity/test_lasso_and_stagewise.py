@@ -18,9 +18,9 @@ from problems import regression
 MODELS = [
     Lasso(lam=0.1),
     Lasso(delta=1.0, standardize=True),
-    LSBoost(iterations=40),
-    ForwardStagewise(iterations=40, ties="random", random_state=0),
-    RegularizedForwardStagewise(delta=3.0, iterations=40),
+    LSBoost(max_iter=40),
+    ForwardStagewise(max_iter=40, ties="random", random_state=0),
+    RegularizedForwardStagewise(delta=3.0, max_iter=40),
 ]
 DATA = regression(40, 3)
 
@@ -46,7 +46,7 @@ from cotas import lasso_path
 found = []
 for X in (DATA.X, sparse.csr_matrix(DATA.X)):
     found += [model.fit(X, DATA.y).coef_.tolist() for model in MODELS]
-    found += lasso_path(X, DATA.y, n_lambdas=4).coef.tolist()
+    found += lasso_path(X, DATA.y, n_lams=4).coef.tolist()
 print(json.dumps(found))
 """
 

@@ -59,22 +59,22 @@ class AdaBoost(ExponentialBooster):
     ----------
     weak_learner : "stump", "tree", "linear", Stump, Tree, LinearLearner or an estimator
         What each round trains. An estimator of scikit-learn must take sample_weight.
-    n_rounds : int, default=100
+    n_estimators : int, default=100
         The most rounds; a learner without mistakes, or one no better than chance, ends the run.
     step : "closed-form", "line-search", float, sequence or function, default="closed-form"
         The coefficient of each round: ½ ln((1−err)/err), which is also what a line search finds, a
         number, numbers, or a function of the round, counted from one.
-    multiclass : {"one-vs-rest", "samme"}, default="one-vs-rest"
+    multiclass : {"ovr", "samme"}, default="ovr"
         What to do with K > 2 classes: K machines of ±1, or one whose learners name a class, which
         trains K times fewer of them. SAMME is for histogram stumps, trees and classifiers, and its
         coefficient is ½ ln((1−err)/err) + ½ ln(K−1), half of scikit-learn's.
     class_weight : dict or "balanced", optional
         Multiplies the weights of the examples.
     early_stopping : bool, default=False
-        Set `validation_fraction` of the examples aside, end when `n_rounds_no_change` rounds
+        Set `validation_fraction` of the examples aside, end when `n_iter_no_change` rounds
         brought no smaller mean cost there, and keep the rounds up to the smallest.
     validation_fraction : float, default=0.1
-    n_rounds_no_change : int, default=10
+    n_iter_no_change : int, default=10
     warm_start : bool, default=False
         Whether another fit adds rounds to the model.
     certify : bool, default=True
@@ -105,7 +105,7 @@ class AdaBoost(ExponentialBooster):
     >>> from cotas import AdaBoost
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = AdaBoost(n_rounds=50).fit(X, y)
+    >>> model = AdaBoost(n_estimators=50).fit(X, y)
     >>> model.certificate_.holds
     True
     >>> model.certificate_.lower <= model.certificate_.upper < 0.1
@@ -117,7 +117,7 @@ class AdaBoost(ExponentialBooster):
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = AdaBoost("tree", n_rounds=20, multiclass="samme").fit(X, y)
+    >>> model = AdaBoost("tree", n_estimators=20, multiclass="samme").fit(X, y)
     >>> model.score(X, y), model.certificate_.holds
     (1.0, True)
     """
@@ -125,14 +125,14 @@ class AdaBoost(ExponentialBooster):
     def __init__(
         self,
         weak_learner: Any = "stump",
-        n_rounds: int = 100,
+        n_estimators: int = 100,
         *,
         step: Any = "closed-form",
-        multiclass: str = "one-vs-rest",
+        multiclass: str = "ovr",
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        n_rounds_no_change: int = 10,
+        n_iter_no_change: int = 10,
         warm_start: bool = False,
         certify: bool = True,
         n_jobs: int | None = None,
@@ -142,12 +142,12 @@ class AdaBoost(ExponentialBooster):
     ) -> None:
         super().__init__(
             weak_learner,
-            n_rounds,
+            n_estimators,
             step=step,
             class_weight=class_weight,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
-            n_rounds_no_change=n_rounds_no_change,
+            n_iter_no_change=n_iter_no_change,
             warm_start=warm_start,
             certify=certify,
             n_jobs=n_jobs,
@@ -174,7 +174,7 @@ class AdaBoost(ExponentialBooster):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._steps()
-        check_choice(self.multiclass, "multiclass", ("one-vs-rest", "samme"))
+        check_choice(self.multiclass, "multiclass", ("ovr", "samme"))
 
     def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[Machine]:
         if before is not None and self._votes() != getattr(self, "_voted", self._votes()):
@@ -260,7 +260,7 @@ class RealAdaBoost(ExponentialBooster):
     >>> from cotas import RealAdaBoost
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> RealAdaBoost("tree", n_rounds=10).fit(X, y).certificate_.holds
+    >>> RealAdaBoost("tree", n_estimators=10).fit(X, y).certificate_.holds
     True
     """
 

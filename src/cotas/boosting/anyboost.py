@@ -63,7 +63,7 @@ class _Named:
 class AnyBoost(Booster):
     """AnyBoost: gradient descent on the mean cost of the margins, one function of ±1 a round.
 
-    F ← F + w·f with f maximising −⟨∇H(F), f⟩, Algorithm 5 of document 001. Its certificate, for a
+    F ← F + w·f with f maximizing −⟨∇H(F), f⟩, Algorithm 5 of document 001. Its certificate, for a
     convex cost and stumps: how far the cost is from the smallest that any combination with the
     same total weight Σ|w| has. The run ends when no stump descends, which proves that F is the
     best of all combinations. Other learners are greedy and prove nothing.
@@ -84,7 +84,7 @@ class AnyBoost(Booster):
     >>> from cotas import AnyBoost
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = AnyBoost(cost="logistic", n_rounds=20).fit(X, y)
+    >>> model = AnyBoost(cost="logistic", n_estimators=20).fit(X, y)
     >>> model.certificate_.lower <= model.certificate_.upper
     True
     """
@@ -92,14 +92,14 @@ class AnyBoost(Booster):
     def __init__(
         self,
         weak_learner: Any = "stump",
-        n_rounds: int = 100,
+        n_estimators: int = 100,
         *,
         cost: Any = "exponential",
         step: Any = "line-search",
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        n_rounds_no_change: int = 10,
+        n_iter_no_change: int = 10,
         warm_start: bool = False,
         certify: bool = True,
         n_jobs: int | None = None,
@@ -109,12 +109,12 @@ class AnyBoost(Booster):
     ) -> None:
         super().__init__(
             weak_learner,
-            n_rounds,
+            n_estimators,
             step=step,
             class_weight=class_weight,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
-            n_rounds_no_change=n_rounds_no_change,
+            n_iter_no_change=n_iter_no_change,
             warm_start=warm_start,
             certify=certify,
             n_jobs=n_jobs,
@@ -191,7 +191,7 @@ class ConvexAnyBoost(AnyBoost):
     Parameters
     ----------
     weak_learner : "stump", "tree", "linear", Stump, Tree, LinearLearner or an estimator
-    n_rounds : int, default=100
+    n_estimators : int, default=100
     cost : "exponential", "logistic", "squared hinge" or an object, default="exponential"
     radius : float, default=1.0
         The largest total weight Σ|w|.
@@ -210,7 +210,7 @@ class ConvexAnyBoost(AnyBoost):
     >>> from cotas import ConvexAnyBoost
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = ConvexAnyBoost(radius=2.0, n_rounds=200).fit(X, y)
+    >>> model = ConvexAnyBoost(radius=2.0, n_estimators=200).fit(X, y)
     >>> model.certificate_.relative_gap <= 0.01
     True
     """
@@ -220,7 +220,7 @@ class ConvexAnyBoost(AnyBoost):
     def __init__(
         self,
         weak_learner: Any = "stump",
-        n_rounds: int = 100,
+        n_estimators: int = 100,
         *,
         cost: Any = "exponential",
         radius: float = 1.0,
@@ -229,7 +229,7 @@ class ConvexAnyBoost(AnyBoost):
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        n_rounds_no_change: int = 10,
+        n_iter_no_change: int = 10,
         warm_start: bool = False,
         certify: bool = True,
         n_jobs: int | None = None,
@@ -239,13 +239,13 @@ class ConvexAnyBoost(AnyBoost):
     ) -> None:
         super().__init__(
             weak_learner,
-            n_rounds,
+            n_estimators,
             cost=cost,
             step=step,
             class_weight=class_weight,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
-            n_rounds_no_change=n_rounds_no_change,
+            n_iter_no_change=n_iter_no_change,
             warm_start=warm_start,
             certify=certify,
             n_jobs=n_jobs,
@@ -285,7 +285,7 @@ class ConvexAnyBoost(AnyBoost):
         if worst.kind != "none" and worst.relative_gap > self.tol:
             warnings.warn(
                 f"The relative gap proved is {worst.relative_gap:.2g}, and tol={self.tol:g} was "
-                f"asked for ({self.stop_reason_}). Raise n_rounds or tol.",
+                f"asked for ({self.stop_reason_}). Raise n_estimators or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -30,7 +30,7 @@ class GentleBoost(ExponentialBooster):
     >>> from cotas import GentleBoost
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = GentleBoost(n_rounds=20).fit(X, y)
+    >>> model = GentleBoost(n_estimators=20).fit(X, y)
     >>> model.certificate_.figures["largest |f|"] <= 1
     True
     """

@@ -39,7 +39,7 @@ class LogitBoost(Booster):
     >>> from cotas import LogitBoost
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = LogitBoost(n_rounds=20).fit(X, y)
+    >>> model = LogitBoost(n_estimators=20).fit(X, y)
     >>> model.predict_proba(X[:2]).shape
     (2, 3)
     >>> model.certificate_.holds

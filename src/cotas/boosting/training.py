@@ -40,7 +40,7 @@ class RoundReport:
 
     Attributes
     ----------
-    round, n_rounds : int
+    round, n_estimators : int
         This round, counted from one, and the most there can be.
     label
         The class that is trained against the rest, or None when all are trained together.
@@ -57,7 +57,7 @@ class RoundReport:
     """
 
     round: int
-    n_rounds: int
+    n_estimators: int
     label: Any
     error: float
     edge: float
@@ -88,13 +88,13 @@ class Booster(BoostedClassifier):
     def __init__(
         self,
         weak_learner: Any = "stump",
-        n_rounds: int = 100,
+        n_estimators: int = 100,
         *,
         step: Any = 1.0,
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        n_rounds_no_change: int = 10,
+        n_iter_no_change: int = 10,
         warm_start: bool = False,
         certify: bool = True,
         n_jobs: int | None = None,
@@ -103,12 +103,12 @@ class Booster(BoostedClassifier):
         progress: bool | None = None,
     ) -> None:
         self.weak_learner = weak_learner
-        self.n_rounds = n_rounds
+        self.n_estimators = n_estimators
         self.step = step
         self.class_weight = class_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
-        self.n_rounds_no_change = n_rounds_no_change
+        self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.certify = certify
         self.n_jobs = n_jobs
@@ -175,8 +175,8 @@ class Booster(BoostedClassifier):
     # ---- how a fit goes ----------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_scalar(self.n_rounds, "n_rounds", Integral, min_val=1)
-        check_scalar(self.n_rounds_no_change, "n_rounds_no_change", Integral, min_val=1)
+        check_scalar(self.n_estimators, "n_estimators", Integral, min_val=1)
+        check_scalar(self.n_iter_no_change, "n_iter_no_change", Integral, min_val=1)
         check_fraction(self.validation_fraction, "validation_fraction")
         check_jobs(self.n_jobs)
 
@@ -195,7 +195,7 @@ class Booster(BoostedClassifier):
         self, weak: Prepared, machines: list[Machine], held_out: IntArray | None, each: Each
     ) -> None:
         self.ensembles_, self.stop_reason_, records = [], "", []
-        total = self.n_rounds * len(machines)
+        total = self.n_estimators * len(machines)
         bar = ProgressBar(total, type(self).__name__, self.progress, unit="round")
         stopped = False
         try:
@@ -271,9 +271,9 @@ class _Run:
     def collect(self, source: Iterator[Round]) -> list[Round]:
         """The rounds that the model keeps."""
         rounds: list[Round] = []
-        self.reason = f"n_rounds={self.model.n_rounds} reached"
+        self.reason = f"n_estimators={self.model.n_estimators} reached"
         try:
-            while len(rounds) < self.model.n_rounds:
+            while len(rounds) < self.model.n_estimators:
                 began = time.perf_counter()
                 rounds.append(next(source))
                 self.bar.step(mistakes=round(len(self.machine.y) * rounds[-1].error))
@@ -292,7 +292,7 @@ class _Run:
         last, first = rounds[-1], self.machine.first
         report = RoundReport(
             round=first + len(rounds) - 1,
-            n_rounds=first + self.model.n_rounds - 1,
+            n_estimators=first + self.model.n_estimators - 1,
             label=self.machine.label,
             error=last.error,
             edge=last.edge,
@@ -301,7 +301,7 @@ class _Run:
             seconds=seconds,
         )
         asked = tell_all(self.callbacks, report)
-        patience = self.model.n_rounds_no_change
+        patience = self.model.n_iter_no_change
         if asked:
             self.reason = "a callback asked to stop"
         elif validation is not None and len(rounds) - self.best_round >= patience:

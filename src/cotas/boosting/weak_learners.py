@@ -49,7 +49,7 @@ class Stump(BaseEstimator):
     --------
     >>> from cotas import AdaBoost, Stump
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
-    >>> AdaBoost(Stump(search="exact"), n_rounds=3).fit(X, y).n_rounds_
+    >>> AdaBoost(Stump(search="exact"), n_estimators=3).fit(X, y).n_rounds_
     3
     """
 
@@ -80,7 +80,7 @@ class Tree(BaseEstimator):
     --------
     >>> from cotas import LogitBoost, Tree
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0, 0]
-    >>> LogitBoost(Tree(depth=2), n_rounds=5).fit(X, y).score(X, y)
+    >>> LogitBoost(Tree(depth=2), n_estimators=5).fit(X, y).score(X, y)
     1.0
     """
 
@@ -101,7 +101,7 @@ class LinearLearner(BaseEstimator):
     --------
     >>> from cotas import LogitBoost, LinearLearner
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-    >>> LogitBoost(LinearLearner(), n_rounds=5).fit(X, y).predict(X)
+    >>> LogitBoost(LinearLearner(), n_estimators=5).fit(X, y).predict(X)
     array([0, 0, 1, 1])
     """
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.presentation import OPTIMISATION, as_html, as_text
+from cotas.certificates.presentation import OPTIMIZATION, as_html, as_text
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
 from cotas.problem import relative_gap
@@ -254,7 +254,7 @@ class Certificate:
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
         """Everything in plain Python types, ready for JSON; the witness only on request."""
         plain = {name: getattr(self, name) for name in PLAIN}
-        plain["relative_gap"] = self.relative_gap if self.kind in OPTIMISATION else None
+        plain["relative_gap"] = self.relative_gap if self.kind in OPTIMIZATION else None
         plain |= {name: list(getattr(self, name)) for name in ("remarks", "trusted", "notes")}
         plain["figures"] = {name: float(value) for name, value in self.figures.items()}
         if self.label:
@@ -302,7 +302,7 @@ def conclude(
     upper = math.inf if math.isnan(upper) else float(upper)
     if not objection and not (math.isfinite(lower) and math.isfinite(upper)):
         objection = NOT_FINITE
-    if not objection and kind in OPTIMISATION and not lower <= upper:
+    if not objection and kind in OPTIMIZATION and not lower <= upper:
         objection = CONTRADICTION
     return Certificate(
         kind=kind,
@@ -350,7 +350,7 @@ def _label(witness: Any) -> str:
 
 
 def _badness(part: Certificate) -> tuple[bool, bool, float]:
-    size = part.relative_gap if part.kind in OPTIMISATION else part.upper
+    size = part.relative_gap if part.kind in OPTIMIZATION else part.upper
     return not part.holds, part.vacuous, size
 
 

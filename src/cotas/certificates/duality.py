@@ -21,10 +21,10 @@ from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
 from cotas.certificates.words import in_words
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 
 SECTION = "weak duality, section 3.7 of document 000"
-OPTIMISATION_ONLY = "It certifies the optimisation, not the error on new data."
+OPTIMIZATION_ONLY = "It certifies the optimization, not the error on new data."
 LOSSES = {
     "hinge": losses.Hinge(),
     "squared hinge": losses.SquaredHinge(),
@@ -35,7 +35,7 @@ LOSSES = {
 
 
 def mean_of(point: Any) -> str:
-    """The mean that is minimised, in words: whether some rows count more than others.
+    """The mean that is minimized, in words: whether some rows count more than others.
 
     Of a pair of classes it is that over their rows, and the others have no weight.
     """
@@ -46,13 +46,13 @@ def mean_of(point: Any) -> str:
     return "mean" if equal else "weighted mean"
 
 
-def bias_in_words(problem: RegularisedRisk) -> str:
+def bias_in_words(problem: RegularizedRisk) -> str:
     if problem.bias_scale:
-        return "the bias penalised as one more weight"
+        return "the bias penalized as one more weight"
     return "the bias is free" if problem.free_bias else "without bias"
 
 
-def risk_of(problem: RegularisedRisk) -> Risk:
+def risk_of(problem: RegularizedRisk) -> Risk:
     """The problem as the core knows it."""
     loss = LOSSES.get(problem.loss.name)
     if loss is None or not (0 < problem.lam < math.inf and math.isfinite(problem.bias_scale)):
@@ -87,13 +87,13 @@ class DualPoint:
 
     Attributes
     ----------
-    problem : what is minimised
+    problem : what is minimized
     coef, intercept, positive : the model, and the label that counts as +1
     weights : sᵢ ≥ 0, of any sum; None stands for ones
     expectation : the theory that bounds the gap on average, where it applies
     """
 
-    problem: RegularisedRisk
+    problem: RegularizedRisk
     coef: FloatArray
     intercept: float
     positive: Any
@@ -161,7 +161,7 @@ class DualPoint:
             ),
             reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
             figures=figures,
-            remarks=(*remarks, OPTIMISATION_ONLY),
+            remarks=(*remarks, OPTIMIZATION_ONLY),
             trusted=trusted,
             charge=found.charge,
             moved=found.moved,
@@ -232,7 +232,7 @@ class HardMarginPoint:
             ),
             reference=SECTION,
             figures=figures,
-            remarks=(OPTIMISATION_ONLY,),
+            remarks=(OPTIMIZATION_ONLY,),
             charge=found.charge,
             moved=found.moved,
             witness=self,

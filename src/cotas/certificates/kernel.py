@@ -25,13 +25,13 @@ from cotas.certificates.core.gram import Gram, SquaredLength, bounds, proved_shi
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.losses import Hinge
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
-from cotas.certificates.duality import OPTIMISATION_ONLY, bias_in_words, mean_of, risk_of
+from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of, risk_of
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
 from cotas.certificates.words import in_words
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 
 REFERENCE = "weak duality in feature space, section 3.7 of document 000 and document 002"
 INDEFINITE = "docs/theory/kernels.md, indefinite kernels"
@@ -68,7 +68,7 @@ class KernelDualPoint(Parametric):
 
     Attributes
     ----------
-    problem : what is minimised
+    problem : what is minimized
     kernel : k, an object whose `spec()` says it as plain data
     coef : βᵢ of each row, zero for those that are no support vectors
     intercept, positive : θ₀, and the label that counts as +1
@@ -76,7 +76,7 @@ class KernelDualPoint(Parametric):
     subject : what the statement begins with, where a model has several parts
     """
 
-    problem: RegularisedRisk
+    problem: RegularizedRisk
     kernel: KernelFunction
     coef: FloatArray = field(repr=False)
     intercept: float
@@ -228,7 +228,7 @@ class KernelSurvey:
             f"than {at_least(lower)}; this one has {at_most(upper)}."
         )
         figures, sides = {"‖θ‖": length}, ("duality", lower, upper)
-        more = (*remarks, OPTIMISATION_ONLY)
+        more = (*remarks, OPTIMIZATION_ONLY)
         said = (sides, statement, REFERENCE, figures, more, objection)
         return self._said(c, *said, found.charge, found.moved)
 
@@ -278,7 +278,7 @@ class KernelSurvey:
                 return "", ()
             unknown = f"It was not examined, there being more than {LARGEST_EXAMINED} rows."
             return "If the Gram matrix is positive semi-definite, ", (unknown,)
-        proof = "as a Cholesky factorisation proves"
+        proof = "as a Cholesky factorization proves"
         if self.gram.shift == 0.0:
             return "", (f"K is positive semi-definite, {proof}.",)
         return "", (

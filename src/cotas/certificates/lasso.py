@@ -1,6 +1,6 @@
 """The Lasso, the elastic net and the ℓ1 ball: how far a model is from the best, by its residual.
 
-    penalised     P(β) = ½ Σ sᵢrᵢ²/S + λ₁ Σ wⱼ|βⱼ| + ½λ₂ Σ (wⱼβⱼ)²
+    penalized     P(β) = ½ Σ sᵢrᵢ²/S + λ₁ Σ wⱼ|βⱼ| + ½λ₂ Σ (wⱼβⱼ)²
     on the ball   P(β) = ½ Σ sᵢrᵢ²/S                          s.t. Σ wⱼ|βⱼ| ≤ δ
 
 Every multiple of the residual r is a dual point; the core finds a good one.
@@ -23,7 +23,7 @@ from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
-from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
+from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch
@@ -38,7 +38,7 @@ from cotas.certificates.words import in_words
 
 @dataclass(frozen=True)
 class LassoProblem:
-    """What is minimised: half the mean square, with a penalty λ or inside a ball of radius δ.
+    """What is minimized: half the mean square, with a penalty λ or inside a ball of radius δ.
 
     `l1_ratio` splits the penalty into λ·l1_ratio·‖β‖₁ + ½λ(1 − l1_ratio)‖β‖₂². With `standardize`
     the penalty is on βⱼwⱼ, wⱼ being the standard deviation of column j. With `positive`, β ≥ 0.
@@ -84,7 +84,7 @@ class LassoPoint:
 
     Attributes
     ----------
-    problem : what is minimised
+    problem : what is minimized
     coef, intercept : the model, in the units of X and y
     weights : sᵢ ≥ 0, of any sum; None stands for ones
     column : of y, where y has several; None where it is a vector
@@ -171,14 +171,14 @@ class _Survey:
             ),
             reference="Proposition 2.2.2 of document 001"
             if problem.delta is not None
-            else "weak duality of the penalised Lasso",
+            else "weak duality of the penalized Lasso",
             figures={
                 **self._about_the_dual(k),
                 "‖β‖₁": float(np.abs(self._beta(k)).sum()),
                 "coefficients that are not zero": float(np.count_nonzero(point.coef)),
                 "objective of the constant model": self.constant,
             },
-            remarks=(OPTIMISATION_ONLY,),
+            remarks=(OPTIMIZATION_ONLY,),
             charge=found.charge,
             moved=found.moved,
             scale=self.constant + self._floor(),

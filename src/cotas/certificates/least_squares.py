@@ -15,7 +15,7 @@ from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
-from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
+from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import EPS, Sketch
@@ -227,7 +227,7 @@ def in_certificate(
         remarks=(
             *((WITHIN_RHO,) if math.isfinite(within) else ()),
             *((SPECTRUM,) if spectral else ()),
-            OPTIMISATION_ONLY,
+            OPTIMIZATION_ONLY,
         ),
         charge=bounds.charge,
         moved=bounds.moved,

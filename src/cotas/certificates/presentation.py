@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
 
-OPTIMISATION = ("duality", "gradient")  # the kinds whose bounds enclose the best objective
+OPTIMIZATION = ("duality", "gradient")  # the kinds whose bounds enclose the best objective
 BOUNDS = {
     "duality": ("best objective is at least", "objective of this model"),
     "stagewise": ("training error above the best, at most", "the theorem allows, unless open"),
@@ -43,7 +43,7 @@ def _written(x: float, digits: int, rounding: str) -> str:
 def bounds_in_digits(certificate: Certificate) -> tuple[str, str]:
     """Both bounds as they are printed, each on its safe side; a measurement to nearest."""
     lower = certificate.lower
-    measured = f"{lower:.6g}" if certificate.kind not in OPTIMISATION else at_least(lower)
+    measured = f"{lower:.6g}" if certificate.kind not in OPTIMIZATION else at_least(lower)
     return measured, at_most(certificate.upper)
 
 
@@ -68,7 +68,7 @@ def lines(certificate: Certificate) -> list[tuple[str, str]]:
     below, above = BOUNDS[certificate.kind]
     lower, upper = bounds_in_digits(certificate)
     table = [(above, upper), (below, lower)]
-    if certificate.kind in OPTIMISATION:
+    if certificate.kind in OPTIMIZATION:
         table.append(("gap", _gap(certificate)))
     table += [(name, f"{value:.6g}") for name, value in certificate.figures.items()]
     if certificate.reference:
@@ -127,7 +127,7 @@ _HEADING = ("part", "lower", "upper", "relative gap", "")
 
 
 def _part(part: Certificate) -> tuple[str, ...]:
-    gap = percent(part.relative_gap) if part.kind in OPTIMISATION else "–"
+    gap = percent(part.relative_gap) if part.kind in OPTIMIZATION else "–"
     bounds = ("–", "–") if part.kind == "none" else bounds_in_digits(part)
     return (part.label, *bounds, gap, f"{part.kind}, {verdict(part)}")
 

@@ -12,7 +12,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.softmax import softmax_bounds
-from cotas.certificates.duality import OPTIMISATION_ONLY, mean_of, rows_of
+from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
@@ -26,7 +26,7 @@ class SoftmaxPoint:
 
     Attributes
     ----------
-    problem : what is minimised
+    problem : what is minimized
     coef, intercept : the model that is measured, a row and a number for each class
     classes : the labels, in the order of the rows
     reference_coef, reference_intercept : a model near the optimum; any will do
@@ -87,7 +87,7 @@ class SoftmaxPoint:
                 "‖W‖": float(np.linalg.norm(self.coef)),
                 "classes": float(len(self.classes)),
             },
-            remarks=(OPTIMISATION_ONLY,),
+            remarks=(OPTIMIZATION_ONLY,),
             charge=found.charge,
             moved=found.moved,
             witness=self,

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
-from cotas.certificates.presentation import OPTIMISATION, bounds_in_digits
+from cotas.certificates.presentation import OPTIMIZATION, bounds_in_digits
 
 if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
@@ -112,11 +112,11 @@ def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate
     if NUMBER.sub("#", said) != NUMBER.sub("#", right):
         return False
     lower, upper = bounds_in_digits(fresh)
-    slack = 0.0 if fresh.kind in OPTIMISATION else 4 * fresh.charge
+    slack = 0.0 if fresh.kind in OPTIMIZATION else 4 * fresh.charge
     for a, b in zip(NUMBER.findall(said), NUMBER.findall(right), strict=True):
         if a == b:
             continue
-        if fresh.kind in OPTIMISATION and b == lower and a == bounds_in_digits(claimed)[0]:
+        if fresh.kind in OPTIMIZATION and b == lower and a == bounds_in_digits(claimed)[0]:
             continue
         if b == upper and a == bounds_in_digits(claimed)[1]:
             continue
@@ -149,7 +149,7 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
     near = SAME * abs(fresh.upper)
     inside = (near + 4 * fresh.charge,) * 2
     outside = inside[0]
-    if fresh.kind in OPTIMISATION:
+    if fresh.kind in OPTIMIZATION:
         inside = (fresh.moved[0] * (1 - SAME), fresh.moved[1] * (1 - SAME))
         outside = fresh.gap + WEAKER * abs(fresh.upper)
     found = []
@@ -158,7 +158,7 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
         # Two infinities agree, and anything else next to an infinity does not.
         if said != right and not -less <= said - right <= more:
             found.append(f"{name} is {right!r}, and not {said!r}.")
-    if fresh.kind in OPTIMISATION and not claimed.lower <= claimed.upper:
+    if fresh.kind in OPTIMIZATION and not claimed.lower <= claimed.upper:
         found.append("The lower bound is above the upper one.")
     if not _near(claimed.zero_objective, fresh.zero_objective):
         found.append("The objective of the zero model is another.")

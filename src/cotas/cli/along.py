@@ -66,7 +66,7 @@ def path(
         session.say(repr(found))
         session.document(_svm_document(found))
     else:
-        found = cotas.lasso_path(Z, y_train, lambdas=values, n_lambdas=number, tol=tol)
+        found = cotas.lasso_path(Z, y_train, lams=values, n_lams=number, tol=tol)
         session.table(["λ", "columns in use", "‖β‖₁", "relative gap"], _lasso_rows(found))
         session.document(_lasso_document(found, preparation))
     if picture is not None:

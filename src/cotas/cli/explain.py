@@ -36,7 +36,7 @@ def explain(
         title = None if label is None else f"class {label} against the rest"
         rows = [[name, f"{theta:+.6g}", f"{effect:+.4g}"] for name, theta, effect in shown]
         names = ["column", "coefficient", "per deviation"]
-        if not _standardised(saved):
+        if not _standardized(saved):
             names, rows = names[:2], [row[:2] for row in rows]
         session.say("")
         session.table(names, rows, title)
@@ -113,7 +113,7 @@ def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
     return found
 
 
-def _standardised(saved: Saved) -> bool:
+def _standardized(saved: Saved) -> bool:
     """Whether the columns were divided by their deviations before the training."""
     model = saved.model
     return isinstance(model, PreparedModel) and model.preparation_.layout_ != "sparse"

@@ -58,7 +58,7 @@ def _ready(saved: Saved) -> tuple[Any, list[str], bool]:
 
 
 def _in_original_units(model: PreparedModel) -> Any:
-    """The same linear function of the columns before they were standardised."""
+    """The same linear function of the columns before they were standardized."""
     estimator = copy.copy(model.estimator_)
     pairs = model.in_original_units()
     rows = np.array([list(weights.values()) for weights, _ in pairs])

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cotas.certificates import Certificate
-from cotas.certificates.presentation import OPTIMISATION, percent
+from cotas.certificates.presentation import OPTIMIZATION, percent
 from cotas.cli.data import open_table, target_of, writable
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError, UsageError
 from cotas.cli.models import parameters, task_of
@@ -44,7 +44,7 @@ def fit(
     lam: Annotated[float | None, typer.Option(help="λ, the weight of the penalty.")] = None,
     tol: Annotated[float | None, typer.Option(help="The relative gap to prove.")] = None,
     select: Annotated[
-        str | None, typer.Option(help="Choose this parameter by validation: lam, n_rounds, …")
+        str | None, typer.Option(help="Choose this parameter by validation: lam, n_estimators, …")
     ] = None,
     param: Annotated[
         list[str] | None, typer.Option("--param", "-p", help="Any other parameter: name=value.")
@@ -65,7 +65,7 @@ def fit(
 ) -> None:
     """Train a model on a table, and say what is proved about it.
 
-    Numbers are standardised, categories spread out, missing values filled in and marked. A fifth
+    Numbers are standardized, categories spread out, missing values filled in and marked. A fifth
     of the rows is set aside first, to bound the error on rows to come.
 
     Example: cotas fit builtin:breast-cancer --model svm --lam 0.01 --out model.cotas
@@ -228,7 +228,7 @@ def _finish(record: FitRecord, strict: bool) -> None:
     tol = getattr(record.model.estimator_, "tol", None)
     if strict and tol is not None:
         whole = record.certificate
-        if whole.kind in OPTIMISATION and whole.relative_gap > tol:
+        if whole.kind in OPTIMIZATION and whole.relative_gap > tol:
             raise ProofFailedError(
                 f"the relative gap proved is {percent(whole.relative_gap)}, above {percent(tol)}."
             )

@@ -30,7 +30,7 @@ HoldOut = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="For everything that is drawn at random.")]
 Lang = Annotated[str, typer.Option(help="en or es.")]
 Separator = Annotated[
-    str | None, typer.Option(help="Between the cells of a text table, if it is not recognised.")
+    str | None, typer.Option(help="Between the cells of a text table, if it is not recognized.")
 ]
 Header = Annotated[
     bool | None,

@@ -82,7 +82,7 @@ def _gap_of(report: Any) -> float | None:
 
 
 def _place_of(report: Any) -> tuple[int, int | None]:
-    for place, total in (("round", "n_rounds"), ("epoch", "max_epochs")):
+    for place, total in (("round", "n_estimators"), ("epoch", "max_iter")):
         if hasattr(report, place):
             return int(getattr(report, place)), int(getattr(report, total))
     return int(getattr(report, "iteration", 0)), None

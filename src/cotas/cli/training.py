@@ -25,7 +25,7 @@ from cotas.files.tables import Table
 from cotas.preparation.inspection import Remark, inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
-from cotas.preparation.record import FitRecord, Rival, Sample, summarise
+from cotas.preparation.record import FitRecord, Rival, Sample, summarize
 from cotas.preparation.targets import hold_out_rows
 from cotas.report.words import remark_in, words_of
 
@@ -205,7 +205,7 @@ def sample_of(model: PreparedModel, rows: Rows, which: IntArray) -> Sample:
 
 def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark]) -> FitRecord:
     return FitRecord(
-        table=summarise(rows.table),
+        table=summarize(rows.table),
         task=settings.task,
         remarks=tuple(remarks),
         command=settings.command,

@@ -1,16 +1,16 @@
 """How the rows and columns of X are laid out: the only place that knows what `indptr` is."""
 
-from cotas.design.dense import Dense, StandardisedDense
-from cotas.design.layout import as_design, canonical, standardised
+from cotas.design.dense import Dense, StandardizedDense
+from cotas.design.layout import as_design, canonical, standardized
 from cotas.design.operations import add, add_outer, add_squares, dot, n_features, n_vectors, norm2
-from cotas.design.sparse import Csc, Csr, StandardisedCsr
+from cotas.design.sparse import Csc, Csr, StandardizedCsr
 
 __all__ = [
     "Csc",
     "Csr",
     "Dense",
-    "StandardisedCsr",
-    "StandardisedDense",
+    "StandardizedCsr",
+    "StandardizedDense",
     "add",
     "add_outer",
     "add_squares",
@@ -20,5 +20,5 @@ __all__ = [
     "n_features",
     "n_vectors",
     "norm2",
-    "standardised",
+    "standardized",
 ]

@@ -63,7 +63,7 @@ def dense_n_features(rows: Dense) -> int:
     return int(rows.X.shape[1])
 
 
-class StandardisedDense(NamedTuple):
+class StandardizedDense(NamedTuple):
     """Rows (x − mean) · inverse_scale, computed on the fly: X itself is never copied."""
 
     X: AnyArray
@@ -71,22 +71,22 @@ class StandardisedDense(NamedTuple):
     inverse_scale: FloatArray
 
 
-@dot.when(StandardisedDense, REORDERED)
-def standardised_dense_dot(rows: StandardisedDense, i: int, w: FloatArray) -> float:
+@dot.when(StandardizedDense, REORDERED)
+def standardized_dense_dot(rows: StandardizedDense, i: int, w: FloatArray) -> float:
     s = 0.0
     for j in range(w.shape[0]):
         s += (rows.X[i, j] - rows.mean[j]) * rows.inverse_scale[j] * w[j]
     return s
 
 
-@add.when(StandardisedDense, REORDERED)
-def standardised_dense_add(rows: StandardisedDense, i: int, a: float, w: FloatArray) -> None:
+@add.when(StandardizedDense, REORDERED)
+def standardized_dense_add(rows: StandardizedDense, i: int, a: float, w: FloatArray) -> None:
     for j in range(w.shape[0]):
         w[j] += a * (rows.X[i, j] - rows.mean[j]) * rows.inverse_scale[j]
 
 
-@norm2.when(StandardisedDense, REORDERED)
-def standardised_dense_norm2(rows: StandardisedDense, i: int) -> float:
+@norm2.when(StandardizedDense, REORDERED)
+def standardized_dense_norm2(rows: StandardizedDense, i: int) -> float:
     s = 0.0
     for j in range(rows.X.shape[1]):
         x = (rows.X[i, j] - rows.mean[j]) * rows.inverse_scale[j]
@@ -94,11 +94,11 @@ def standardised_dense_norm2(rows: StandardisedDense, i: int) -> float:
     return s
 
 
-@n_vectors.when(StandardisedDense)
-def standardised_dense_n_vectors(rows: StandardisedDense) -> int:
+@n_vectors.when(StandardizedDense)
+def standardized_dense_n_vectors(rows: StandardizedDense) -> int:
     return int(rows.X.shape[0])
 
 
-@n_features.when(StandardisedDense)
-def standardised_dense_n_features(rows: StandardisedDense) -> int:
+@n_features.when(StandardizedDense)
+def standardized_dense_n_features(rows: StandardizedDense) -> int:
     return int(rows.X.shape[1])

@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.design.dense import Dense, StandardisedDense
-from cotas.design.sparse import Csc, Csr, StandardisedCsr
+from cotas.design.dense import Dense, StandardizedDense
+from cotas.design.sparse import Csc, Csr, StandardizedCsr
 
-Design: TypeAlias = Dense | Csr | Csc | StandardisedDense | StandardisedCsr
+Design: TypeAlias = Dense | Csr | Csc | StandardizedDense | StandardizedCsr
 
 
 def canonical(X: Matrix) -> Matrix:
@@ -42,7 +42,7 @@ def as_design(X: Matrix, by: Literal["rows", "columns"] = "rows") -> Design:
     return layout(compressed.data, compressed.indices, compressed.indptr, width)
 
 
-def standardised(design: Dense | Csr) -> StandardisedDense | StandardisedCsr:
+def standardized(design: Dense | Csr) -> StandardizedDense | StandardizedCsr:
     """The same rows with zero mean and unit variance, without touching the matrix.
 
     A constant column has no variance: it is centred and left at zero.
@@ -50,7 +50,7 @@ def standardised(design: Dense | Csr) -> StandardisedDense | StandardisedCsr:
     if isinstance(design, Dense):
         mean = design.X.mean(axis=0, dtype=np.float64)
         variance = _dense_variance(design.X, mean)
-        return StandardisedDense(design.X, mean, _inverse_scale(variance, mean, len(design.X)))
+        return StandardizedDense(design.X, mean, _inverse_scale(variance, mean, len(design.X)))
     n = design.indptr.shape[0] - 1
     X = sparse.csr_matrix((design.data, design.indices, design.indptr), shape=(n, design.width))
     mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
@@ -59,7 +59,7 @@ def standardised(design: Dense | Csr) -> StandardisedDense | StandardisedCsr:
     stored = np.bincount(design.indices, minlength=design.width)
     total = np.bincount(design.indices, weights=deviation, minlength=design.width)
     inverse_scale = _inverse_scale((total + (n - stored) * mean**2) / n, mean, n)
-    return StandardisedCsr(*design, mean * inverse_scale, inverse_scale)
+    return StandardizedCsr(*design, mean * inverse_scale, inverse_scale)
 
 
 def _dense_variance(X: Matrix, mean: FloatArray, block: int = 4096) -> FloatArray:

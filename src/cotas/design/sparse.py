@@ -101,7 +101,7 @@ def sparse_n_features(vectors: Csr) -> int:
     return vectors.width
 
 
-class StandardisedCsr(NamedTuple):
+class StandardizedCsr(NamedTuple):
     """CSR rows seen as (x − mean) · inverse_scale.
 
     Centring makes every coordinate non-zero, so each operation costs O(d) and not O(nnz). The
@@ -116,8 +116,8 @@ class StandardisedCsr(NamedTuple):
     inverse_scale: FloatArray
 
 
-@dot.when(StandardisedCsr)
-def standardised_csr_dot(rows: StandardisedCsr, i: int, w: FloatArray) -> float:
+@dot.when(StandardizedCsr)
+def standardized_csr_dot(rows: StandardizedCsr, i: int, w: FloatArray) -> float:
     s = 0.0
     for j in range(rows.indptr[i], rows.indptr[i + 1]):
         c = np.uint32(rows.indices[j])
@@ -127,8 +127,8 @@ def standardised_csr_dot(rows: StandardisedCsr, i: int, w: FloatArray) -> float:
     return s
 
 
-@add.when(StandardisedCsr)
-def standardised_csr_add(rows: StandardisedCsr, i: int, a: float, w: FloatArray) -> None:
+@add.when(StandardizedCsr)
+def standardized_csr_add(rows: StandardizedCsr, i: int, a: float, w: FloatArray) -> None:
     for j in range(rows.indptr[i], rows.indptr[i + 1]):
         c = np.uint32(rows.indices[j])
         w[c] += a * rows.data[j] * rows.inverse_scale[c]
@@ -136,8 +136,8 @@ def standardised_csr_add(rows: StandardisedCsr, i: int, a: float, w: FloatArray)
         w[k] -= a * rows.shift[k]
 
 
-@norm2.when(StandardisedCsr)
-def standardised_csr_norm2(rows: StandardisedCsr, i: int) -> float:
+@norm2.when(StandardizedCsr)
+def standardized_csr_norm2(rows: StandardizedCsr, i: int) -> float:
     s = 0.0
     for k in range(rows.width):
         s += rows.shift[k] * rows.shift[k]
@@ -148,11 +148,11 @@ def standardised_csr_norm2(rows: StandardisedCsr, i: int) -> float:
     return s
 
 
-@n_vectors.when(StandardisedCsr)
-def standardised_csr_n_vectors(rows: StandardisedCsr) -> int:
+@n_vectors.when(StandardizedCsr)
+def standardized_csr_n_vectors(rows: StandardizedCsr) -> int:
     return len(rows.indptr) - 1
 
 
-@n_features.when(StandardisedCsr)
-def standardised_csr_n_features(rows: StandardisedCsr) -> int:
+@n_features.when(StandardizedCsr)
+def standardized_csr_n_features(rows: StandardizedCsr) -> int:
     return rows.width

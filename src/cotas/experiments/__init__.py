@@ -10,7 +10,7 @@
 from cotas.experiments.catalogue import FIGURES
 from cotas.experiments.figure import Figure
 from cotas.experiments.figures import UnknownFigureError, find, reproduce
-from cotas.experiments.memorising import MemorisingClassifier
+from cotas.experiments.memorizing import MemorisingClassifier
 
 __all__ = [
     "FIGURES",

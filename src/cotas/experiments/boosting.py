@@ -97,55 +97,55 @@ def gaussians(seed: int = 0, n: int = 1000) -> Cloud:
 def stages(seed: int = 0, n: int = 1000) -> Stages:
     """Figure 1.3: discrete AdaBoost with stumps on the ten clouds, after 1, 5, 10, 100 rounds."""
     data = ten_clouds(seed, n)
-    model = AdaBoost("stump", n_rounds=max(STAGES), n_jobs=1).fit(*data.training)
+    model = AdaBoost("stump", n_estimators=max(STAGES), n_jobs=1).fit(*data.training)
     models = tuple(model[:k] for k in STAGES)
     training = np.array([m.score(*data.training) for m in models])
     new = np.array([m.score(*data.new) for m in models])
     return Stages(data.training, STAGES, training, new, models)
 
 
-def with_regressions(seed: int = 0, n: int = 1000, n_rounds: int = 100) -> Comparison:
+def with_regressions(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Comparison:
     """Figure 1.4: linear regressions for LogitBoost and GentleBoost, stumps for the others."""
-    return compare(ten_clouds(seed, n), "stump", n_rounds, regressor="linear", seed=seed)
+    return compare(ten_clouds(seed, n), "stump", n_estimators, regressor="linear", seed=seed)
 
 
-def with_stumps(seed: int = 0, n: int = 1000, n_rounds: int = 100) -> Comparison:
+def with_stumps(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Comparison:
     """Figure 1.5: trees of depth 1 for all."""
-    return compare(ten_clouds(seed, n), "stump", n_rounds, seed=seed)
+    return compare(ten_clouds(seed, n), "stump", n_estimators, seed=seed)
 
 
-def with_trees(seed: int = 0, n: int = 1000, n_rounds: int = 100) -> Comparison:
+def with_trees(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Comparison:
     """Figure 1.6: trees of depth 3 for all."""
-    return compare(ten_clouds(seed, n), Tree(depth=3), n_rounds, seed=seed)
+    return compare(ten_clouds(seed, n), Tree(depth=3), n_estimators, seed=seed)
 
 
 def against_theory(
-    seed: int = 0, n: int = 1000, n_rounds: int = 100, n_new: int = 20_000
+    seed: int = 0, n: int = 1000, n_estimators: int = 100, n_new: int = 20_000
 ) -> Comparison:
     """Figure 1.8: stumps on the two normal distributions, beside the theoretical classifier."""
     data = two_gaussians(seed, n, n_new=n_new)
-    return compare(data, "stump", n_rounds, theory=True, seed=seed)
+    return compare(data, "stump", n_estimators, theory=True, seed=seed)
 
 
-def clouds_in_100(seed: int = 0, n: int = 1000, n_rounds: int = 100) -> Comparison:
+def clouds_in_100(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Comparison:
     """Figure 1.9: trees of depth 3 in dimension 100.
 
     Figures 1.9 and 1.10 carry the same caption. As the section has two kinds of data, this one is
     taken for the ten clouds, with the Random Forest, and 1.10 for the two normal distributions.
     """
-    return compare(ten_clouds(seed, n, dimension=100), Tree(depth=3), n_rounds, seed=seed)
+    return compare(ten_clouds(seed, n, dimension=100), Tree(depth=3), n_estimators, seed=seed)
 
 
-def gaussians_in_100(seed: int = 0, n: int = 1000, n_rounds: int = 100) -> Comparison:
+def gaussians_in_100(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Comparison:
     """Figure 1.10: trees of depth 3 in dimension 100, on the two normal distributions."""
     data = two_gaussians(seed, n, dimension=100)
-    return compare(data, Tree(depth=3), n_rounds, theory=True, seed=seed)
+    return compare(data, Tree(depth=3), n_estimators, theory=True, seed=seed)
 
 
 def compare(
     data: Split,
     weak_learner: Any,
-    n_rounds: int,
+    n_estimators: int,
     *,
     regressor: Any = None,
     theory: bool = False,
@@ -160,7 +160,7 @@ def compare(
     for name, algorithm in ALGORITHMS.items():
         regresses = name in ("LogitBoost", "GentleBoost")
         weak = regressor if regressor is not None and regresses else weak_learner
-        model = algorithm(weak, n_rounds=n_rounds, n_jobs=1).fit(*data.training)
+        model = algorithm(weak, n_estimators=n_estimators, n_jobs=1).fit(*data.training)
         training.append(model.score(*data.training))
         new.append(model.score(*data.new))
         bounds.append(model.certificate_.upper)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from cotas.experiments import (
     boosting,
     descent,
-    generalisation,
+    generalization,
     kernel_machines,
     margins,
-    memorising,
+    memorizing,
     stagewise,
 )
 from cotas.experiments.drawing import boosting as draw_boosting
 from cotas.experiments.drawing import descent as draw_descent
-from cotas.experiments.drawing import generalisation as draw_generalisation
+from cotas.experiments.drawing import generalization as draw_generalization
 from cotas.experiments.drawing import kernel_machines as draw_kernels
 from cotas.experiments.drawing import margins as draw_linear
 from cotas.experiments.drawing import stagewise as draw_stagewise
@@ -21,10 +21,10 @@ from cotas.experiments.figure import Figure
 
 LECTURE_NOTES = (
     Figure(
-        "000-memoriser",
+        "000-memorizer",
         "A classifier that learns by heart: no training error, and a validation error of ½",
         "Un clasificador que memoriza: error de entrenamiento nulo y error de validación ½",
-        memorising.memory,
+        memorizing.memory,
         draw_linear.draw_memory,
     ),
     Figure(
@@ -271,11 +271,11 @@ DESCENT = (
         draw_descent.draw_steps,
     ),
     Figure(
-        "003-normalisation",
-        "Descent on raw and on normalised data",
+        "003-normalization",
+        "Descent on raw and on normalized data",
         "Descenso con datos crudos y con datos normalizados",
-        descent.normalisation,
-        draw_descent.draw_normalisation,
+        descent.normalization,
+        draw_descent.draw_normalization,
     ),
     Figure(
         "003-stochastic",
@@ -286,67 +286,67 @@ DESCENT = (
     ),
 )
 
-GENERALISATION = (
+GENERALIZATION = (
     Figure(
         "004-objective",
         "The balance of loss and penalty",
         "El balance entre pérdida y regularización",
-        generalisation.balance,
-        draw_generalisation.draw_balance,
+        generalization.balance,
+        draw_generalization.draw_balance,
     ),
     Figure(
         "004-lambda-0.1",
         "λ = 0.1: every example on its side",
         "λ = 0.1: todos los ejemplos en el lado correcto",
-        generalisation.lam_small,
+        generalization.lam_small,
         draw_linear.draw_margins,
     ),
     Figure(
         "004-lambda-100",
         "λ = 100: the margins let some examples in",
         "λ = 100: los márgenes dejan entrar algunos ejemplos",
-        generalisation.lam_medium,
+        generalization.lam_medium,
         draw_linear.draw_margins,
     ),
     Figure(
         "004-lambda-1000",
         "λ = 1000: all the points influence the solution",
         "λ = 1000: la totalidad de los puntos influye en la solución",
-        generalisation.lam_large,
+        generalization.lam_large,
         draw_linear.draw_margins,
     ),
     Figure(
         "004-loss",
         "Training and test loss against c",
         "Pérdida de entrenamiento y de test en función de c",
-        generalisation.losses,
-        draw_generalisation.draw_losses,
+        generalization.losses,
+        draw_generalization.draw_losses,
     ),
     Figure(
         "004-fitting",
         "Underfitting and overfitting, and ĉ by validation",
         "Subencajamiento y sobrencajamiento, y ĉ por validación",
-        generalisation.losses,
-        draw_generalisation.draw_regimes,
+        generalization.losses,
+        draw_generalization.draw_regimes,
     ),
     Figure(
         "004-slope",
         "Gradient descent with one parameter",
         "Gradiente descendente con un parámetro",
-        generalisation.slope,
-        draw_generalisation.draw_slope,
+        generalization.slope,
+        draw_generalization.draw_slope,
     ),
     Figure(
         "004-surface",
         "Gradient descent with two parameters, and stochastic descent",
         "Gradiente descendente con dos parámetros, y estocástico",
-        generalisation.surface,
-        draw_generalisation.draw_surface,
+        generalization.surface,
+        draw_generalization.draw_surface,
     ),
 )
 
 FIGURES: dict[str, Figure] = {
     figure.name: figure
-    for document in (LECTURE_NOTES, BOOSTING, STAGEWISE, KERNELS, DESCENT, GENERALISATION)
+    for document in (LECTURE_NOTES, BOOSTING, STAGEWISE, KERNELS, DESCENT, GENERALIZATION)
     for figure in document
 }

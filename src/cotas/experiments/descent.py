@@ -51,15 +51,15 @@ class Walks:
 
 
 @dataclass(frozen=True)
-class Normalisation:
-    """The same descent on the raw and the normalised area.
+class Normalization:
+    """The same descent on the raw and the normalized area.
 
     `conditions` are the condition numbers of the two Hessians; `iterations` tells after how many
     steps a ten-thousandth of J − J* is left.
     """
 
     raw: Walks
-    normalised: Walks
+    normalized: Walks
     conditions: tuple[float, float]
     iterations: tuple[int, int]
 
@@ -83,14 +83,14 @@ def line(seed: int = 0) -> Houses:
 def step_sizes(seed: int = 0, iterations: int = 60) -> Walks:
     """Batch descent with α too small, right, nearly too large and too large.
 
-    On all three features, normalised. The numbers are chosen: 0.02, 1, 1.95 and 2.03 times 1/L.
+    On all three features, normalized. The numbers are chosen: 0.02, 1, 1.95 and 2.03 times 1/L.
     """
     X, price = houses()
-    return _walks(_normalised(X), price, [(f"α = {s:g}/L", s) for s in STEPS], iterations)
+    return _walks(_normalized(X), price, [(f"α = {s:g}/L", s) for s in STEPS], iterations)
 
 
-def normalisation(seed: int = 0, iterations: int = 300) -> Normalisation:
-    """Descent with α = 1/L, area in square metres and normalised.
+def normalization(seed: int = 0, iterations: int = 300) -> Normalization:
+    """Descent with α = 1/L, area in square metres and normalized.
 
     Both start from the same line, price = 300 (chosen).
     """
@@ -98,21 +98,21 @@ def normalisation(seed: int = 0, iterations: int = 300) -> Normalisation:
     area = X[:, :1]
     pair = [
         _walks(rows, price, [("α = 1/L", 1.0)], iterations, START)
-        for rows in (area, _normalised(area))
+        for rows in (area, _normalized(area))
     ]
     curvatures = [np.linalg.eigvalsh(_hessian(p.rows)) for p in pair]
     conditions = [float(found[-1] / found[0]) for found in curvatures]
     needed = [_needed(p.rows, p.best) for p in pair]
-    return Normalisation(pair[0], pair[1], (conditions[0], conditions[1]), (needed[0], needed[1]))
+    return Normalization(pair[0], pair[1], (conditions[0], conditions[1]), (needed[0], needed[1]))
 
 
 def batches(seed: int = 0, epochs: int = 40) -> Walks:
-    """Batch, stochastic and mini-batch descent on the normalised area; an entry an epoch.
+    """Batch, stochastic and mini-batch descent on the normalized area; an entry an epoch.
 
     Chosen: step 0.15 for all, mini-batches of 4 of the 11 houses, with and without replacement.
     """
     X, price = houses()
-    rows = _normalised(X[:, :1])
+    rows = _normalized(X[:, :1])
     kinds: dict[str, dict[str, Any]] = {
         "batch": {"solver": "gradient"},
         "stochastic": {"solver": "stochastic", "batch_size": 1},
@@ -141,7 +141,7 @@ def batches(seed: int = 0, epochs: int = 40) -> Walks:
 # ---- how a descent is run ------------------------------------------------------------------------
 
 
-def _normalised(X: FloatArray) -> FloatArray:
+def _normalized(X: FloatArray) -> FloatArray:
     return np.asarray((X - X.mean(axis=0)) / X.std(axis=0))
 
 

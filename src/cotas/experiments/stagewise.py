@@ -97,16 +97,14 @@ def follow(name: str, model: Any, data: Regression, goal: FloatArray) -> Run:
 def ls_boost(seed: int = 0, eps: float = 0.3, iterations: int = 50, dimension: int = 10) -> Run:
     """LS-Boost(ε); Figure 2.1 with ε = 0.3 and 50 iterations in dimension 10."""
     data = data_of(dimension, seed)
-    model = LSBoost(eps=eps, iterations=iterations)
+    model = LSBoost(eps=eps, max_iter=iterations)
     return follow(f"LS-Boost({eps:g})", model, data, least_squares(data))
 
 
 def forward(seed: int = 0, iterations: int = 225, dimension: int = 10) -> Run:
     """FS₁ beside least squares; Figure 2.2 with 225 iterations in dimension 10."""
     data = data_of(dimension, seed)
-    return follow(
-        "FS₁", ForwardStagewise(eps=1.0, iterations=iterations), data, least_squares(data)
-    )
+    return follow("FS₁", ForwardStagewise(eps=1.0, max_iter=iterations), data, least_squares(data))
 
 
 def regularized(seed: int = 0, runs: tuple[int, ...] = RUNS, dimension: int = 10) -> Runs:
@@ -116,7 +114,7 @@ def regularized(seed: int = 0, runs: tuple[int, ...] = RUNS, dimension: int = 10
     found = [
         follow(
             "R-FS₁",
-            RegularizedForwardStagewise(eps=1.0, delta=DELTA, iterations=iterations),
+            RegularizedForwardStagewise(eps=1.0, delta=DELTA, max_iter=iterations),
             data,
             goal,
         )
@@ -128,7 +126,7 @@ def regularized(seed: int = 0, runs: tuple[int, ...] = RUNS, dimension: int = 10
 def forward_and_lasso(seed: int = 0, iterations: int = 200, dimension: int = 10) -> Run:
     """FS₁ beside the Lasso with δ = 200: Figure 2.4."""
     data = data_of(dimension, seed)
-    return follow("FS₁", ForwardStagewise(eps=1.0, iterations=iterations), data, in_the_ball(data))
+    return follow("FS₁", ForwardStagewise(eps=1.0, max_iter=iterations), data, in_the_ball(data))
 
 
 def steps_of_forward(seed: int = 0, most: int = 5000) -> int:

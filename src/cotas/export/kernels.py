@@ -12,7 +12,7 @@ from cotas.arrays import FloatArray
 from cotas.export.graph import Graph
 from cotas.kernel.algebra import (
     Exponential,
-    Normalised,
+    Normalized,
     OnColumns,
     Power,
     Product,
@@ -123,16 +123,16 @@ def _lengths(graph: Graph, squares: str) -> str:
 
 @block.register
 def _(kernel: Cosine, graph: Graph, X: str, Z: FloatArray) -> str:
-    return block(Normalised(Linear()), graph, X, Z)
+    return block(Normalized(Linear()), graph, X, Z)
 
 
 @diagonal.register
 def _(kernel: Cosine, graph: Graph, X: str) -> str:
-    return diagonal(Normalised(Linear()), graph, X)
+    return diagonal(Normalized(Linear()), graph, X)
 
 
 @block.register
-def _(kernel: Normalised, graph: Graph, X: str, Z: FloatArray) -> str:
+def _(kernel: Normalized, graph: Graph, X: str, Z: FloatArray) -> str:
     lengths = np.sqrt(kernel.kernel.diagonal(Z))[None, :]
     lengths = np.where(lengths > 0, lengths, np.inf)
     inner = graph.op("Div", block(kernel.kernel, graph, X, Z), graph.constant(lengths))
@@ -140,7 +140,7 @@ def _(kernel: Normalised, graph: Graph, X: str, Z: FloatArray) -> str:
 
 
 @diagonal.register
-def _(kernel: Normalised, graph: Graph, X: str) -> str:
+def _(kernel: Normalized, graph: Graph, X: str) -> str:
     positive = graph.op("Greater", diagonal(kernel.kernel, graph, X), graph.constant(0.0))
     return graph.cast(positive, np.float64)
 

@@ -59,7 +59,7 @@ def declared_types(cls: Any) -> dict[str, tuple[Callable[[Any], bool], ...]]:
 
 
 def _test_of(annotation: str, cls: type[Any]) -> Callable[[Any], bool] | None:
-    """How to recognise a value of this type; None if it cannot be told."""
+    """How to recognize a value of this type; None if it cannot be told."""
     name = annotation.partition("[")[0].strip()
     if name in KNOWN:
         return KNOWN[name]

@@ -114,7 +114,7 @@ Place: TypeAlias = str | Path | bytes | io.BufferedReader
 def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedReader]:
     """The bytes of a file, or of standard input for "-", decompressed if they are compressed.
 
-    gzip and zstandard are recognised by their first bytes, whatever the file is called.
+    gzip and zstandard are recognized by their first bytes, whatever the file is called.
     """
     source = source_name(path)
     with _raw(path, source) as raw:

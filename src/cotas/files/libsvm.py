@@ -143,7 +143,7 @@ def read_libsvm(
     Parameters
     ----------
     path : str or Path
-        The file; "-" is standard input. gzip and zstandard are recognised by their first bytes.
+        The file; "-" is standard input. gzip and zstandard are recognized by their first bytes.
     n_features : int, optional
         The number of features, if it is known; a larger index is an error. Otherwise it is the
         largest index in the file.

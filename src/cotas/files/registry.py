@@ -72,7 +72,7 @@ LOCATIONS = (
     "cotas.kernel.algebra.Scaled",
     "cotas.kernel.algebra.Power",
     "cotas.kernel.algebra.Exponential",
-    "cotas.kernel.algebra.Normalised",
+    "cotas.kernel.algebra.Normalized",
     "cotas.kernel.algebra.OnColumns",
     # parameters that are values
     "cotas.losses.ZeroOne",
@@ -82,7 +82,7 @@ LOCATIONS = (
     "cotas.losses.Squared",
     "cotas.losses.Exponential",
     "cotas.losses.Logistic",
-    "cotas.problem.RegularisedRisk",
+    "cotas.problem.RegularizedRisk",
     "cotas.problem.SoftmaxRisk",
     "cotas.schedules.Constant",
     "cotas.schedules.PowerLaw",

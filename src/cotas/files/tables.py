@@ -131,7 +131,7 @@ def read_table(
     format : {"csv", "parquet", "arrow", "libsvm", "npz"}, optional
         What the file is, if its first bytes should not decide.
     separator : str, optional
-        Between the cells of a text table; comma, semicolon, tab, bar and space are recognised.
+        Between the cells of a text table; comma, semicolon, tab, bar and space are recognized.
     header : bool, optional
         Whether the first line of a text table holds names.
     n_features : int, optional

@@ -18,7 +18,7 @@ class EpochReport:
 
     Attributes
     ----------
-    epoch, max_epochs : int
+    epoch, max_iter : int
         This epoch, counted from one, and the most there can be.
     mistakes, updates : array, one entry for each class
         Presentations with y(θ·x + θ₀) ≤ 0, and presentations that moved θ, in this epoch.
@@ -31,7 +31,7 @@ class EpochReport:
     """
 
     epoch: int
-    max_epochs: int
+    max_iter: int
     mistakes: IntArray
     updates: IntArray
     seconds: float

@@ -15,7 +15,7 @@ from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_cer
 from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.losses import Hinge, SmoothLoss
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import interior_point
@@ -48,7 +48,7 @@ def parameters(model: Any) -> tuple[FloatArray, FloatArray]:
 
 def measure(
     model: Any,
-    state: Callable[[FloatArray], RegularisedRisk],
+    state: Callable[[FloatArray], RegularizedRisk],
     X: Matrix,
     y: AnyArray,
     weights: Callable[[Any], FloatArray],
@@ -115,7 +115,7 @@ def shares(alpha: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def dual_point(
-    problem: RegularisedRisk,
+    problem: RegularizedRisk,
     theta: FloatArray,
     theta0: float,
     label: Any,
@@ -134,7 +134,7 @@ def dual_point(
 
 
 def multipliers(
-    problem: RegularisedRisk,
+    problem: RegularizedRisk,
     X: Matrix,
     positive: BoolArray,
     weights: FloatArray,
@@ -176,7 +176,7 @@ def optimum(
 
 
 def _hinge_dual(
-    problem: RegularisedRisk, X: Matrix, signs: FloatArray, s: FloatArray, max_time: float
+    problem: RegularizedRisk, X: Matrix, signs: FloatArray, s: FloatArray, max_time: float
 ) -> FloatArray:
     bias, began = float(problem.free_bias), time.perf_counter()
     if X.shape[1] <= LARGEST_SYSTEM and (s > 0).all():

@@ -48,7 +48,7 @@ READERS: dict[str, Callable[..., list[Certificate]]] = {
     "sklearnex.Ridge": ridge,
 }
 
-# The same with a free bias, for models that may penalise it or have none.
+# The same with a free bias, for models that may penalize it or have none.
 FREE_BIAS_READERS: dict[str, Callable[..., list[Certificate]]] = {
     "sklearn.LinearSVC": partial(linear_svc, free_bias=True),
     "sklearn.LogisticRegression": partial(logistic_regression, free_bias=True),
@@ -68,7 +68,7 @@ WEIGH_CLASSES_THEMSELVES = {
 REASONS = {
     "sklearn.CalibratedClassifierCV": (
         "CalibratedClassifierCV joins several models, each fitted on a part of the data, and bends "
-        "their scores: it minimises no single objective. Certify the estimator before calibration."
+        "their scores: it minimizes no single objective. Certify the estimator before calibration."
     ),
     "sklearn.LogisticRegressionCV": (
         "LogisticRegressionCV chooses its penalty by cross-validation. Fit LogisticRegression "
@@ -107,7 +107,7 @@ def certify(
         taken into account by itself. Models of cotas keep their weights and need none here.
     problem : {"own", "free-bias"}, default="own"
         By which problem to measure: the one that the model states, or the same one with a bias
-        that is not penalised. `LinearSVC` and the solver liblinear penalise it. For these models
+        that is not penalized. `LinearSVC` and the solver liblinear penalize it. For these models
         "free-bias" also tells the objective of the same θ with the best bias.
     max_time : float, default=30.0
         Seconds to spend, for each class, on a dual point where the model has none of its own.

@@ -19,7 +19,7 @@ from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
 from cotas.kernel.own import Custom
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 
 
 def svc(
@@ -102,7 +102,7 @@ def _pair(
     np.divide(np.abs(beta), model.C * weights, out=share, where=weights > 0)
     names = model.classes_[[first, second]].tolist()
     point = KernelDualPoint(
-        problem=RegularisedRisk(Hinge(), float(1.0 / (model.C * total)), free_bias=True),
+        problem=RegularizedRisk(Hinge(), float(1.0 / (model.C * total)), free_bias=True),
         kernel=kernel,
         coef=beta,
         intercept=float(model.intercept_[number]),

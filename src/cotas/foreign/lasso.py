@@ -15,17 +15,17 @@ def lasso(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
 ) -> list[Certificate]:
     """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² + α‖β‖₁; the residual of the model is the dual point."""
-    return _penalised(model, X, y, weights, 1.0)
+    return _penalized(model, X, y, weights, 1.0)
 
 
 def elastic_net(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
 ) -> list[Certificate]:
     """As the Lasso, with α(ρ‖β‖₁ + ½(1 − ρ)‖β‖²), ρ being `l1_ratio`."""
-    return _penalised(model, X, y, weights, float(model.l1_ratio))
+    return _penalized(model, X, y, weights, float(model.l1_ratio))
 
 
-def _penalised(
+def _penalized(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, l1_ratio: float
 ) -> list[Certificate]:
     if model.alpha <= 0:

@@ -11,7 +11,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, SoftmaxPoint, no_certificate
 from cotas.foreign.against_the_rest import class_weighted, measure, optimum, parameters
 from cotas.losses import Logistic
-from cotas.problem import RegularisedRisk, SoftmaxRisk
+from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers.newton import SoftmaxLoss
 
 
@@ -23,7 +23,7 @@ def logistic_regression(
     max_time: float,
     free_bias: bool = False,
 ) -> list[Certificate]:
-    """½‖w‖² + C Σ wᵢℓᵢ with a free bias; liblinear penalises it, as `LinearSVC` does."""
+    """½‖w‖² + C Σ wᵢℓᵢ with a free bias; liblinear penalizes it, as `LinearSVC` does."""
     penalty = _penalty(model)
     if penalty is None:
         reason = (
@@ -36,19 +36,19 @@ def logistic_regression(
         return [no_certificate(reason)]
     if len(model.classes_) > 2:
         return [_softmax(model, X, y, weights, max_time, free_bias)]
-    penalised = model.solver == "liblinear" and model.fit_intercept
-    scale = float(model.intercept_scaling) if penalised else 0.0
-    free = bool(model.fit_intercept) and not penalised
+    penalized = model.solver == "liblinear" and model.fit_intercept
+    scale = float(model.intercept_scaling) if penalized else 0.0
+    free = bool(model.fit_intercept) and not penalized
 
-    def state(given: FloatArray) -> RegularisedRisk:
-        return RegularisedRisk(Logistic(), 1.0 / (model.C * given.sum()), free, scale)
+    def state(given: FloatArray) -> RegularizedRisk:
+        return RegularizedRisk(Logistic(), 1.0 / (model.C * given.sum()), free, scale)
 
     weighted = class_weighted(model, y, weights, balanced_by_weight=True)
     return measure(model, state, X, y, weighted, max_time, free_bias and not free)
 
 
 def _penalty(model: Any) -> str | None:
-    """What is penalised, whether it was said by `penalty`, by `l1_ratio` or by an infinite C."""
+    """What is penalized, whether it was said by `penalty`, by `l1_ratio` or by an infinite C."""
     if model.penalty is None or np.isinf(model.C):
         return None
     if model.penalty == "deprecated" or model.penalty == "elasticnet":

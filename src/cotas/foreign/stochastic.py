@@ -8,7 +8,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.foreign.against_the_rest import class_weighted, measure, separation_or
 from cotas.losses import Hinge, Logistic, MarginLoss, ModifiedHuber, SquaredHinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 
 SGD_LOSSES: dict[str, MarginLoss] = {
     "hinge": Hinge(),
@@ -45,9 +45,9 @@ def sgd_classifier(
         known = ", ".join(map(repr, SGD_LOSSES))
         return [no_certificate(f"{other}: cotas proves the l2 penalty with one of {known}.")]
 
-    def state(given: FloatArray) -> RegularisedRisk:
+    def state(given: FloatArray) -> RegularizedRisk:
         # Its mean divides by the number of examples; ours by the sum of the weights.
-        return RegularisedRisk(loss, model.alpha / float(given.mean()), bool(model.fit_intercept))
+        return RegularizedRisk(loss, model.alpha / float(given.mean()), bool(model.fit_intercept))
 
     weighted = class_weighted(model, y, weights, balanced_by_weight=False)
     found = measure(model, state, X, y, weighted, max_time, free_bias and not model.fit_intercept)

@@ -17,7 +17,7 @@ from cotas.foreign.against_the_rest import (
     multipliers,
 )
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 
 LINEAR_SVC_LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
@@ -38,8 +38,8 @@ def linear_svc(
     scale = float(model.intercept_scaling) if model.fit_intercept else 0.0
     loss = LINEAR_SVC_LOSSES[model.loss]
 
-    def state(given: FloatArray) -> RegularisedRisk:
-        return RegularisedRisk(loss, 1.0 / (model.C * given.sum()), False, scale)
+    def state(given: FloatArray) -> RegularizedRisk:
+        return RegularizedRisk(loss, 1.0 / (model.C * given.sum()), False, scale)
 
     weighted = class_weighted(model, y, weights, balanced_by_weight=True)
     return measure(model, state, X, y, weighted, max_time, free_bias)
@@ -53,7 +53,7 @@ def svc(
         return [no_certificate(f"SVC(kernel={model.kernel!r}) is not a linear model.")]
     if len(model.classes_) > 2:
         return [no_certificate("SVC trains its classes in pairs; certify them two at a time.")]
-    problem = RegularisedRisk(Hinge(), 1.0 / (model.C * weights.sum()), free_bias=True)
+    problem = RegularizedRisk(Hinge(), 1.0 / (model.C * weights.sum()), free_bias=True)
     share = np.zeros(len(y))
     heavy = model.support_[weights[model.support_] > 0]
     dual = model.dual_coef_.toarray() if hasattr(model.dual_coef_, "toarray") else model.dual_coef_

@@ -221,7 +221,7 @@ class Exponential(Changed):
 
 
 @dataclass(frozen=True, repr=False)
-class Normalised(Changed):
+class Normalized(Changed):
     """k(x, x′)/√(k(x, x)·k(x′, x′)), and 0 where φ(x) or φ(x′) is zero"""
 
     kernel: Kernel
@@ -242,7 +242,7 @@ class Normalised(Changed):
         if squares.size and squares.min() < 0:
             raise KernelValueError(
                 f"{self.kernel} has a negative value k(x, x) = {squares.min():.4g} at row "
-                f"{squares.argmin()}: it is no kernel, and cannot be normalised."
+                f"{squares.argmin()}: it is no kernel, and cannot be normalized."
             )
         lengths = np.sqrt(squares)
         return Side(X, (np.where(lengths > 0, lengths, np.inf),), (inner,), frame)
@@ -305,4 +305,4 @@ class OnColumns(Changed):
 def _factor(kernel: Kernel, x: str, z: str) -> str:
     """The formula, in brackets where it would be misread as a factor."""
     text = kernel.formula(x, z)
-    return f"({text})" if isinstance(kernel, Sum | Normalised) or text.startswith(x) else text
+    return f"({text})" if isinstance(kernel, Sum | Normalized) or text.startswith(x) else text

@@ -18,7 +18,7 @@ from cotas.kernel.interface import Kernel
 from cotas.kernel.problems import BinaryProblem, against
 from cotas.kernel.search import Machine, Search, Setting
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk, relative_gap
+from cotas.problem import RegularizedRisk, relative_gap
 from cotas.solvers.bias import best_bias
 from cotas.solvers.semismooth_newton import to_the_last_digit
 
@@ -112,7 +112,7 @@ class FeatureSearch(Search):
             theta0 = best_bias(self.own @ theta, self.signs > 0, self.weights)
         spread, shares = np.zeros(len(self.Z)), np.zeros(len(self.Z))
         spread[self.rows], shares[self.rows] = self.weights, candidate.alpha / self.weights
-        risk = RegularisedRisk(Hinge(), self.problem.lam, bool(model.fit_intercept))
+        risk = RegularizedRisk(Hinge(), self.problem.lam, bool(model.fit_intercept))
         point = DualPoint(risk, theta, theta0, self.problem.positive, shares, weights=spread)
         name = against(self.problem.negative, self.problem.positive)
         witness = FeaturePoint(self.features, point, REMARKS[str(model.approximate)], name)

@@ -47,7 +47,7 @@ class Linear(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Constant(Kernel):
-    """k(x, x′) = c, with c ≥ 0: one feature of value √c, what a penalised bias amounts to."""
+    """k(x, x′) = c, with c ≥ 0: one feature of value √c, what a penalized bias amounts to."""
 
     value: float = 1.0
 
@@ -135,7 +135,7 @@ class Cosine(Kernel):
         return f"{x}·{z}/(‖{x}‖·‖{z}‖)"
 
     def spec(self) -> Any:
-        """The linear kernel, normalised."""
+        """The linear kernel, normalized."""
         return ("normalized", ("linear",))
 
     def _side(self, X: Matrix, frame: Any) -> Side:

@@ -18,7 +18,7 @@ from cotas.kernel.products import as_rows, filled
 if TYPE_CHECKING:
     from cotas.kernel.algebra import (
         Exponential,
-        Normalised,
+        Normalized,
         OnColumns,
         Power,
         Product,
@@ -131,11 +131,11 @@ class Kernel(ABC):
 
         return Exponential(self)
 
-    def normalized(self) -> Normalised:
+    def normalized(self) -> Normalized:
         """k(x, x′)/√(k(x, x)·k(x′, x′)): the cosine of the angle between φ(x) and φ(x′)."""
-        from cotas.kernel.algebra import Normalised
+        from cotas.kernel.algebra import Normalized
 
-        return Normalised(self)
+        return Normalized(self)
 
     def on(self, columns: Sequence[int] | IntArray) -> OnColumns:
         """The same kernel on some of the columns only."""

@@ -25,7 +25,7 @@ from cotas.solvers.online import Epoch, Sampling
 class OnlineKernelClassifier(KernelClassifier):
     """Base of the online kernel classifiers; subclasses name the algorithm and its theorem."""
 
-    max_epochs: int
+    max_iter: int
     fit_intercept: bool
     random_state: Any
     class_weight: Any
@@ -96,7 +96,7 @@ class OnlineKernelClassifier(KernelClassifier):
         return self._sealed()
 
     def _check_parameters(self) -> None:
-        check_scalar(self.max_epochs, "max_epochs", Integral, min_val=1)
+        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
         check_positive(self.cache_mb, "cache_mb")
 
     def _run(self, examples: Examples, used: IntArray, run: KernelRun) -> None:
@@ -110,11 +110,11 @@ class OnlineKernelClassifier(KernelClassifier):
             random=check_random_state(self.random_state),
             rest=self._rests,
         )
-        self.stop_reason_ = f"max_epochs={self.max_epochs} reached"
-        bar = ProgressBar(self.max_epochs, type(self).__name__, self.progress)
+        self.stop_reason_ = f"max_iter={self.max_iter} reached"
+        bar = ProgressBar(self.max_iter, type(self).__name__, self.progress)
         done: list[Epoch] = []
         try:
-            for epoch in training.epochs(self.max_epochs):
+            for epoch in training.epochs(self.max_iter):
                 done.append(epoch)
                 bar.step(mistakes=int(epoch.mistakes.sum()))
                 if reason := self._reason_to_stop(examples, used, run, epoch):
@@ -123,7 +123,7 @@ class OnlineKernelClassifier(KernelClassifier):
         except KeyboardInterrupt:
             self.stop_reason_ = "interrupted"
             warnings.warn(
-                f"Interrupted in epoch {len(done) + 1} of {self.max_epochs}: this is the model so "
+                f"Interrupted in epoch {len(done) + 1} of {self.max_iter}: this is the model so "
                 "far, and its certificate is about it.",
                 stacklevel=3,
             )
@@ -144,7 +144,7 @@ class OnlineKernelClassifier(KernelClassifier):
             weights = self._weights_in_use(examples, used)
             report = EpochReport(
                 epoch.number,
-                self.max_epochs,
+                self.max_iter,
                 epoch.mistakes,
                 epoch.updates,
                 epoch.seconds,

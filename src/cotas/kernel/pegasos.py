@@ -15,7 +15,7 @@ from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive
 from cotas.kernel.online import OnlineKernelClassifier
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.kernel_online import KernelRun
 from cotas.solvers.kernel_pegasos import KernelPegasosRule
@@ -25,11 +25,11 @@ SAMPLINGS = ("permutation", "replacement", "order")
 
 
 class KernelPegasos(OnlineKernelClassifier):
-    """The kernelised PEGASOS of document 002.
+    """The kernelized PEGASOS of document 002.
 
     Minimises the objective of the support vector machine in the feature space of a kernel,
 
-        mean hinge loss + (λ/2)‖θ‖²,    the bias not penalised,
+        mean hinge loss + (λ/2)‖θ‖²,    the bias not penalized,
 
     by counting how often each example violates its margin: θ = (1/λt) Σ countᵢ yᵢ φ(xᵢ) after t
     steps. The counts are a dual point too, so the certificate is the duality gap: nothing in the
@@ -41,7 +41,7 @@ class KernelPegasos(OnlineKernelClassifier):
         As in `KernelPerceptron`.
     lam : float, default=1e-3
         λ, the weight of the penalty; C = 1/(λn) in the other convention.
-    max_epochs : int, default=20
+    max_iter : int, default=20
         Passes over the examples.
     sampling : {"permutation", "replacement", "order"}, default="permutation"
         A new random order in each epoch, independent draws as the document has it, or the order
@@ -66,7 +66,7 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
     --------
     >>> import cotas
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [-1, -1, 1, 1]
-    >>> model = cotas.KernelPegasos(cotas.kernels.RBF(0.5), lam=0.1, max_epochs=500,
+    >>> model = cotas.KernelPegasos(cotas.kernels.RBF(0.5), lam=0.1, max_iter=500,
     ...                             random_state=0).fit(X, y)
     >>> model.predict(X)
     array([-1, -1,  1,  1])
@@ -79,7 +79,7 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         kernel: Any = None,
         *,
         lam: float = 1e-3,
-        max_epochs: int = 20,
+        max_iter: int = 20,
         sampling: str = "permutation",
         tol: float | None = None,
         fit_intercept: bool = True,
@@ -92,7 +92,7 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
     ) -> None:
         self.kernel = kernel
         self.lam = lam
-        self.max_epochs = max_epochs
+        self.max_iter = max_iter
         self.sampling = sampling
         self.tol = tol
         self.fit_intercept = fit_intercept
@@ -109,7 +109,7 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         if self.tol is not None and worst > self.tol:
             warnings.warn(
                 f"The relative gap proved is {worst:.2g}, and tol={self.tol:g} was asked for "
-                f"({self.stop_reason_}). Raise max_epochs or tol.",
+                f"({self.stop_reason_}). Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -155,7 +155,7 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         weights = None if examples.weights is None else examples.weights / examples.weights.sum()
         points = [
             KernelDualPoint(
-                problem=RegularisedRisk(Hinge(), float(self.lam), bool(self.fit_intercept)),
+                problem=RegularizedRisk(Hinge(), float(self.lam), bool(self.fit_intercept)),
                 kernel=self.kernel_,
                 coef=beta[c],
                 intercept=float(self.intercept_[c]),

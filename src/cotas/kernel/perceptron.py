@@ -19,7 +19,7 @@ class KernelPerceptron(OnlineKernelClassifier):
     """The perceptron of document 000 with the kernel trick of document 002.
 
     Goes through the examples and adds yφ(x) to θ (and y to θ₀) whenever y(θ·φ(x) + θ₀) ≤ 0, until
-    an epoch brings no mistake or `max_epochs` are over. φ appears in k(x, x′) = φ(x)·φ(x′) only.
+    an epoch brings no mistake or `max_iter` are over. φ appears in k(x, x′) = φ(x)·φ(x′) only.
     The certificate is Theorem 3.1 in feature space: the mistakes made against the (R/γ)² that it
     allows, with R² = max k(x, x), plus one with a bias.
 
@@ -30,7 +30,7 @@ class KernelPerceptron(OnlineKernelClassifier):
         "rbf" stand for an RBF with γ = 1/(n_features·Var(X)), as in scikit-learn.
     fit_intercept : bool, default=True
         Whether to train θ₀ or keep it at zero.
-    max_epochs : int, default=100
+    max_iter : int, default=100
         The most passes over the examples.
     shuffle : bool, default=False
         Take the examples in a new random order in each epoch instead of the order of the data.
@@ -79,7 +79,7 @@ class KernelPerceptron(OnlineKernelClassifier):
         kernel: Any = None,
         *,
         fit_intercept: bool = True,
-        max_epochs: int = 100,
+        max_iter: int = 100,
         shuffle: bool = False,
         random_state: Any = None,
         class_weight: Any = None,
@@ -90,7 +90,7 @@ class KernelPerceptron(OnlineKernelClassifier):
     ) -> None:
         self.kernel = kernel
         self.fit_intercept = fit_intercept
-        self.max_epochs = max_epochs
+        self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
         self.class_weight = class_weight

@@ -22,7 +22,7 @@ from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
 from cotas.kernel.problems import BinaryProblem, against
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.kernel_dual import KernelCandidate
 
@@ -127,8 +127,8 @@ class Search(ABC):
                 return "a callback asked to stop"
         if self.setting.stop.is_set():
             return "interrupted"
-        if self.iteration >= model.max_iterations:
-            return "max_iterations reached"
+        if self.iteration >= model.max_iter:
+            return "max_iter reached"
         if model.max_time is not None and seconds > model.max_time:
             return "max_time reached"
         return None
@@ -203,7 +203,7 @@ class KernelSearch(Search):
         used = problem.weights > 0
         share: AnyArray = np.zeros(len(signed))
         np.divide(problem.signs * signed * problem.lam, problem.weights, out=share, where=used)
-        risk = RegularisedRisk(Hinge(), problem.lam, bool(self.model.fit_intercept))
+        risk = RegularizedRisk(Hinge(), problem.lam, bool(self.model.fit_intercept))
         pair = problem.rows is not None
         point = KernelDualPoint(
             risk,

@@ -48,7 +48,7 @@ class KernelSVM(KernelClassifier):
 
     Minimises the objective of the documents, with φ(x) in the place of x,
 
-        mean hinge loss of f(x) = θ·φ(x) + θ₀  +  (λ/2)‖θ‖²,    the bias not penalised,
+        mean hinge loss of f(x) = θ·φ(x) + θ₀  +  (λ/2)‖θ‖²,    the bias not penalized,
 
     until the checker proves, in double precision, a relative gap of at most `tol`.
 
@@ -66,7 +66,7 @@ class KernelSVM(KernelClassifier):
     fit_intercept : bool, default=True
         Whether to train the free bias θ₀.
     solver : {"smo", "smo-simple"}, default="smo"
-        Sequential minimal optimisation: with working sets of a thousand rows, or two multipliers
+        Sequential minimal optimization: with working sets of a thousand rows, or two multipliers
         at a time as the document tells it, slow and short.
     multiclass : {"ovo", "ovr"}, default="ovo"
         With more than two classes: one machine for each pair of classes, which then vote as in
@@ -81,7 +81,7 @@ class KernelSVM(KernelClassifier):
     tol : float, default=1e-4
         The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
         lower by at most that share, and warns if it cannot get there.
-    max_iterations : int, default=100_000
+    max_iter : int, default=100_000
         Working sets, or groups of n updates with "smo-simple", for each binary problem.
     max_time : float, optional
         Seconds after which the best model so far is returned, for each binary problem.
@@ -148,7 +148,7 @@ class KernelSVM(KernelClassifier):
         approximate: str | None = None,
         n_components: int = 300,
         tol: float = 1e-4,
-        max_iterations: int = 100_000,
+        max_iter: int = 100_000,
         max_time: float | None = None,
         cache_mb: float = 500,
         shrinking: bool = True,
@@ -168,7 +168,7 @@ class KernelSVM(KernelClassifier):
         self.approximate = approximate
         self.n_components = n_components
         self.tol = tol
-        self.max_iterations = max_iterations
+        self.max_iter = max_iter
         self.max_time = max_time
         self.cache_mb = cache_mb
         self.shrinking = shrinking
@@ -357,7 +357,7 @@ class KernelSVM(KernelClassifier):
     def _check_parameters(self) -> None:
         for name in ("lam", "tol", "cache_mb"):
             check_positive(getattr(self, name), name)
-        check_scalar(self.max_iterations, "max_iterations", Integral, min_val=1)
+        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
         for name in ("C", "max_time"):
             if getattr(self, name) is not None:
                 check_positive(getattr(self, name), name)
@@ -409,7 +409,7 @@ class KernelSVM(KernelClassifier):
                     worst.certificate.relative_gap,
                     self.tol,
                     worst.reason,
-                    "Raise max_iterations, max_time or tol.",
+                    "Raise max_iter, max_time or tol.",
                 ),
                 ConvergenceWarning,
                 stacklevel=4,

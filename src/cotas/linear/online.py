@@ -29,14 +29,14 @@ from cotas.solvers.run import new_average, new_run
 class OnlineClassifier(LinearClassifier):
     """Base of the online linear classifiers; subclasses name the algorithm and its theorem."""
 
-    max_epochs: int
+    max_iter: int
     fit_intercept: bool
     random_state: Any
     warm_start: bool
     class_weight: Any
     early_stopping: bool
     validation_fraction: float
-    n_epochs_no_change: int
+    n_iter_no_change: int
     certify: bool
     n_jobs: int | None
     callbacks: Any
@@ -120,7 +120,7 @@ class OnlineClassifier(LinearClassifier):
         self.classes_ = examples.classes
         examples, held_out = self._hold_out(examples)
         history = self._resume(examples) if resumes else self._begin(examples)
-        self._train(examples, history, self.max_epochs, held_out)
+        self._train(examples, history, self.max_iter, held_out)
         return self._sealed()
 
     def partial_fit(
@@ -176,8 +176,8 @@ class OnlineClassifier(LinearClassifier):
     # ---- how a fit goes ----------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_scalar(self.max_epochs, "max_epochs", Integral, min_val=1)
-        check_scalar(self.n_epochs_no_change, "n_epochs_no_change", Integral, min_val=1)
+        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
+        check_scalar(self.n_iter_no_change, "n_iter_no_change", Integral, min_val=1)
         check_fraction(self.validation_fraction, "validation_fraction")
         check_jobs(self.n_jobs)
 
@@ -269,7 +269,7 @@ class OnlineClassifier(LinearClassifier):
             threads=thread_count(self.n_jobs, len(history.run.b)),
             **self._training_options(),
         )
-        self.stop_reason_ = f"max_epochs={epochs} reached"
+        self.stop_reason_ = f"max_iter={epochs} reached"
         bar = ProgressBar(epochs, type(self).__name__, self.progress)
         watch = Watch(self, examples, history, held_out, epochs, facts)
         done: list[Epoch] = []

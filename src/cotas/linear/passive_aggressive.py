@@ -27,12 +27,12 @@ class PassiveAggressive(OnlineClassifier):
         Return the average of all nT vectors instead of the last one.
     fit_intercept : bool, default=True
         Whether to train θ₀, as one more coordinate of value 1.
-    max_epochs : int, default=100
+    max_iter : int, default=100
         The most passes over the examples.
     shuffle : bool, default=False
         Take the examples in a new random order in each epoch instead of the order of the data.
     random_state, warm_start, class_weight, early_stopping, validation_fraction, \
-n_epochs_no_change, certify, n_jobs, callbacks, progress
+n_iter_no_change, certify, n_jobs, callbacks, progress
         As in `Perceptron`. A weight s allows steps up to s/λ.
 
     Attributes
@@ -55,14 +55,14 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
         lam: float = 1.0,
         average: bool = False,
         fit_intercept: bool = True,
-        max_epochs: int = 100,
+        max_iter: int = 100,
         shuffle: bool = False,
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        n_epochs_no_change: int = 5,
+        n_iter_no_change: int = 5,
         certify: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
@@ -71,14 +71,14 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
         self.lam = lam
         self.average = average
         self.fit_intercept = fit_intercept
-        self.max_epochs = max_epochs
+        self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
-        self.n_epochs_no_change = n_epochs_no_change
+        self.n_iter_no_change = n_iter_no_change
         self.certify = certify
         self.n_jobs = n_jobs
         self.callbacks = callbacks

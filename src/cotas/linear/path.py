@@ -142,7 +142,7 @@ def svm_path(
     tol: float = 1e-6,
     fit_intercept: bool = True,
     solver: str = "auto",
-    max_iterations: int = 1000,
+    max_iter: int = 1000,
     max_time: float | None = None,
     sample_weight: Any = None,
     class_weight: Any = None,
@@ -169,7 +169,7 @@ def svm_path(
         Into how many parts the proof may cut the interval between two neighbouring λ.
     tol : float, default=1e-6
         The relative gap that each fit has to prove. A smaller one sharpens the bound too.
-    fit_intercept, solver, max_iterations, max_time, class_weight, random_state, n_jobs
+    fit_intercept, solver, max_iter, max_time, class_weight, random_state, n_jobs
         As in `LinearSVM`, for each fit.
     sample_weight : array of shape (n_samples,), optional
         As in `LinearSVM.fit`.
@@ -197,7 +197,7 @@ def svm_path(
         fit_intercept=fit_intercept,
         solver=solver,
         tol=tol,
-        max_iterations=max_iterations,
+        max_iter=max_iter,
         max_time=max_time,
         warm_start=True,
         class_weight=class_weight,
@@ -304,7 +304,7 @@ def _warn_of_gaps(steps: list[_Step], tol: float) -> None:
         worst = max(steps, key=lambda step: step.gap)
         warnings.warn(
             f"At {missed} of {len(steps)} values of λ the gap proved is above tol={tol:g}; the "
-            f"largest is {worst.gap:.2g}, at λ={worst.lam:.4g}. Raise max_iterations, "
+            f"largest is {worst.gap:.2g}, at λ={worst.lam:.4g}. Raise max_iter, "
             "max_time or tol.",
             ConvergenceWarning,
             stacklevel=3,

@@ -18,7 +18,7 @@ from cotas.fitting.parameters import check_positive
 from cotas.linear.history import History
 from cotas.linear.online import OnlineClassifier
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.online import Sampling, Steps
 from cotas.solvers.pegasos import PegasosRule
@@ -32,7 +32,7 @@ class Pegasos(OnlineClassifier):
 
     Minimises the objective of the documents' support vector machine,
 
-        mean hinge loss + (λ/2)‖θ‖²,    the bias not penalised,
+        mean hinge loss + (λ/2)‖θ‖²,    the bias not penalized,
 
     by one subgradient step at a time. The certificate is the duality gap: no classifier has an
     objective below `certificate_.lower`, and this one has `certificate_.upper`.
@@ -41,7 +41,7 @@ class Pegasos(OnlineClassifier):
     ----------
     lam : float, default=1e-4
         λ, the weight of the penalty; C = 1/(λn) in the other convention.
-    max_epochs : int, default=20
+    max_iter : int, default=20
         Passes over the examples.
     step : {"1/(lam*t)", "1/t", "1/(1+t)"}, float or callable, default="1/(lam*t)"
         The step η at the t-th example, t = 1, 2, … : that of document 002 and of the original
@@ -59,7 +59,7 @@ class Pegasos(OnlineClassifier):
         Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
         set to the best value for θ, which a sort of the scores finds.
     random_state, warm_start, class_weight, early_stopping, validation_fraction, \
-n_epochs_no_change, certify, n_jobs, callbacks, progress
+n_iter_no_change, certify, n_jobs, callbacks, progress
         As in `Perceptron`. Weights are those of the mean in the objective.
 
     Attributes
@@ -71,7 +71,7 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
     --------
     >>> import cotas
     >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-2.0, 0.5]], [1, 1, -1, -1]
-    >>> model = cotas.Pegasos(lam=0.1, max_epochs=2000, random_state=0).fit(X, y)
+    >>> model = cotas.Pegasos(lam=0.1, max_iter=2000, random_state=0).fit(X, y)
     >>> model.certificate_.kind, model.certificate_.holds
     ('duality', True)
     >>> model.certificate_.relative_gap < 0.02
@@ -85,7 +85,7 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
         self,
         *,
         lam: float = 1e-4,
-        max_epochs: int = 20,
+        max_iter: int = 20,
         step: str | float | Callable[[int], float] = "1/(lam*t)",
         sampling: str = "permutation",
         average: bool = False,
@@ -97,14 +97,14 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        n_epochs_no_change: int = 5,
+        n_iter_no_change: int = 5,
         certify: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
     ) -> None:
         self.lam = lam
-        self.max_epochs = max_epochs
+        self.max_iter = max_iter
         self.step = step
         self.sampling = sampling
         self.average = average
@@ -116,7 +116,7 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
         self.class_weight = class_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
-        self.n_epochs_no_change = n_epochs_no_change
+        self.n_iter_no_change = n_iter_no_change
         self.certify = certify
         self.n_jobs = n_jobs
         self.callbacks = callbacks
@@ -128,7 +128,7 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
         if self.tol is not None and worst > self.tol:
             warnings.warn(
                 f"The relative gap proved is {worst:.2g}, and tol={self.tol:g} was asked for "
-                f"({self.stop_reason_}). Raise max_epochs or tol.",
+                f"({self.stop_reason_}). Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -215,7 +215,7 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
         n = examples.n_rows if used is None else len(used)
         points = [
             DualPoint(
-                problem=RegularisedRisk(Hinge(), float(self.lam), bool(self.fit_intercept)),
+                problem=RegularizedRisk(Hinge(), float(self.lam), bool(self.fit_intercept)),
                 coef=self.coef_[c].copy(),
                 intercept=float(self.intercept_[c]),
                 positive=self.classes_[history.run.positive[c]],
@@ -239,7 +239,7 @@ n_epochs_no_change, certify, n_jobs, callbacks, progress
             and history.start is None
             and not self.warm_start
             # The number of draws was fixed beforehand, not by looking at the outcome.
-            and self.stop_reason_ == f"max_epochs={self.max_epochs} reached"
+            and self.stop_reason_ == f"max_iter={self.max_iter} reached"
             and self.tol is None
             and t >= 3
         )

@@ -21,14 +21,14 @@ class Perceptron(OnlineClassifier):
     """The perceptron, Algorithms 1 and 2 of document 000.
 
     Goes through the examples and adds yx to θ (and y to θ₀) whenever y(θ·x + θ₀) ≤ 0, until an
-    epoch brings no mistake or `max_epochs` are over. The certificate is the ledger of Theorem
+    epoch brings no mistake or `max_iter` are over. The certificate is the ledger of Theorem
     3.1: the mistakes made against the (R/γ)² that the theorem allows.
 
     Parameters
     ----------
     fit_intercept : bool, default=True
         Whether to train θ₀ (Algorithm 2) or keep it at zero (Algorithm 1).
-    max_epochs : int, default=100
+    max_iter : int, default=100
         The most passes over the examples (T in the document).
     shuffle : bool, default=False
         Take the examples in a new random order in each epoch instead of the order of the data.
@@ -43,10 +43,10 @@ class Perceptron(OnlineClassifier):
     class_weight : dict, "balanced" or None
         Multiplies the sample weights, class by class.
     early_stopping : bool, default=False
-        Hold `validation_fraction` of the examples out and stop after `n_epochs_no_change` epochs
+        Hold `validation_fraction` of the examples out and stop after `n_iter_no_change` epochs
         without a better accuracy there. The model is the one of the last epoch.
     validation_fraction : float, default=0.1
-    n_epochs_no_change : int, default=5
+    n_iter_no_change : int, default=5
     certify : bool, default=True
         Whether to prove the certificate, which takes about two passes over the data. Without it
         `certificate_` says that nothing was proved.
@@ -86,7 +86,7 @@ class Perceptron(OnlineClassifier):
         self,
         *,
         fit_intercept: bool = True,
-        max_epochs: int = 100,
+        max_iter: int = 100,
         shuffle: bool = False,
         separator: str = "model",
         random_state: Any = None,
@@ -94,14 +94,14 @@ class Perceptron(OnlineClassifier):
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        n_epochs_no_change: int = 5,
+        n_iter_no_change: int = 5,
         certify: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
     ) -> None:
         self.fit_intercept = fit_intercept
-        self.max_epochs = max_epochs
+        self.max_iter = max_iter
         self.shuffle = shuffle
         self.separator = separator
         self.random_state = random_state
@@ -109,7 +109,7 @@ class Perceptron(OnlineClassifier):
         self.class_weight = class_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
-        self.n_epochs_no_change = n_epochs_no_change
+        self.n_iter_no_change = n_iter_no_change
         self.certify = certify
         self.n_jobs = n_jobs
         self.callbacks = callbacks
@@ -167,7 +167,7 @@ class AveragedPerceptron(Perceptron):
     --------
     >>> import cotas
     >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [2.0, 1.5]], [1, 1, -1, -1]
-    >>> cotas.AveragedPerceptron(max_epochs=10).fit(X, y).predict([[1.0, 2.0]])
+    >>> cotas.AveragedPerceptron(max_iter=10).fit(X, y).predict([[1.0, 2.0]])
     array([1])
     """
 

@@ -17,7 +17,7 @@ from cotas.fitting.floor import ROUNDING, Floor, why_it_ended
 from cotas.fitting.reporting import SolverReport
 from cotas.linear.oversight import Oversight
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ class Search:
         self.oversight.show(believed)
         if self.oversight.interrupted:
             return INTERRUPTED
-        if self.iteration >= model.max_iterations:
-            return "max_iterations reached"
+        if self.iteration >= model.max_iter:
+            return "max_iter reached"
         if model.max_time is not None and seconds > model.max_time:
             return "max_time reached"
         return None
@@ -139,7 +139,7 @@ class Search:
         share = np.zeros_like(weights)
         np.divide(candidate.alpha, weights, out=share, where=weights > 0)
         return DualPoint(
-            problem=RegularisedRisk(Hinge(), float(model.lam), bool(model.fit_intercept)),
+            problem=RegularizedRisk(Hinge(), float(model.lam), bool(model.fit_intercept)),
             coef=theta,
             intercept=theta0,
             positive=self.label,

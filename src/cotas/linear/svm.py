@@ -40,7 +40,7 @@ class LinearSVM(LinearClassifier):
 
     Minimises exactly the documents' objective,
 
-        mean hinge loss + (λ/2)‖θ‖²,    the bias not penalised,
+        mean hinge loss + (λ/2)‖θ‖²,    the bias not penalized,
 
     until the checker proves a relative gap of at most `tol`. C = 1/(λn) in the other convention.
 
@@ -67,7 +67,7 @@ class LinearSVM(LinearClassifier):
     tol : float, default=1e-4
         The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
         lower by at most that share, and warns if it cannot get there.
-    max_iterations : int, default=1000
+    max_iter : int, default=1000
         Newton steps, cutting planes, rounds of coordinate ascent, or epochs of PEGASOS.
     max_time : float or None
         Seconds after which the best model so far is returned, for each class.
@@ -121,7 +121,7 @@ class LinearSVM(LinearClassifier):
         fit_intercept: bool = True,
         solver: str = "auto",
         tol: float = 1e-4,
-        max_iterations: int = 1000,
+        max_iter: int = 1000,
         max_time: float | None = None,
         warm_start: bool = False,
         class_weight: Any = None,
@@ -135,7 +135,7 @@ class LinearSVM(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
-        self.max_iterations = max_iterations
+        self.max_iter = max_iter
         self.max_time = max_time
         self.warm_start = warm_start
         self.class_weight = class_weight
@@ -200,7 +200,7 @@ class LinearSVM(LinearClassifier):
     def _check_parameters(self) -> None:
         check_positive(self.lam, "lam")
         check_positive(self.tol, "tol")
-        check_positive(self.max_iterations, "max_iterations")
+        check_positive(self.max_iter, "max_iter")
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")
         check_jobs(self.n_jobs)
@@ -330,7 +330,7 @@ class LinearSVM(LinearClassifier):
                     worst.certificate.relative_gap,
                     self.tol,
                     worst.reason,
-                    "Raise max_iterations, max_time or tol.",
+                    "Raise max_iter, max_time or tol.",
                 ),
                 ConvergenceWarning,
                 stacklevel=3,

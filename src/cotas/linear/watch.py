@@ -28,12 +28,12 @@ class Watch:
         examples: Examples,
         history: History,
         held_out: IntArray | None,
-        max_epochs: int,
+        max_iter: int,
         facts: Future[Facts] | None,
     ) -> None:
         self.facts = facts
         self.model, self.examples, self.history = model, examples, history
-        self.held_out, self.max_epochs = held_out, max_epochs
+        self.held_out, self.max_iter = held_out, max_iter
         self.callbacks = as_callbacks(model.callbacks)
         self.best, self.stale = -np.inf, 0
 
@@ -43,7 +43,7 @@ class Watch:
         if score is not None:
             self.stale = 0 if score > self.best else self.stale + 1
             self.best = max(self.best, score)
-            if self.stale >= self.model.n_epochs_no_change:
+            if self.stale >= self.model.n_iter_no_change:
                 return f"no better validation score in {self.stale} epochs"
         if self.facts is not None and self.model._should_certify() and self._proved(self.facts):
             return "the gap asked for is proved"
@@ -51,7 +51,7 @@ class Watch:
             theta, theta0 = self.model._read_off(self.history)
             report = EpochReport(
                 epoch.number,
-                self.max_epochs,
+                self.max_iter,
                 epoch.mistakes,
                 epoch.updates,
                 epoch.seconds,

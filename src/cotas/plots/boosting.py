@@ -48,7 +48,7 @@ def boosting_stages(
     >>> import cotas
     >>> from cotas.plots import boosting_stages
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
-    >>> ax = boosting_stages(cotas.AdaBoost(n_rounds=3).fit(X, y), X, y)
+    >>> ax = boosting_stages(cotas.AdaBoost(n_estimators=3).fit(X, y), X, y)
     >>> ax.get_xlabel()
     'round'
     """

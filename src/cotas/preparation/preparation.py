@@ -1,4 +1,4 @@
-"""Numbers standardised, categories spread out, missing values filled in and marked."""
+"""Numbers standardized, categories spread out, missing values filled in and marked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MANY_COLUMNS, FEW_FILLED = 200, 0.2
 class Preparation(TransformerMixin, BaseEstimator):
     """Turns a table with columns of every kind into the numbers that a model takes.
 
-    * Numbers are standardised: their mean is subtracted, and they are divided by their standard
+    * Numbers are standardized: their mean is subtracted, and they are divided by their standard
       deviation. A missing one becomes the mean, and a further column says where that was done.
     * Categories get a column of zeros and ones for each value; of two values one column is enough.
       Rare values share the column "other", to which values never seen before go too. Missing
@@ -49,8 +49,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         A value of a category in a smaller part of the rows is rare.
     max_categories : int, default=100
         The most values of one column that get columns of their own, the most frequent ones.
-    standardise : bool, default=True
-        Whether numbers are standardised, or left as they are.
+    standardize : bool, default=True
+        Whether numbers are standardized, or left as they are.
 
     Attributes
     ----------
@@ -85,11 +85,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         *,
         min_frequency: float = 0.01,
         max_categories: int = 100,
-        standardise: bool = True,
+        standardize: bool = True,
     ) -> None:
         self.min_frequency = min_frequency
         self.max_categories = max_categories
-        self.standardise = standardise
+        self.standardize = standardize
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -157,7 +157,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         found = measure(values)
         for j in np.flatnonzero(found.gone):
             self.dropped_.append((names[j], "empty" if found.empty[j] else "constant"))
-        plain = plain | (not self.standardise)
+        plain = plain | (not self.standardize)
         means = np.where(plain, 0.0, found.means)
         scales = np.where(plain | found.constant, 1.0, found.scales)
         stays = ~found.gone
@@ -260,7 +260,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def in_original_units(
         self, coef: FloatArray, intercept: float
     ) -> tuple[dict[str, float], float]:
-        """θ and θ₀ for the columns as they were before they were standardised.
+        """θ and θ₀ for the columns as they were before they were standardized.
 
         Parameters
         ----------

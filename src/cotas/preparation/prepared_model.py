@@ -190,7 +190,7 @@ class PreparedModel(BaseEstimator):
         return certify(self.estimator_, self.prepare(X), y, max_time=max_time)
 
     def in_original_units(self) -> list[tuple[dict[str, float], float]]:
-        """For each class or target, θ by the name of the column and θ₀, before standardising."""
+        """For each class or target, θ by the name of the column and θ₀, before standardizing."""
         check_is_fitted(self, "estimator_")
         if not hasattr(self.estimator_, "coef_"):
             raise ValueError(

@@ -178,7 +178,7 @@ def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def summarise(table: Table, most_columns: int = 500) -> TableSummary:
+def summarize(table: Table, most_columns: int = 500) -> TableSummary:
     """What there is to say about the columns; a matrix has none with names.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Fits in closed form: the normal equations, or the data triangularised."""
+"""Fits in closed form: the normal equations, or the data triangularized."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from cotas.solvers.orthogonal import orthogonal
 from cotas.solvers.refined_equations import refined_equations, worth_it
 
 SINGULAR = (
-    "The matrix A of the normal equations is singular: infinitely many θ minimise the squared "
+    "The matrix A of the normal equations is singular: infinitely many θ minimize the squared "
     "error, and this is the one of smallest norm. Ridge, whose λ > 0 makes A regular, is the "
     "remedy of document 000, section 4.2."
 )
 REFINED = "The normal equations were added up in single precision, and refined in double."
 ILL_CONDITIONED = (
     "The normal equations are too ill-conditioned for the digits of double precision; solved by "
-    "orthogonal triangularisation instead."
+    "orthogonal triangularization instead."
 )
 
 

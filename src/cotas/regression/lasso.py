@@ -1,4 +1,4 @@
-"""The Lasso, penalised or on the L1-ball, to a proved gap."""
+"""The Lasso, penalized or on the L1-ball, to a proved gap."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHARE = 0.9
 class Lasso(LinearRegressor):
     """Least squares with a penalty on, or a limit to, the sum of the absolute coefficients.
 
-    With `lam`: minimise ½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² + λ‖β‖₁. With `delta`: minimise the first term
+    With `lam`: minimize ½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² + λ‖β‖₁. With `delta`: minimize the first term
     over ‖β‖₁ ≤ δ (document 001, eq. 2.4). The weights sᵢ sum to one and the bias is free. The fit
     proves how far its objective is from the best: `certificate_`.
 
@@ -210,8 +210,8 @@ class Lasso(LinearRegressor):
 
         def certify(iterate: LassoIterate) -> Certificate:
             coefs, biases = in_units_of_the_data(columns, [iterate], y[:, None], self.delta)
-            penalised = replace(self._problem(), lam=iterate.lam)
-            problem = self._problem() if self.delta is not None else penalised
+            penalized = replace(self._problem(), lam=iterate.lam)
+            problem = self._problem() if self.delta is not None else penalized
             column = seen.columns[target]
             model = (coefs[0], float(biases[0]), seen.weights, column, penalty_scale(columns))
             point = LassoPoint(problem, *model)

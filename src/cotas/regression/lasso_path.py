@@ -102,8 +102,8 @@ def lasso_path(
     X: Matrix,
     y: Any,
     *,
-    lambdas: Sequence[float] | None = None,
-    n_lambdas: int = 50,
+    lams: Sequence[float] | None = None,
+    n_lams: int = 50,
     ratio: float = 1e-2,
     method: str = "working-sets",
     positive: bool = False,
@@ -114,16 +114,16 @@ def lasso_path(
     callbacks: Any = None,
     progress: bool | None = None,
 ) -> LassoPath:
-    """The solutions of the penalised Lasso for many λ, each with a proved gap.
+    """The solutions of the penalized Lasso for many λ, each with a proved gap.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
     y : array of shape (n_samples,)
-    lambdas : sequence of float, optional
+    lams : sequence of float, optional
         The penalties, in any order; they come back falling. Not for method="homotopy", which
         finds its own.
-    n_lambdas, ratio : the grid where `lambdas` is not given: from λ_max, where β = 0, down to
+    n_lams, ratio : the grid where `lams` is not given: from λ_max, where β = 0, down to
         ratio·λ_max, evenly in the logarithm
     method : "working-sets" for a grid, "homotopy" for all the breakpoints down to ratio·λ_max
     positive, standardize, fit_intercept, tol : as in `Lasso`
@@ -154,7 +154,7 @@ def lasso_path(
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, not {method!r}.")
     check_positive(ratio, "ratio")
-    check_positive(n_lambdas, "n_lambdas")
+    check_positive(n_lams, "n_lams")
     check_positive(tol, "tol")
     seen = read_observations(Lasso(), X, y, sample_weight, layout="csc")
     if not seen.single:
@@ -165,7 +165,7 @@ def lasso_path(
     with one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
         columns = centred_columns(seen, problem, each)
         if method == "homotopy":
-            if lambdas is not None:
+            if lams is not None:
                 raise ValueError("method='homotopy' finds its own λ; use coef_at for others.")
             follower = Homotopy(columns, seen.y, positive)
             # Where no column is correlated with y, β = 0 for every λ.
@@ -173,7 +173,7 @@ def lasso_path(
             total, solutions = None, follower.knots(most, ratio * most)
         else:
             solver = WorkingSetLasso(columns, seen.y, positive)
-            grid = _grid(solver.largest_lam or 1.0, lambdas, int(n_lambdas), ratio)
+            grid = _grid(solver.largest_lam or 1.0, lams, int(n_lams), ratio)
             total, solutions = len(grid), solver.path(grid, SHARE * tol)
         bar = ProgressBar(total, "lasso_path", progress, "λ")
         points = _Points(columns, seen, problem)
@@ -182,14 +182,12 @@ def lasso_path(
         return points.certified(found, exact=method == "homotopy")
 
 
-def _grid(
-    largest: float, lambdas: Sequence[float] | None, n_lambdas: int, ratio: float
-) -> FloatArray:
-    if lambdas is None:
-        return np.geomspace(largest, ratio * largest, n_lambdas)
-    grid = np.sort(np.asarray(lambdas, dtype=np.float64))[::-1].copy()
+def _grid(largest: float, lams: Sequence[float] | None, n_lams: int, ratio: float) -> FloatArray:
+    if lams is None:
+        return np.geomspace(largest, ratio * largest, n_lams)
+    grid = np.sort(np.asarray(lams, dtype=np.float64))[::-1].copy()
     if len(grid) == 0 or not (np.isfinite(grid).all() and grid[-1] > 0):
-        raise ValueError("lambdas must be finite numbers above zero, at least one.")
+        raise ValueError("lams must be finite numbers above zero, at least one.")
     return grid
 
 

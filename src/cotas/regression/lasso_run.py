@@ -24,9 +24,9 @@ class LassoRun:
 
     Parameters
     ----------
-    solver : of the penalised problem
+    solver : of the penalized problem
     lam : λ of the problem; None on the ball
-    delta : δ; None for the penalised problem
+    delta : δ; None for the penalized problem
     certify : the certificate of an iterate, for the callbacks
     callbacks, bar, label : who is told, and of which target
     """

@@ -43,7 +43,7 @@ class SquaredLossRegressor(LinearRegressor):
     shuffle: bool
     stop: Rule | None
     tol: float
-    max_iterations: int | None
+    max_iter: int | None
     standardize: bool
     random_state: Any
     callbacks: Any
@@ -140,7 +140,7 @@ class SquaredLossRegressor(LinearRegressor):
         """One pass of stochastic steps over the batch."""
         if self.standardize:
             raise ValueError(
-                "partial_fit cannot take stochastic steps on standardised columns: the deviations "
+                "partial_fit cannot take stochastic steps on standardized columns: the deviations "
                 "of later batches are not known. Scale the data and set standardize=False."
             )
         with _threads(data) as (each, threads):
@@ -179,7 +179,7 @@ class SquaredLossRegressor(LinearRegressor):
                     worst.relative_gap,
                     self.tol,
                     ROUNDING if at_floor(worst) else outcome.reason,
-                    'Raise max_iterations or tol, set standardize=True, or choose solver="auto".',
+                    'Raise max_iter or tol, set standardize=True, or choose solver="auto".',
                 ),
                 ConvergenceWarning,
                 stacklevel=stacklevel,
@@ -187,8 +187,8 @@ class SquaredLossRegressor(LinearRegressor):
 
     def _check_parameters(self) -> None:
         check_positive(self.tol, "tol")
-        if self.max_iterations is not None:
-            check_positive(self.max_iterations, "max_iterations")
+        if self.max_iter is not None:
+            check_positive(self.max_iter, "max_iter")
         check_positive(self.batch_size, "batch_size")
         if self.batch_size != int(self.batch_size):
             raise ValueError(f"batch_size must be a whole number, not {self.batch_size!r}.")
@@ -234,7 +234,7 @@ class LeastSquares(SquaredLossRegressor):
         Whether to train the bias θ₀.
     solver : {"auto", "normal-equations", "qr", "gradient", "stochastic", "conjugate-gradients"}
         "normal-equations" is the closed form, in one pass over the data; if it is too
-        ill-conditioned the fit goes on with "qr" and says so. "qr" triangularises the data and
+        ill-conditioned the fit goes on with "qr" and says so. "qr" triangularizes the data and
         finds the solution of smallest norm where there are several. "gradient" is batch gradient
         descent, "stochastic" Algorithm 6 of document 000 and mini-batches. "conjugate-gradients"
         suits large sparse data. "auto", the default, chooses by the shape of the data.
@@ -256,7 +256,7 @@ class LeastSquares(SquaredLossRegressor):
         The relative gap (P − P*)/P to prove; the fit warns if it cannot, unless `stop` was given.
         P counts as no less than 1e-9 times the objective of the zero model, so that a fit that
         reaches every y has an end.
-    max_iterations : int, optional
+    max_iter : int, optional
         Iterations of the iterative solvers, or epochs of "stochastic", whatever `stop` says. None
         stands for a thousand, and for a million where `stop` is given.
     standardize : bool, default=False
@@ -300,7 +300,7 @@ class LeastSquares(SquaredLossRegressor):
     >>> by_all.certificate_.holds, by_all.certificate_.relative_gap < 1e-9
     (True, True)
 
-    Gradient descent needs standardised columns, as the document says:
+    Gradient descent needs standardized columns, as the document says:
 
     >>> from cotas import stops
     >>> walked = cotas.LeastSquares(
@@ -321,7 +321,7 @@ class LeastSquares(SquaredLossRegressor):
         shuffle: bool = True,
         stop: Rule | None = None,
         tol: float = 1e-6,
-        max_iterations: int | None = None,
+        max_iter: int | None = None,
         standardize: bool = False,
         random_state: Any = None,
         callbacks: Any = None,
@@ -335,7 +335,7 @@ class LeastSquares(SquaredLossRegressor):
         self.shuffle = shuffle
         self.stop = stop
         self.tol = tol
-        self.max_iterations = max_iterations
+        self.max_iter = max_iter
         self.standardize = standardize
         self.random_state = random_state
         self.callbacks = callbacks

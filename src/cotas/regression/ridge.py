@@ -16,7 +16,7 @@ class Ridge(SquaredLossRegressor):
 
         P(θ, θ₀) = ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + (λ/2)‖θ‖²,        Σ sᵢ = 1,
 
-    the bias not penalised, and proves how far the result is from the minimum. Source: document
+    the bias not penalized, and proves how far the result is from the minimum. Source: document
     000, section 4.2. scikit-learn's `Ridge(alpha)` has λ = alpha/n, or alpha/Σ weights.
 
     Parameters
@@ -24,7 +24,7 @@ class Ridge(SquaredLossRegressor):
     lam : float, default=1e-3
         λ, the weight of the penalty.
     fit_intercept : bool, default=True
-        Whether to train the bias θ₀, which is not penalised.
+        Whether to train the bias θ₀, which is not penalized.
     solver : {"auto", "normal-equations", "qr", "gradient", "stochastic", "conjugate-gradients"}
         As for `LeastSquares`; "stochastic" is Algorithm 7 of document 000.
     step : "auto", float or callable, default="auto"
@@ -33,10 +33,10 @@ class Ridge(SquaredLossRegressor):
     shuffle : bool, default=True
     stop : rule of `cotas.stops`, optional
     tol : float, default=1e-6
-    max_iterations : int, optional
+    max_iter : int, optional
         All as for `LeastSquares`.
     standardize : bool, default=False
-        Run the iterations on columns of zero mean and unit deviation σⱼ, and penalise their
+        Run the iterations on columns of zero mean and unit deviation σⱼ, and penalize their
         coefficients: the penalty is (λ/2) Σ (σⱼθⱼ)². `coef_` is in the units of the data.
     random_state : int, RandomState or None
     callbacks : callable or list of callables, optional
@@ -71,7 +71,7 @@ class Ridge(SquaredLossRegressor):
         shuffle: bool = True,
         stop: Rule | None = None,
         tol: float = 1e-6,
-        max_iterations: int | None = None,
+        max_iter: int | None = None,
         standardize: bool = False,
         random_state: Any = None,
         callbacks: Any = None,
@@ -86,7 +86,7 @@ class Ridge(SquaredLossRegressor):
         self.shuffle = shuffle
         self.stop = stop
         self.tol = tol
-        self.max_iterations = max_iterations
+        self.max_iter = max_iter
         self.standardize = standardize
         self.random_state = random_state
         self.callbacks = callbacks

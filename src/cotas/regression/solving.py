@@ -18,7 +18,7 @@ SOLVERS = {
     "stochastic": by_stochastic_steps,
     "conjugate-gradients": by_conjugate_gradients,
 }
-# So few rows are cheaper to triangularise than to iterate on, whatever the number of columns.
+# So few rows are cheaper to triangularize than to iterate on, whatever the number of columns.
 FEW_ROWS = 1000
 
 
@@ -31,7 +31,7 @@ def choose(task: Task) -> tuple[str, str]:
         return "normal-equations", "Solved by the normal equations: there are few columns."
     few = n <= FEW_ROWS and not sparse.issparse(task.data.X)
     if task.lam == 0 and (few or d <= LARGEST_GRAM):
-        return "qr", "Solved by orthogonal triangularisation: there are few rows."
+        return "qr", "Solved by orthogonal triangularization: there are few rows."
     return "conjugate-gradients", "Solved by conjugate gradients: there are many columns."
 
 

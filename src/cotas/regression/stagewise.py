@@ -1,4 +1,4 @@
-"""LS-Boost, forward stagewise regression and its regularised form."""
+"""LS-Boost, forward stagewise regression and its regularized form."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StagewiseRegressor(LinearRegressor):
     algorithm: ClassVar[str]
     _certificates: list[StagewiseCertificate]  # type: ignore[assignment]
     eps: Any
-    iterations: int
+    max_iter: int
     fit_intercept: bool
     ties: str
     random_state: Any
@@ -69,7 +69,7 @@ class StagewiseRegressor(LinearRegressor):
         return tags
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
-        """Follow the algorithm for `iterations` steps and check what its theorem promises.
+        """Follow the algorithm for `max_iter` steps and check what its theorem promises.
 
         Parameters
         ----------
@@ -140,10 +140,10 @@ class StagewiseRegressor(LinearRegressor):
 
     def _rates(self) -> FloatArray:
         """ε for each iteration, whatever it was given as."""
-        check_scalar(self.iterations, "iterations", int, min_val=1)
+        check_scalar(self.max_iter, "max_iter", int, min_val=1)
         if self.ties not in TIES:
             raise ValueError(f"ties must be one of {TIES}, not {self.ties!r}.")
-        m = int(self.iterations)
+        m = int(self.max_iter)
         if callable(self.eps):
             eps = np.array([float(self.eps(k)) for k in range(m)])
         elif np.ndim(self.eps) == 0:
@@ -188,7 +188,7 @@ class LSBoost(StagewiseRegressor):
     ----------
     eps : float, sequence or function of k, default=0.1
         The learning rate in (0, 1], for all iterations or for each.
-    iterations : int, default=1000
+    max_iter : int, default=1000
         It ends earlier where the residual is uncorrelated with every column.
     fit_intercept : bool, default=True
     ties : "first" or "random", default="first"
@@ -209,7 +209,7 @@ class LSBoost(StagewiseRegressor):
     >>> import cotas
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = cotas.LSBoost(eps=0.5, iterations=200).fit(X, y)
+    >>> model = cotas.LSBoost(eps=0.5, max_iter=200).fit(X, y)
     >>> model.certificate_.holds
     True
     >>> for item in model.certificate_.at(200)[:2]:
@@ -226,13 +226,13 @@ class LSBoost(StagewiseRegressor):
         self,
         *,
         eps: Any = 0.1,
-        iterations: int = 1000,
+        max_iter: int = 1000,
         fit_intercept: bool = True,
         ties: str = "first",
         random_state: Any = None,
     ) -> None:
         self.eps = eps
-        self.iterations = iterations
+        self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.ties = ties
         self.random_state = random_state
@@ -252,7 +252,7 @@ class ForwardStagewise(LSBoost):
     ----------
     eps : float, sequence or function of k, default=0.1
         The step, in the units of y: FS_ε, or FS_εₖ if it varies with k.
-    iterations : int, default=1000
+    max_iter : int, default=1000
     fit_intercept, ties, random_state : as in `LSBoost`
 
     Attributes
@@ -266,7 +266,7 @@ class ForwardStagewise(LSBoost):
     >>> import cotas
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = cotas.ForwardStagewise(eps=10.0, iterations=300).fit(X, y)
+    >>> model = cotas.ForwardStagewise(eps=10.0, max_iter=300).fit(X, y)
     >>> model.certificate_.holds
     True
     >>> float(model.path_.lengths[3])
@@ -293,7 +293,7 @@ class RegularizedForwardStagewise(LSBoost):
     delta : float, default=inf
         The radius, for columns centred and of unit length; infinite gives FS_ε. For n rows it is
         √n times the `delta` of `Lasso(standardize=True)`.
-    iterations : int, default=1000
+    max_iter : int, default=1000
     fit_intercept, ties, random_state : as in `LSBoost`
 
     Attributes
@@ -309,7 +309,7 @@ class RegularizedForwardStagewise(LSBoost):
     >>> import cotas
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = cotas.RegularizedForwardStagewise(eps=1.0, delta=1000.0, iterations=5000).fit(X, y)
+    >>> model = cotas.RegularizedForwardStagewise(eps=1.0, delta=1000.0, max_iter=5000).fit(X, y)
     >>> model.certificate_.holds and model.certificate_.gap < 0.01 * model.certificate_.upper
     True
     """
@@ -321,14 +321,14 @@ class RegularizedForwardStagewise(LSBoost):
         *,
         eps: Any = 0.1,
         delta: float = math.inf,
-        iterations: int = 1000,
+        max_iter: int = 1000,
         fit_intercept: bool = True,
         ties: str = "first",
         random_state: Any = None,
     ) -> None:
         super().__init__(
             eps=eps,
-            iterations=iterations,
+            max_iter=max_iter,
             fit_intercept=fit_intercept,
             ties=ties,
             random_state=random_state,

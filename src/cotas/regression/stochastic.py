@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from cotas import schedules
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import StandardisedCsr, StandardisedDense, as_design
+from cotas.design import StandardizedCsr, StandardizedDense, as_design
 from cotas.regression.base import refuse_infinite
 from cotas.regression.iterations import checked_step, follow
 from cotas.regression.task import Outcome, Task
@@ -93,8 +93,8 @@ def _rows(task: Task) -> Any:
         return rows
     if sparse.issparse(task.data.X):
         parts = (rows.data, rows.indices, rows.indptr, rows.width)
-        return StandardisedCsr(*parts, at.centre * at.stretch, at.stretch)
-    return StandardisedDense(rows.X, at.centre, at.stretch)
+        return StandardizedCsr(*parts, at.centre * at.stretch, at.stretch)
+    return StandardizedDense(rows.X, at.centre, at.stretch)
 
 
 def _row_weights(task: Task) -> FloatArray | None:

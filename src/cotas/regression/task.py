@@ -14,7 +14,7 @@ from cotas.certificates.least_squares import Survey
 from cotas.regression.base import Observations, refuse_infinite
 from cotas.regression.trail import Trail
 from cotas.solvers.moments import Moments, column_deviation, gather_moments, weighted_mean
-from cotas.solvers.quadratic import Coordinates, plain_coordinates, standardising
+from cotas.solvers.quadratic import Coordinates, plain_coordinates, standardizing
 
 
 @dataclass
@@ -55,17 +55,17 @@ class Task:
 
     @cached_property
     def coordinates(self) -> Coordinates:
-        """Where the iterations run: as the data are, or standardised."""
+        """Where the iterations run: as the data are, or standardized."""
         data = self.data
         if not self.model.standardize:
             return plain_coordinates(data.X.shape[1], self.free_bias)
         mean, _ = weighted_mean(data.X, data.targets, data.weights)
         deviation = column_deviation(data.X, mean, data.weights, self.free_bias)
-        return standardising(mean, deviation, self.free_bias)
+        return standardizing(mean, deviation, self.free_bias)
 
     @property
     def penalty_scale(self) -> FloatArray | None:
-        """σⱼ: with standardised columns the penalty is on their coefficients."""
+        """σⱼ: with standardized columns the penalty is on their coefficients."""
         return self.coordinates.scale if self.model.standardize and self.lam > 0 else None
 
     @property

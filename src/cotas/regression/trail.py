@@ -75,7 +75,7 @@ class Trail:
         self.theta0 = np.zeros(0)
         self.next_check, self.floor, self.at_floor = 1, Floor(), False
         default = MOST_ITERATIONS if model.stop is None else MOST_WITH_A_RULE
-        self.most = int(model.max_iterations or default)
+        self.most = int(model.max_iter or default)
 
     def follow(self, iterates: Iterable[Iterate], start: tuple[float, float]) -> None:
         """Go on until there is a reason to stop; `start` is J and ‖∇J‖ before the first step."""
@@ -132,7 +132,7 @@ class Trail:
         if reason is None and self.model.stop is None and self.at_floor:
             reason = ROUNDING
         if reason is None and iterate.number >= self.most:
-            reason = f"max_iterations={self.most} reached"
+            reason = f"max_iter={self.most} reached"
         return reason
 
     def _relative_gap(self, enough: float) -> float:

@@ -57,7 +57,7 @@ def card(label: str, certificate: Certificate, words: Mapping[str, str]) -> str:
     if certificate.objection and state == "fails":
         body += f"<p>{text(certificate.objection)}</p>"
     body += (
-        f"<p><b>{text(words['does_not_prove'])}.</b> {text(words['optimisation_only'])}</p>"
+        f"<p><b>{text(words['does_not_prove'])}.</b> {text(words['optimization_only'])}</p>"
         f"{_numbers(certificate, words)}"
     )
     return (

@@ -46,7 +46,7 @@ ENGLISH: dict[str, str] = {
     "none": "no bound",
     "proves": "What it proves",
     "does_not_prove": "What it does not prove",
-    "optimisation_only": (
+    "optimization_only": (
         "That the model is right about new rows. The certificate is about the training rows "
         "and this kind of model; the rows kept apart are the evidence about new ones."
     ),
@@ -106,7 +106,7 @@ ENGLISH: dict[str, str] = {
     "most_frequent": "{distinct} values, most often {value}",
     "distinct": "{distinct} values",
     "matrix": "A matrix of {columns} columns without names.",
-    "standardised": "Numbers, less their mean and divided by their deviation: {count}.",
+    "standardized": "Numbers, less their mean and divided by their deviation: {count}.",
     "one_hot": "Categories, with a column of zeros and ones for each value: {count}.",
     "indicated": "Missing numbers become the mean, with a column that marks them: {names}.",
     "dropped": "Left out: {names}.",

@@ -96,8 +96,8 @@ def _parameters(record: FitRecord, words: Mapping[str, str]) -> dict[str, str]:
 def _preparation(preparation: Preparation, words: Mapping[str, str]) -> list[str]:
     lines = []
     count = len(preparation.number_names_)
-    if count and preparation.standardise and preparation.layout_ != "sparse":
-        lines.append(words["standardised"].format(count=count))
+    if count and preparation.standardize and preparation.layout_ != "sparse":
+        lines.append(words["standardized"].format(count=count))
     else:
         lines.append(words["as_given"])
     marked = zip(preparation.number_names_, preparation.indicated_, strict=True)

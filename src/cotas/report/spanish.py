@@ -46,7 +46,7 @@ SPANISH: dict[str, str] = {
     "none": "sin cota",
     "proves": "Qué demuestra",
     "does_not_prove": "Qué no demuestra",
-    "optimisation_only": (
+    "optimization_only": (
         "Que el modelo acierte con filas nuevas. El certificado habla de las filas de "
         "entrenamiento y de esta clase de modelos; las filas apartadas son la evidencia sobre "
         "las nuevas."
@@ -105,7 +105,7 @@ SPANISH: dict[str, str] = {
     "most_frequent": "{distinct} valores, el más frecuente {value}",
     "distinct": "{distinct} valores",
     "matrix": "Una matriz de {columns} columnas sin nombre.",
-    "standardised": "Números, menos su media y divididos entre su desviación: {count}.",
+    "standardized": "Números, menos su media y divididos entre su desviación: {count}.",
     "one_hot": "Categorías, con una columna de ceros y unos para cada valor: {count}.",
     "indicated": (
         "Los números que faltan pasan a ser la media, con una columna que los marca: {names}."

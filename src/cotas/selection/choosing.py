@@ -18,7 +18,7 @@ from cotas.selection.between import bound_between
 from cotas.selection.choice import Choice
 from cotas.selection.deciding import Plan, concluded, doubtful, standings_of
 from cotas.selection.fits import Fitter, weights_for
-from cotas.selection.generalising import Goal, bound_for_future_rows
+from cotas.selection.generalizing import Goal, bound_for_future_rows
 from cotas.selection.parameter import (
     check_estimator,
     default_values,
@@ -81,8 +81,8 @@ def choose(
     values : sequence, optional
         The values, each tried once. For "lam" the default is thirteen, evenly in the logarithm,
         from the mean squared length of the rows down to a millionth of it, or for a `Lasso` from
-        where all coefficients are zero down to a ten-thousandth of it; for "n_rounds" and
-        "iterations", the number that the model has and its halves. Else they must be given.
+        where all coefficients are zero down to a ten-thousandth of it; for "n_estimators" and
+        "max_iter", the number that the model has and its halves. Else they must be given.
     validation : float or (X_val, y_val), default=0.2
         The share of the rows to set aside, usually 0.1 to 0.3; or the rows to judge by.
     folds : int, splitter of scikit-learn or list of (train, validation) row numbers, optional

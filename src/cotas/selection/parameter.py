@@ -22,9 +22,8 @@ from cotas.regression.lasso import Lasso
 # With more of these a model can fit more, or less; c = 1/(λn) rises as λ falls (document 004).
 RISING = frozenset(
     (
-        *("C", "degree", "delta", "eps", "gamma", "iterations", "learning_rate", "max_depth"),
-        *("max_epochs", "max_features", "max_iter", "max_iterations", "max_leaf_nodes"),
-        *("n_components", "n_estimators", "n_rounds", "step"),
+        *("C", "degree", "delta", "eps", "gamma", "learning_rate", "max_depth", "max_features"),
+        *("max_iter", "max_leaf_nodes", "n_components", "n_estimators", "step"),
     )
 )
 FALLING = frozenset(
@@ -185,7 +184,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def default_values(model: Any, parameter: Parameter, X: Matrix, y: Any) -> list[Any]:
     """A grid, where one is known to make sense."""
-    if parameter.name in ("n_rounds", "iterations") and parameter.field is None:
+    if parameter.name in ("n_estimators", "max_iter") and parameter.field is None:
         most = int(model.get_params(deep=True)[parameter.path])
         return sorted({max(1, round(most * 2.0**-k)) for k in range(9)})
     if parameter.name != "lam":

@@ -24,10 +24,10 @@ def has_prefixes(model: Any, parameter: Parameter) -> bool:
         return False
     if isinstance(last, BoostedClassifier):
         fixed = not (getattr(last, "early_stopping", False) or getattr(last, "warm_start", False))
-        return parameter.name == "n_rounds" and fixed and not last.callbacks
+        return parameter.name == "n_estimators" and fixed and not last.callbacks
     # A sequence of rates is as long as the run.
     plain = callable(getattr(last, "eps", None)) or np.ndim(getattr(last, "eps", 0.0)) == 0
-    return isinstance(last, StagewiseRegressor) and parameter.name == "iterations" and plain
+    return isinstance(last, StagewiseRegressor) and parameter.name == "max_iter" and plain
 
 
 def _last_name(model: Any) -> str:
@@ -45,7 +45,7 @@ def prefix(model: Any, k: int) -> Any:
         return model[:k]
     short = copy.copy(model)
     m = min(k, len(model.path_) - 1)
-    short.iterations, short.n_iter_ = k, m
+    short.max_iter, short.n_iter_ = k, m
     short.coef_, short.intercept_ = model.path_.coef(m), model.path_.intercept(m)
     return short
 

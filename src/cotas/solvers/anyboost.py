@@ -54,13 +54,13 @@ def anyboost(
     steps: Steps | str,
     first: int = 1,
 ) -> Iterator[Round]:
-    """AnyBoost, Algorithm 5 of 001: F ← F + w·f, f maximising −⟨∇H(F), f⟩.
+    """AnyBoost, Algorithm 5 of 001: F ← F + w·f, f maximizing −⟨∇H(F), f⟩.
 
-    `steps` is "closed-form" (½ ln((1−err)/err), which minimises H for the exponential cost),
+    `steps` is "closed-form" (½ ln((1−err)/err), which minimizes H for the exponential cost),
     "line-search", a number, numbers or a function of the round.
     Departures: a line search ends at 18.02, the closed form at an error of 2⁻⁵². Invariant: every
     f takes the values ±1, so Σ|w| is what a combination costs. It ends when −⟨∇H(F), f⟩ ≤ 0: if f
-    is the best of a class closed under negation, F minimises H over lin(F).
+    is the best of a class closed under negation, F minimizes H over lin(F).
     Cost: a learner and O(n) a round, O(n) for each trial of a line search.
     """
     m = first

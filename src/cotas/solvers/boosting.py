@@ -59,7 +59,7 @@ def step_of(steps: Steps, m: int) -> float:
 
 
 def best_step(error: float) -> float:
-    """½ ln((1−err)/err), the step that minimises J(F + cf) (Theorem 1.1.5).
+    """½ ln((1−err)/err), the step that minimizes J(F + cf) (Theorem 1.1.5).
 
     >>> best_step(0.5)
     0.0
@@ -83,7 +83,7 @@ def adaboost(
         w ← s·exp(−yF);  f ← learner(w);  err ← E_w[y ≠ f];  F ← F + ½ ln((1−err)/err) f
 
     Departures: the document adds c = ln((1−err)/err) and takes the sign; with half of it F is the
-    minimiser of J (Theorem 1.1.5) and p = 1/(1+e^{−2F}). `steps` may replace the coefficient
+    minimizer of J (Theorem 1.1.5) and p = 1/(1+e^{−2F}). `steps` may replace the coefficient
     (None: the closed form). A perfect learner (err = 0) gets a coefficient that outweighs all
     others, whose sum is `spent`, and ends the run; err = ½ ends it too; err > ½ gives a negative
     coefficient, which flips the learner.

@@ -62,7 +62,7 @@ def cutting_planes(
     problem puts the planes found so far in the place of R; its dual weighs them by β ≥ 0, Σβ ≤ 1,
     and α = Σ βₜaₜ is the witness. The best point moves along the line to the solution of the
     master problem as far as the objective falls, and the next plane touches R a little beyond.
-    Departures: the bias is minimised out of R, so one example at its corner may count in part,
+    Departures: the bias is minimized out of R, so one example at its corner may count in part,
     which makes Σ aᵢyᵢ = 0 in each plane, and the master problem needs no constraint for it.
     Planes long idle are dropped when there are many. Where the plane beyond the best point would
     hardly change the master problem, the one at its solution is taken, which always does.
@@ -232,7 +232,7 @@ class _Master:
 
 
 def simplex_maximum(K: FloatArray, b: FloatArray, start: FloatArray) -> FloatArray:
-    """The β that maximises b·β − ½ βᵀKβ over the simplex, K positive semidefinite.
+    """The β that maximizes b·β − ½ βᵀKβ over the simplex, K positive semidefinite.
 
     An active-set method after Wolfe 1976: the coordinate with the steepest slope joins the
     support, and β goes to the best point of the support's affine hull; where that would make a
@@ -269,20 +269,20 @@ def _admit(K: FloatArray, b: FloatArray, start: FloatArray, newcomer: int) -> Fl
         slope = float((b - K @ beta) @ direction)
         flat = curvature <= 1e-15 * float(K.diagonal().max())
         if _move(beta, direction, np.inf if flat else max(slope, 0.0) / curvature):
-            return _normalised(beta)
+            return _normalized(beta)
     while beta.any():
         support = np.flatnonzero(beta > 0)
         direction = np.zeros(len(b))
         direction[support] = _on_hull(K, support, b[support]) - beta[support]
         if _move(beta, direction, 1.0):
-            return _normalised(beta)
+            return _normalized(beta)
     return start  # rounding has emptied the support
 
 
-def _normalised(beta: FloatArray) -> FloatArray:
+def _normalized(beta: FloatArray) -> FloatArray:
     """Σβ = 1 again, which rounding wears away."""
-    normalised: FloatArray = beta / beta.sum()
-    return normalised
+    normalized: FloatArray = beta / beta.sum()
+    return normalized
 
 
 def _on_hull(K: FloatArray, support: IntArray, right: FloatArray) -> FloatArray:

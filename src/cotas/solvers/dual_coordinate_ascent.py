@@ -140,7 +140,7 @@ def dual_coordinate_ascent(
     is replaced by the price θ₀ Σ αᵢyᵢ and the spring (ρ/2)(Σ αᵢyᵢ)², and after each round the
     tension of the spring is added to the price. That is the proximal point method on the bias.
     Departures: the price is raised before a subproblem is solved to the end. With `bias_scale`
-    the bias is penalised as the weight of one more feature of that value: then the spring is
+    the bias is penalized as the weight of one more feature of that value: then the spring is
     part of the problem and the price stays at zero.
     Invariant: 0 ≤ αᵢ ≤ sᵢ always; Σ αᵢyᵢ → 0. Cost: O(nnz) a round and more for its sweeps.
     """

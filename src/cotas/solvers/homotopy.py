@@ -36,7 +36,7 @@ class Homotopy:
     coefficient inside reaches zero.
     Departures: β and ρ are computed afresh on each face and not carried along, so that rounding
     does not add up. Columns in the span of those inside never join.
-    Invariant: at every knot the KKT conditions hold. Cost: O(nnz) and a factorisation O(k³) a
+    Invariant: at every knot the KKT conditions hold. Cost: O(nnz) and a factorization O(k³) a
     knot. There can be exponentially many knots; in practice a few times min(n, p).
     """
 

@@ -49,7 +49,7 @@ class _Point:
     above: FloatArray  # multipliers of α ≤ s: the loss
     agreement: FloatArray
     missing: FloatArray  # λθ − Σ αᵢyᵢxᵢ
-    missing0: float  # the same for a bias that is penalised
+    missing0: float  # the same for a bias that is penalized
 
 
 def interior_point(
@@ -73,8 +73,8 @@ def interior_point(
     step comes down to a system of the size of θ with the matrix λI + XᵀWX, W = 1/(u/α + v/(s−α)),
     after Ferris and Munson 2002. Departures: the start satisfies all the linear conditions but
     the first, and what is missing there shrinks with each step; the system is scaled to a unit
-    diagonal before it is factorised, which takes care of features of any scale. With
-    `bias_scale` = c the bias is penalised by (λ/2)(θ₀/c)², and λθ₀/c² = Σ αᵢyᵢ takes the place
+    diagonal before it is factorized, which takes care of features of any scale. With
+    `bias_scale` = c the bias is penalized by (λ/2)(θ₀/c)², and λθ₀/c² = Σ αᵢyᵢ takes the place
     of Σ αᵢyᵢ = 0.
     Invariant: λθ = Σ αᵢyᵢxᵢ + `missing`, and Σ αᵢyᵢ = 0 with a bias, in every iterate; `dual` is
     the dual value of α.
@@ -213,7 +213,7 @@ def _newton_system(
     border = border if bias else np.zeros_like(border)
     gram[np.diag_indices_from(gram)] += lam
     system = np.block([[gram, border[:, None]], [border[None, :], np.array([[corner]])]])
-    solve_system = factorised(system)
+    solve_system = factorized(system)
     if solve_system is None:
         return None
 
@@ -233,7 +233,7 @@ def _newton_system(
     return solve
 
 
-def factorised(system: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
+def factorized(system: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
     """Solves systems with a positive definite matrix, whose lower triangle is enough.
 
     The matrix is scaled to a unit diagonal first. Cholesky, with as little added to the diagonal

@@ -1,4 +1,4 @@
-"""The Lasso on the L1-ball, through the penalised problem whose solution has that length."""
+"""The Lasso on the L1-ball, through the penalized problem whose solution has that length."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from cotas.solvers.lasso_working_set import WorkingSetLasso
 MAX_STEPS = 200
 
 
-def lasso_on_ball(penalised: WorkingSetLasso, delta: float, tol: float) -> LassoIterate:
+def lasso_on_ball(penalized: WorkingSetLasso, delta: float, tol: float) -> LassoIterate:
     """The solution with ‖β‖₁ ≤ δ and (δ/n)ω_δ small enough, as far as the solver can see.
 
         min  ½⟨y − X̃β, y − X̃β⟩    s.t. ‖β‖₁ ≤ δ
 
-    ‖β(λ)‖₁ is continuous, piecewise linear and falls as λ grows, and a solution of the penalised
+    ‖β(λ)‖₁ is continuous, piecewise linear and falls as λ grows, and a solution of the penalized
     problem solves the one on the ball of its own length (document 001, eq. 2.4 and Prop. 2.2.2).
     So λ is found by Newton's method on ‖β(λ)‖₁ = δ, kept inside the bracket known so far.
-    Invariant: the answer is inside the ball. Cost: some solutions of the penalised problem, each
+    Invariant: the answer is inside the ball. Cost: some solutions of the penalized problem, each
     started from the one before.
     """
-    low, high = 0.0, penalised.largest_lam
+    low, high = 0.0, penalized.largest_lam
     lam = 0.5 * high
-    found = penalised.latest
+    found = penalized.latest
     for _ in range(MAX_STEPS):
         if lam <= 0:
             break
-        found = penalised.solve(lam, 0.1 * tol)
+        found = penalized.solve(lam, 0.1 * tol)
         length, loss = found.length, found.primal - lam * found.length
-        if enough(gap_on_ball(found, delta), loss, penalised.square, tol):
+        if enough(gap_on_ball(found, delta), loss, penalized.square, tol):
             break
-        if high - low <= 1e-15 * high or penalised.ended:
+        if high - low <= 1e-15 * high or penalized.ended:
             break
         low, high = (lam, high) if length > delta else (low, lam)
-        slope = penalised.slope_of_length()
+        slope = penalized.slope_of_length()
         lam = lam + (length - delta) / slope if slope > 0 else low
         if not low < lam < high:
             lam = 0.5 * (low + high) if low > 0 else 0.1 * high
@@ -40,7 +40,7 @@ def lasso_on_ball(penalised: WorkingSetLasso, delta: float, tol: float) -> Lasso
 
 
 def gap_on_ball(found: LassoIterate, delta: float) -> float:
-    """Where the penalised problem is solved exactly, (δ/n)ω_δ is λ(δ − ‖β‖₁)."""
+    """Where the penalized problem is solved exactly, (δ/n)ω_δ is λ(δ − ‖β‖₁)."""
     return found.gap + found.lam * abs(delta - found.length)
 
 

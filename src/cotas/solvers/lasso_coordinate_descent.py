@@ -1,4 +1,4 @@
-"""The penalised Lasso by coordinate descent on the residual, for working sets of any width."""
+"""The penalized Lasso by coordinate descent on the residual, for working sets of any width."""
 
 from __future__ import annotations
 

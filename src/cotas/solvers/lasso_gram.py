@@ -1,4 +1,4 @@
-"""The penalised Lasso on a Gram matrix: coordinate descent, finished by Newton steps."""
+"""The penalized Lasso on a Gram matrix: coordinate descent, finished by Newton steps."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from cotas.loops import loop
 from cotas.solvers.lasso_screening import restriction, survivors
 from cotas.solvers.lasso_state import GramState, afresh, enough, restricted_bounds
 
-# Beyond so many coefficients a factorisation costs more than the sweeps it saves.
+# Beyond so many coefficients a factorization costs more than the sweeps it saves.
 LARGEST_NEWTON = 1500
-SWEEPS = 10  # between two factorisations
-# Keeps the factorisation defined when columns repeat; the line search makes up for it.
+SWEEPS = 10  # between two factorizations
+# Keeps the factorization defined when columns repeat; the line search makes up for it.
 RIDGE = 1e-11
 # The problem is copied to a smaller one when so many times fewer columns are left.
 WORTH_A_COPY = 2
@@ -212,7 +212,7 @@ def solve_on_gram(
 @loop
 def path_on_gram(
     state: GramState,
-    lambdas: FloatArray,
+    lams: FloatArray,
     positive: bool,
     square: float,
     tol: float,
@@ -227,8 +227,8 @@ def path_on_gram(
     """
     m = len(state.c)
     total = 0
-    for k in range(len(lambdas)):
-        lam = lambdas[k]
+    for k in range(len(lams)):
+        lam = lams[k]
         _, rounds = solve_on_gram(state, m, lam, positive, square, tol, max_rounds, screening)
         total += rounds
         afresh(state, m)

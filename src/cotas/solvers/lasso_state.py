@@ -1,4 +1,4 @@
-"""The penalised Lasso on a Gram matrix: where a solver stands, and how good that is."""
+"""The penalized Lasso on a Gram matrix: where a solver stands, and how good that is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUNDINGS = 16 * 2.0**-52
 
 
 class LassoIterate(NamedTuple):
-    """One solution of the penalised problem, in the units of the centred and scaled columns."""
+    """One solution of the penalized problem, in the units of the centred and scaled columns."""
 
     lam: float
     support: IntArray

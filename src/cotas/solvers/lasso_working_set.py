@@ -1,4 +1,4 @@
-"""The penalised Lasso by working sets: few columns at a time, all of them when it is proved."""
+"""The penalized Lasso by working sets: few columns at a time, all of them when it is proved."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BREATH = 0.1
 
 
 class WorkingSetLasso:
-    """The penalised Lasso on centred columns, λ after λ, each started from the one before.
+    """The penalized Lasso on centred columns, λ after λ, each started from the one before.
 
         min  ½⟨y − X̃β, y − X̃β⟩ + λ‖β‖₁,      ⟨u, v⟩ = Σ sᵢuᵢvᵢ      (β ≥ 0 if positive)
 
@@ -99,15 +99,15 @@ class WorkingSetLasso:
             return self.latest._replace(lam=lam, primal=primal, gap=gap)
         return self._solve_at(lam, tol)
 
-    def path(self, lambdas: FloatArray, tol: float) -> Iterator[LassoIterate]:
+    def path(self, lams: FloatArray, tol: float) -> Iterator[LassoIterate]:
         """β for each λ, which should fall."""
         if not self.whole:
-            yield from (self.solve(float(lam), tol) for lam in lambdas)
+            yield from (self.solve(float(lam), tol) for lam in lams)
             return
         start, some = 0, 1
-        while start < len(lambdas):
+        while start < len(lams):
             began = time.perf_counter()
-            found = self._path_on_gram(lambdas[start : start + some], tol)
+            found = self._path_on_gram(lams[start : start + some], tol)
             # As many at a time as take a breath, so that Ctrl-C is heard.
             start, some = start + some, 2 * some if time.perf_counter() - began < BREATH else 1
             yield from found
@@ -137,12 +137,12 @@ class WorkingSetLasso:
         signs = np.sign(beta[chosen])
         return float(signs @ np.linalg.lstsq(G[np.ix_(chosen, chosen)], signs, rcond=None)[0])
 
-    def _path_on_gram(self, lambdas: FloatArray, tol: float) -> list[LassoIterate]:
-        betas, values = np.empty((len(lambdas), self.columns.p)), np.empty((len(lambdas), 2))
+    def _path_on_gram(self, lams: FloatArray, tol: float) -> list[LassoIterate]:
+        betas, values = np.empty((len(lams), self.columns.p)), np.empty((len(lams), 2))
         problem = (self.positive, self.square, INNER * tol, MAX_ROUNDS, self.screening)
-        self.rounds += path_on_gram(self.working.state, lambdas, *problem, betas, values)
+        self.rounds += path_on_gram(self.working.state, lams, *problem, betas, values)
         found = []
-        for lam, beta, (primal, gap) in zip(lambdas.tolist(), betas, values.tolist(), strict=True):
+        for lam, beta, (primal, gap) in zip(lams.tolist(), betas, values.tolist(), strict=True):
             support = beta.nonzero()[0]
             found.append(LassoIterate(lam, support, beta[support], primal, gap))
         return found

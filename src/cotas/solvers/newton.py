@@ -1,4 +1,4 @@
-"""Newton's method for regularised risks with a smooth loss: logistic, squared hinge, softmax."""
+"""Newton's method for regularized risks with a smooth loss: logistic, squared hinge, softmax."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.design.blocks import row_block, row_spans, times, times_transposed
 from cotas.losses import SmoothLoss
 
-# Up to so many unknowns, times the number of scores, the Newton system is formed and factorised;
+# Up to so many unknowns, times the number of scores, the Newton system is formed and factorized;
 # above, it is solved by conjugate gradients.
 LARGEST_SYSTEM = 1000
 
@@ -103,7 +103,7 @@ class SoftmaxLoss:
 class NewtonPoint:
     """θ and θ₀, a column for each score, the objective there, and how far it may be above the best.
 
-    Without a bias, or with a penalised one, the distance is the duality gap of the dual point
+    Without a bias, or with a penalized one, the distance is the duality gap of the dual point
     α = −s·ℓ'. With a free bias it is an estimate: α has to be repaired.
     """
 

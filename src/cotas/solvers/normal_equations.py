@@ -41,7 +41,7 @@ class Factor(NamedTuple):
         return theta
 
 
-def factorise(
+def factorize(
     moments: Moments, penalty: FloatArray, free_bias: bool, safe: float = SAFE_CONDITION
 ) -> Factor | None:
     """The factor, or None where the reciprocal condition number is not `safe`."""
@@ -73,7 +73,7 @@ def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> 
     free bias has the coefficient zero, as in the solution of smallest norm.
     Invariant: the gradient of P vanishes. Cost: O(nd²) for the moments, O(d³) here.
     """
-    factor = factorise(moments, penalty, free_bias)
+    factor = factorize(moments, penalty, free_bias)
     if factor is None:
         return None
     theta = factor.solve(moments.slope(free_bias))

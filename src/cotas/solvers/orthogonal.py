@@ -1,4 +1,4 @@
-"""Least squares and ridge by orthogonal triangularisation, for data that are nearly collinear."""
+"""Least squares and ridge by orthogonal triangularization, for data that are nearly collinear."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def orthogonal(
     The rows √sᵢ(xᵢ, yᵢ) are reduced to a triangle R block by block (a sequential TSQR), and R is
     decomposed into singular values. The condition number of the data enters once and not
     squared. Departures: the columns are scaled to unit length before the rank is decided; among
-    all minimisers the one of smallest ‖θ‖ in the units of the data is returned.
+    all minimizers the one of smallest ‖θ‖ in the units of the data is returned.
     Invariant: ‖Rθ‖ = ‖√s Xθ‖ for every θ. Cost: O(nd²), some three times the normal equations;
     memory for one block and R.
     """
@@ -60,7 +60,7 @@ def orthogonal(
 
     theta = solve(B)
     if len(values) < used.sum():
-        # Of all minimisers the smallest lies in the span of the rows: project on it, and make
+        # Of all minimizers the smallest lies in the span of the rows: project on it, and make
         # good what that costs where the columns are of very different sizes.
         basis = qr(V * lengths[:, None], mode="economic", check_finite=False)[0]
         theta = np.where(used[:, None], basis @ (basis.T @ theta), 0.0)

@@ -3,7 +3,7 @@
     P(z) = ½ zᵀHz − b·z + P(0),        z = (θ₀, v),  θ = v/σ,  with one column for each target
 
 The rows are (1, (x − m)/σ): m = 0 and σ = 1 as in document 003, where the bias is the coefficient
-of x₀ = 1, or the means and deviations of the columns where the data are to be standardised.
+of x₀ = 1, or the means and deviations of the columns where the data are to be standardized.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class RowQuadratic:
         return squares, np.vstack([sums[None, :], inner]) if bias else inner
 
 
-def standardising(mean: FloatArray, deviation: FloatArray, free_bias: bool) -> Coordinates:
+def standardizing(mean: FloatArray, deviation: FloatArray, free_bias: bool) -> Coordinates:
     """Columns of zero mean and unit deviation; without a bias they are only scaled."""
     centre = mean if free_bias else np.zeros_like(mean)
     return Coordinates(centre, deviation, free_bias)

@@ -23,7 +23,7 @@ def quadratic_program(
     into their box; with a bias the heavier class is then scaled down to restore Σ αᵢyᵢ = 0. An
     answer at reduced accuracy is returned too: the gap between θ and α tells how good it is.
     Invariant: 0 ≤ αᵢ ≤ sᵢ, and Σ αᵢyᵢ = 0 with a bias.
-    Cost: a few dozen factorisations of a sparse system with a row for each unknown and constraint;
+    Cost: a few dozen factorizations of a sparse system with a row for each unknown and constraint;
     X is copied.
     """
     try:

@@ -10,7 +10,7 @@ from scipy import sparse
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design.blocks import row_block, row_spans
 from cotas.solvers.moments import gather_moments
-from cotas.solvers.normal_equations import factorise
+from cotas.solvers.normal_equations import factorize
 
 # With fewer columns a pass for the gradient costs more than single precision saves.
 FEWEST_COLUMNS, ROWS_A_COLUMN = 256, 8
@@ -61,7 +61,7 @@ def refined_equations(
         return None
     if free_bias and rough.centring_loss.max() > LARGEST_LOSS:
         return None
-    factor = factorise(rough, penalty, free_bias, SAFE_CONDITION)
+    factor = factorize(rough, penalty, free_bias, SAFE_CONDITION)
     if factor is None:
         return None
     theta = factor.solve(rough.slope(free_bias))

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design import as_design
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
-from cotas.solvers.interior_point import Iterate, Start, factorised, interior_point
+from cotas.solvers.interior_point import Iterate, Start, factorized, interior_point
 from cotas.solvers.rounded_hinge import Answer, Rows
 
 # The smoothing of the first round, what the next rounds make of it, and when that ends.
@@ -33,7 +33,7 @@ PATIENCE = 25
 class _Problem:
     lam: float
     bias: float  # one if there is a bias
-    anchor: float  # what penalises it, times one half of its square
+    anchor: float  # what penalizes it, times one half of its square
 
     def iterate(
         self, theta: FloatArray, theta0: float, answer: Answer, alpha: FloatArray
@@ -74,7 +74,7 @@ def semismooth_newton(
 
         min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
 
-    The proximal point method on the dual: each round maximises D(α) − ν Σ (αᵢ − cᵢ)²/sᵢ, c being
+    The proximal point method on the dual: each round maximizes D(α) − ν Σ (αᵢ − cᵢ)²/sᵢ, c being
     the α of the round before. In θ that is the primal with a hinge that a parabola rounds off,
 
         αᵢ = sᵢ clip(cᵢ/sᵢ − eᵢ/2ν, 0, 1),      eᵢ = yᵢ(θ·xᵢ + θ₀) − 1,      λθ = Σ αᵢyᵢxᵢ,
@@ -84,7 +84,7 @@ def semismooth_newton(
     Toh 2018 (SSNAL), for the SVM. Departures: ν shrinks from round to round; the start comes from
     a tenth of the rows, solved roughly. With many features Newton's method takes turns with
     coordinate ascent, each as long as it gets on; with very many the systems are solved by
-    conjugate gradients. With `bias_scale` = c the bias is penalised by (λ/2)(θ₀/c)².
+    conjugate gradients. With `bias_scale` = c the bias is penalized by (λ/2)(θ₀/c)².
     Invariant: 0 ≤ α ≤ s; `primal` is P, and `dual` the dual value of α, or with a free bias about
     what it will be when Σ αᵢyᵢ = 0. Cost: O(nnz) and O(md²) a step, m being the rows with
     0 < αᵢ < sᵢ.
@@ -203,7 +203,7 @@ def _newton_step(
         else:
             system[d, :] = 0.0
         system[np.arange(d + 1), np.arange(d + 1)] += own
-        solve = factorised(system)
+        solve = factorized(system)
         return None if solve is None else solve(-gradient)
     kept = np.append(np.ones(d), problem.bias)
     diagonal = own + kept * np.maximum(rows.diagonal(curved), 1e-6 * (own == 0.0)) / (2.0 * nu)

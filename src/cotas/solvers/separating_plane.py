@@ -68,7 +68,7 @@ def separate(X: Matrix, signs: FloatArray, bias: float) -> Separator | ConvexCom
 
         min Σ(p + q)   s.t.   Σ αᵢzᵢ + p − q = 0,   Σ αᵢ = 1,   α, p, q ≥ 0
 
-    The dual variables of the first constraints are a u with |uⱼ| ≤ 1 that maximises minᵢ zᵢ·u.
+    The dual variables of the first constraints are a u with |uⱼ| ≤ 1 that maximizes minᵢ zᵢ·u.
     Departures: columns are scaled by powers of two first; where the tolerance of the linear
     program hides a thin margin, the nearest point of the convex hull decides; with many features,
     where the linear program takes minutes, the smallest squared hinge loss is tried before it.

@@ -71,7 +71,7 @@ def smo(
 
     Decomposition as in SVMlight (Joachims 1999) with the large working sets of GPU-SVM and
     ThunderSVM (Wen et al. 2018): the examples that violate the conditions of optimality most are
-    optimised among themselves by second-order SMO (`solve_working_set`); then one product with
+    optimized among themselves by second-order SMO (`solve_working_set`); then one product with
     the rows of those that moved brings F = f − y up to date for all. Only the rows that moved are
     computed, and kept in a cache. With `shrinking`, rows that seem to have found their bound are
     set aside, and their F is left as it is.

@@ -62,7 +62,7 @@ def best_cut(
 
 
 class ExactStumps:
-    """The stump that maximises Σ sᵢ f(xᵢ) over all features, all thresholds and both signs.
+    """The stump that maximizes Σ sᵢ f(xᵢ) over all features, all thresholds and both signs.
 
     Pruning as in Appel, Fuchs, Dollár and Perona 2013: the weight that a stump misclassifies among
     some rows is at most what it misclassifies among all. So a feature whose best stump on the

@@ -148,7 +148,7 @@ class ExactStumpLearner:
     def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
         raise ValueError(
             "Stump(search='exact') is a search among stumps of ±1, and multiclass='samme' asks for "
-            "one that names classes. Take search='histogram', or multiclass='one-vs-rest'."
+            "one that names classes. Take search='histogram', or multiclass='ovr'."
         )
 
 
@@ -188,7 +188,7 @@ class LinearRegression:
         raise ValueError(
             "A linear regression of ±1 tells two classes apart, and multiclass='samme' asks for a "
             "learner that names one of several. Take a stump, a tree or a classifier, or "
-            "multiclass='one-vs-rest'."
+            "multiclass='ovr'."
         )
 
     def _fit(self, wz: FloatArray, w: FloatArray, sign: bool) -> Fitted:

@@ -101,7 +101,7 @@ def climb_pairs(
     tol: float,
     most: int,
 ) -> int:
-    """Sequential minimal optimisation: two multipliers at a time, the choice by second order.
+    """Sequential minimal optimization: two multipliers at a time, the choice by second order.
 
         aᵢ ← aᵢ + t,   aⱼ ← aⱼ − t,   t = (Fⱼ − Fᵢ)/(Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ), clipped into the box
 

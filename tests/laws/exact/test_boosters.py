@@ -352,18 +352,18 @@ def test_the_largest_edge_is_enclosed():
 X2, y2 = noisy_clouds(60)
 X3, y3 = three_clouds(45)
 FITTED = {
-    "adaboost": (AdaBoost(n_rounds=5), X2, y2),
-    "exact stumps": (AdaBoost(Stump(search="exact"), n_rounds=5), X2, y2),
-    "trees": (AdaBoost(Tree(2), n_rounds=3), X2, y2),
-    "real": (RealAdaBoost(n_rounds=4), X2, y2),
-    "gentle": (GentleBoost(n_rounds=4), X2, y2),
-    "logit": (LogitBoost(n_rounds=4), X2, y2),
-    "linear": (LogitBoost(LinearLearner(), n_rounds=3), X2, y2),
-    "linear signs": (AdaBoost(LinearLearner(), n_rounds=3), X2, y2),
-    "several": (LogitBoost(n_rounds=4), X3, y3),
-    "samme": (AdaBoost(n_rounds=4, multiclass="samme"), X3, y3),
-    "anyboost": (AnyBoost(n_rounds=4), X2, y2),
-    "hull": (ConvexAnyBoost(n_rounds=30, tol=0.2), X2, y2),
+    "adaboost": (AdaBoost(n_estimators=5), X2, y2),
+    "exact stumps": (AdaBoost(Stump(search="exact"), n_estimators=5), X2, y2),
+    "trees": (AdaBoost(Tree(2), n_estimators=3), X2, y2),
+    "real": (RealAdaBoost(n_estimators=4), X2, y2),
+    "gentle": (GentleBoost(n_estimators=4), X2, y2),
+    "logit": (LogitBoost(n_estimators=4), X2, y2),
+    "linear": (LogitBoost(LinearLearner(), n_estimators=3), X2, y2),
+    "linear signs": (AdaBoost(LinearLearner(), n_estimators=3), X2, y2),
+    "several": (LogitBoost(n_estimators=4), X3, y3),
+    "samme": (AdaBoost(n_estimators=4, multiclass="samme"), X3, y3),
+    "anyboost": (AnyBoost(n_estimators=4), X2, y2),
+    "hull": (ConvexAnyBoost(n_estimators=30, tol=0.2), X2, y2),
 }
 
 
@@ -489,8 +489,8 @@ def test_a_cost_of_the_users_own_is_taken_on_trust():
             return -np.exp(-z)
 
     X, y = clouds(50, 2)
-    own = ConvexAnyBoost(cost=Own(), n_rounds=40, tol=0.1).fit(X, y).certificate_
-    known = ConvexAnyBoost(n_rounds=40, tol=0.1).fit(X, y).certificate_
+    own = ConvexAnyBoost(cost=Own(), n_estimators=40, tol=0.1).fit(X, y).certificate_
+    known = ConvexAnyBoost(n_estimators=40, tol=0.1).fit(X, y).certificate_
     assert own.upper == pytest.approx(known.upper)
     assert "convex" in own.trusted[0]
     assert known.trusted == ()
@@ -499,7 +499,7 @@ def test_a_cost_of_the_users_own_is_taken_on_trust():
 def test_the_statement_names_the_dictionary():
     """A model compared with few stumps says so."""
     X, y = noisy_clouds(40)
-    witness = ConvexAnyBoost(radius=2.0, n_rounds=40, tol=0.1).fit(X, y).certificate_.witness
+    witness = ConvexAnyBoost(radius=2.0, n_estimators=40, tol=0.1).fit(X, y).certificate_.witness
     d = X.shape[1]
     few = StumpClass((np.array([9.0]),) * d, np.zeros(d, dtype=bool))
     zero = witness.made_of([Combination(stumps(drawn(500), d, 0, np.zeros((0, 2))), np.zeros(0))])

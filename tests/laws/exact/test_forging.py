@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 import cotas
 import cotas.certificates
 from cotas.certificates import Certificate, HeldOut
-from cotas.certificates.presentation import OPTIMISATION
+from cotas.certificates.presentation import OPTIMIZATION
 
 RNG = np.random.default_rng(20)
 X = np.round(RNG.normal(size=(24, 3)), 2)
@@ -64,9 +64,9 @@ EXAMPLES: dict[str, Callable[[], tuple[Any, Any, Certificate]]] = {
     ),
     "separable": lambda: (APART, SIDE, cotas.separability(APART, SIDE).certificate),
     "not separable": lambda: (X, Y, cotas.separability(X, Y).certificate),
-    "boosting": lambda: (X, Y, cotas.AdaBoost(n_rounds=3).fit(X, Y).certificate_),
-    "hull": lambda: (X, Y, cotas.ConvexAnyBoost(n_rounds=3).fit(X, Y).certificate_),
-    "stagewise": lambda: (X, T, cotas.LSBoost(iterations=20).fit(X, T).certificate_),
+    "boosting": lambda: (X, Y, cotas.AdaBoost(n_estimators=3).fit(X, Y).certificate_),
+    "hull": lambda: (X, Y, cotas.ConvexAnyBoost(n_estimators=3).fit(X, Y).certificate_),
+    "stagewise": lambda: (X, T, cotas.LSBoost(max_iter=20).fit(X, T).certificate_),
     "held out": lambda: (X, Y, HeldOut(SIDE, 0.95, 1).check(X, Y)),
 }
 
@@ -192,7 +192,7 @@ def what_is_false(forgery: Any, honest: Certificate, rows: Any, labels: Any) -> 
         return f"lower {found.lower} above upper {found.upper}"
     if any(math.isnan(figure) for figure in found.figures.values()):
         return f"figures {found.figures}"
-    if found.kind in OPTIMISATION:
+    if found.kind in OPTIMIZATION:
         # The honest model is one of the forged problem's too, and measured by it.
         witness = honest.witness
         other = checked(forgery.about(witness.coef, witness.intercept), rows, labels)

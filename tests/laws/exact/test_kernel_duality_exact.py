@@ -12,7 +12,7 @@ from cotas.certificates import KernelDualPoint, PairPoint
 from cotas.certificates.core.gram import Gram, proved_shift
 from cotas.kernels import Custom, Linear, Polynomial, Precomputed
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 
 SEED = int(np.random.default_rng().integers(2**32))
 KERNELS = {
@@ -81,7 +81,7 @@ def test_the_bounds_enclose_every_objective(name):
         found = []
         for beta, theta0 in models(rng, n, K, y, s):
             p = KernelDualPoint(
-                RegularisedRisk(Hinge(), lam, bias),
+                RegularizedRisk(Hinge(), lam, bias),
                 KERNELS[name][0],
                 beta,
                 theta0 if bias else 0.0,
@@ -190,8 +190,8 @@ def test_other_shapes_types_and_orders_prove_nothing_false():
         {"multipliers": np.append(p.multipliers, 0.0)},
         {"weights": np.ones(3)},
         {"kernel": Custom(lambda x, z: -(x @ z))},
-        {"problem": RegularisedRisk(Hinge(), 0.1, free_bias=False)},
-        {"problem": RegularisedRisk(Hinge(), 0.1, free_bias=True, bias_scale=1.0)},
+        {"problem": RegularizedRisk(Hinge(), 0.1, free_bias=False)},
+        {"problem": RegularizedRisk(Hinge(), 0.1, free_bias=True, bias_scale=1.0)},
     ]
     for change in changes:
         try:
@@ -199,7 +199,7 @@ def test_other_shapes_types_and_orders_prove_nothing_false():
         except ValueError:
             continue
         assert not found.holds or found.kind != "duality" or is_true(found, X, y, K), change
-    unbiased = replace(p, problem=RegularisedRisk(Hinge(), 0.1, False), intercept=0.5).check(X, y)
+    unbiased = replace(p, problem=RegularizedRisk(Hinge(), 0.1, False), intercept=0.5).check(X, y)
     assert not unbiased.holds
     assert "no bias" in unbiased.objection
 
@@ -230,7 +230,7 @@ def test_a_given_matrix_is_bounded_as_its_exact_self():
     G = (G + G.T) / 2
     beta = rng.normal(size=12)
     p = KernelDualPoint(
-        RegularisedRisk(Hinge(), 0.1, True), Precomputed(), beta, 0.3, 1, rng.random(12)
+        RegularizedRisk(Hinge(), 0.1, True), Precomputed(), beta, 0.3, 1, rng.random(12)
     )
     certificate = p.check(G, y)
     assert certificate.holds

@@ -327,10 +327,10 @@ def models(rng, y):
     size = float(np.ptp(y)) or 1.0
     k, bias = int(rng.integers(1, 13)), bool(rng.random() < 0.8)
     eps = float(rng.choice([0.1, 0.5, 1.0]))
-    yield LSBoost(eps=eps, iterations=k, fit_intercept=bias)
-    yield ForwardStagewise(eps=eps * size, iterations=k, fit_intercept=bias)
+    yield LSBoost(eps=eps, max_iter=k, fit_intercept=bias)
+    yield ForwardStagewise(eps=eps * size, max_iter=k, fit_intercept=bias)
     delta = size * float(rng.uniform(1, 5))
-    yield RegularizedForwardStagewise(eps=eps * size, delta=delta, iterations=k, fit_intercept=bias)
+    yield RegularizedForwardStagewise(eps=eps * size, delta=delta, max_iter=k, fit_intercept=bias)
 
 
 @pytest.mark.parametrize("number", range(PROBLEMS))
@@ -396,7 +396,7 @@ def test_a_forged_run_proves_nothing_that_is_false(algorithm, number):
     rng = np.random.default_rng([SEED, 1000, number])
     X = rng.normal(size=(8, 3)) * [1.0, 1e3, 1e-6] + [0.0, 2.0**30, 0.0]
     y, weights = X[:, 0] + rng.normal(size=8), rng.choice([0.5, 1.0, 2.0], 8)
-    model = list(models(rng, y))[algorithm].set_params(iterations=8)
+    model = list(models(rng, y))[algorithm].set_params(max_iter=8)
     run = model.fit(X, y, sample_weight=weights).certificate_.witness
     assert run.check(X, y).holds
     tried = held = 0
@@ -423,7 +423,7 @@ def test_forged_items_do_not_verify(name):
     rng = np.random.default_rng([SEED, 2000])
     X = rng.normal(size=(20, 3))
     y = X @ np.ones(3) + rng.normal(size=20)
-    certificate = LSBoost(iterations=1).fit(X, y).certificate_
+    certificate = LSBoost(max_iter=1).fit(X, y).certificate_
     assert certificate.verify(X, y)
     proof = certificate.proof
     other = np.ones_like(proof.holds) if name == "holds" else getattr(proof, name) * 0.9
@@ -438,10 +438,10 @@ def test_time_stamps_are_no_constant():
     X = np.column_stack([stamps, rng.normal(size=20_000), np.full(20_000, 0.1)])
     y = (stamps - 1.7e12) / 50 + X[:, 1] + 0.1 * rng.normal(size=20_000)
     for form in (X, sparse.csr_matrix(X)):
-        model = LSBoost(eps=0.5, iterations=60).fit(form, y)
+        model = LSBoost(eps=0.5, max_iter=60).fit(form, y)
         assert np.isfinite(model.coef_).all()
         assert np.isfinite(model.intercept_)
-    model = LSBoost(eps=0.5, iterations=60).fit(X, y)
+    model = LSBoost(eps=0.5, max_iter=60).fit(X, y)
     assert model.certificate_.holds
     assert model.coef_ == pytest.approx([0.02, 1.0, 0.0], abs=0.01)
     assert np.std(y - model.predict(X)) < 0.2

@@ -34,7 +34,7 @@ from cotas.certificates.theorems.mistakes import best_margin, mistakes_allowed
 from cotas.certificates.theorems.separation import DISTANCE
 from cotas.kernels import Linear
 from cotas.losses import Hinge
-from cotas.problem import RegularisedRisk
+from cotas.problem import RegularizedRisk
 
 SEED = int(os.environ.get("COTAS_SEED", time.time_ns() % 2**32))
 
@@ -254,11 +254,11 @@ def assert_mistakes_are_allowed(c, X, y):
 
 
 MODELS = {
-    "perceptron": lambda: cotas.Perceptron(max_epochs=6),
-    "no bias": lambda: cotas.Perceptron(max_epochs=20, fit_intercept=False),
-    "averaged": lambda: cotas.AveragedPerceptron(max_epochs=5),
-    "passive-aggressive": lambda: cotas.PassiveAggressive(lam=0.5, max_epochs=4),
-    "no bias, lam": lambda: cotas.PassiveAggressive(lam=1e-3, max_epochs=3, fit_intercept=False),
+    "perceptron": lambda: cotas.Perceptron(max_iter=6),
+    "no bias": lambda: cotas.Perceptron(max_iter=20, fit_intercept=False),
+    "averaged": lambda: cotas.AveragedPerceptron(max_iter=5),
+    "passive-aggressive": lambda: cotas.PassiveAggressive(lam=0.5, max_iter=4),
+    "no bias, lam": lambda: cotas.PassiveAggressive(lam=1e-3, max_iter=3, fit_intercept=False),
 }
 
 
@@ -308,7 +308,7 @@ def test_the_kernel_perceptron_in_a_space_that_is_known(rng):
         n, d = int(rng.integers(3, 12)), int(rng.integers(1, 4))
         X, y = rng.integers(-8, 9, (n, d)) * 2.0 ** rng.integers(-20, 21), rng.choice([-1, 1], n)
         y[:2] = 1, -1
-        c = cotas.KernelPerceptron(Linear(), max_epochs=10).fit(X, y).certificate_
+        c = cotas.KernelPerceptron(Linear(), max_iter=10).fit(X, y).certificate_
         assert isinstance(c.witness, KernelPerceptronLedger)
         assert c.holds
         Z, w = extended(X, y, 1.0), c.witness
@@ -393,7 +393,7 @@ def two_points(lam, half, centre, free=True):
 def point_and_certificate(X, y, lam, theta, theta0, weights, alpha):
     """A model with the narrowest certificate that is true."""
     point = DualPoint(
-        RegularisedRisk(Hinge(), lam, True), np.array(theta), theta0, 1, alpha, weights=weights
+        RegularizedRisk(Hinge(), lam, True), np.array(theta), theta0, 1, alpha, weights=weights
     )
     s = rational(np.ones(len(y)) if weights is None else weights)
     scores = [inner(rational(row), rational(theta)) + Q(theta0) for row in X]
@@ -466,7 +466,7 @@ def test_many_rows_leave_the_whole_interval_of_best_biases(n):
     """X = ±1, λ = 2: θ* = ½, and every θ₀ from −½ to ½ is best."""
     x = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     y = x.astype(int)
-    point = DualPoint(RegularisedRisk(Hinge(), 2.0, True), np.array([0.5]), 0.0, 1, np.ones(n))
+    point = DualPoint(RegularizedRisk(Hinge(), 2.0, True), np.array([0.5]), 0.0, 1, np.ones(n))
     c = conclude("duality", 0.75, 0.75, statement="", reference="", witness=point, sketch=None)
     low, high = optimum_region(c, x[:, None], y).scores(np.array([[0.0], [0.5], [-0.5], [4.0]]))
     assert (low <= [-0.5, -0.25, -0.75, 1.5]).all()
@@ -500,7 +500,7 @@ def test_a_path_proves_no_error_that_an_optimum_does_not_make(n):
 def test_forged_points_certify_nothing(rng):
     X, y = np.array([[1.0], [-1.0], [2.0], [-0.5]]), np.array([1, -1, 1, -1])
     point = DualPoint(
-        RegularisedRisk(Hinge(), 0.5, True), np.array([0.8]), 0.1, 1, np.ones(4) * 0.7
+        RegularizedRisk(Hinge(), 0.5, True), np.array([0.8]), 0.1, 1, np.ones(4) * 0.7
     )
     for coef in ([math.nan], [math.inf]):
         c = conclude("duality", 0.0, 1.0, statement="", reference="", witness=point, sketch=None)

@@ -1,6 +1,6 @@
 """Where the exact optimum must lie, and which predictions it therefore shares.
 
-A gap of g proves ‖θ − θ*‖ ≤ r = √(2g/λ), with a free bias too: P minimised over θ₀ is still
+A gap of g proves ‖θ − θ*‖ ≤ r = √(2g/λ), with a free bias too: P minimized over θ₀ is still
 λ-strongly convex in θ. So θ*·x differs from θ·x by at most r‖x‖, and a free bias lies between the
 best biases (`bias.py`) for the scores so lowered and so raised. Moving all rows by one vector
 changes nothing but the free bias, so lengths are measured from the middle of the rows.

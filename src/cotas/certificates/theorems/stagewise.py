@@ -11,7 +11,7 @@ from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import moved_apart
 from cotas.certificates.core.rounding import above, below
-from cotas.certificates.duality import OPTIMISATION_ONLY
+from cotas.certificates.duality import OPTIMIZATION_ONLY
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.theorems.replay import Trace, replay
@@ -247,7 +247,7 @@ class StagewiseRun(Parametric):
             statement=statement,
             reference=THEOREMS[self.algorithm][0],
             figures=figures,
-            remarks=(OPTIMISATION_ONLY, *([OPEN] if smallest == 0.0 < fitted else [])),
+            remarks=(OPTIMIZATION_ONLY, *([OPEN] if smallest == 0.0 < fitted else [])),
             trusted=() if self.weights is None else ("the weights of the rows",),
             charge=charge,
             moved=moved,

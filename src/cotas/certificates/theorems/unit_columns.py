@@ -138,7 +138,7 @@ class UnitColumns:
     def curvature(self) -> tuple[float, float]:
         """μ ≤ λ_pmin(XᵀX) and F ≥ ‖Xβ_LS‖².
 
-        If the floating-point Cholesky factorisation of A of order d runs through, then
+        If the floating-point Cholesky factorization of A of order d runs through, then
         λ_min(A) ≥ −γ_{d+1}/(1 − γ_{d+1})·trace(A) (Rump 2006). A is XᵀX − (μ + error)I for columns
         that are independent. For more columns than rows it is XXᵀ less the same: there √w is in
         the null space of the centred columns, and is added, so as to leave λ_pmin as it is.

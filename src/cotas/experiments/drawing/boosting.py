@@ -15,8 +15,8 @@ def draw_costs(result: Costs, lang: str = "en") -> Any:
     """Both costs against F, for each class."""
     say = words(lang)
     panels = (
-        (result.exponential, "$e^{-yF(x)}$", say("to be minimised", "se minimiza")),
-        (result.log_likelihood, "$L(y^*; p(x))$", say("to be maximised", "se maximiza")),
+        (result.exponential, "$e^{-yF(x)}$", say("to be minimized", "se minimiza")),
+        (result.log_likelihood, "$L(y^*; p(x))$", say("to be maximized", "se maximiza")),
     )
     with sheet(2, width=4.6, height=3.8) as (figure, axes):
         for ax, (values, name, what) in zip(axes, panels, strict=True):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.experiments.descent import Houses, Normalisation, Walk, Walks, objective
+from cotas.experiments.descent import Houses, Normalization, Walk, Walks, objective
 from cotas.experiments.drawing.sheet import Words, sheet, words
 from cotas.plots.style import COLOURS, INK, PALE, legend, look
 
@@ -55,12 +55,12 @@ def draw_steps(result: Walks, lang: str = "en") -> Any:
     return figure
 
 
-def draw_normalisation(result: Normalisation, lang: str = "en") -> Any:
-    """The path of θ over the level lines of J, raw and normalised, and J − J* for both."""
+def draw_normalization(result: Normalization, lang: str = "en") -> Any:
+    """The path of θ over the level lines of J, raw and normalized, and J − J* for both."""
     say = words(lang)
-    names = (say("area in m²", "área en m²"), say("normalised area", "área normalizada"))
+    names = (say("area in m²", "área en m²"), say("normalized area", "área normalizada"))
     with sheet(3, width=4.3, height=4.2) as (figure, axes):
-        for k, walks in enumerate((result.raw, result.normalised)):
+        for k, walks in enumerate((result.raw, result.normalized)):
             _draw_levels(axes[k], walks, [walks.walks[0]], say, room=0.35)
             condition = f"{result.conditions[k]:.3g}"
             axes[k].set_title(

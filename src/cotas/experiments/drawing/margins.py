@@ -8,7 +8,7 @@ import numpy as np
 
 from cotas.experiments.drawing.sheet import arrow, scatter, sheet, sides, span_of, words
 from cotas.experiments.margins import Halves, Margin, Margins, Projection
-from cotas.experiments.memorising import Memory
+from cotas.experiments.memorizing import Memory
 from cotas.experiments.samples import Labelled
 from cotas.plots.style import COLOURS, INK, legend, look
 
@@ -90,7 +90,7 @@ def _draw_margin(ax: Any, data: Labelled, fit: Margin, lang: str) -> None:
 
 
 def draw_memory(result: Memory, lang: str = "en") -> Any:
-    """Both errors of the memoriser against ε, and those of a linear classifier as a level."""
+    """Both errors of the memorizer against ε, and those of a linear classifier as a level."""
     say = words(lang)
     with sheet() as (figure, (ax,)):
         training = say("training error", "error de entrenamiento")

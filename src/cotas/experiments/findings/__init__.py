@@ -24,7 +24,7 @@ def all_findings(seeds: Seeds = SEEDS) -> list[Finding]:
     seeds : sequence of int, default=0 to 9
     """
     return [
-        linear.memoriser(seeds),
+        linear.memorizer(seeds),
         linear.sides(seeds),
         linear.distance(seeds),
         linear.violations(seeds),
@@ -47,7 +47,7 @@ def all_findings(seeds: Seeds = SEEDS) -> list[Finding]:
         others.three_kernels(seeds),
         others.houses(seeds),
         others.steps(seeds),
-        others.normalised(seeds),
+        others.normalized(seeds),
         others.kinds_of_descent(seeds),
         linear.balance(seeds),
         *linear.three_lambdas(seeds),

@@ -65,7 +65,7 @@ def costs(seeds: Seeds) -> Finding:
     step = float(found.log_likelihood[1][unit] - found.log_likelihood[1][0])
     return Finding(
         ("001-1.1",),
-        "e^{−yF} is minimised and grows exponentially; L is maximised and falls linearly",
+        "e^{−yF} is minimized and grows exponentially; L is maximized and falls linearly",
         f"from yF = −2 to −3 the first grows {factor:.3f} times, the second falls by {step:.3f}",
         verdict(abs(factor - np.e) < 1e-9 and abs(step - 2) < 0.05),
     )
@@ -175,7 +175,7 @@ def in_100_dimensions(seeds: Seeds) -> list[Finding]:
 
 
 def seconds_by_dimension(
-    dimensions: tuple[int, ...] = DIMENSIONS, n: int = 1000, n_rounds: int = 30
+    dimensions: tuple[int, ...] = DIMENSIONS, n: int = 1000, n_estimators: int = 30
 ) -> dict[str, FloatArray]:
     """Processor seconds of each algorithm with trees of depth 3; the best of three runs.
 
@@ -186,7 +186,7 @@ def seconds_by_dimension(
     tables = [rng.normal(size=(n, d)) for d in dimensions]
     found = {}
     for name, algorithm in ALGORITHMS.items():
-        model = algorithm(Tree(depth=3), n_rounds=n_rounds, n_jobs=1, certify=False)
+        model = algorithm(Tree(depth=3), n_estimators=n_estimators, n_jobs=1, certify=False)
         model.fit(tables[0], y)  # compiles, if that was not done before
         found[name] = np.array([min(_seconds(model, X, y) for _ in range(3)) for X in tables])
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cotas.experiments import generalisation, margins, memorising
+from cotas.experiments import generalization, margins, memorizing
 from cotas.experiments.findings.finding import (
     IN_PART,
     NO_CLAIM,
@@ -16,13 +16,13 @@ from cotas.experiments.findings.finding import (
 )
 
 
-def memoriser(seeds: Seeds) -> Finding:
+def memorizer(seeds: Seeds) -> Finding:
     """No training error, and a validation error of ½."""
-    runs = [memorising.memory(seed) for seed in seeds]
+    runs = [memorizing.memory(seed) for seed in seeds]
     training, validation = mean(r.training[0] for r in runs), mean(r.validation[0] for r in runs)
     linear = mean(r.linear_validation for r in runs)
     return Finding(
-        ("000-memoriser",),
+        ("000-memorizer",),
         "training error 0; validation error exactly ½",
         f"{training:.3f} and {validation:.3f} for ε = 0.001; a linear SVM on the same data "
         f"{linear:.3f}",
@@ -60,7 +60,7 @@ def violations(seeds: Seeds) -> Finding:
 
 def balance(seeds: Seeds) -> Finding:
     """The two terms of J."""
-    found = [generalisation.balance(seed) for seed in seeds]
+    found = [generalization.balance(seed) for seed in seeds]
     best = [float(b.scale[np.argmin(b.loss + b.penalty)]) for b in found]
     return Finding(
         ("004-objective",),
@@ -74,12 +74,12 @@ def descents(seeds: Seeds) -> Finding:
     """Gradient descent and stochastic descent on the hinge objective."""
     ends = []
     for seed in seeds:
-        s = generalisation.surface(seed)
+        s = generalization.surface(seed)
         points = np.array([s.best, s.descent[-1], s.stochastic[-1]])
-        best, *others = generalisation.hinge_objective(s.data, s.lam, points)
+        best, *others = generalization.hinge_objective(s.data, s.lam, points)
         ends.append([other - best for other in others])
     batch, stochastic = means(ends)
-    slopes = [generalisation.slope(seed) for seed in seeds]
+    slopes = [generalization.slope(seed) for seed in seeds]
     return Finding(
         ("004-slope", "004-surface"),
         "a constant rate suffices for gradient descent; with η = 1/(1+t) SGD converges too",
@@ -130,7 +130,7 @@ def widest(seeds: Seeds) -> Finding:
 
 def three_lambdas(seeds: Seeds) -> list[Finding]:
     """The three pictures of document 004."""
-    fits = [margins.for_lams(generalisation.LAMS, seed).fits for seed in seeds]
+    fits = [margins.for_lams(generalization.LAMS, seed).fits for seed in seeds]
     inside = means([[fit.inside for fit in row] for row in fits])
     width = means([[fit.margin for fit in row] for row in fits])
     support = means([[fit.support for fit in row] for row in fits])
@@ -163,7 +163,7 @@ def three_lambdas(seeds: Seeds) -> list[Finding]:
 
 def losses(seeds: Seeds) -> list[Finding]:
     """Training and test loss over c, and the choice of ĉ."""
-    curves = [generalisation.losses(seed) for seed in seeds]
+    curves = [generalization.losses(seed) for seed in seeds]
     rise = max(float(np.diff(curve.training).max()) for curve in curves)
     low, best, high = means([[c.test[0], c.test.min(), c.test[-1]] for c in curves])
     valley = all(c.c[0] < c.best < c.c[-1] for c in curves)

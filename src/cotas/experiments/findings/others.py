@@ -57,14 +57,14 @@ def steps(seeds: Seeds) -> Finding:
     )
 
 
-def normalised(seeds: Seeds) -> Finding:
-    """Raw and normalised data."""
-    data = descent.normalisation()
+def normalized(seeds: Seeds) -> Finding:
+    """Raw and normalized data."""
+    data = descent.normalization()
     raw, scaled = data.iterations
     return Finding(
-        ("003-normalisation",),
-        "data should be normalised, or α must be tiny and the iterations too many",
-        f"{spaced(raw)} steps raw (condition {data.conditions[0]:.0f}), {scaled} normalised "
+        ("003-normalization",),
+        "data should be normalized, or α must be tiny and the iterations too many",
+        f"{spaced(raw)} steps raw (condition {data.conditions[0]:.0f}), {scaled} normalized "
         f"(condition {data.conditions[1]:.0f}), to leave 10⁻⁴ of J − J*",
         verdict(raw > 1000 * scaled),
     )

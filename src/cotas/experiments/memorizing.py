@@ -88,7 +88,7 @@ class MemorisingClassifier(ClassifierMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Memory:
-    """Training and validation errors of the memoriser for each ε, and of a linear classifier."""
+    """Training and validation errors of the memorizer for each ε, and of a linear classifier."""
 
     eps: FloatArray
     training: FloatArray
@@ -100,7 +100,7 @@ class Memory:
 def memory(seed: int = 0, n: int = 200) -> Memory:
     """Errors for ε from 10⁻³ to 3 on `balanced_cube`, and those of a linear SVM (λ = 0.01).
 
-    The document speaks of a small ε only; larger ones are shown to see where the memoriser
+    The document speaks of a small ε only; larger ones are shown to see where the memorizer
     begins to say something about new examples.
     """
     data = balanced_cube(seed, n)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.experiments.drawing.sheet import sheet, span_of, words
-from cotas.experiments.generalisation import Balance, Losses, Slope, Surface, hinge_objective
+from cotas.experiments.generalization import Balance, Losses, Slope, Surface, hinge_objective
 from cotas.plots.style import COLOURS, INK, PALE, legend, look, tint
 
 
