@@ -39,10 +39,10 @@ SETTINGS = {
         {"weak_learner": DecisionTreeClassifier(max_depth=1), "n_estimators": 2},
     ],
     "ConvexAnyBoost": [{"n_estimators": 5}],
-    "RegularizedForwardStagewise": [{"delta": 2.0, "iterations": 20}],
+    "RegularizedForwardStagewise": [{"delta": 2.0, "max_iter": 20}],
     "KernelPegasos": [{"max_iter": 2, "random_state": 0}],
 }
-SHORTER = {"n_estimators": 4, "iterations": 20, "max_iter": 3, "random_state": 0}
+SHORTER = {"n_estimators": 4, "max_iter": 20, "max_iter": 3, "random_state": 0}
 
 
 def every_estimator():
