@@ -14,11 +14,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import cotas
-from cotas import Preparation, PreparedModel, Table, inspect_table
 from cotas.files.errors import ModelFileError
 from cotas.preparation.columns import ColumnError
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import as_target, hold_out_rows, tell_task
+from cotas.tables import Preparation, PreparedModel, Table, inspect_table
 
 
 def people(n=200, seed=0):
@@ -157,7 +157,7 @@ def test_all_columns_that_cannot_be_used_are_named_at_once():
 
 def test_an_infinite_number_is_refused_with_its_row():
     frame = pl.DataFrame({"odd one": [1.0, float("inf")] * 15})
-    with pytest.raises(ColumnError, match="column 'odd one' .*infinite number in row 2"):
+    with pytest.raises(ColumnError, match=r"column 'odd one' .*infinite number in row 2"):
         Preparation().fit(frame)
 
 

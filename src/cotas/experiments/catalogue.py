@@ -286,7 +286,7 @@ DESCENT = (
     ),
 )
 
-GENERALISATION = (
+GENERALIZATION = (
     Figure(
         "004-objective",
         "The balance of loss and penalty",
@@ -347,6 +347,6 @@ GENERALISATION = (
 
 FIGURES: dict[str, Figure] = {
     figure.name: figure
-    for document in (LECTURE_NOTES, BOOSTING, STAGEWISE, KERNELS, DESCENT, GENERALISATION)
+    for document in (LECTURE_NOTES, BOOSTING, STAGEWISE, KERNELS, DESCENT, GENERALIZATION)
     for figure in document
 }

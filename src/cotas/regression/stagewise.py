@@ -69,7 +69,7 @@ class StagewiseRegressor(LinearRegressor):
         return tags
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
-        """Follow the algorithm for `iterations` steps and check what its theorem promises.
+        """Follow the algorithm for `max_iter` steps and check what its theorem promises.
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ def choose(
         The values, each tried once. For "lam" the default is thirteen, evenly in the logarithm,
         from the mean squared length of the rows down to a millionth of it, or for a `Lasso` from
         where all coefficients are zero down to a ten-thousandth of it; for "n_estimators" and
-        "iterations", the number that the model has and its halves. Else they must be given.
+        "max_iter", the number that the model has and its halves. Else they must be given.
     validation : float or (X_val, y_val), default=0.2
         The share of the rows to set aside, usually 0.1 to 0.3; or the rows to judge by.
     folds : int, splitter of scikit-learn or list of (train, validation) row numbers, optional

@@ -32,7 +32,7 @@ FOR_FOREIGN_PROOFS = 5.0
 # At each level a fit asks for this part of the gap, with so many times the effort, but not for
 # less than FINEST.
 TIGHTER, MORE_EFFORT, FINEST = 1e-2, 4, 1e-12
-EFFORTS = ("max_iter", "max_iter", "max_iter", "max_time")
+EFFORTS = ("max_iter", "max_time")
 
 
 @dataclass(frozen=True)

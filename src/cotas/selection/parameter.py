@@ -22,9 +22,8 @@ from cotas.regression.lasso import Lasso
 # With more of these a model can fit more, or less; c = 1/(λn) rises as λ falls (document 004).
 RISING = frozenset(
     (
-        *("C", "degree", "delta", "eps", "gamma", "max_iter", "learning_rate", "max_depth"),
-        *("max_iter", "max_features", "max_iter", "max_iter", "max_leaf_nodes"),
-        *("n_components", "n_estimators", "n_estimators", "step"),
+        *("C", "degree", "delta", "eps", "gamma", "learning_rate", "max_depth", "max_features"),
+        *("max_iter", "max_leaf_nodes", "n_components", "n_estimators", "step"),
     )
 )
 FALLING = frozenset(
