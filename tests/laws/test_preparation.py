@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import cotas
 from cotas.files.errors import ModelFileError
 from cotas.preparation.columns import ColumnError
+from cotas.preparation.inspection import copies as find_copies
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import as_target, hold_out_rows, tell_task
 from cotas.tables import Preparation, PreparedModel, Table, inspect_table
@@ -289,15 +290,47 @@ def test_targets():
         as_target(["a", "b"], "regression")
 
 
-@given(st.integers(0, 100), st.sampled_from([0.1, 0.2, 0.5]))
-def test_rows_held_out(seed, share):
-    y = np.array([0, 1, 1, 1, 0, 0, 1, 0, 1, 0] * 3)
-    train, test = hold_out_rows(y, "classification", share, seed)
-    assert sorted([*train, *test]) == list(range(30))
-    assert len(test) == round(share * 30)
-    assert set(y[train]) == {0, 1}
-    again = hold_out_rows(y, "classification", share, seed)
+@given(
+    seed=st.integers(0, 100),
+    share=st.sampled_from([0.1, 0.2, 0.5]),
+    sizes=st.lists(st.integers(1, 30), min_size=2, max_size=6),
+    task=st.sampled_from(["classification", "regression"]),
+)
+def test_rows_held_out(seed, share, sizes, task):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(y)
+    assume(0 < round(share * n) < n and share * n <= n - len(sizes))
+    train, test = hold_out_rows(y, task, share, seed)
+    assert sorted([*train, *test]) == list(range(n))
+    assert len(test) == round(share * n)
+    again = hold_out_rows(y, task, share, seed)
     assert (train == again[0]).all()
+    if task == "classification":
+        held = np.bincount(y[test], minlength=len(sizes))
+        assert (held < sizes).all()
+        rounded = np.abs(held - share * np.array(sizes)) <= 1
+        assert (rounded | (held == np.array(sizes) - 1) | (min(sizes) == 1)).all()
+
+
+@given(seed=st.integers(0, 100), copies=st.integers(2, 5))
+def test_a_group_is_on_one_side(seed, copies):
+    groups = np.repeat(np.arange(30), copies)
+    y = groups % 3
+    train, test = hold_out_rows(y, "classification", 0.2, seed, groups)
+    assert sorted([*train, *test]) == list(range(30 * copies))
+    assert not set(groups[train]) & set(groups[test])
+    assert set(y[train]) == {0, 1, 2}
+
+
+def test_copies_are_told_from_twins():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 3))
+    marks, said = find_copies(Table(np.vstack([rows, rows[:5]]), None, "t", "npz"))
+    assert (marks[:5] == marks[40:]).all()
+    assert "10 rows occur more than once" in str(said[0])
+    few = pl.DataFrame({"class": ["1st", "2nd"] * 20, "id": np.arange(40) + 900})
+    assert find_copies(Table(few, None, "t", "csv"))[0] is None
+    assert find_copies(Table(rows, None, "t", "npz")) == (None, [])
 
 
 def test_remarks_on_suspicious_data():
@@ -326,9 +359,7 @@ def test_remarks_on_suspicious_data():
     }
     rare = np.arange(n) % 25 == 0
     twice = Table(np.repeat(rng.normal(size=(50, 3)), 2, axis=0), rare, "t", "npz")
-    split = np.arange(0, n, 2), np.arange(1, n, 2)
-    kinds = [remark.kind for remark in inspect_table(twice, split=split)]
-    assert kinds == ["unbalanced", "duplicates"]
+    assert [remark.kind for remark in inspect_table(twice)] == ["unbalanced"]
     linear = pl.DataFrame({"x": np.arange(n) * 1.0, "z": rng.normal(size=n)})
     table = Table(linear, 3.0 * np.arange(n) + 1, "t", "csv")
     assert [r.column for r in inspect_table(table, task="regression")] == ["x"]

@@ -11,10 +11,10 @@ import typer
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import OPTIMIZATION, percent
-from cotas.cli.data import open_table, target_of, writable
+from cotas.cli.data import open_table, preparation_of, target_of, writable
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError, UsageError
 from cotas.cli.models import parameters, task_of
-from cotas.cli.options import Data, Drop, Header, HoldOut, Lang, Seed, Separator, Target, Task
+from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Lang, Seed, Target, Task
 from cotas.cli.session import Session, command_line
 from cotas.cli.training import Settings, train
 from cotas.cli.words import kind_in, speak
@@ -51,8 +51,8 @@ def fit(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the model here.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
-    drop: Drop = None,
     hold_out: HoldOut = 0.2,
+    group: Group = None,
     confidence: Annotated[float, typer.Option(help="Of the bound for future rows.")] = 0.95,
     max_time: Annotated[float | None, typer.Option(help="Seconds for training.")] = None,
     strict: Annotated[
@@ -60,8 +60,7 @@ def fit(
     ] = False,
     seed: Seed = 0,
     lang: Lang = "en",
-    separator: Separator = None,
-    header: Header = None,
+    columns: Columns = NO_WISHES,
 ) -> None:
     """Train a model on a table, and say what is proved about it.
 
@@ -80,7 +79,7 @@ def fit(
     if model not in (None, "auto"):
         known = task_of(str(model))
         task = known if task == "auto" else task
-    table = open_table(data, target, drop, separator=separator, header=header)
+    table = open_table(data, target, columns)
     y, task = target_of(table, task)
     settings = Settings(
         model=model,
@@ -93,6 +92,8 @@ def fit(
         max_time=max_time,
         command=command_line(),
         lang=lang,
+        preparation=preparation_of(table, columns),
+        group=group,
     )
     record = train(session, table, y, settings)
     if out is not None:

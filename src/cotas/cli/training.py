@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
 import cotas
@@ -21,8 +21,9 @@ from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.words import speak
 from cotas.files.models import versions
+from cotas.files.remarks import Remark
 from cotas.files.tables import Table
-from cotas.preparation.inspection import Remark, inspect_table
+from cotas.preparation.inspection import copies, inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
@@ -49,6 +50,8 @@ class Settings:
     max_time: float | None = None
     command: str = ""
     lang: str = "en"
+    preparation: Preparation = field(default_factory=Preparation)
+    group: str | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,9 @@ class Rows:
 def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> FitRecord:
     """Split, look at the data, train, and measure on the rows that were set aside."""
     rows, few = split(table, y, settings)
-    remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test))]
+    table = rows.table
+    keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
+    remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test), keep)]
     session.note(*(_noted(remark, settings.lang) for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
     if name == "auto":
@@ -114,7 +119,21 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Rem
     if len(y) < FEWEST_TO_SPLIT:
         words = f"With {len(y)} rows all are trained on, and none are held out."
         return Rows(table, y, everything, nothing), [Remark("few rows", None, words)]
-    return Rows(table, y, *hold_out_rows(y, settings.task, share, settings.seed)), []
+    table, groups, said = _groups(table, settings)
+    rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
+    return Rows(table, y, *rows), said
+
+
+def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, list[Remark]]:
+    """What must stay on one side: the groups of a column, which is then no feature, or copies."""
+    if settings.group is None:
+        return table, *copies(table)
+    if settings.group not in table.names:
+        raise UsageError(f"--group: there is no column {settings.group!r}.")
+    column = table.features[settings.group].cast(str).fill_null("")
+    words = f"Rows with the same {settings.group!r} are on one side of the split; it is left out."
+    remark = Remark("group", settings.group, words)
+    return table.without([settings.group]), column.to_numpy(), [remark]
 
 
 def try_all(session: Session, rows: Rows, settings: Settings) -> list[tuple[Trained, Sample]]:
@@ -147,7 +166,7 @@ def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Tr
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                model = PreparedModel(estimator).fit(X, y)
+                model = PreparedModel(estimator, settings.preparation).fit(X, y)
             except (TypeError, ValueError) as error:
                 if str(error).split(" ")[0] in settings.given:
                     raise UsageError(str(error)) from error
@@ -180,7 +199,7 @@ def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[An
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
         raise UsageError(f"{type(estimator).__name__} has no {parameter!r} to select.")
-    pipeline = Pipeline([("preparation", Preparation()), ("model", estimator)])
+    pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
     choice = cotas.choose(
         pipeline, X, y, parameter, random_state=settings.seed, refit=False, progress=False
     )

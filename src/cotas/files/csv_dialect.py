@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from cotas.files.cells import MISSING, SURE_COMMA, SURE_POINT, looks_like_a_number
 from cotas.files.dates import looks_like_a_date
+from cotas.files.names import without_twins
 from cotas.files.problems import DataFileError
 
 SAMPLE_BYTES = 1 << 16
@@ -232,19 +233,3 @@ def _names(first: list[str], header: bool) -> tuple[tuple[str, ...], tuple[tuple
         return tuple(f"column_{k}" for k in range(1, len(first) + 1)), ()
     wanted = [cell.strip() or f"column_{k}" for k, cell in enumerate(first, 1)]
     return without_twins(wanted)
-
-
-def without_twins(
-    wanted: list[str],
-) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
-    """The names, later ones of the same numbered, and the position and name of those."""
-    names: list[str] = []
-    renamed = []
-    for position, name in enumerate(wanted):
-        own, number = name, 2
-        while own in names or (own != name and own in wanted):
-            own, number = f"{name}_{number}", number + 1
-        if own != name:
-            renamed.append((position, name))
-        names.append(own)
-    return tuple(names), tuple(renamed)

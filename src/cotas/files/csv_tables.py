@@ -32,6 +32,7 @@ from cotas.files.compression import (
 from cotas.files.csv_dialect import SAMPLE_BYTES, Dialect, detect, of_one_byte, sample_of
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.lines import blocks_of_lines
+from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.loops import loop
@@ -51,8 +52,6 @@ class Wishes:
         More words that stand for a missing value.
     words : tuple of str
         Columns that are text, whatever they look like.
-    drop : tuple of str
-        Columns that are not wanted.
     """
 
     separator: str | None = None
@@ -60,7 +59,6 @@ class Wishes:
     encoding: str | None = None
     missing: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
 
     def dialect_of(self, sample: bytes, source: str) -> Dialect:
         """The dialect of a table that begins so."""
@@ -74,10 +72,11 @@ def read_csv(
     source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, max_bytes)
     dialect = wishes.dialect_of(sample, source)
+    words = names_among(wishes.words, dialect.names, source)
     if dialect.encoding != "utf-8":
         text = _as_utf8(text, dialect, source)
     try:
-        frame = _parse(text, dialect, source, wishes.words)
+        frame = _parse(text, dialect, source, words)
     except DataFileError:
         if _is_utf8(text):
             raise
@@ -85,19 +84,11 @@ def read_csv(
         whole = text.read_bytes() if isinstance(text, Path) else text
         dialect = replace(dialect, encoding=wishes.encoding or of_one_byte(whole))
         text = _as_utf8(text, dialect, source)
-        frame = _parse(text, dialect, source, wishes.words)
+        frame = _parse(text, dialect, source, words)
     _refuse_short_rows(frame, text, dialect, source)
-    frame = _without_blank_lines(frame, text).drop(wishes.drop, strict=False)
-    frame, remarks = understood(frame, dialect.decimal_comma, source, wishes.missing, wishes.words)
+    frame = _without_blank_lines(frame, text)
+    frame, remarks = understood(frame, dialect.decimal_comma, source, wishes.missing, words)
     return frame, [*twins_in_words(dialect.names, dialect.renamed), *remarks]
-
-
-def twins_in_words(names: Sequence[str], renamed: Sequence[tuple[int, str]]) -> Iterator[Remark]:
-    """A remark for each column that got another name because its own was taken."""
-    for position, name in renamed:
-        own = names[position]
-        words = f"A second column is called {name!r}; here it is {own!r}."
-        yield Remark("renamed", own, words, {"name": name})
 
 
 def _text_and_sample(path: Place, max_bytes: int) -> tuple[bytes | Path, bytes]:
@@ -126,17 +117,13 @@ def csv_batches(
     them are written as programs write them, as the first block shows how they were written.
     """
     wishes = wishes or Wishes()
+    stream = _narrow(stream, wishes, source)
     dialect: Dialect | None = None
     readings: dict[str, Reading] = {}
     for block in blocks_of_lines(stream, source, quote=b'"'):
         first = dialect is None
         if dialect is None:
             dialect = wishes.dialect_of(sample_of(block), source)
-            if dialect.encoding.startswith(("utf-16", "utf_16", "utf-32")):
-                raise DataFileError(
-                    f"{dialect.encoding.upper()} cannot be read in batches; save it as UTF-8.",
-                    source,
-                )
         text = block if dialect.encoding == "utf-8" else _decoded(block, dialect, source)
         skip = first and dialect.header
         if skip and text.count(b"\n") <= 1 and not text.partition(b"\n")[2].strip():
@@ -151,6 +138,17 @@ def csv_batches(
             }
         frame = _cast(_in_plain_numbers(frame, readings), types or {}, source)
         yield from frame.iter_slices(rows)
+
+
+def _narrow(stream: io.BufferedReader, wishes: Wishes, source: str) -> io.BufferedReader:
+    """The same text in UTF-8 if its letters take several bytes each, where no byte ends a line."""
+    head = stream.peek(4096)[:4096]
+    if not head:
+        return stream
+    dialect = wishes.dialect_of(head, source)
+    if not dialect.encoding.replace("_", "-").startswith(("utf-16", "utf-32")):
+        return stream
+    return io.BufferedReader(io.BytesIO(_decoded(stream.read(), dialect, source)))
 
 
 def _in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:

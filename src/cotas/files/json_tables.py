@@ -27,9 +27,9 @@ def read_json(path: Place, source: str, max_bytes: int) -> Any:
 
 
 def _has_lines(text: bytes) -> bool:
-    """Whether the first line is an object of its own."""
-    first = text.lstrip().partition(b"\n")[0].strip()
-    return first.startswith(b"{") and first.endswith(b"}")
+    """Whether an object stands on each line; one object alone may be a table of columns."""
+    first, _, rest = text.strip().partition(b"\n")
+    return bool(rest) and first.rstrip().startswith(b"{") and first.rstrip().endswith(b"}")
 
 
 def _frame(found: Any) -> Any:
@@ -38,4 +38,6 @@ def _frame(found: Any) -> Any:
         lists = [value for value in found.values() if isinstance(value, list)]
         if len(lists) == 1 and all(isinstance(row, dict) for row in lists[0]):
             found = lists[0]  # the rows stand beside remarks on them
+        elif not lists:
+            found = [found]
     return pl.DataFrame(found, infer_schema_length=None, strict=False)

@@ -17,13 +17,13 @@ from typing import Any
 from cotas.arrays import AnyArray
 from cotas.files.cells import understood
 from cotas.files.compression import MAX_BYTES, Place, on_disk, open_bytes, source_name
-from cotas.files.csv_dialect import without_twins
-from cotas.files.csv_tables import Wishes, csv_batches, read_csv, twins_in_words
+from cotas.files.csv_tables import Wishes, csv_batches, read_csv
 from cotas.files.databases import read_sqlite
 from cotas.files.formats import tell_format
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.json_tables import read_json
 from cotas.files.libsvm import libsvm_batches, read_sparse
+from cotas.files.names import names_among, some, twins_in_words, without_twins
 from cotas.files.numpy_tables import read_npz
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
@@ -90,7 +90,7 @@ class Table:
             if self.target is None:
                 raise DataFileError(
                     "which column is to be predicted? Name it as the target; there are "
-                    f"{_some(self.names)}.",
+                    f"{some(self.names)}.",
                     self.source,
                 )
             if name is not None and name != self.target_name:
@@ -102,7 +102,7 @@ class Table:
             return self
         if name not in self.features.columns:
             raise DataFileError(
-                f"there is no column {name!r}; there are {_some(self.names)}.", self.source
+                f"there is no column {name!r}; there are {some(self.names)}.", self.source
             )
         whole, remarks = self._with_targets_only(name, without)
         column = whole[name]
@@ -141,14 +141,10 @@ class Table:
         return self.features.filter(~missing), [Remark("without target", name, words, figures)]
 
     def without(self, names: list[str]) -> Table:
-        """The same table without these columns."""
-        unknown = [name for name in names if name not in self.names]
-        if unknown or not self.has_names:
-            raise DataFileError(
-                f"there is no column {(unknown or names)[0]!r} to leave out; there are "
-                f"{_some(self.names)}.",
-                self.source,
-            )
+        """The same table without these columns; "a,b" are two."""
+        if not self.has_names:
+            raise DataFileError(f"it has no column {names[0]!r}: it is a matrix.", self.source)
+        names = names_among(names, self.names, self.source)
         stays = tuple(remark for remark in self.remarks if remark.column not in names)
         return replace(self, features=self.features.drop(names), remarks=stays)
 
@@ -163,7 +159,6 @@ def read_table(
     encoding: str | None = None,
     missing: Sequence[str] = (),
     categories: Sequence[str] = (),
-    drop: Sequence[str] = (),
     without_target: str = "error",
     n_features: int | None = None,
     zero_based: bool | str = "auto",
@@ -191,9 +186,7 @@ def read_table(
     missing : sequence of str
         Words that stand for a missing value, besides the usual ones.
     categories : sequence of str
-        Columns of text, also if they look like numbers.
-    drop : sequence of str
-        Columns to leave out.
+        Columns that are read as text, also if they look like numbers; "a,b" are two.
     without_target : {"error", "drop"}
         What becomes of rows in which the target is missing.
     n_features : int, optional
@@ -226,7 +219,7 @@ def read_table(
     >>> table.names, table.features["area"].to_list(), table.target.tolist()
     (['area', 'rooms'], [106.5, 80.0], [210000, 150500])
     """
-    wishes = Wishes(separator, header, encoding, tuple(missing), tuple(categories), tuple(drop))
+    wishes = Wishes(separator, header, encoding, tuple(missing), tuple(categories))
     several = files_of(path)
     if several:
         table = _joined([_read(file, wishes, format, max_bytes) for file in several], str(path))
@@ -306,7 +299,7 @@ def _read(
         frame, remarks = read_csv(place, wishes, max_bytes=max_bytes)
     elif kind in ("parquet", "arrow"):
         frame, remarks = _columnar(place, kind, source, max_bytes), []
-        frame = _dropped(frame, wishes)
+        frame = _as_text(frame, names_among(wishes.words, frame.columns, source))
     else:
         frame, remarks = _loose(place, kind, name, source, wishes, max_bytes)
     return Table(frame, None, source, kind, remarks=tuple(remarks))
@@ -325,17 +318,16 @@ def _loose(
     else:
         raise DataFileError("a database is read from its file only.", source)
     names, renamed = without_twins([column.strip() for column in frame.columns])
-    frame = _dropped(frame.rename(dict(zip(frame.columns, names, strict=True))), wishes)
-    frame, remarks = understood(frame, False, source, wishes.missing, wishes.words)
+    words = names_among(wishes.words, names, source)
+    frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
+    frame, remarks = understood(frame, False, source, wishes.missing, words)
     return frame, [*twins_in_words(names, renamed), *remarks]
 
 
-def _dropped(frame: Any, wishes: Wishes) -> Any:
-    """Without the columns that are not wanted, and with those that are to be text as text."""
+def _as_text(frame: Any, names: list[str]) -> Any:
+    """The frame with these columns as text."""
     pl = polars()
-    frame = frame.drop(wishes.drop, strict=False)
-    text = [name for name in wishes.words if name in frame.columns]
-    return frame.with_columns(pl.col(text).cast(pl.String)) if text else frame
+    return frame.with_columns(pl.col(names).cast(pl.String)) if names else frame
 
 
 def _columnar(place: Place, kind: str, source: str, max_bytes: int) -> Any:
@@ -443,8 +435,3 @@ def _columnar_batches(path: Path, kind: str, source: str, rows: int) -> Iterator
 
 def _is_category(column: Any) -> bool:
     return str(column.dtype).startswith(("Categorical", "Enum"))
-
-
-def _some(names: list[str], most: int = 8) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"

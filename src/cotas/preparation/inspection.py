@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def inspect_table(
     split: tuple[IntArray, IntArray] | None = None,
     keep: Collection[str] = (),
 ) -> list[Remark]:
-    """Look for columns that say nothing or too much, for repeated rows and for rare classes.
+    """Look for columns that say nothing or too much, and for rare classes.
 
     What was noticed while the table was read comes first.
 
@@ -37,7 +38,7 @@ def inspect_table(
         What is to be predicted; the target of the table if not given.
     task : {"classification", "regression"}
     split : (rows to train on, rows held out), optional
-        To look for rows that are in both; what the columns are is told from the first.
+        What the columns are is told from the first.
     keep : names of columns that are used though they look like identifiers or free text
 
     Returns
@@ -63,8 +64,6 @@ def inspect_table(
         remarks += _leaks(table, np.asarray(y), task, useless)
         if task == "classification":
             remarks += _rare_classes(np.asarray(y))
-    if split is not None:
-        remarks += _duplicates(table, *split)
     return remarks
 
 
@@ -190,17 +189,28 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
         )
 
 
-def _duplicates(table: Table, train: IntArray, test: IntArray) -> Iterator[Remark]:
+def copies(table: Table) -> tuple[AnyArray | None, list[Remark]]:
+    """A mark for each row, the same for equal rows, if some rows are copies of others.
+
+    Where most rows have a twin the table has few different rows, and twins are no copies.
+    """
+    if table.has_names:
+        used = [n for n, role in roles_of(table.features).items() if role.kind not in LEFT_OUT]
+        table = replace(table, features=table.features.select(used))
     marks = _row_marks(table)
-    shared = int(np.isin(marks[test], marks[train]).sum())
-    if shared:
-        yield Remark(
-            "duplicates",
-            None,
-            f"{shared} of the {len(test)} rows held out are also among the rows trained on; the "
-            "error on them says less about new rows.",
-            {"shared": str(shared), "rows": str(len(test))},
+    different, counts = np.unique(marks, return_counts=True)
+    twins = int(counts[counts > 1].sum())
+    figures = {"count": str(twins), "rows": str(len(marks)), "different": str(len(different))}
+    if twins == 0:
+        return None, []
+    if 2 * twins > len(marks):
+        words = (
+            f"{twins} of the {len(marks)} rows have a twin: there are {len(different)} different "
+            "ones, and rows held out are like rows trained on."
         )
+        return None, [Remark("twins", None, words, figures)]
+    words = f"{twins} rows occur more than once; copies are kept on one side of the split."
+    return marks, [Remark("duplicates", None, words, figures)]
 
 
 def _row_marks(table: Table) -> AnyArray:

@@ -358,6 +358,12 @@ class Preparation(TransformerMixin, BaseEstimator):
         used = (parts.get(name, name) for name in (*self.number_names_, *self.category_names_))
         return list(dict.fromkeys(used))
 
+    @property
+    def text_columns_(self) -> list[str]:
+        """The columns of categories, which a file of text has as text."""
+        parts = self._parts() if self.layout_ == "columns" else {}
+        return [name for name in self.category_names_ if name not in parts]
+
     def compare(self, X: Any) -> list[str]:
         """In words, what is different about the columns of X, though it can be used."""
         frame = as_frame(X)
