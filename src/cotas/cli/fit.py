@@ -13,6 +13,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.presentation import OPTIMIZATION, percent
 from cotas.cli.data import open_table, preparation_of, target_of, writable
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError, UsageError
+from cotas.cli.judging import quality_lines, show_classes
 from cotas.cli.models import parameters, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Lang, Seed, Target, Task
 from cotas.cli.session import Session, command_line
@@ -20,7 +21,9 @@ from cotas.cli.training import Settings, train
 from cotas.cli.words import kind_in, speak
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord, telling_parameters
+from cotas.report.alarms import alarms_of
 from cotas.report.certificates import in_words, label_in
+from cotas.report.figures import span
 from cotas.report.words import words_of
 
 Model = Annotated[
@@ -103,11 +106,16 @@ def fit(
     if report is not None:
         _write_report(record, report, lang)
     session.say(*summary(record, lang))
+    if record.quality is not None:
+        show_classes(session, record.quality, lang)
+    alarms = alarms_of(record.quality, words_of(lang))
+    session.alarm(*(f"{words_of(lang)['alarm']}: {words}" for words in alarms))
     if out is not None:
         session.say(f"{speak(lang)('saved')}: {out}")
     if report is not None:
         session.say(f"{speak(lang)('report')}: {report}")
-    session.document(record.to_dict() | {"saved": None if out is None else str(out)})
+    saved = None if out is None else str(out)
+    session.document(record.to_dict() | {"alarms": alarms, "saved": saved})
     session.note(*(f"{speak(lang)('warning')}: {words}" for words in record.warnings))
     _finish(record, strict)
 
@@ -156,8 +164,12 @@ def summary(record: FitRecord, lang: str) -> list[str]:
         lines.append((say("chosen"), _choice(record.choice)))
     lines += [(say("proved"), words) for words in _proofs(record, lang)]
     lines.append((say("training error"), _error(record.training, say)))
-    if record.hold_out is not None:
-        lines.append((say("held-out error"), _error(record.hold_out, say)))
+    if record.hold_out is not None and record.quality is not None:
+        measure = record.quality.measures["error" if record.quality.classes else "RMSE"]
+        interval = span(measure, words_of(lang), record.quality.confidence)
+        lines.append((say("held-out error"), f"{_error(record.hold_out, say)}; {interval}"))
+    if record.quality is not None:
+        lines += quality_lines(record.quality, lang)
     if record.bound is not None:
         figures = record.bound.figures
         words = say("at most", bound=record.bound.upper, confidence=100 * figures["confidence"])

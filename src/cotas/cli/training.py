@@ -26,12 +26,18 @@ from cotas.files.tables import Table
 from cotas.preparation.inspection import copies, inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
 from cotas.preparation.targets import hold_out_rows
 from cotas.report.words import remark_in, words_of
 
 # They make a fixed number of iterations, and tell nobody in between.
 NO_TIME_LIMIT = ("ls-boost", "forward-stagewise", "regularized-forward-stagewise")
+# For a sum of independent mistakes of unequal chances the binomial tail is the larger one.
+CLASS_BY_CLASS = (
+    "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
+    "this table (Hoeffding 1956)."
+)
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 
@@ -244,15 +250,29 @@ def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark])
 
 
 def measured(record: FitRecord, rows: Rows, tried: int, confidence: float) -> FitRecord:
-    """The record with the rows held out and the bound that they prove."""
+    """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
-        return record
+        return replace(record, quality=_quality(record, record.training, confidence))
     sample = sample_of(record.model, rows, rows.test)
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        bound = cotas.hold_out_bound(wrong, confidence=confidence, tried=tried)
-    return replace(record, hold_out=sample, bound=bound)
+        bound = cotas.hold_out_bound(wrong, confidence=confidence, tried=tried).noted(
+            CLASS_BY_CLASS
+        )
+    quality = _quality(record, sample, confidence)
+    return replace(record, hold_out=sample, bound=bound, quality=quality)
+
+
+def _quality(record: FitRecord, sample: Sample, confidence: float) -> Quality:
+    """What a sample says about the model, against always giving the same answer."""
+    trained = record.training.truth
+    if record.task == "regression":
+        return quality_of_numbers(sample.truth, sample.predictions, trained, confidence)
+    classes = record.model.classes_
+    return quality_of_classes(
+        sample.truth, sample.predictions, sample.scores, classes, trained, confidence
+    )
 
 
 def rival_of(rows: Rows, one: Trained, sample: Sample) -> Rival:

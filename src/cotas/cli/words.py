@@ -18,7 +18,7 @@ WORDS = {
     "seconds": ("{rows} rows in {seconds:.2g} s", "{rows} filas en {seconds:.2g} s"),
     "chosen": ("chosen", "elegido"),
     "training error": ("training error", "error de entrenamiento"),
-    "held-out error": ("held-out error", "error en lo apartado"),
+    "held-out error": ("held-out error", "error en datos reservados"),
     "rms": (
         "{rms:.4g} (root mean square), R² = {r2:.4f}",
         "{rms:.4g} (raíz del cuadrado medio), R² = {r2:.4f}",

@@ -20,6 +20,11 @@ def standing(certificate: Certificate) -> str:
     return "vacuous" if certificate.vacuous else "holds"
 
 
+def has_gap(certificate: Certificate) -> bool:
+    """Whether it says how far an objective is from the best."""
+    return certificate.kind in OBJECTIVES
+
+
 def in_words(certificate: Certificate, words: Mapping[str, str]) -> str:
     """The statement as one would say it to a colleague."""
     if certificate.kind == "none":
@@ -29,7 +34,7 @@ def in_words(certificate: Certificate, words: Mapping[str, str]) -> str:
         "upper": number(certificate.upper),
         "gap": number(certificate.gap),
     }
-    if certificate.kind not in OBJECTIVES:
+    if not has_gap(certificate):
         said = words.get(f"{certificate.kind}_words", certificate.statement)
         return said.format(**figures)
     share = words["gap_percent"].format(percent=percent(certificate.relative_gap))
