@@ -379,7 +379,8 @@ def batches(
     Table
     """
     wishes = Wishes(separator, header, encoding, tuple(missing))
-    for file in files_of(path) or [path]:
+    several: list[str | Path] = [*files_of(path)]
+    for file in several or [path]:
         yield from _batches(file, rows, types, wishes, format, n_features, zero_based, max_bytes)
 
 

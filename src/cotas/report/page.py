@@ -8,7 +8,18 @@ from collections.abc import Mapping
 from cotas.certificates.presentation import percent
 from cotas.report.certificates import card, has_gap, standing
 from cotas.report.content import Content, Effects, HeldOut, Picture
-from cotas.report.markup import bars, details, items, number, pairs, paragraph, section, table, text
+from cotas.report.markup import (
+    apart,
+    bars,
+    details,
+    items,
+    number,
+    pairs,
+    paragraph,
+    section,
+    table,
+    text,
+)
 from cotas.report.style import STYLE
 from cotas.report.words import words_of
 
@@ -125,14 +136,13 @@ def _certificates(content: Content, words: Mapping[str, str]) -> str:
     cards = [card(label, certificate, words) for label, certificate in content.certificates]
     if len(cards) == 1:
         return section(words["certificate"], *cards)
-    headings = (words["kind"], words["certificate"], words["objective"])
-    headings = (*headings, words["best_at_least"], words["gap_column"])
+    names = ("kind", "certificate", "objective", "best_at_least", "gap_column")
+    headings = [words[name] for name in names]
     rows = [
         (
             label,
             words[standing(certificate)],
-            number(certificate.upper),
-            number(certificate.lower),
+            *apart(certificate.lower, certificate.upper)[::-1],
             percent(certificate.relative_gap) if has_gap(certificate) else "–",
         )
         for label, certificate in content.certificates

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cotas.preparation.doubt import doubt_of
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.quality import Quality
 from cotas.preparation.record import (
@@ -221,8 +222,12 @@ def _effects(record: FitRecord, words: Mapping[str, str]) -> Iterator[Effects]:
         rows = np.atleast_2d(estimator.coef_)
         labels = _labels(record, words) if len(rows) == len(record.certificate.singles) else [""]
         units = record.model.in_original_units()
-        for label, row, (per_unit, _) in zip(labels, rows[:MOST_CLASSES], units, strict=False):
+        each = record.certificate.singles
+        proofs = each if len(each) == len(rows) else (record.certificate,) * len(rows)
+        parts = zip(labels, rows[:MOST_CLASSES], units, proofs, strict=False)
+        for label, row, (per_unit, _), proof in parts:
+            doubt = doubt_of(estimator, proof, row, len(record.training.rows))
             # The prepared columns have deviation one, so their coefficients can be compared.
-            yield Effects(label, names, row.tolist(), [per_unit[name] for name in names])
+            yield Effects(label, names, row.tolist(), [per_unit[name] for name in names], doubt)
     elif hasattr(estimator, "feature_importances_"):
         yield Effects("", names, np.asarray(estimator.feature_importances_).tolist())
