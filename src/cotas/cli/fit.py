@@ -106,7 +106,7 @@ def fit(
     if report is not None:
         _write_report(record, report, lang)
     session.say(*summary(record, lang))
-    if record.quality is not None:
+    if record.quality is not None and record.hold_out is not None:
         show_classes(session, record.quality, lang)
     alarms = alarms_of(record.quality, words_of(lang))
     session.alarm(*(f"{words_of(lang)['alarm']}: {words}" for words in alarms))
@@ -152,8 +152,9 @@ def summary(record: FitRecord, lang: str) -> list[str]:
     say = speak(lang)
     table = record.table
     columns = {"rows": table.n_rows, "columns": table.n_columns, "target": table.target}
+    shape = say("rows" if table.n_columns != 1 else "one column", **columns)
     lines = [
-        (say("data"), f"{table.source}: {say('rows', **columns)}"),
+        (say("data"), f"{table.source}: {shape}"),
         (say("model"), f"{record.model_name} ({_parameters(record.model.estimator_, lang)})"),
         (
             say("trained"),
@@ -169,7 +170,8 @@ def summary(record: FitRecord, lang: str) -> list[str]:
         interval = span(measure, words_of(lang), record.quality.confidence)
         lines.append((say("held-out error"), f"{_error(record.hold_out, say)}; {interval}"))
     if record.quality is not None:
-        lines += quality_lines(record.quality, lang)
+        # What was trained on says little about how good the model is.
+        lines += quality_lines(record.quality, lang)[: None if record.hold_out is not None else 1]
     if record.bound is not None:
         figures = record.bound.figures
         words = say("at most", bound=record.bound.upper, confidence=100 * figures["confidence"])

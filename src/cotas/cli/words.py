@@ -12,6 +12,10 @@ WORDS = {
         "{rows} rows, {columns} columns, target {target}",
         "{rows} filas, {columns} columnas, objetivo {target}",
     ),
+    "one column": (
+        "{rows} rows, 1 column, target {target}",
+        "{rows} filas, 1 columna, objetivo {target}",
+    ),
     "model": ("model", "modelo"),
     "defaults": ("defaults", "valores por defecto"),
     "trained": ("trained on", "entrenado con"),
