@@ -540,6 +540,23 @@ def test_kill_9_in_the_middle_leaves_the_old_file(old_file):
     # A process that is killed cannot tidy up, but the file with the name is whole.
     assert old_file.read_bytes() == before
     assert cotas.load(old_file) is not None
+    assert len(list(old_file.parent.iterdir())) == 2
+    fitted("LinearSVM")[0].save(old_file)
+    assert_unharmed(old_file, before)  # the next save has tidied up
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
+def test_only_what_nobody_writes_to_is_removed(old_file):
+    folder = old_file.parent
+    names = (".model.cotas.notes.tmp", ".other.cotas.0123456789abcdef.tmp", "model.cotas.tmp")
+    for name in names:
+        (folder / name).write_text("not ours")
+    with atomic.replacing(old_file) as file:
+        file.write(b"first")
+        fitted("LinearSVM")[0].save(old_file)  # meanwhile
+        assert type(cotas.load(old_file)) is cotas.LinearSVM
+    assert old_file.read_bytes() == b"first"
+    assert {entry.name for entry in folder.iterdir()} == {old_file.name, *names}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
@@ -552,16 +569,42 @@ def test_permissions_are_kept(old_file):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_link_is_not_followed(exists, tmp_path):
-    elsewhere, link = tmp_path / "precious", tmp_path / "link.cotas"
+def test_of_a_link_the_file_it_points_to_is_replaced(exists, tmp_path):
+    (tmp_path / "models").mkdir()
+    elsewhere, link = tmp_path / "models" / "first.cotas", tmp_path / "link.cotas"
     if exists:
         elsewhere.write_text("as it was")
     link.symlink_to(elsewhere)
-    with pytest.raises(cotas.ModelFileError, match="symbolic link"):
-        fitted("LinearSVM")[0].save(link)
+    fitted("LinearSVM")[0].save(link)
     assert link.is_symlink()
-    assert elsewhere.exists() == exists
-    assert not exists or elsewhere.read_text() == "as it was"
+    assert not elsewhere.is_symlink()
+    assert type(cotas.load(elsewhere)) is type(cotas.load(link)) is cotas.LinearSVM
+    assert [entry.name for entry in elsewhere.parent.iterdir()] == [elsewhere.name]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_links_in_a_circle_lead_nowhere(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(OSError, match="is no file"):
+        fitted("LinearSVM")[0].save(tmp_path / "a")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_a_read_only_file_is_not_overwritten(old_file):
+    before = old_file.read_bytes()
+    old_file.chmod(0o444)
+    with pytest.raises(PermissionError, match="read-only"):
+        fitted("KernelSVM")[0].save(old_file)
+    assert_unharmed(old_file, before)
+
+
+def test_other_names_of_a_file_keep_the_old_one(old_file):
+    before, other = old_file.read_bytes(), old_file.with_name("other.cotas")
+    os.link(old_file, other)
+    fitted("KernelSVM")[0].save(old_file)
+    assert other.read_bytes() == before
+    assert type(cotas.load(old_file)) is cotas.KernelSVM
 
 
 def test_a_folder_that_is_not_there(tmp_path):

@@ -24,7 +24,6 @@ from cotas.files.schema import (
     Number,
     Rows,
     Text,
-    Together,
     Whole,
     require,
 )

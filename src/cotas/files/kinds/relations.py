@@ -1,4 +1,4 @@
-"""What no single field of a model can say: how many machines tell the classes apart, and the like."""
+"""What no single field of a model can say, such as how many machines tell its classes apart."""
 
 from __future__ import annotations
 

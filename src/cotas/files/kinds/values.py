@@ -19,7 +19,7 @@ LOSS = Family(
 )
 
 _PART = Later(lambda: KERNEL)
-KERNEL = Family(
+KERNEL: Family = Family(
     "kernel",
     {
         "linear": Record("cotas.kernel.functions.Linear"),
@@ -63,7 +63,7 @@ STEP = Family(
 )
 
 _RULE = Later(lambda: STOP)
-STOP = Family(
+STOP: Family = Family(
     "stop",
     {
         "any of": Record("cotas.stops.AnyOf", {"first": _RULE, "second": _RULE}),
