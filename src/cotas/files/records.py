@@ -32,13 +32,15 @@ def location_of(cls: type[Any]) -> str:
 class Record(Field):
     """An object of one class, as its fields by name.
 
-    `own` gives it letters of its own; `relation` refuses what no single field can.
+    `own` gives it letters of its own; `relation` refuses what no single field can; `called` is its
+    name in the documentation, where that of its class does not say enough.
     """
 
     location: str
     fields: Mapping[str, Field] = field(default_factory=dict)
     own: bool = False
     relation: Callable[[Any], None] | None = None
+    called: str = ""
 
     @property
     def cls(self) -> type[Any]:
@@ -72,8 +74,14 @@ class Record(Field):
             except ModelFileError as error:
                 raise ModelFileError(f"{where}: {error}") from None
 
+    @property
+    def title(self) -> str:
+        """What the documentation calls it where no word does."""
+        name = self.location.rpartition(".")[2]
+        return self.called or "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
+
     def words(self) -> str:
-        return "fields: " + ", ".join(f"`{name}`" for name in self.fields)
+        return f"[{self.title}](#{self.title.replace(' ', '-')})"
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,7 @@ class Family(Field):
         return self.members[name].read(rest, source, scope, where)
 
     def words(self) -> str:
-        return f"a {self.word}"
+        return f"a [{self.word}](#{self.word.replace(' ', '-')})"
 
 
 @dataclass(frozen=True)

@@ -387,7 +387,7 @@ class Each(Field):
             scope.agree(self.side, len(value), where)
 
     def words(self) -> str:
-        return f"list{f' ({self.side})' if self.side else ''} of {self.of.words()}"
+        return f"list{f' ({self.side})' if self.side else ''} of: {self.of.words()}"
 
 
 @dataclass(frozen=True)
@@ -410,7 +410,7 @@ class Together(Field):
         )
 
     def words(self) -> str:
-        return "list of " + ", and ".join(each.words() for each in self.fields)
+        return "list of " + ", then ".join(each.words() for each in self.fields)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,13 @@ q targets.
 from __future__ import annotations
 
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
-from cotas.files.kinds.relations import boosters_fit, ends_fit, kernels_fit, machines_fit
+from cotas.files.kinds.relations import (
+    boosters_fit,
+    ends_fit,
+    kernels_fit,
+    machines_fit,
+    targets_fit,
+)
 from cotas.files.kinds.states import BATCHES, ENDING, HISTORY, STAGEWISE_PATH
 from cotas.files.kinds.trees import ENSEMBLE
 from cotas.files.kinds.values import KERNEL
@@ -150,7 +156,7 @@ def _kernel(module: str, fields: dict[str, Field]) -> Estimator:
 
 
 def _regression(module: str, fields: dict[str, Field]) -> Estimator:
-    return Estimator(f"cotas.regression.{module}", fields)
+    return Estimator(f"cotas.regression.{module}", fields, relation=targets_fit)
 
 
 def _boosting(module: str, fields: dict[str, Field] = BOOSTER) -> Estimator:

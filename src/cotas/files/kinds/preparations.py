@@ -50,6 +50,7 @@ COLUMNS = Estimator(
     },
     own=True,
     relation=_sound,
+    called="columns",
 )
 
 

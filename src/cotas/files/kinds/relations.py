@@ -56,6 +56,15 @@ def _width(features: Any) -> int:
     return int(features.map._projection.shape[1])
 
 
+def targets_fit(model: Any) -> None:
+    """One target is a vector of coefficients and a number, and its witness names no column."""
+    single = model.coef_.ndim == 1
+    require((np.ndim(model.intercept_) == 0) == single, "intercept", "is of other targets")
+    for certificate in model._certificates:
+        column = getattr(certificate.witness, "column", None if single else 0)
+        require((column is None) == single, "certificates", "are of other targets")
+
+
 def boosters_fit(model: Any) -> None:
     """One ensemble for each machine; if they share their votes, all have the same tests."""
     ensembles = model.ensembles_

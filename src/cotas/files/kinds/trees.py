@@ -58,6 +58,7 @@ CATEGORIES = Record(
 LINE = Record(
     "cotas.solvers.weak_learners.Linear",
     {"coef": Array("d"), "intercept": Number(), "sign": Flag()},
+    called="line",
 )
 
 
