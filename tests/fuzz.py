@@ -38,10 +38,11 @@ import numpy as np
 import polars as pl
 
 import cotas
-from cotas import ModelFileError
+from cotas.exceptions import ModelFileError
 from cotas.files.container import pack, unpack
 from cotas.files.models import checksum
 from cotas.fitting.certified import Certified
+from cotas.tables import PreparedModel
 from laws.test_model_files import CASES
 from problems import clouds, regression
 
@@ -110,7 +111,7 @@ def sample(name: str) -> Sample:
             X, y = regression(24, 3)[:2] if regressor else clouds(24, 3)
             X = table(X)
             given = {"lam": 0.1} if "lam" in cls().get_params() else {}
-            model = cotas.PreparedModel(small(cls(**given))).fit(X, y)
+            model = PreparedModel(small(cls(**given))).fit(X, y)
             rows = pl.concat([X, X.with_columns(c=pl.lit("never seen"), a=pl.lit(None))])
         model.save(path, data=(X, y))
         raw = path.read_bytes()
@@ -284,7 +285,7 @@ def trial(seed: int, folder: Path) -> tuple[str, str]:
 
 
 def _outcome(rng: random.Random, given: Sample, path: Path) -> str:
-    load = cotas.PreparedModel.load if given.prepared else cotas.load
+    load = PreparedModel.load if given.prepared else cotas.load
     model = load(path)
     found = ask(model, given.X)
     ask(model, with_gaps(model, given.rows))

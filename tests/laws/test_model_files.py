@@ -23,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import cotas
 from cotas import kernels, schedules, stops
+from cotas.exceptions import ModelFileError
 from cotas.files import atomic, kinds
 from cotas.files.container import unpack
 from cotas.files.encoding import Encoder
@@ -324,21 +325,21 @@ def test_preparation_and_model_in_one_file(tmp_path):
 
 def test_a_preparation_of_the_user_cannot_be_stored(tmp_path):
     model, X, _ = fitted("LinearSVM")
-    with pytest.raises(cotas.ModelFileError, match="StandardScaler of sklearn"):
+    with pytest.raises(ModelFileError, match="StandardScaler of sklearn"):
         save(model, tmp_path / "both.cotas", preparation=StandardScaler().fit(X))
 
 
 def test_an_attribute_without_a_place_is_refused(tmp_path):
     model = cotas.LinearSVM(lam=0.1).fit(*TWO)
     model.comment_ = "mine"
-    with pytest.raises(cotas.ModelFileError, match=r"LinearSVM\.comment_ .* no model file"):
+    with pytest.raises(ModelFileError, match=r"LinearSVM\.comment_ .* no model file"):
         model.save(tmp_path / "model.cotas")
 
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path):
     model = cotas.LinearSVM(lam=0.1).fit(*TWO)
     model.coef_ = model.coef_ * np.nan
-    with pytest.raises(cotas.ModelFileError, match="coef_ holds NaN"):
+    with pytest.raises(ModelFileError, match="coef_ holds NaN"):
         model.save(tmp_path / "model.cotas")
 
 
@@ -358,7 +359,7 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path):
 )
 def test_what_needs_code_is_refused(model, words, tmp_path):
     model.fit(*TWO)
-    with pytest.raises(cotas.ModelFileError, match=words):
+    with pytest.raises(ModelFileError, match=words):
         model.save(tmp_path / "model.cotas")
     assert not list(tmp_path.iterdir())
 
@@ -366,7 +367,7 @@ def test_what_needs_code_is_refused(model, words, tmp_path):
 def test_a_function_as_parameter_is_refused_and_callbacks_are_left_out(tmp_path):
     X, y = REAL
     model = cotas.ForwardStagewise(eps=lambda k: 1 / (k + 2), max_iter=5).fit(X, y)
-    with pytest.raises(cotas.ModelFileError, match=r"ForwardStagewise\.eps is a function"):
+    with pytest.raises(ModelFileError, match=r"ForwardStagewise\.eps is a function"):
         model.save(tmp_path / "model.cotas")
     watched = cotas.Perceptron(max_iter=2, callbacks=[lambda report: None]).fit(*TWO)
     watched.save(tmp_path / "model.cotas")
@@ -380,7 +381,7 @@ def test_an_unfitted_model_is_refused(tmp_path):
 
 def test_text_that_is_not_unicode_is_refused(tmp_path):
     model = cotas.LinearSVM(lam=0.1).fit(TWO[0], np.where(TWO[1] == "no", "a", "b\ud800"))
-    with pytest.raises(cotas.ModelFileError, match="Unicode"):
+    with pytest.raises(ModelFileError, match="Unicode"):
         model.save(tmp_path / "model.cotas")
 
 
@@ -388,7 +389,7 @@ def test_nesting_has_an_end_when_writing_too():
     nested: list = []
     for _ in range(100):
         nested = [nested]
-    with pytest.raises(cotas.ModelFileError, match="nested"):
+    with pytest.raises(ModelFileError, match="nested"):
         Encoder().encode(nested, "x")
 
 
