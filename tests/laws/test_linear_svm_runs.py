@@ -11,7 +11,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas import LinearSVM, NotSeparableError
+from cotas import LinearSVM
+from cotas.exceptions import NotSeparableError
 from cotas.stops import Stop
 from problems import clouds, three_clouds
 
