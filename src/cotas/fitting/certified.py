@@ -69,6 +69,8 @@ class Certified:
     _stop: str  # the name of a `Stop`
     stop_reason_: str
     _seal: str  # the digest of all that predicts, when the certificates were made
+    # For a fit that has not proved its `tol`.
+    _advice: ClassVar[str] = "Raise max_iter, max_time or tol."
     _parameters_that_predict: ClassVar[tuple[str, ...]] = ()
 
     def _measured_certificates(self) -> list[Certificate]:
@@ -91,19 +93,18 @@ class Certified:
         check_is_fitted(self)
         return Stop[self._stop]
 
-    def _conclude_fit(self, reason: Reason, advice: str | None = None) -> Self:
+    def _conclude_fit(self, reason: Reason, tol: float | None = None) -> Self:
         """Keep why the fit ended, warn of what was not reached, and bind the certificates.
 
-        `advice` is for a fit that has not proved its `tol`.
+        `tol` is the relative gap that was asked for, if one was.
         """
         self._stop, self.stop_reason_ = reason.stop.name, str(reason)
         if reason.stop is Stop.INTERRUPTED:
             warnings.warn(INTERRUPTED, stacklevel=_outside())
-        gap = max(certificate.relative_gap for certificate in self._certificates)
-        tol = getattr(self, "tol", None)
-        if advice is not None and tol is not None and not gap <= tol:
+        gaps = [c.relative_gap for c in self._certificates if c.kind != "none"]
+        if tol is not None and gaps and not max(gaps) <= tol:
             warnings.warn(
-                shortfall(gap, tol, str(reason), advice),
+                shortfall(max(gaps), tol, str(reason), self._advice),
                 ConvergenceWarning,
                 stacklevel=_outside(),
             )

@@ -12,6 +12,19 @@ from cotas.arrays import IntArray
 from cotas.fitting.data import Examples
 
 
+class Patience:
+    """Counts the looks since a score was last better than all before."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks, self.best, self.stale = looks, -np.inf, 0
+
+    def lost(self, score: float) -> bool:
+        """Whether so many looks, this one included, have brought nothing."""
+        self.stale = 0 if score > self.best else self.stale + 1
+        self.best = max(self.best, score)
+        return self.stale >= self.looks
+
+
 def hold_out(
     examples: Examples, validation_fraction: float, random_state: Any
 ) -> tuple[Examples, IntArray]:

@@ -16,7 +16,7 @@ from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.pursuit import Ended, Pursuit, worst_of
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
@@ -84,7 +84,8 @@ class LinearSVM(LinearClassifier):
         For the order of the sweeps.
     n_jobs : int or None, default=None
         Threads for the classes of a problem with more than two, and for the rows of one with two
-        if there are many; None means all cores. It does not change the result.
+        if there are many; None means all cores, but one inside a worker of joblib. It does not
+        change the result.
     callbacks : callable or list of callables, optional
         Called with a `SolverReport` each time the gap of a class has been measured, by one thread
         at a time; True ends the work on that class.
@@ -173,7 +174,7 @@ class LinearSVM(LinearClassifier):
         self._regions: list[Region | None] = [
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
         ]
-        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
+        return self._conclude_fit(worst_of(ended), self.tol)
 
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
         return optimum_region(certificate, X, y)
@@ -208,8 +209,7 @@ class LinearSVM(LinearClassifier):
         check_positive(self.lam, "lam")
         check_positive(self.tol, "tol")
         check_positive(self.max_iter, "max_iter")
-        if self.max_time is not None:
-            check_positive(self.max_time, "max_time")
+        check_time(self.max_time)
         check_jobs(self.n_jobs)
         if self.margin not in ("soft", "hard"):
             raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
