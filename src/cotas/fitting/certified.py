@@ -69,8 +69,6 @@ class Certified:
     _stop: str  # the name of a `Stop`
     stop_reason_: str
     _seal: str  # the digest of all that predicts, when the certificates were made
-    # For a fit that has not proved its `tol`.
-    _advice: ClassVar[str] = "Raise max_iter, max_time or tol."
     _parameters_that_predict: ClassVar[tuple[str, ...]] = ()
 
     def _measured_certificates(self) -> list[Certificate]:
@@ -93,18 +91,19 @@ class Certified:
         check_is_fitted(self)
         return Stop[self._stop]
 
-    def _conclude_fit(self, reason: Reason, tol: float | None = None) -> Self:
+    def _conclude_fit(self, reason: Reason, advice: str | None = None) -> Self:
         """Keep why the fit ended, warn of what was not reached, and bind the certificates.
 
-        `tol` is the relative gap that was asked for, if one was.
+        `advice` is for a fit that has not proved its `tol`; without it `tol` is not asked for.
         """
         self._stop, self.stop_reason_ = reason.stop.name, str(reason)
         if reason.stop is Stop.INTERRUPTED:
             warnings.warn(INTERRUPTED, stacklevel=_outside())
         gaps = [c.relative_gap for c in self._certificates if c.kind != "none"]
+        tol = None if advice is None else getattr(self, "tol", None)
         if tol is not None and gaps and not max(gaps) <= tol:
             warnings.warn(
-                shortfall(max(gaps), tol, str(reason), self._advice),
+                shortfall(max(gaps), tol, str(reason), str(advice)),
                 ConvergenceWarning,
                 stacklevel=_outside(),
             )

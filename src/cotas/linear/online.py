@@ -127,7 +127,7 @@ class OnlineClassifier(LinearClassifier):
         examples, held_out = self._hold_out(examples)
         history = self._resume(examples) if resumes else self._begin(examples)
         reason = self._train(examples, history, self.max_iter, held_out, began)
-        return self._conclude_fit(reason, self._tol())
+        return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def partial_fit(
         self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None

@@ -174,7 +174,7 @@ class LinearSVM(LinearClassifier):
         self._regions: list[Region | None] = [
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
         ]
-        return self._conclude_fit(worst_of(ended), self.tol)
+        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
 
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
         return optimum_region(certificate, X, y)
