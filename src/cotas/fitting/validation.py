@@ -13,15 +13,18 @@ from cotas.fitting.data import Examples
 
 
 class Patience:
-    """Counts the looks since a score was last better than all before."""
+    """Counts the looks since a score was better than all before, at `best_look`."""
 
     def __init__(self, looks: int) -> None:
-        self.looks, self.best, self.stale = looks, -np.inf, 0
+        self.looks, self.best = looks, -np.inf
+        self.look = self.best_look = self.stale = 0
 
     def lost(self, score: float) -> bool:
         """Whether so many looks, this one included, have brought nothing."""
-        self.stale = 0 if score > self.best else self.stale + 1
-        self.best = max(self.best, score)
+        self.look += 1
+        if score > self.best:
+            self.best, self.best_look = score, self.look
+        self.stale = self.look - self.best_look
         return self.stale >= self.looks
 
 
