@@ -33,6 +33,10 @@ class Stop(Enum):
     THEORY = "no further step can change the model"
 
 
+class InterruptedWarning(UserWarning):
+    """Ctrl-C ended the work early: what came back is what there was."""
+
+
 class Reason(NamedTuple):
     """Why a fit ended, and the words for it where those of `Stop` are not precise enough."""
 
