@@ -103,7 +103,7 @@ class Certified:
         tol = None if advice is None else getattr(self, "tol", None)
         if tol is not None and gaps and not max(gaps) <= tol:
             warnings.warn(
-                shortfall(max(gaps), tol, str(reason), str(advice)),
+                shortfall(max(gaps), tol, reason, str(advice)),
                 ConvergenceWarning,
                 stacklevel=outside(),
             )
