@@ -57,7 +57,7 @@ def one_thread_in_blas() -> Iterator[None]:
 
 
 @contextmanager
-def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int = WORTH_A_THREAD) -> Iterator[Each]:
+def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int | None = None) -> Iterator[Each]:
     """What goes over parts of X: several threads if it has entries worth them, else `map`."""
     entries = X.nnz if hasattr(X, "nnz") else X.size
     threads = thread_count(n_jobs)
@@ -65,7 +65,7 @@ def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int = WORTH_A_THREAD) 
         with one_thread_in_blas():
             yield map
         return
-    if entries < worth:
+    if entries < (worth or WORTH_A_THREAD):
         yield map
         return
     with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
