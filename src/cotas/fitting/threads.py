@@ -57,11 +57,15 @@ def one_thread_in_blas() -> Iterator[None]:
 
 
 @contextmanager
-def rows_in_threads(X: Matrix, n_jobs: int | None) -> Iterator[Each]:
-    """What goes over parts of X: several threads where there is enough to read, else `map`."""
+def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int | None = None) -> Iterator[Each]:
+    """What goes over parts of X: several threads if it has entries worth them, else `map`."""
     entries = X.nnz if hasattr(X, "nnz") else X.size
     threads = thread_count(n_jobs)
-    if threads == 1 or entries < WORTH_A_THREAD:
+    if threads == 1:
+        with one_thread_in_blas():
+            yield map
+        return
+    if entries < (worth or WORTH_A_THREAD):
         yield map
         return
     with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:

@@ -313,7 +313,9 @@ class OnlineClassifier(LinearClassifier):
             ended = pursuit.follow(iterates, ends=ends, report=report)
         self.n_iter_ = len(done)
         mistakes = [epoch.mistakes for epoch in done]
-        self.mistakes_per_epoch_ = np.array(mistakes).reshape(len(done), len(history.run.b))
+        self.mistakes_per_epoch_ = np.array(mistakes, np.int64).reshape(
+            len(done), len(history.run.b)
+        )
         self._stop = ended.reason.stop.name  # what is proved may depend on it
         return ended.reason
 
