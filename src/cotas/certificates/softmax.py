@@ -12,7 +12,14 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.softmax import softmax_bounds
-from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
+from cotas.certificates.duality import (
+    OPTIMIZATION_ONLY,
+    mean_of,
+    penalty_figures,
+    penalty_in_words,
+    regularizer_of,
+    rows_of,
+)
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
@@ -62,7 +69,7 @@ class SoftmaxPoint:
                 p = np.asarray(softmax(scores, axis=1))
             problem = self.problem
             model = (coef.T, intercept, p, problem.free_bias, self.weights)
-            return softmax_bounds(problem.lam, rows, truth, *model)
+            return softmax_bounds(regularizer_of(problem), rows, truth, *model)
         except Objection as objection:
             return objection
 
@@ -79,11 +86,12 @@ class SoftmaxPoint:
             vacuous=lower <= 0.01 * upper,
             statement=(
                 f"No softmax regression has a smaller {mean_of(self)} log loss "
-                f"+ (λ/2)‖W‖² ({bias}) than {at_least(lower)}; this one has {at_most(upper)}."
+                f"+ {penalty_in_words(problem, 'W')} ({bias}) than {at_least(lower)}; "
+                f"this one has {at_most(upper)}."
             ),
             reference="weak duality, theory/logistic.md",
             figures={
-                "λ": problem.lam,
+                **penalty_figures(problem, self.coef),
                 "‖W‖": float(np.linalg.norm(self.coef)),
                 "classes": float(len(self.classes)),
             },

@@ -14,12 +14,14 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_certificate
 from cotas.design import as_design
 from cotas.design.blocks import times
-from cotas.losses import Hinge, SmoothLoss
+from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import interior_point
-from cotas.solvers.newton import MarginRisk, NewtonPoint, ScoreLoss, newton
+from cotas.solvers.losses import SMOOTH
+from cotas.solvers.newton import NewtonPoint, newton
+from cotas.solvers.risks import RowRisk, ScoreLoss
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM
 
 # A dual point is good enough when its gap is this part of the objective.
@@ -145,10 +147,8 @@ def multipliers(
     signs, s = np.where(positive, 1.0, -1.0), weights / weights.sum()
     if isinstance(problem.loss, Hinge):
         return shares(_hinge_dual(problem, X, signs, s, max_time), weights / weights.sum())
-    risk = MarginRisk(cast(SmoothLoss, problem.loss), signs, s)
-    best = optimum(X, risk, problem, max_time, start)
-    scores = times(X, best.theta[:, 0]) + best.theta0[0]
-    return np.asarray(-problem.loss.slope(signs * scores))
+    best = optimum(X, RowRisk(signs, s, SMOOTH[problem.loss.name]), problem, max_time, start)
+    return shares(-signs * best.slopes[:, 0], s)
 
 
 def optimum(
@@ -215,6 +215,5 @@ def with_best_bias(point: DualPoint, X: Matrix, y: AnyArray) -> DualPoint:
     if isinstance(point.problem.loss, Hinge):
         theta0 = best_bias(scores, positive, weights)
     else:
-        loss = cast(SmoothLoss, point.problem.loss)
-        theta0 = best_smooth_bias(scores, positive, weights, loss)
+        theta0 = best_smooth_bias(scores, positive, weights, point.problem.loss)
     return replace(point, intercept=theta0)

@@ -12,7 +12,7 @@ from cotas.certificates import Certificate, SoftmaxPoint, no_certificate
 from cotas.foreign.against_the_rest import class_weighted, measure, optimum, parameters
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk
-from cotas.solvers.newton import SoftmaxLoss
+from cotas.solvers.risks import SoftmaxLoss
 
 
 def logistic_regression(
