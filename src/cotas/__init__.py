@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cotas.kernel.perceptron import KernelPerceptron
     from cotas.kernel.svm import KernelSVM
     from cotas.linear.hard_margin import NotSeparableError
+    from cotas.linear.logistic import LogisticRegression
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import SVMPath, svm_path
     from cotas.linear.pegasos import Pegasos
@@ -78,6 +79,7 @@ _HOME = {
     "LeastSquares": "cotas.regression.least_squares",
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
+    "LogisticRegression": "cotas.linear.logistic",
     "LogitBoost": "cotas.boosting.logitboost",
     "ModelFileError": "cotas.files.errors",
     "NotSeparableError": "cotas.linear.hard_margin",
@@ -134,6 +136,7 @@ __all__ = [
     "LeastSquares",
     "LinearLearner",
     "LinearSVM",
+    "LogisticRegression",
     "LogitBoost",
     "ModelFileError",
     "NotSeparableError",

@@ -25,6 +25,11 @@ from problems import clouds, plane, regression, three_clouds
 warnings.filterwarnings("ignore")
 SETTINGS = {
     "LinearSVM": [{"lam": 0.1}, {"margin": "hard"}],
+    "LogisticRegression": [
+        {"lam": 0.1},
+        {"lam": 0.05, "penalty": "l1"},
+        {"lam": 0.05, "penalty": "elasticnet", "multiclass": "ovr"},
+    ],
     "KernelSVM": [
         {"kernel": cotas.kernels.RBF(0.5) + cotas.kernels.Linear(), "C": 1.0},
         {"C": 1.0, "multiclass": "ovr"},
@@ -39,10 +44,10 @@ SETTINGS = {
         {"weak_learner": DecisionTreeClassifier(max_depth=1), "n_estimators": 2},
     ],
     "ConvexAnyBoost": [{"n_estimators": 5}],
-    "RegularizedForwardStagewise": [{"delta": 2.0, "iterations": 20}],
+    "RegularizedForwardStagewise": [{"delta": 2.0, "max_iter": 20}],
     "KernelPegasos": [{"max_iter": 2, "random_state": 0}],
 }
-SHORTER = {"n_estimators": 4, "iterations": 20, "max_iter": 3, "random_state": 0}
+SHORTER = {"n_estimators": 4, "max_iter": 3, "random_state": 0}
 
 
 def every_estimator():

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import softmax
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.softmax import softmax_bounds
@@ -48,17 +48,19 @@ class SoftmaxPoint:
     reference_intercept: FloatArray = field(repr=False)
     weights: FloatArray = field(repr=False)
 
-    def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """Both values, recomputed from the data."""
+    def check(
+        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
+    ) -> Certificate:
+        """Both values, recomputed from the data; `facts` are those of it, if they are known."""
         y, classes = np.asarray(y), list(self.classes)
-        rows = rows_of(X, self.problem.free_bias)
+        rows = rows_of(X, self.problem.free_bias, facts, each)
         if rows.n != len(self.weights):
             raise ValueError(f"X has {rows.n} rows; the certificate is about {len(self.weights)}.")
         if not np.isin(y, self.classes).all() or len(set(classes)) < len(classes):
             raise ValueError("y holds labels that the certificate does not know.")
         truth = np.stack([signs_of(y, label) > 0 for label in classes], axis=1).astype(np.float64)
         found = self._bounds(rows, truth)
-        return self._conclude(found, _joint_sketch(gather_facts(X, y, classes)))
+        return self._conclude(found, _joint_sketch(facts or gather_facts(X, y, classes)))
 
     def _bounds(self, rows: Any, truth: FloatArray) -> Bounds | Objection:
         coef, intercept = (np.asarray(a, np.float64) for a in (self.coef, self.intercept))
@@ -109,6 +111,7 @@ class SoftmaxPoint:
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types."""
         problem = {"loss": "softmax", "lam": self.problem.lam, "free_bias": self.problem.free_bias}
+        problem["l1_ratio"] = self.problem.l1_ratio
         return {**plain_fields(self), "problem": problem}
 
 

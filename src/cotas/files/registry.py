@@ -23,6 +23,7 @@ LOCATIONS = (
     "cotas.linear.passive_aggressive.PassiveAggressive",
     "cotas.linear.pegasos.Pegasos",
     "cotas.linear.svm.LinearSVM",
+    "cotas.linear.logistic.LogisticRegression",
     "cotas.kernel.pegasos.KernelPegasos",
     "cotas.kernel.perceptron.KernelPerceptron",
     "cotas.kernel.svm.KernelSVM",

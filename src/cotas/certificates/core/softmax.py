@@ -21,7 +21,7 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import MULTIPLES, Weights
-from cotas.certificates.core.regularizers import Pull, Regularizer
+from cotas.certificates.core.regularizers import Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
     FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total, total_down, total_up, up,
@@ -61,7 +61,7 @@ def softmax_bounds(
         raise Objection("model not finite")
     if b.any() and not free_bias:
         raise Objection("bias")
-    if not isinstance(penalty, Regularizer) or penalty.weights is not None:
+    if penalty.weights is not None:
         raise Objection("penalty")
     penalty.refuse(W.ravel())
     w = Weights.of(weights, n)
