@@ -47,7 +47,7 @@ def test_parameters_of_the_lasso(parameters, message):
         (LSBoost(eps=[0.1, 0.2], max_iter=3), "eps has 2 values for 3 iterations"),
         (LSBoost(eps=lambda k: 1.0 - k, max_iter=3), "above zero and finite"),
         (LSBoost(eps=np.nan), "eps must be"),
-        (LSBoost(max_iter=0), "iterations"),
+        (LSBoost(max_iter=0), "max_iter"),
         (LSBoost(ties="last"), "ties must be one of"),
         (ForwardStagewise(eps=np.inf), "eps must be"),
         (RegularizedForwardStagewise(eps=1.0, delta=0.5), "must not exceed delta"),

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import cotas
-from cotas import ModelFileError, kernels
+from cotas import kernels
+from cotas.exceptions import ModelFileError
 from cotas.files.container import pack, unpack
 from cotas.files.models import checksum
 from problems import clouds, regression, three_clouds

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import cotas
 from cotas import kernels, schedules, stops
+from cotas.exceptions import ModelFileError
 from cotas.files import atomic
 from cotas.files.container import unpack
 from cotas.files.encoding import Encoder
@@ -286,7 +287,7 @@ def test_only_classes_of_cotas_can_be_registered():
 )
 def test_what_needs_code_is_refused(model, words, tmp_path):
     model.fit(*TWO)
-    with pytest.raises(cotas.ModelFileError, match=words):
+    with pytest.raises(ModelFileError, match=words):
         model.save(tmp_path / "model.cotas")
     assert not list(tmp_path.iterdir())
 
@@ -294,7 +295,7 @@ def test_what_needs_code_is_refused(model, words, tmp_path):
 def test_a_function_as_parameter_is_refused_and_callbacks_are_left_out(tmp_path):
     X, y = REAL
     model = cotas.ForwardStagewise(eps=lambda k: 1 / (k + 2), max_iter=5).fit(X, y)
-    with pytest.raises(cotas.ModelFileError, match=r"ForwardStagewise\.eps is a function"):
+    with pytest.raises(ModelFileError, match=r"ForwardStagewise\.eps is a function"):
         model.save(tmp_path / "model.cotas")
     watched = cotas.Perceptron(max_iter=2, callbacks=[lambda report: None]).fit(*TWO)
     watched.save(tmp_path / "model.cotas")
@@ -308,7 +309,7 @@ def test_an_unfitted_model_is_refused(tmp_path):
 
 def test_text_that_is_not_unicode_is_refused(tmp_path):
     model = cotas.LinearSVM(lam=0.1).fit(TWO[0], np.where(TWO[1] == "no", "a", "b\ud800"))
-    with pytest.raises(cotas.ModelFileError, match="Unicode"):
+    with pytest.raises(ModelFileError, match="Unicode"):
         model.save(tmp_path / "model.cotas")
 
 
@@ -316,7 +317,7 @@ def test_nesting_has_an_end_when_writing_too():
     nested: list = []
     for _ in range(100):
         nested = [nested]
-    with pytest.raises(cotas.ModelFileError, match="nested"):
+    with pytest.raises(ModelFileError, match="nested"):
         Encoder().encode(nested, "x")
 
 
@@ -484,7 +485,7 @@ def test_a_link_is_not_followed(exists, tmp_path):
     if exists:
         elsewhere.write_text("as it was")
     link.symlink_to(elsewhere)
-    with pytest.raises(cotas.ModelFileError, match="symbolic link"):
+    with pytest.raises(ModelFileError, match="symbolic link"):
         fitted("LinearSVM")[0].save(link)
     assert link.is_symlink()
     assert elsewhere.exists() == exists

@@ -319,7 +319,7 @@ def test_the_bound_between_the_values_is_that_of_the_path():
         (cotas.ForwardStagewise(eps=0.5, max_iter=40), "iterations", regression()),
         (
             cotas.RegularizedForwardStagewise(eps=0.5, delta=20.0, max_iter=40),
-            "iterations",
+            "max_iter",
             regression(),
         ),
         (make_pipeline(StandardScaler(), cotas.LSBoost(max_iter=40)), "iterations", regression()),
@@ -348,7 +348,7 @@ def test_prefixes_are_the_fits_with_fewer_rounds(model, over, data):
 
 def test_a_prefix_carries_its_own_certificate():
     (X, y), held_out = halves(regression(), 50)
-    found = cotas.choose(cotas.LSBoost(), X, y, "iterations", [5, 50], validation=held_out)
+    found = cotas.choose(cotas.LSBoost(), X, y, "max_iter", [5, 50], validation=held_out)
     for (proof,), value in zip(found.certificates, found.values, strict=True):
         alone = cotas.LSBoost(max_iter=value).fit(X, y).certificate_
         assert (proof.lower, proof.upper) == pytest.approx((alone.lower, alone.upper))

@@ -264,7 +264,7 @@ def test_the_path_gives_back_every_model(data):
     ):
         model.fit(*data)
         path = model.path_
-        shorter = type(model)(**{**model.get_params(), "iterations": 10}).fit(*data)
+        shorter = type(model)(**{**model.get_params(), "max_iter": 10}).fit(*data)
         np.testing.assert_allclose(path.coef(10), shorter.coef_, atol=1e-10)
         assert path.intercept(10) == pytest.approx(shorter.intercept_)
         for k in (0, 10, 25):

@@ -129,7 +129,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     if found.preparation is not None:
         warnings.warn(
             "The file also holds a preparation of the data, and the model expects prepared rows: "
-            "`cotas.PreparedModel.load(path)` takes tables as they are.",
+            "`cotas.tables.PreparedModel.load(path)` takes tables as they are.",
             stacklevel=2,
         )
     return found.model
