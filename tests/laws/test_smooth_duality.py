@@ -99,9 +99,8 @@ def test_the_gap_of_the_slopes_is_the_square_of_the_gradient(loss, bias):
 @settings(max_examples=12)
 @given(data=labelled())
 def test_newton_never_rises_and_ends_where_the_gradient_vanishes(loss, bias, largest, data):
-    risk = RowRisk(
-        SMOOTH_LOSSES[loss.name], data.y.astype(float), np.full(len(data.y), 1 / len(data.y))
-    )
+    n = len(data.y)
+    risk = RowRisk(data.y.astype(float), np.full(n, 1 / n), SMOOTH_LOSSES[loss.name])
     kept, method.LARGEST_SYSTEM = method.LARGEST_SYSTEM, largest
     try:
         path = [point for _, point in solve(data.X, risk, bias)]

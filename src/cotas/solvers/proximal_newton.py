@@ -56,7 +56,9 @@ def proximal_newton(
         pull = times_transposed(X, local.slopes)
         rest = local.slopes.sum(axis=0) * bias
         objective = local.risk + _penalty(theta, lam1, lam2)
-        gap = max(0.0, objective - _dual(loss, local, theta, pull, lam1, lam2))
+        # And about what it will cost to bring the sums of the slopes to zero.
+        gap = objective - _dual(loss, local, theta, pull, lam1, lam2)
+        gap = max(0.0, gap + float(np.abs(rest) @ (1.0 + np.abs(theta0))))
         yield NewtonPoint(theta.copy(), theta0.copy(), objective, gap, local.slopes)
         gradient = pull + lam2 * theta
         used = working_set(theta, gradient, lam1)
@@ -93,7 +95,7 @@ def _penalty(theta: FloatArray, lam1: float, lam2: float) -> float:
 def _dual(
     loss: LogLoss, local: Local, theta: FloatArray, pull: FloatArray, lam1: float, lam2: float
 ) -> float:
-    """D(tsℓ') = entropy − Ω*(−tu), u being Xᵀ(s·ℓ'); what the sum of slopes costs is left out.
+    """D(tsℓ') = entropy − Ω*(−tu), u being Xᵀ(s·ℓ'), without what the sum of the slopes costs.
 
     t puts u less what λ₂θ takes of it into the domain of Ω* without λ₂.
     """

@@ -129,7 +129,7 @@ def _lower(
     charge = sum(pull.off * norm_up(theta * rows.unit) * share for pull, theta in known)
     reach = min(penalty.reach(pull, theta, share) for pull, theta in zip(pulls, W.T, strict=True))
     best, rounding = 0.0, 0.0
-    for t in [t * min(1.0, reach) for t in MULTIPLES]:
+    for t in {1.0, *(t * min(1.0, reach) for t in MULTIPLES)}:
         q = p if t == 1.0 else truth + t * (p - truth)
         log = np.log(np.where(q > 0, q, 1.0))
         value, off = total(w.s[:, None] * (-q * log))
