@@ -49,7 +49,7 @@ def proximal_newton(
     d, k = X.shape[1], loss.columns
     theta, theta0 = np.zeros((d, k)), np.zeros(k)
     if start is not None:
-        theta, theta0 = start[0].reshape(d, k).copy(), np.array(start[1], dtype=np.float64)
+        theta, theta0 = start[0].reshape(d, k).copy(), np.ravel(start[1]).astype(np.float64)
     scores, last_steps = times(X, theta) + theta0, 0
     while True:  # until the caller has seen enough
         local = loss.near(scores)
