@@ -37,3 +37,9 @@ def penalty_of(model: Any, total: float) -> float:
         raise ValueError("Give lam or C, not both: λ = 1/(C · sum of the weights).")
     check_positive(model.C, "C")
     return 1.0 / (float(model.C) * total)
+
+
+def check_time(value: Any) -> None:
+    """A number of seconds above zero, or None."""
+    if value is not None:
+        check_positive(value, "max_time")
