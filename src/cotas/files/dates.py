@@ -13,6 +13,8 @@ from cotas.files.cells import few_enough
 from cotas.files.frames import polars
 
 FORMS = ("ymd", "dmy", "mdy", "time")
+# How a column of dates may be read: in one of these forms, or as seconds since 1970.
+WAYS = (*FORMS, "unix")
 # Cells from which it is told whether a column could hold dates.
 SOME_CELLS = 1000
 # Two digits up to this stand for the present century, as in POSIX.

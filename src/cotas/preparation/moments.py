@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from cotas.files.cells import numbers_of_words
-from cotas.files.dates import FORMS, parsed
+from cotas.files.dates import parsed
 from cotas.files.frames import polars
 from cotas.preparation.columns import ColumnError, refuse_odd_cells
 
-# How a column of dates may be read: as one of the ways of writing them, or as seconds since 1970.
-WAYS = (*FORMS, "unix")
-# The parts that are quantities, and those that are categories.
-QUANTITIES, CATEGORIES = ("year", "day of year", "hour", "days since 1970"), ("month", "weekday")
 # The part whose missing values stand for those of all parts.
 MARKED = ("days since 1970", "hour of day")
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

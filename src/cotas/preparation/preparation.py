@@ -347,6 +347,18 @@ class Preparation(TransformerMixin, BaseEstimator):
             intercept = float(intercept - original[:count] @ self.means_)
         return dict(zip(names.tolist(), original.tolist(), strict=True)), float(intercept)
 
+    def example(self) -> Any:
+        """A table of two rows that it takes: nothing known of one, only new things in the other."""
+        if self.layout_ == "columns":
+            pl, parts = polars(), self._parts()
+            numbers = {name: [None, 0.0] for name in self.number_names_ if name not in parts}
+            words = {name: [None, ""] for name in self.text_columns_}
+            dates = {name: pl.Series([None, None], dtype=pl.String) for name, _ in self.dates_}
+            return pl.DataFrame({**numbers, **words, **dates})
+        if self.layout_ == "sparse":
+            return sparse.csr_matrix((2, self.n_features_in_))
+        return np.zeros((2, self.n_features_in_))
+
     # ---- does the table fit? ---------------------------------------------------------------------
 
     @property
