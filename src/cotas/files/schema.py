@@ -75,7 +75,10 @@ class Field:
 
     def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
         """The value of this JSON; its arrays come from `source`, a `Decoder`."""
-        value = source.decode(stored)
+        try:
+            value = source.decode(stored)
+        except ModelFileError as error:
+            raise ModelFileError(f"{where}: {error}") from None
         self.check(value, scope, where)
         return value
 
