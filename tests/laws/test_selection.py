@@ -195,7 +195,7 @@ def test_a_safe_choice_is_that_of_the_exact_optima():
 
 def test_a_missed_gap_is_marked_and_told():
     X, y = noisy_clouds(200)
-    model = cotas.LinearSVM(solver="pegasos", max_iter=1, tol=1e-6)
+    model = cotas.LinearSVM(max_iter=1, tol=1e-6)
     with pytest.warns(sklearn.exceptions.ConvergenceWarning, match="not proved at lam"):
         found = cotas.choose(model, X, y, values=LAMS, tighten=0, refit=False, random_state=0)
     assert found.missed.all()
@@ -315,14 +315,14 @@ def test_the_bound_between_the_values_is_that_of_the_path():
         (cotas.AdaBoost(n_estimators=12), "n_estimators", noisy_clouds(80)),
         (cotas.LogitBoost(n_estimators=12), "n_estimators", noisy_clouds(80)),
         (cotas.AnyBoost(n_estimators=12), "n_estimators", noisy_clouds(80)),
-        (cotas.LSBoost(max_iter=40), "iterations", regression()),
-        (cotas.ForwardStagewise(eps=0.5, max_iter=40), "iterations", regression()),
+        (cotas.LSBoost(max_iter=40), "max_iter", regression()),
+        (cotas.ForwardStagewise(eps=0.5, max_iter=40), "max_iter", regression()),
         (
             cotas.RegularizedForwardStagewise(eps=0.5, delta=20.0, max_iter=40),
             "max_iter",
             regression(),
         ),
-        (make_pipeline(StandardScaler(), cotas.LSBoost(max_iter=40)), "iterations", regression()),
+        (make_pipeline(StandardScaler(), cotas.LSBoost(max_iter=40)), "max_iter", regression()),
     ],
     ids=lambda value: getattr(type(value), "__name__", None),
 )
