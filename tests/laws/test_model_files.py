@@ -13,6 +13,7 @@ import sys
 import textwrap
 import types
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -612,6 +613,18 @@ def test_other_names_of_a_file_keep_the_old_one(old_file):
     fitted("KernelSVM")[0].save(old_file)
     assert other.read_bytes() == before
     assert type(cotas.load(old_file)) is cotas.KernelSVM
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
+def test_many_may_save_to_one_name_at_once(tmp_path):
+    """Each takes what the others are writing for what it is, and the last one stays."""
+    path = tmp_path / "model.cotas"
+    code = "for _ in range(200): write_atomically(path, chunks(20_000))"
+    with ThreadPoolExecutor(4) as pool:
+        ended = list(pool.map(lambda _: in_another_process(code, path), range(4)))
+    assert [done.returncode for done in ended] == [0] * 4, ended[0].stderr
+    assert path.read_bytes() == b"x" * 20_000
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
 def test_a_folder_that_is_not_there(tmp_path):

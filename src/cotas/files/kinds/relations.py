@@ -63,6 +63,18 @@ def targets_fit(model: Any) -> None:
     for certificate in model._certificates:
         column = getattr(certificate.witness, "column", None if single else 0)
         require((column is None) == single, "certificates", "are of other targets")
+    if hasattr(model, "_memory"):
+        _batches_fit(model._memory, model.n_features_in_, 1 if single else len(model.coef_))
+
+
+def _batches_fit(batches: Any, d: int, q: int) -> None:
+    """The batches so far have d features and q targets."""
+    state, more = batches
+    if hasattr(state, "cross"):
+        sides = (len(state.target_mean), len(more.centre), len(more.gram))
+        require(sides == (q, d + q, d + 1 + q), "batches", "are of other targets")
+    else:
+        require(len(state.w) == q, "batches", "are of other targets")
 
 
 def boosters_fit(model: Any) -> None:
