@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -16,15 +16,21 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.centred import CentredColumns
-from cotas.fitting.parameters import check_positive
-from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.reporting import StepReport
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor, read_observations
 from cotas.regression.stagewise_path import StagewisePath
+from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import Schedule, Stagewise
+from cotas.stops import Reason, Stop
 
 Rate = float | Sequence[float] | Callable[[int], float]
 TIES = ("first", "random")
-STEPS_BETWEEN_LOOKS = 10_000
+# At most so many steps, and so many changed correlations, between two looks at the clock.
+STEPS_BETWEEN_LOOKS, WORK_BETWEEN_LOOKS = 10_000, 1 << 24
 # So many spreads away from zero, the products of a column would lose a thousandth of their digits.
 FAR = 8.0
 
@@ -61,6 +67,10 @@ class StagewiseRegressor(LinearRegressor):
     fit_intercept: bool
     ties: str
     random_state: Any
+    n_jobs: int | None
+    max_time: float | None
+    callbacks: Any
+    progress: bool | None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -78,17 +88,19 @@ class StagewiseRegressor(LinearRegressor):
         sample_weight : array of shape (n_samples,), optional
             How often each row counts; n is their sum.
         """
+        began = time.perf_counter()
+        self._check_parameters()
         eps = self._rates()
         seen = read_observations(self, X, y, sample_weight, layout="csc")
         target = seen.y if seen.single else column_or_1d(seen.y, warn=True)
         size = float(seen.n_rows if seen.weights is None else seen.weights.sum())
         shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
-        with one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
-            threads = 1 if each is map else cpu_count()
+        with one_thread_in_blas(), rows_in_threads(seen.X, self.n_jobs) as each:
+            threads = 1 if each is map else thread_count(self.n_jobs)
             options = (bool(self.fit_intercept), True, each, threads)
             near, shift = _nearer(seen.X, bool(self.fit_intercept))
             columns = CentredColumns(near, shares, *options)
-            path = self._run(columns, target, size, eps, seen.weights, shift)
+            path, reason = self._run(columns, target, size, eps, seen.weights, shift, began)
             certificate = path.run.check(seen.X, target, each)
         self.coef_, self.intercept_ = path.run.coef.copy(), path.run.intercept
         self._certificates = [certificate]
@@ -97,7 +109,7 @@ class StagewiseRegressor(LinearRegressor):
         self.path_ = replace(
             path, losses=proof.losses, lengths=proof.lengths, nonzeros=proof.nonzeros
         )
-        return self._sealed()
+        return self._conclude_fit(reason)
 
     def _run(
         self,
@@ -107,17 +119,11 @@ class StagewiseRegressor(LinearRegressor):
         eps: FloatArray,
         weights: FloatArray | None,
         shift: FloatArray,
-    ) -> StagewisePath:
+        began: float,
+    ) -> tuple[StagewisePath, Reason]:
         y_shift = float(np.mean(y) if np.ptp(y) else y[0]) if columns.centre else 0.0
         solver = Stagewise(columns, y - y_shift, size, self._schedule(eps))
-        try:
-            while solver.advance(STEPS_BETWEEN_LOOKS):
-                pass
-        except KeyboardInterrupt:
-            warnings.warn(
-                "Interrupted: this is the model so far, and its certificate is about it.",
-                stacklevel=4,
-            )
+        reason = self._follow(solver, began)
         path = solver.finished()
         m = len(path.chosen)
         delta = self._delta()
@@ -136,7 +142,35 @@ class StagewiseRegressor(LinearRegressor):
         y_mean = y_shift + float(columns.weights @ (y - y_shift)) * columns.centre
         nothing = np.zeros(0)
         whole = StagewisePath(shell, scale, shift + columns.mean, y_mean, nothing, nothing, nothing)
-        return replace(whole, run=shell.about(whole.coef(m), whole.intercept(m)))
+        return replace(whole, run=shell.about(whole.coef(m), whole.intercept(m))), reason
+
+    def _follow(self, solver: Stagewise, began: float) -> Reason:
+        """Make the steps, or as many as there is time for; why they ended."""
+
+        def iterates() -> Iterator[Iterate]:
+            some = min(STEPS_BETWEEN_LOOKS, 1 + WORK_BETWEEN_LOOKS // solver.columns.p)
+            going = True
+            while going:
+                going = solver.advance(some)
+                monitor.show()
+                yield Iterate(solver.done)
+
+        def report(iterate: Iterate) -> StepReport:
+            return StepReport(solver.done, self.max_iter, pursuit.seconds)
+
+        with Monitor(self) as monitor:
+            pursuit: Pursuit[Any] = Pursuit(None, None, self.max_time, monitor, began=began)
+            reason = pursuit.follow(iterates(), report=report).reason
+        if reason.stop is not Stop.STALLED:
+            return reason
+        if solver.done < self.max_iter:
+            return Reason(Stop.THEORY, "no column is correlated with the residual")
+        return Reason(Stop.ITERATIONS)
+
+    def _check_parameters(self) -> None:
+        check_jobs(self.n_jobs)
+        check_time(self.max_time)
+        self._rates()
 
     def _rates(self) -> FloatArray:
         """ε for each iteration, whatever it was given as."""
@@ -194,6 +228,15 @@ class LSBoost(StagewiseRegressor):
     ties : "first" or "random", default="first"
         Which of several columns with the same correlation: the lowest index, or a seeded draw.
     random_state : int or RandomState, optional
+    n_jobs : int, optional
+        Threads for the fit and its proof; all cores if not given, but one inside a worker of
+        joblib.
+    max_time : float, optional
+        Seconds after the call of `fit` at which it ends with the steps it has made.
+    callbacks : callable or list of callables, optional
+        Called with a `StepReport` every few thousand steps; True ends the fit.
+    progress : bool or None
+        Show a bar for work longer than a second; None shows it if someone watches.
 
     Attributes
     ----------
@@ -203,6 +246,7 @@ class LSBoost(StagewiseRegressor):
     certificate_ : StagewiseCertificate
         Theorem 2.1.2; `certificate_.at(k)` has its six items at iteration k.
     n_iter_ : int
+    stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
 
     Examples
     --------
@@ -230,12 +274,20 @@ class LSBoost(StagewiseRegressor):
         fit_intercept: bool = True,
         ties: str = "first",
         random_state: Any = None,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
     ) -> None:
         self.eps = eps
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.ties = ties
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.callbacks = callbacks
+        self.progress = progress
 
     def _check_rates(self, eps: FloatArray) -> None:
         if (eps > 1).any():
@@ -253,11 +305,11 @@ class ForwardStagewise(LSBoost):
     eps : float, sequence or function of k, default=0.1
         The step, in the units of y: FS_ε, or FS_εₖ if it varies with k.
     max_iter : int, default=1000
-    fit_intercept, ties, random_state : as in `LSBoost`
+    fit_intercept, ties, random_state, n_jobs, max_time, callbacks, progress : as in `LSBoost`
 
     Attributes
     ----------
-    coef_, intercept_, path_, n_iter_ : as in `LSBoost`
+    coef_, intercept_, path_, n_iter_, stop_, stop_reason_ : as in `LSBoost`
     certificate_ : StagewiseCertificate
         Theorem 2.2.1, about the best iteration so far; it covers ε that vary too.
 
@@ -294,11 +346,11 @@ class RegularizedForwardStagewise(LSBoost):
         The radius, for columns centred and of unit length; infinite gives FS_ε. For n rows it is
         √n times the `delta` of `Lasso(standardize=True)`.
     max_iter : int, default=1000
-    fit_intercept, ties, random_state : as in `LSBoost`
+    fit_intercept, ties, random_state, n_jobs, max_time, callbacks, progress : as in `LSBoost`
 
     Attributes
     ----------
-    coef_, intercept_, path_, n_iter_ : as in `LSBoost`
+    coef_, intercept_, path_, n_iter_, stop_, stop_reason_ : as in `LSBoost`
     certificate_ : StagewiseCertificate
         Theorem 2.2.3 and Proposition 2.2.2: the gap of the Lasso on the ball.
     omegas_ : array of shape (n_iter_ + 1,)
@@ -325,6 +377,10 @@ class RegularizedForwardStagewise(LSBoost):
         fit_intercept: bool = True,
         ties: str = "first",
         random_state: Any = None,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
     ) -> None:
         super().__init__(
             eps=eps,
@@ -332,6 +388,10 @@ class RegularizedForwardStagewise(LSBoost):
             fit_intercept=fit_intercept,
             ties=ties,
             random_state=random_state,
+            n_jobs=n_jobs,
+            max_time=max_time,
+            callbacks=callbacks,
+            progress=progress,
         )
         self.delta = delta
 
