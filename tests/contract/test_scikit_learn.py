@@ -68,6 +68,7 @@ CHECKED = [
     (Pegasos(), EXPECTED),
     (Pegasos(lam=0.1, average=True, project=True), EXPECTED),
     (LinearSVM(), {}),
+    (LinearSVM(loss="squared_hinge", C=1.0, warm_start=True), {}),
     (LinearSVM(solver="dual-coordinate-ascent", warm_start=True, n_jobs=2), UP_TO_THE_GAP),
     (LogisticRegression(), {}),
     (LogisticRegression(lam=0.01, penalty="l1", multiclass="ovr", warm_start=True), {}),

@@ -73,6 +73,8 @@ CASES = {
         cotas.LinearSVM(margin="hard"),
         (np.array([[0.0], [1], [3], [4]]), np.arange(4) > 1),
     ),
+    "LinearSVM squared": (cotas.LinearSVM(C=1.0, loss="squared_hinge"), THREE),
+    "Pegasos C": (cotas.Pegasos(C=1.0, random_state=3), TWO),
     "LogisticRegression": (cotas.LogisticRegression(lam=0.01, warm_start=True), TWO),
     "LogisticRegression softmax": (cotas.LogisticRegression(lam=0.01, penalty="l1"), THREE),
     "LogisticRegression rest": (

@@ -19,6 +19,7 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])[LABELS]
 
 CLASSIFIERS = [
     cotas.LinearSVM(),
+    cotas.LinearSVM(loss="squared_hinge", fit_intercept=False),
     cotas.LogisticRegression(),
     cotas.LogisticRegression(lam=0.01, penalty="l1"),
     cotas.LogisticRegression(lam=0.01, penalty="elasticnet", multiclass="ovr"),

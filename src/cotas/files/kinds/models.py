@@ -68,6 +68,7 @@ _REGION = Record(
 _COUNTED = Array("s", "int64", low=0)
 LINEAR_SVM: dict[str, Field] = {
     **_LINEAR,
+    "lam": Number(0.0).maybe(),
     "solver": Text(),
     "n_support": Array("m", "int64", low=0),
     "margin_width": Array("m", infinite=True),
@@ -177,7 +178,7 @@ MODEL = Family(
         "Perceptron": _linear("perceptron.Perceptron", ONLINE),
         "AveragedPerceptron": _linear("perceptron.AveragedPerceptron", ONLINE),
         "PassiveAggressive": _linear("passive_aggressive.PassiveAggressive", ONLINE),
-        "Pegasos": _linear("pegasos.Pegasos", ONLINE),
+        "Pegasos": _linear("pegasos.Pegasos", {**ONLINE, "lam": Number(0.0).maybe()}),
         "LinearSVM": Estimator("cotas.linear.svm.LinearSVM", LINEAR_SVM, relation=ends_fit),
         "LogisticRegression": _linear("logistic.LogisticRegression", LOGISTIC),
         "KernelPegasos": _kernel("pegasos.KernelPegasos", KERNEL_ONLINE),
