@@ -163,8 +163,8 @@ def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Tr
 
 
 def _timed(name: str, settings: Settings) -> dict[str, Any]:
-    """`max_time` as a parameter, for the model that has no callback to be stopped by."""
-    if settings.max_time is not None and name == "lasso":
+    """`max_time` as a parameter, for the models that have no callback to be stopped by."""
+    if settings.max_time is not None and name in ("lasso", "elastic-net"):
         return {**settings.given, "max_time": settings.max_time}
     return settings.given
 

@@ -29,6 +29,7 @@ LOCATIONS = (
     "cotas.regression.least_squares.LeastSquares",
     "cotas.regression.ridge.Ridge",
     "cotas.regression.lasso.Lasso",
+    "cotas.regression.elastic_net.ElasticNet",
     "cotas.regression.stagewise.LSBoost",
     "cotas.regression.stagewise.ForwardStagewise",
     "cotas.regression.stagewise.RegularizedForwardStagewise",

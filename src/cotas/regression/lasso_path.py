@@ -17,19 +17,15 @@ from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import Callback, ProgressBar, SolverReport, as_callbacks, tell_all
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
+from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
 from cotas.problem import relative_gap
 from cotas.regression.base import Observations, read_observations
-from cotas.regression.lasso import (
-    SHARE,
-    Lasso,
-    centred_columns,
-    in_units_of_the_data,
-    penalty_scale,
-)
+from cotas.regression.lasso import Lasso
+from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
 from cotas.solvers.homotopy import Homotopy
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
+from cotas.solvers.penalties import L1
 
 METHODS = ("working-sets", "homotopy")
 
@@ -163,16 +159,19 @@ def lasso_path(
         positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
     with one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
-        columns = centred_columns(seen, problem, each)
+        columns, penalty = (
+            centred_columns(seen, problem, each, cpu_count()),
+            L1(1.0, bool(positive)),
+        )
         if method == "homotopy":
             if lams is not None:
                 raise ValueError("method='homotopy' finds its own λ; use coef_at for others.")
-            follower = Homotopy(columns, seen.y, positive)
+            follower = Homotopy(columns, seen.y, penalty)
             # Where no column is correlated with y, β = 0 for every λ.
             most = follower.largest_lam or 1.0
             total, solutions = None, follower.knots(most, ratio * most)
         else:
-            solver = WorkingSetLasso(columns, seen.y, positive)
+            solver = WorkingSetLasso(columns, seen.y, penalty)
             grid = _grid(solver.largest_lam or 1.0, lams, int(n_lams), ratio)
             total, solutions = len(grid), solver.path(grid, SHARE * tol)
         bar = ProgressBar(total, "lasso_path", progress, "λ")

@@ -70,7 +70,7 @@ class LassoRun:
         if certificate.relative_gap <= tol:
             return "the gap asked for is proved"
         if self.solver.ended:
-            return "max_time reached"
+            return f"{'max_iter' if self.solver.out_of_rounds else 'max_time'} reached"
         # The solver believes in a gap that rounding hides from the checker.
         return ROUNDING if self.least < 0.1 * certificate.gap else why_it_ended(certificate)
 
@@ -80,7 +80,7 @@ class LassoRun:
             primal, gap = iterate.primal, gap_on_ball(iterate, self.delta)
         else:
             assert self.lam is not None
-            primal, gap, _ = self.solver.at(self.lam)
+            primal, gap = self.solver.at(self.lam)
         self.looks += 1
         candidate = self._of_the_problem(iterate)
         if gap <= self.least:

@@ -13,8 +13,9 @@ def lasso_on_ball(penalized: WorkingSetLasso, delta: float, tol: float) -> Lasso
 
         min  ½⟨y − X̃β, y − X̃β⟩    s.t. ‖β‖₁ ≤ δ
 
-    ‖β(λ)‖₁ is continuous, piecewise linear and falls as λ grows, and a solution of the penalized
-    problem solves the one on the ball of its own length (document 001, eq. 2.4 and Prop. 2.2.2).
+    ‖β(λ)‖₁, or Σ wⱼ|βⱼ| with weights, is continuous, piecewise linear and falls as λ grows, and a
+    solution of the penalized problem solves the one on the ball of its own length (document 001,
+    eq. 2.4 and Prop. 2.2.2).
     So λ is found by Newton's method on ‖β(λ)‖₁ = δ, kept inside the bracket known so far.
     Invariant: the answer is inside the ball. Cost: some solutions of the penalized problem, each
     started from the one before.
@@ -46,7 +47,6 @@ def gap_on_ball(found: LassoIterate, delta: float) -> float:
 
 def inside_ball(found: LassoIterate, delta: float) -> LassoIterate:
     """Scaled back onto the ball, where rounding or an early end left it outside."""
-    length = found.length
-    if length <= delta:
+    if found.length <= delta:
         return found
-    return found._replace(beta=found.beta * (delta / length))
+    return found._replace(beta=found.beta * (delta / found.length), length=delta)
