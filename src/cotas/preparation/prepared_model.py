@@ -249,7 +249,6 @@ class PreparedModel(BaseEstimator):
         recipe = found.preparation
         if not isinstance(recipe, Recipe):
             raise ModelFileError(f"{path} holds a model without a preparation; use cotas.load.")
-        recipe.check()
         model = cls.of(recipe.preparation, found.model)
         model.recipe_, model._seal = recipe, recipe.seal
         return model
