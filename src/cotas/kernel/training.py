@@ -14,7 +14,7 @@ from cotas.fitting.threads import cpu_count, one_thread_in_blas
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.problems import BinaryProblem
 from cotas.kernel.search import KernelSearch, Machine, Setting, say_interrupted
-from cotas.solvers.kernel_dual import KernelCandidate
+from cotas.solvers.kernel_dual import KernelCandidate, SignedDual
 from cotas.solvers.smo import smo
 from cotas.solvers.smo_simple import smo_simple
 
@@ -74,11 +74,12 @@ def candidates(
     size = int(model.cache_mb * 2**20) // (cpu_count() if each is map else 1)
     blocks = KernelBlocks(setting.kernel, X, size // 2)
     bias = bool(model.fit_intercept)
-    given = (blocks, problem.signs, problem.weights, problem.lam, bias)
+    given = (problem.signs, problem.weights, problem.lam, bias)
     if model.solver == "smo-simple":
-        return smo_simple(*given)
+        return smo_simple(blocks, *given)
     tol, room = float(model.tol), size - blocks.copied
-    return smo(*given, tol, room, each, start, shrinking=bool(model.shrinking))
+    dual = SignedDual.of(*given)
+    return smo(blocks, dual, tol, room, each, start, shrinking=bool(model.shrinking))
 
 
 def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:
