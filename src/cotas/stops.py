@@ -8,6 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+
+class Stop(Enum):
+    """Why a fit ended: `stop_` of every estimator. The value says it in words.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> model = cotas.LinearSVM().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model.stop_ is cotas.stops.Stop.PROVED, model.stop_reason_
+    (True, 'the gap asked for is proved')
+    """
+
+    PROVED = "the gap asked for is proved"
+    ROUNDING = "rounding leaves no smaller gap to prove"
+    CALLBACK = "a callback asked to stop"
+    INTERRUPTED = "interrupted"
+    TIME = "max_time reached"
+    ITERATIONS = "max_iter reached"
+    STALLED = "the solver made no further progress"
+    THEORY = "no further step can change the model"
+
+
+class Reason(NamedTuple):
+    """Why a fit ended, and the words for it where those of `Stop` are not precise enough."""
+
+    stop: Stop
+    words: str = ""
+
+    def __str__(self) -> str:
+        return self.words or self.stop.value
 
 
 @dataclass(frozen=True)

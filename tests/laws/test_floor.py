@@ -20,7 +20,7 @@ MODELS = [
     (cotas.KernelSVM(tol=1e-14), scaled, y),
     *(
         (cotas.LinearSVM(tol=1e-15, solver=solver), scaled, y)
-        for solver in ("newton", "interior-point", "dual-coordinate-ascent", "cutting-planes")
+        for solver in ("newton", "interior-point", "dual-coordinate-ascent")
     ),
     (cotas.Lasso(tol=1e-16), Z, target),
     (cotas.Ridge(tol=1e-16, lam=0.1, solver="conjugate-gradients"), Z, target),

@@ -25,3 +25,9 @@ def check_jobs(value: Any) -> None:
     """A number of threads as scikit-learn counts them, or None."""
     if value is not None:
         check_scalar(value, "n_jobs", Integral)
+
+
+def check_time(value: Any) -> None:
+    """A number of seconds above zero, or None."""
+    if value is not None:
+        check_positive(value, "max_time")

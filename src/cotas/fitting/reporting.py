@@ -98,12 +98,6 @@ class ProgressBar:
                 self._bar.set_postfix(figures, refresh=False)
             self._bar.update()
 
-    def reach(self, position: float, gap: float) -> None:
-        """So far, counted in units that need not be whole, and the gap there is."""
-        if self._bar is not None:
-            self._bar.set_postfix(gap=f"{gap:.1e}", refresh=False)
-            self._bar.update(max(0.0, position - self._bar.n))
-
     def close(self) -> None:
         """Take the bar away."""
         if self._bar is not None:

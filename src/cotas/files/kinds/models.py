@@ -35,12 +35,14 @@ from cotas.files.schema import (
     Together,
     Whole,
 )
+from cotas.stops import Stop
 
 _EVERY: dict[str, Field] = {
     "n_features_in": Whole(1, LONGEST, letter="d"),
     "feature_names_in": Names("d").maybe(),
     "certificates": Each(CERTIFICATE).at("_certificates"),
     "seal": Text().at("_seal"),
+    "stop": Text(tuple(stop.name for stop in Stop)).at("_stop").maybe(),
     "stop_reason": Text().maybe(),
     "n_iter": Whole(0).maybe(),
 }
