@@ -19,7 +19,7 @@ from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.pursuit import Ended, Pursuit, worst_of
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
@@ -253,7 +253,7 @@ class LinearSVM(LinearClassifier):
             limits = (self.tol, self.max_iter, self.max_time, monitor)
             return self._follow(Pursuit(*limits, began=began, label=labels[c]), check, task)
 
-        threads = thread_count(self.n_jobs, len(labels))
+        threads = thread_count(self.n_jobs, len(labels), entries_of(examples.X))
         rows_jobs = self.n_jobs if len(labels) == 1 and self.solver_ == "newton" else 1
         with (
             Monitor(self) as monitor,

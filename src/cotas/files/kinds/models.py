@@ -78,6 +78,12 @@ LINEAR_SVM: dict[str, Field] = {
     "ends": Each(ENDING).at("_ends").maybe(),
 }
 
+LOGISTIC: dict[str, Field] = {
+    **_LINEAR,
+    "lam": Number(0.0),
+    "multiclass": Text(("softmax", "ovr")),
+}
+
 _KERNEL_REGION = Record(
     "cotas.certificates.kernel.KernelRegion",
     {
@@ -173,6 +179,7 @@ MODEL = Family(
         "PassiveAggressive": _linear("passive_aggressive.PassiveAggressive", ONLINE),
         "Pegasos": _linear("pegasos.Pegasos", ONLINE),
         "LinearSVM": Estimator("cotas.linear.svm.LinearSVM", LINEAR_SVM, relation=ends_fit),
+        "LogisticRegression": _linear("logistic.LogisticRegression", LOGISTIC),
         "KernelPegasos": _kernel("pegasos.KernelPegasos", KERNEL_ONLINE),
         "KernelPerceptron": _kernel("perceptron.KernelPerceptron", KERNEL_ONLINE),
         "KernelSVM": _kernel("svm.KernelSVM", KERNEL_SVM),
