@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM
+    from cotas.regression.elastic_net import ElasticNet
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
@@ -49,6 +50,7 @@ _HOME = {
     "AveragedPerceptron": "cotas.linear.perceptron",
     "Certificate": "cotas.certificates",
     "ConvexAnyBoost": "cotas.boosting.anyboost",
+    "ElasticNet": "cotas.regression.elastic_net",
     "ForwardStagewise": "cotas.regression.stagewise",
     "GentleBoost": "cotas.boosting.gentleboost",
     "KernelPegasos": "cotas.kernel.pegasos",
@@ -93,6 +95,7 @@ __all__ = [
     "AveragedPerceptron",
     "Certificate",
     "ConvexAnyBoost",
+    "ElasticNet",
     "ForwardStagewise",
     "GentleBoost",
     "KernelPegasos",

@@ -47,6 +47,7 @@ CASES = {
     "LeastSquares": (cotas.LeastSquares(), MANY_TARGETS),
     "Ridge": (cotas.Ridge(lam=0.1), REAL),
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
+    "ElasticNet": (cotas.ElasticNet(lam=0.1), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=20), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(max_iter=20), REAL),
     "RegularizedForwardStagewise": (

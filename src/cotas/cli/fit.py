@@ -30,7 +30,7 @@ Model = Annotated[
         "-m",
         help="svm, kernel-svm, perceptron, averaged-perceptron, passive-aggressive, pegasos, "
         "adaboost, real-adaboost, logitboost, gentleboost, …; ridge, least-squares, lasso, "
-        "ls-boost, forward-stagewise, …; or auto. Default: svm or ridge, by the task.",
+        "elastic-net, ls-boost, forward-stagewise, …; or auto. Default: svm or ridge, by the task.",
     ),
 ]
 

@@ -34,6 +34,7 @@ REGRESSORS = {
     "ridge": "Ridge",
     "least-squares": "LeastSquares",
     "lasso": "Lasso",
+    "elastic-net": "ElasticNet",
     "ls-boost": "LSBoost",
     "forward-stagewise": "ForwardStagewise",
     "regularized-forward-stagewise": "RegularizedForwardStagewise",

@@ -187,6 +187,7 @@ MODEL = Family(
         "LeastSquares": _regression("least_squares.LeastSquares", LEAST_SQUARES),
         "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
         "Lasso": _regression("lasso.Lasso", LASSO),
+        "ElasticNet": _regression("elastic_net.ElasticNet", LASSO),
         "LSBoost": _regression("stagewise.LSBoost", STAGEWISE),
         "ForwardStagewise": _regression("stagewise.ForwardStagewise", STAGEWISE),
         "RegularizedForwardStagewise": _regression(
