@@ -15,11 +15,11 @@ from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
+from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import Callback, ProgressBar, SolverReport, as_callbacks, tell_all
-from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.problem import relative_gap
-from cotas.regression.base import Observations, read_observations
 from cotas.regression.lasso import Lasso
 from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
 from cotas.solvers.homotopy import Homotopy
@@ -160,7 +160,7 @@ def lasso_path(
     )
     with one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
         columns, penalty = (
-            centred_columns(seen, problem, each, cpu_count()),
+            centred_columns(seen, problem, each, thread_count(None)),
             L1(1.0, bool(positive)),
         )
         if method == "homotopy":

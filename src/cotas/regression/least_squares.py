@@ -15,10 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.streamed import Stream
+from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.floor import ROUNDING, at_floor, shortfall
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.threads import cpu_count, in_order, one_thread_in_blas
-from cotas.regression.base import LinearRegressor, Observations, read_observations
+from cotas.regression.base import LinearRegressor
 from cotas.regression.closed_form import SINGULAR
 from cotas.regression.iterations import LARGEST_GRAM
 from cotas.regression.solving import SOLVERS, choose, solve

@@ -17,11 +17,12 @@ from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
+from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.floor import shortfall
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar, as_callbacks
-from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads, thread_count
-from cotas.regression.base import LinearRegressor, Observations, read_observations
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.regression.base import LinearRegressor
 from cotas.regression.lasso_run import INTERRUPTED, LassoRun
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
@@ -67,7 +68,7 @@ class SparseRegressor(LinearRegressor):
         bar = ProgressBar(None, type(self).__name__, self.progress, "look")
         weights = self._weights(seen.X.shape[1])
         with closing(bar), one_thread_in_blas(), rows_in_threads(seen.X, self.n_jobs) as each:
-            threads = thread_count(self.n_jobs, cpu_count())
+            threads = thread_count(self.n_jobs)
             columns = centred_columns(seen, self._problem(), each, threads)
             ends: list[_End] = []
             for target in range(len(seen.columns)):

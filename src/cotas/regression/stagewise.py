@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.centred import CentredColumns
+from cotas.fitting.data import read_observations
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
-from cotas.regression.base import LinearRegressor, read_observations
+from cotas.regression.base import LinearRegressor
 from cotas.regression.stagewise_path import StagewisePath
 from cotas.solvers.stagewise import Schedule, Stagewise
 
