@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
     from cotas.kernel.perceptron import KernelPerceptron
+    from cotas.kernel.ridge import KernelRidge
     from cotas.kernel.svm import KernelSVM
+    from cotas.kernel.svr import KernelSVR
     from cotas.linear.logistic import LogisticRegression
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import SVMPath, svm_path
@@ -55,7 +57,9 @@ _HOME = {
     "GentleBoost": "cotas.boosting.gentleboost",
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
+    "KernelRidge": "cotas.kernel.ridge",
     "KernelSVM": "cotas.kernel.svm",
+    "KernelSVR": "cotas.kernel.svr",
     "LSBoost": "cotas.regression.stagewise",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
@@ -100,7 +104,9 @@ __all__ = [
     "GentleBoost",
     "KernelPegasos",
     "KernelPerceptron",
+    "KernelRidge",
     "KernelSVM",
+    "KernelSVR",
     "LSBoost",
     "Lasso",
     "LassoPath",

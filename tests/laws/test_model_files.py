@@ -115,6 +115,9 @@ CASES = {
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
     "Lasso ball": (cotas.Lasso(delta=2.0), MANY_TARGETS),
     "ElasticNet": (cotas.ElasticNet(lam=0.1), REAL),
+    "KernelRidge": (cotas.KernelRidge(lam=0.1), REAL),
+    "KernelRidge linear": (cotas.KernelRidge("linear", lam=0.1), REAL),
+    "KernelSVR": (cotas.KernelSVR(lam=0.1), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=30), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(eps=[0.5] * 10 + [0.25] * 20, max_iter=30), REAL),
     "RegularizedForwardStagewise": (

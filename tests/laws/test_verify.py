@@ -42,6 +42,8 @@ REGRESSORS = [
     cotas.Lasso(lam=0.05),
     cotas.Lasso(delta=1.0),
     cotas.ElasticNet(lam=0.05),
+    cotas.KernelRidge(lam=0.05),
+    cotas.KernelSVR(lam=0.05),
     cotas.LSBoost(max_iter=10),
     cotas.ForwardStagewise(max_iter=10),
     cotas.RegularizedForwardStagewise(delta=1.0, max_iter=10),

@@ -48,6 +48,8 @@ CASES = {
     "Ridge": (cotas.Ridge(lam=0.1), REAL),
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
     "ElasticNet": (cotas.ElasticNet(lam=0.1), REAL),
+    "KernelRidge": (cotas.KernelRidge(lam=0.1), REAL),
+    "KernelSVR": (cotas.KernelSVR(lam=0.1), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=20), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(max_iter=20), REAL),
     "RegularizedForwardStagewise": (

@@ -10,6 +10,7 @@ from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
 from cotas.files.kinds.relations import (
     boosters_fit,
     ends_fit,
+    expansion_fits,
     kernels_fit,
     machines_fit,
     targets_fit,
@@ -93,15 +94,20 @@ _KERNEL_REGION = Record(
         "highest": Number(finite=False),
     },
 )
-_EXPANSION: dict[str, Field] = {
-    **_CLASSIFIER,
+_SUPPORT: dict[str, Field] = {
     "kernel": KERNEL,
     "intercept": Array("m"),
     "n_rows": Whole(1, LONGEST, letter="n").at("_n_rows").maybe(),
     "support": Array("s", "int64", low=0, below="n").maybe(),
-    "n_support": Array("k", "int64", low=0).maybe(),
     "dual_coef": Array("m s").maybe(),
     "support_vectors": Rows("v d").maybe(),
+    "coef": Array("m f").maybe(),
+}
+KERNEL_REGRESSOR: dict[str, Field] = {**_EVERY, **_SUPPORT}
+_EXPANSION: dict[str, Field] = {
+    **_CLASSIFIER,
+    **_SUPPORT,
+    "n_support": Array("k", "int64", low=0).maybe(),
     "regions": Each(_KERNEL_REGION.or_none(), side="m").at("_regions").maybe(),
 }
 KERNEL_ONLINE: dict[str, Field] = {
@@ -112,7 +118,6 @@ KERNEL_ONLINE: dict[str, Field] = {
 KERNEL_SVM: dict[str, Field] = {
     **_EXPANSION,
     "features": FEATURES.or_none(),
-    "coef": Array("m f").maybe(),
     "pairs": Each(Together((Label().or_none(), Label())), side="m"),
     "votes": Flag().at("_votes"),
 }
@@ -164,6 +169,10 @@ def _kernel(module: str, fields: dict[str, Field]) -> Estimator:
     return Estimator(f"cotas.kernel.{module}", fields, relation=kernels_fit)
 
 
+def _kernel_regressor(module: str) -> Estimator:
+    return Estimator(f"cotas.kernel.{module}", KERNEL_REGRESSOR, relation=expansion_fits)
+
+
 def _regression(module: str, fields: dict[str, Field]) -> Estimator:
     return Estimator(f"cotas.regression.{module}", fields, relation=targets_fit)
 
@@ -184,6 +193,8 @@ MODEL = Family(
         "KernelPegasos": _kernel("pegasos.KernelPegasos", KERNEL_ONLINE),
         "KernelPerceptron": _kernel("perceptron.KernelPerceptron", KERNEL_ONLINE),
         "KernelSVM": _kernel("svm.KernelSVM", KERNEL_SVM),
+        "KernelRidge": _kernel_regressor("ridge.KernelRidge"),
+        "KernelSVR": _kernel_regressor("svr.KernelSVR"),
         "LeastSquares": _regression("least_squares.LeastSquares", LEAST_SQUARES),
         "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
         "Lasso": _regression("lasso.Lasso", LASSO),
