@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
+    from cotas.regression.ls_boost import LSBoost
     from cotas.regression.ridge import Ridge
-    from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
+    from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
     from cotas.regression.trail import DivergedError
     from cotas.selection.choice import Choice
     from cotas.selection.choosing import choose
@@ -71,7 +72,7 @@ _HOME = {
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
     "KernelSVM": "cotas.kernel.svm",
-    "LSBoost": "cotas.regression.stagewise",
+    "LSBoost": "cotas.regression.ls_boost",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
     "LearningCurves": "cotas.selection.learning",

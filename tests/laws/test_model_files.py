@@ -98,6 +98,9 @@ CASES = {
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
     "Lasso ball": (cotas.Lasso(delta=2.0), MANY_TARGETS),
     "LSBoost": (cotas.LSBoost(max_iter=30), REAL),
+    "LSBoost stumps": (cotas.LSBoost("stump", 5), REAL),
+    "LSBoost trees": (cotas.LSBoost(CATEGORIES, 4, loss="absolute"), with_gaps()),
+    "LSBoost linear": (cotas.LSBoost("linear", 3), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(eps=[0.5] * 10 + [0.25] * 20, max_iter=30), REAL),
     "RegularizedForwardStagewise": (
         cotas.RegularizedForwardStagewise(delta=3.0, max_iter=30),

@@ -38,6 +38,9 @@ REGRESSORS = [
     cotas.Lasso(lam=0.05),
     cotas.Lasso(delta=1.0),
     cotas.LSBoost(max_iter=10),
+    cotas.LSBoost("stump", 10),
+    cotas.LSBoost("stump", 10, loss="absolute"),
+    cotas.LSBoost("tree", 10),
     cotas.ForwardStagewise(max_iter=10),
     cotas.RegularizedForwardStagewise(delta=1.0, max_iter=10),
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray
+from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
@@ -18,7 +19,7 @@ from cotas.losses import Logistic
 from cotas.solvers.boosting import Round, Steps, logitboost, logitboost_classes
 
 
-class LogitBoost(Booster):
+class LogitBoost(BoostedClassifier, Booster):
     """LogitBoost: each round a weighted regression on the working response of the likelihood.
 
     F ← F + ½ f with f the least-squares fit of z = (y* − p)/(p(1−p)), Algorithm 3 of document 001,

@@ -1,4 +1,4 @@
-"""How a boosted classifier is fitted: data, weak learner, rounds, and when they end."""
+"""How a boosted model is fitted: data, weak learner, rounds, and when they end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import check_scalar
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.boosting.base import BoostedClassifier
+from cotas.boosting.base import Boosted
 from cotas.boosting.ensemble import Ensemble, collect
 from cotas.boosting.sharing import shared_with
 from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missing_values
@@ -45,9 +45,10 @@ class RoundReport:
     label
         The class that is trained against the rest, or None when all are trained together.
     error : float
-        The weighted error of this round's learner before the round.
+        The weighted error of this round's learner before the round; for numbers the share of the
+        loss that it leaves.
     edge : float
-        The inner product −⟨∇H(F), f⟩ before the round.
+        The inner product −⟨∇H(F), f⟩ before the round; for numbers what f takes off the loss.
     loss : float
         The mean cost after the round.
     validation_loss : float or None
@@ -82,8 +83,8 @@ class Machine:
         return 1 if self.before is None else len(self.before[0]) + 1
 
 
-class Booster(BoostedClassifier):
-    """Base of the boosted classifiers; subclasses name the algorithm and its certificate."""
+class Booster(Boosted):
+    """Base of the boosted models; subclasses name the algorithm and its certificate."""
 
     def __init__(
         self,
@@ -144,31 +145,19 @@ class Booster(BoostedClassifier):
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero is left out.
         """
+        began = time.perf_counter()
         self._check_parameters()
         learner = resolve(self.weak_learner)
         resumes = self.warm_start and hasattr(self, "ensembles_")
-        examples = read_examples(
-            self,
-            X,
-            y,
-            sample_weight,
-            self.class_weight,
-            classes=self.classes_ if resumes else None,
-            reset=not resumes,
-            finite="allow-nan" if takes_missing_values(learner) else True,
-        )
-        held_out = None
-        if self.early_stopping:
-            examples, held_out = hold_out(examples, self.validation_fraction, self.random_state)
-        _refuse_one_class(examples)
-        self.classes_ = examples.classes
+        finite = "allow-nan" if takes_missing_values(learner) else True
+        examples, held_out = self._examples(X, y, sample_weight, resumes, finite)
         before = self.ensembles_ if resumes else None
         threads = self._threads()
         with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
             each: Each = shared_with(pool, threads - 1) if threads > 1 else map
             weak = prepare(learner, examples.X, examples.used(), each, threads, self.random_state)
             machines = self._machines(examples, before)
-            self._train(weak, machines, held_out, each)
+            self._train(weak, machines, held_out, each, began)
             self._finish(weak, machines, examples, each)
         return self._sealed()
 
@@ -180,7 +169,28 @@ class Booster(BoostedClassifier):
         check_fraction(self.validation_fraction, "validation_fraction")
         check_jobs(self.n_jobs)
 
-    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[Machine]:
+    def _examples(
+        self, X: Matrix, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
+    ) -> tuple[Any, IntArray | None]:
+        """The training data, and the rows that early stopping sets aside."""
+        examples = read_examples(
+            self,
+            X,
+            y,
+            sample_weight,
+            self.class_weight,
+            classes=self.classes_ if resumes else None,  # type: ignore[has-type]
+            reset=not resumes,
+            finite=finite,
+        )
+        held_out = None
+        if self.early_stopping:
+            examples, held_out = hold_out(examples, self.validation_fraction, self.random_state)
+        _refuse_one_class(examples)
+        self.classes_ = examples.classes
+        return examples, held_out
+
+    def _machines(self, examples: Any, before: list[Ensemble] | None) -> list[Machine]:
         """One run for two classes, one against the rest for each of several."""
         s = examples.shares()
         machines = []
@@ -192,7 +202,12 @@ class Booster(BoostedClassifier):
         return machines
 
     def _train(
-        self, weak: Prepared, machines: list[Machine], held_out: IntArray | None, each: Each
+        self,
+        weak: Prepared,
+        machines: list[Machine],
+        held_out: IntArray | None,
+        each: Each,
+        began: float,
     ) -> None:
         self.ensembles_, self.stop_reason_, records = [], "", []
         total = self.n_estimators * len(machines)
@@ -200,7 +215,7 @@ class Booster(BoostedClassifier):
         stopped = False
         try:
             for machine in machines:
-                run = _Run(self, machine, held_out, bar)
+                run = _Run(self, machine, held_out, bar, began)
                 # After Ctrl-C the classes that had no turn yet keep what they had before.
                 rounds = [] if stopped else run.collect(self._rounds(weak, machine, each))
                 stopped = stopped or run.interrupted
@@ -261,9 +276,16 @@ class _Run:
     """Takes rounds from the algorithm until one of the reasons to stop."""
 
     def __init__(
-        self, model: Booster, machine: Machine, held_out: IntArray | None, bar: ProgressBar
+        self,
+        model: Booster,
+        machine: Machine,
+        held_out: IntArray | None,
+        bar: ProgressBar,
+        began: float,
     ) -> None:
         self.model, self.machine, self.held_out, self.bar = model, machine, held_out, bar
+        limit = getattr(model, "max_time", None)
+        self.ends_at = np.inf if limit is None else began + limit
         self.callbacks = as_callbacks(model.callbacks)
         self.reason, self.interrupted = "", False
         self.best, self.best_round = np.inf, 0
@@ -276,7 +298,7 @@ class _Run:
             while len(rounds) < self.model.n_estimators:
                 began = time.perf_counter()
                 rounds.append(next(source))
-                self.bar.step(mistakes=round(len(self.machine.y) * rounds[-1].error))
+                self.bar.step(loss=f"{rounds[-1].loss:.4g}")
                 if self._ends(rounds, time.perf_counter() - began):
                     break
         except NothingLeft as why:
@@ -306,6 +328,8 @@ class _Run:
             self.reason = "a callback asked to stop"
         elif validation is not None and len(rounds) - self.best_round >= patience:
             self.reason = f"no better validation loss in {patience} rounds"
+        elif time.perf_counter() > self.ends_at:
+            self.reason = "max_time reached"
         else:
             return False
         return True

@@ -71,6 +71,9 @@ def _check_linear(model: Any, machines: int | None, d: int) -> None:
 
 def _check_ensembles(model: Any, machines: int | None, d: int) -> None:
     ensembles = model.ensembles_
+    if machines is None:  # of numbers
+        bias, machines = getattr(model, "intercept_", None), 1
+        require(isinstance(bias, float) and np.isfinite(bias), "intercept_")
     require(type(ensembles) is list and len(ensembles) == machines, "the ensembles")
     for ensemble in ensembles:
         require(hasattr(ensemble, "shrinks"), "an ensemble is none")

@@ -19,13 +19,11 @@ from cotas.design import canonical
 
 
 @dataclass(frozen=True)
-class Examples:
-    """Validated training data: X as it came, the labels, their codes, and the weights."""
+class TrainingRows:
+    """Validated training data: X as it came, labels or numbers, and the weights."""
 
     X: Matrix
     y: AnyArray
-    classes: AnyArray
-    codes: IntArray
     weights: FloatArray | None
 
     @property
@@ -44,6 +42,14 @@ class Examples:
         if self.weights is None:
             return np.full(self.n_rows, 1.0 / self.n_rows)
         return np.asarray(self.weights / self.weights.sum())
+
+
+@dataclass(frozen=True)
+class Examples(TrainingRows):
+    """Rows with labels: the classes that there are, and the code of each row's."""
+
+    classes: AnyArray
+    codes: IntArray
 
     def positives(self) -> IntArray:
         """The codes of the classes that are trained against the rest."""
@@ -98,7 +104,7 @@ def read_examples(
         if len(unknown):
             raise ValueError(f"y holds labels that are not in `classes`: {unknown.tolist()}.")
     weights = _weights(X, y, sample_weight, class_weight)
-    return Examples(X, y, classes, encode(y, classes), weights)
+    return Examples(X, y, weights, classes, encode(y, classes))
 
 
 def refuse_infinite(estimator: Any, X: Matrix, sketches: list[Sketch]) -> None:

@@ -25,3 +25,8 @@ def check_jobs(value: Any) -> None:
     """A number of threads as scikit-learn counts them, or None."""
     if value is not None:
         check_scalar(value, "n_jobs", Integral)
+
+
+def check_rate(value: Any, name: str) -> None:
+    """A number above zero and at most one."""
+    check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="right")

@@ -62,12 +62,12 @@ def read_observations(
     *,
     layout: Literal["csr", "csc"] = "csr",
     reset: bool = True,
-    finite: bool = True,
+    finite: bool | str = True,
 ) -> Observations:
     """Validate as scikit-learn does; a dense X is not copied, a sparse one takes the layout.
 
     With `finite=False` it is left open whether a dense X is finite, for callers who will see it
-    in what they compute and then call `refuse_infinite`.
+    in what they compute and then call `refuse_infinite`. "allow-nan" lets missing values pass.
     """
     refuse_inexact(X, "X")
     refuse_inexact(y, "y")
@@ -123,11 +123,15 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
+        X = self._rows_to_predict(X)
+        return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
+
+    def _rows_to_predict(self, X: Matrix) -> Matrix:
+        """X as the fit would take it."""
         check_is_fitted(self)
-        X = validate_data(
+        return validate_data(
             self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
         )
-        return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
 
     def _machine_scores(self, X: Matrix) -> FloatArray:
         values = self.predict(X)

@@ -1,10 +1,10 @@
-"""LS-Boost, forward stagewise regression and its regularized form."""
+"""Forward stagewise regression and its regularized form; what LS-Boost shares with them."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
+from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
@@ -56,11 +57,21 @@ class StagewiseRegressor(LinearRegressor):
 
     algorithm: ClassVar[str]
     _certificates: list[StagewiseCertificate]  # type: ignore[assignment]
-    eps: Any
-    max_iter: int
-    fit_intercept: bool
-    ties: str
-    random_state: Any
+
+    def __init__(
+        self,
+        *,
+        eps: Any = 0.1,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        ties: str = "first",
+        random_state: Any = None,
+    ) -> None:
+        self.eps = eps
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.ties = ties
+        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -98,6 +109,17 @@ class StagewiseRegressor(LinearRegressor):
             path, losses=proof.losses, lengths=proof.lengths, nonzeros=proof.nonzeros
         )
         return self._sealed()
+
+    def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
+        """What `predict` would say after each iteration.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        X = self._rows_to_predict(X)
+        for k in range(1, len(self.path_)):
+            yield np.asarray(times(X, self.path_.coef(k)) + self.path_.intercept(k))
 
     def _run(
         self,
@@ -177,72 +199,7 @@ class StagewiseRegressor(LinearRegressor):
         return Schedule(eps if boost else nothing, nothing if boost else eps, keep, draws)
 
 
-class LSBoost(StagewiseRegressor):
-    """Least squares by boosting, LS-Boost(ε): Algorithm 8 of document 001.
-
-    The column most correlated with the residual gets the part ε of the coefficient that fits
-    the residual best. The columns are centred and of unit length while it runs; `coef_` is in
-    the units of X.
-
-    Parameters
-    ----------
-    eps : float, sequence or function of k, default=0.1
-        The learning rate in (0, 1], for all iterations or for each.
-    max_iter : int, default=1000
-        It ends earlier where the residual is uncorrelated with every column.
-    fit_intercept : bool, default=True
-    ties : "first" or "random", default="first"
-        Which of several columns with the same correlation: the lowest index, or a seeded draw.
-    random_state : int or RandomState, optional
-
-    Attributes
-    ----------
-    coef_, intercept_ : the model after the last iteration
-    path_ : StagewisePath
-        βᵏ, its loss, its length and its sparsity for every k.
-    certificate_ : StagewiseCertificate
-        Theorem 2.1.2; `certificate_.at(k)` has its six items at iteration k.
-    n_iter_ : int
-
-    Examples
-    --------
-    >>> import cotas
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = cotas.LSBoost(eps=0.5, max_iter=200).fit(X, y)
-    >>> model.certificate_.holds
-    True
-    >>> for item in model.certificate_.at(200)[:2]:
-    ...     print(item.name, item.measured <= item.bound, item.vacuous)
-    training error True False
-    coefficients True False
-    >>> int(model.path_.nonzeros[20])
-    8
-    """
-
-    algorithm = "LS-Boost"
-
-    def __init__(
-        self,
-        *,
-        eps: Any = 0.1,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        ties: str = "first",
-        random_state: Any = None,
-    ) -> None:
-        self.eps = eps
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.ties = ties
-        self.random_state = random_state
-
-    def _check_rates(self, eps: FloatArray) -> None:
-        if (eps > 1).any():
-            raise ValueError(f"eps must lie in (0, 1] for LS-Boost, not {eps.max():g}.")
-
-
-class ForwardStagewise(LSBoost):
+class ForwardStagewise(StagewiseRegressor):
     """Incremental forward stagewise regression, FS_ε and FS_εₖ (document 001, section 2).
 
     The column most correlated with the residual gets a step of ±ε, for columns centred and of
@@ -275,11 +232,8 @@ class ForwardStagewise(LSBoost):
 
     algorithm = "FS"
 
-    def _check_rates(self, eps: FloatArray) -> None:
-        """Any positive ε will do."""
 
-
-class RegularizedForwardStagewise(LSBoost):
+class RegularizedForwardStagewise(StagewiseRegressor):
     """Forward stagewise regression inside the L1-ball, R-FS_ε,δ: Algorithm 9 of document 001.
 
     As `ForwardStagewise`, but all coefficients shrink by 1 − ε/δ before each step, so that

@@ -19,6 +19,7 @@ from cotas.solvers.logistic_weights import P_MIN, LogisticWeights
 from cotas.solvers.weak_learners import WeakLearner
 
 ERR_CLIP = 2.0**-52  # an error below this counts as this in ½ ln((1−err)/err)
+LARGEST_LEAF = 4.0  # of a tree of LogitBoost: Newton steps stay short
 CHANCE = 1e-12  # an error nearer to ½ than this is ½
 
 # A number for every round, numbers for each, or a function of the round (counted from one).
@@ -192,7 +193,7 @@ def logitboost(
     weights = LogisticWeights(y, s, F, each)
     m = first
     while True:
-        f = weak.least_squares(weights.wz, weights.w)
+        f = weak.least_squares(weights.wz, weights.w, LARGEST_LEAF)
         edge, mass = float(weights.wz @ f.values), float(weights.w.sum())
         if not edge > CHANCE * mass:
             raise NothingLeft("the learner found nothing that would raise the likelihood")
@@ -239,7 +240,7 @@ def _newton(weak: WeakLearner, positive: Any, p: FloatArray, s: FloatArray) -> A
     """Least squares of z with the weights p(1−p)."""
     p = np.clip(p, P_MIN, 1 - P_MIN)
     w, wz = s * p * (1 - p), s * (positive - p)
-    return weak.least_squares(wz, w), wz
+    return weak.least_squares(wz, w, LARGEST_LEAF), wz
 
 
 def _exp(x: float) -> float:
