@@ -11,7 +11,7 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit docs bench deep mutants clean
+.PHONY: help setup demo test lint unit docs bench deep fuzz mutants clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint   ruff, mypy and import-linter"
 	@echo "make docs   build the documentation into site/"
 	@echo "make deep   a million problems against exact arithmetic (N=… for another number; hours)"
+	@echo "make fuzz   a million changed model files in child processes (N=… for another number; hours)"
 	@echo "make mutants  change the trusted core in every way and see that a law notices"
 	@echo "make bench  ratios against peers (COTAS_DATA names the folder of real data)"
 
@@ -57,6 +58,10 @@ bench: $(READY)
 
 deep: $(READY)
 	PYTHONPATH=tests $(BIN)/python tests/deep.py $(or $(N),1000000)
+
+# Bounds checks are compiled in, so these loops have a cache of their own.
+fuzz: $(READY)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-checked PYTHONPATH=tests $(BIN)/python tests/fuzz.py $(or $(N),1000000)
 
 mutants: $(READY)
 	PYTHONPATH=tests $(BIN)/python tests/mutants.py

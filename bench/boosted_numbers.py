@@ -21,7 +21,7 @@ CASES = ((1, "squared"), (3, "squared"), (6, "squared"), (3, "absolute"))
 
 
 def data(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """A table of COTAS_DATA, or Friedman's function with so many rows and noise: friedman-100000."""
+    """A table of COTAS_DATA, or Friedman's function with so many rows: friedman-100000."""
     if name.startswith("friedman-"):
         return make_friedman1(int(name.split("-")[1]), n_features=10, noise=1.0, random_state=0)
     X, y = load(name)

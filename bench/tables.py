@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from bench.side_by_side import conditions, interleaved
-from cotas import read_libsvm, read_table
+from cotas.tables import read_libsvm, read_table
 
 # Prints the peak memory of a process, in megabytes, after its imports and at its end. Linux only;
 # what `resource` tells of a process includes its parent before it was started.

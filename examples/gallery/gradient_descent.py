@@ -26,7 +26,7 @@ try:
     cotas.LeastSquares(
         step=2.1 * step, callbacks=lambda report: grown.append(report.objective), **setting
     ).fit(X, price)
-except cotas.DivergedError as error:
+except cotas.exceptions.DivergedError as error:
     print(error)
 
 ax = convergence(runs, data=(X, price), title="House prices: how far J is from the best")

@@ -9,50 +9,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cotas import datasets, experiments, kernels, plots, schedules, stops
+    from cotas import datasets, exceptions, kernels, plots, schedules, stops, tables
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
     from cotas.boosting.gentleboost import GentleBoost
     from cotas.boosting.logitboost import LogitBoost
-    from cotas.boosting.training import RoundReport
     from cotas.boosting.weak_learners import LinearLearner, Stump, Tree
     from cotas.certificates import (
         Certificate,
-        Separability,
         hold_out_bound,
     )
     from cotas.export.onnx import to_onnx
-    from cotas.files.errors import ModelFileError
-    from cotas.files.libsvm import read_libsvm
     from cotas.files.models import load
-    from cotas.files.problems import DataFileError
-    from cotas.files.tables import Table, read_table
-    from cotas.fitting.reporting import EpochReport
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
     from cotas.kernel.perceptron import KernelPerceptron
     from cotas.kernel.svm import KernelSVM
-    from cotas.linear.hard_margin import NotSeparableError
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import SVMPath, svm_path
     from cotas.linear.pegasos import Pegasos
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM
-    from cotas.preparation.inspection import inspect_table
-    from cotas.preparation.preparation import Preparation
-    from cotas.preparation.prepared_model import PreparedModel
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
     from cotas.regression.ls_boost import LSBoost
     from cotas.regression.ridge import Ridge
     from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
-    from cotas.regression.trail import DivergedError
-    from cotas.selection.choice import Choice
     from cotas.selection.choosing import choose
-    from cotas.selection.decomposition import BiasVariance, bias_variance
-    from cotas.selection.learning import LearningCurves, learning_curves
+    from cotas.selection.decomposition import bias_variance
+    from cotas.selection.learning import learning_curves
 
 __version__ = "0.1.0"
 
@@ -60,13 +47,8 @@ _HOME = {
     "AdaBoost": "cotas.boosting.adaboost",
     "AnyBoost": "cotas.boosting.anyboost",
     "AveragedPerceptron": "cotas.linear.perceptron",
-    "BiasVariance": "cotas.selection.decomposition",
     "Certificate": "cotas.certificates",
-    "Choice": "cotas.selection.choice",
     "ConvexAnyBoost": "cotas.boosting.anyboost",
-    "DataFileError": "cotas.files.problems",
-    "DivergedError": "cotas.regression.trail",
-    "EpochReport": "cotas.fitting.reporting",
     "ForwardStagewise": "cotas.regression.stagewise",
     "GentleBoost": "cotas.boosting.gentleboost",
     "KernelPegasos": "cotas.kernel.pegasos",
@@ -75,54 +57,41 @@ _HOME = {
     "LSBoost": "cotas.regression.ls_boost",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
-    "LearningCurves": "cotas.selection.learning",
     "LeastSquares": "cotas.regression.least_squares",
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
     "LogitBoost": "cotas.boosting.logitboost",
-    "ModelFileError": "cotas.files.errors",
-    "NotSeparableError": "cotas.linear.hard_margin",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
     "Perceptron": "cotas.linear.perceptron",
-    "Preparation": "cotas.preparation.preparation",
-    "PreparedModel": "cotas.preparation.prepared_model",
     "RealAdaBoost": "cotas.boosting.adaboost",
     "RegularizedForwardStagewise": "cotas.regression.stagewise",
     "Ridge": "cotas.regression.ridge",
-    "RoundReport": "cotas.boosting.training",
     "SVMPath": "cotas.linear.path",
-    "Separability": "cotas.certificates",
     "Stump": "cotas.boosting.weak_learners",
-    "Table": "cotas.files.tables",
     "Tree": "cotas.boosting.weak_learners",
     "bias_variance": "cotas.selection.decomposition",
     "certify": "cotas.foreign.certify",
     "choose": "cotas.selection.choosing",
     "hold_out_bound": "cotas.certificates",
-    "inspect_table": "cotas.preparation.inspection",
     "lasso_path": "cotas.regression.lasso_path",
     "learning_curves": "cotas.selection.learning",
     "load": "cotas.files.models",
-    "read_libsvm": "cotas.files.libsvm",
-    "read_table": "cotas.files.tables",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",
 }
-_MODULES = ("datasets", "experiments", "kernels", "plots", "schedules", "stops")
+_MODULES = (
+    *("datasets", "exceptions", "experiments", "kernels", "plots", "schedules", "stops"),
+    "tables",
+)
 
 __all__ = [
     "AdaBoost",
     "AnyBoost",
     "AveragedPerceptron",
-    "BiasVariance",
     "Certificate",
-    "Choice",
     "ConvexAnyBoost",
-    "DataFileError",
-    "DivergedError",
-    "EpochReport",
     "ForwardStagewise",
     "GentleBoost",
     "KernelPegasos",
@@ -131,45 +100,35 @@ __all__ = [
     "LSBoost",
     "Lasso",
     "LassoPath",
-    "LearningCurves",
     "LeastSquares",
     "LinearLearner",
     "LinearSVM",
     "LogitBoost",
-    "ModelFileError",
-    "NotSeparableError",
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
-    "Preparation",
-    "PreparedModel",
     "RealAdaBoost",
     "RegularizedForwardStagewise",
     "Ridge",
-    "RoundReport",
     "SVMPath",
-    "Separability",
     "Stump",
-    "Table",
     "Tree",
     "bias_variance",
     "certify",
     "choose",
     "datasets",
-    "experiments",
+    "exceptions",
     "hold_out_bound",
-    "inspect_table",
     "kernels",
     "lasso_path",
     "learning_curves",
     "load",
     "plots",
-    "read_libsvm",
-    "read_table",
     "schedules",
     "separability",
     "stops",
     "svm_path",
+    "tables",
     "to_onnx",
 ]
 

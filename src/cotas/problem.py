@@ -102,6 +102,10 @@ class SoftmaxRisk:
         return float(np.square(combination).sum()) / (2.0 * self.lam)
 
 
+# An objective of this part of the zero model's counts as zero.
+AS_GOOD_AS_ZERO = 1e-9
+
+
 def relative_gap(gap: float, objective: float, zero_objective: float | None = None) -> float:
     """gap / objective, the share of it by which the best can be lower.
 
@@ -115,5 +119,5 @@ def relative_gap(gap: float, objective: float, zero_objective: float | None = No
     if gap <= 0.0:
         return 0.0
     # What is not a number is no gap that anybody has proved.
-    scale = max(abs(objective), 1e-9 * (zero_objective or 0.0), 1e-280)
+    scale = max(abs(objective), AS_GOOD_AS_ZERO * (zero_objective or 0.0), 1e-280)
     return gap / scale if math.isfinite(gap) else math.inf

@@ -39,6 +39,10 @@ def test_every_public_name_is_there():
         _ = cotas.nothing
 
 
+def test_there_are_few_public_names():
+    assert len(cotas.__all__) <= 48
+
+
 def test_version_is_the_one_of_the_package():
     from importlib.metadata import version
 

@@ -48,7 +48,7 @@ SETTINGS = {
     "RegularizedForwardStagewise": [{"delta": 2.0, "max_iter": 20}],
     "KernelPegasos": [{"max_iter": 2, "random_state": 0}],
 }
-SHORTER = {"n_estimators": 4, "max_iter": 3, "random_state": 0}
+SHORTER = {"n_estimators": 4, "max_iter": 20, "random_state": 0}
 
 
 def every_estimator():
@@ -323,7 +323,7 @@ def prepared():
 
     X, y = clouds(40, 2)
     table = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": ["u", "v"] * 20})
-    return cotas.PreparedModel(cotas.LinearSVM(lam=0.1)).fit(table, y), table, y
+    return cotas.tables.PreparedModel(cotas.LinearSVM(lam=0.1)).fit(table, y), table, y
 
 
 def test_a_changed_preparation_ends_the_certificate():
@@ -349,14 +349,14 @@ def test_a_forged_preparation_does_not_verify(tmp_path):
     model, table, y = prepared()
     path = tmp_path / "model.cotas"
     model.save(path)
-    assert cotas.PreparedModel.load(path).certificate_.verify(model.prepare(table), y)
+    assert cotas.tables.PreparedModel.load(path).certificate_.verify(model.prepare(table), y)
     model.preparation_.means_ = model.preparation_.means_ + 0.5
     model.save(path)
-    honest = cotas.PreparedModel.load(path)
+    honest = cotas.tables.PreparedModel.load(path)
     assert not honest.certificate_.holds
     model._seal = model._state()
     model.save(path)
-    forged = cotas.PreparedModel.load(path)
+    forged = cotas.tables.PreparedModel.load(path)
     assert forged.certificate_.holds  # a claim of the file, and refuted by the data
     assert not forged.certificate_.verify(forged.prepare(table), y)
 

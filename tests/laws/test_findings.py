@@ -135,7 +135,7 @@ def test_only_the_regularized_form_stays_in_the_ball(seed):
     for run in stagewise.regularized(seed).runs:
         k = np.arange(len(run.lengths))
         assert (run.lengths <= stagewise.DELTA * (1 - (1 - 1 / stagewise.DELTA) ** k) + 1e-9).all()
-    free = stagewise.forward_and_lasso(seed, max_iter=400)
+    free = stagewise.forward_and_lasso(seed, iterations=400)
     assert free.lengths[:201].max() <= stagewise.DELTA
     assert free.lengths[-1] > stagewise.DELTA
 
@@ -201,13 +201,13 @@ def test_the_rate_decides_over_descent():
 
 
 def test_raw_data_need_a_thousand_times_the_iterations():
-    found = descent.normalization(max_iter=10)
+    found = descent.normalization(iterations=10)
     assert found.iterations[0] > 1000 * found.iterations[1]
     assert found.conditions[0] > 1000 * found.conditions[1]
 
 
 def test_the_count_of_iterations_is_that_of_the_descent_itself():
-    found = descent.normalization(max_iter=10)
+    found = descent.normalization(iterations=10)
     walk = found.normalized.walks[0]
     assert walk.excess[found.iterations[1]] <= 1e-4 * walk.excess[0]
     raw = found.raw.walks[0]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas import DivergedError, LeastSquares, Ridge, schedules, stops
+from cotas import LeastSquares, Ridge, schedules, stops
+from cotas.exceptions import DivergedError
 from problems import LAYOUTS, plane
 
 # ---- gradient descent ------------------------------------------------------------------------
@@ -58,7 +59,7 @@ def test_the_rate_of_gradient_descent(lam, standardize, share):
 def test_a_run_that_cannot_be_gradient_descent_is_not_believed():
     X, y = plane(60, 3)
     found = LeastSquares(solver="gradient", stop=stops.MaxIterations(5)).fit(X, y).certificate_
-    descent = replace(found.witness.descent, max_iter=5000)
+    descent = replace(found.witness.descent, iterations=5000)
     claimed = replace(found.witness, descent=descent).check(X, y)
     assert not claimed.holds
     assert "gradient descent" in claimed.objection

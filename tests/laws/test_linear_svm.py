@@ -10,7 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from cotas import LinearSVM, NotSeparableError, Pegasos, separability
+from cotas import LinearSVM, Pegasos, separability
+from cotas.exceptions import NotSeparableError
 from problems import LAYOUTS, clouds, labelled, separable, three_clouds
 
 SOLVERS = ["newton", "interior-point", "dual-coordinate-ascent", "cutting-planes", "qp"]

@@ -11,7 +11,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas import LinearSVM, NotSeparableError, Pegasos
+from cotas import LinearSVM, Pegasos
+from cotas.exceptions import NotSeparableError
 from problems import clouds, three_clouds
 
 SOLVERS = ["newton", "interior-point", "dual-coordinate-ascent", "cutting-planes", "pegasos"]

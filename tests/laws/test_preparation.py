@@ -15,11 +15,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import cotas
-from cotas import Preparation, PreparedModel, Table, inspect_table
 from cotas.files.errors import ModelFileError
 from cotas.preparation.columns import ColumnError
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import as_target, hold_out_rows, tell_task
+from cotas.tables import Preparation, PreparedModel, Table, inspect_table
 
 
 def people(n=200, seed=0):

@@ -315,14 +315,14 @@ def test_the_bound_between_the_values_is_that_of_the_path():
         (cotas.AdaBoost(n_estimators=12), "n_estimators", noisy_clouds(80)),
         (cotas.LogitBoost(n_estimators=12), "n_estimators", noisy_clouds(80)),
         (cotas.AnyBoost(n_estimators=12), "n_estimators", noisy_clouds(80)),
-        (cotas.LSBoost(max_iter=40), "iterations", regression()),
-        (cotas.ForwardStagewise(eps=0.5, max_iter=40), "iterations", regression()),
+        (cotas.LSBoost(max_iter=40), "max_iter", regression()),
+        (cotas.ForwardStagewise(eps=0.5, max_iter=40), "max_iter", regression()),
         (
             cotas.RegularizedForwardStagewise(eps=0.5, delta=20.0, max_iter=40),
             "max_iter",
             regression(),
         ),
-        (make_pipeline(StandardScaler(), cotas.LSBoost(max_iter=40)), "iterations", regression()),
+        (make_pipeline(StandardScaler(), cotas.LSBoost(max_iter=40)), "max_iter", regression()),
     ],
     ids=lambda value: getattr(type(value), "__name__", None),
 )

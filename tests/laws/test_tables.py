@@ -276,8 +276,8 @@ def test_letters_beyond_the_sample_tell_the_encoding_too(tmp_path):
 
 
 def test_public_names():
-    assert cotas.read_table is read_table
-    assert cotas.DataFileError is DataFileError
+    assert cotas.tables.read_table is read_table
+    assert cotas.exceptions.DataFileError is DataFileError
 
 
 @pytest.mark.parametrize("word", ["NA", "?", "null", "NaN", ""])
@@ -304,8 +304,8 @@ def test_a_table_wider_than_the_sample(tmp_path):
 def test_blank_lines_are_no_rows_and_rows_of_missing_values_stay(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,b\n1,x\n\n2,y\n\n\n")
-    assert cotas.read_table(path).features.rows() == [(1, "x"), (2, "y")]
+    assert cotas.tables.read_table(path).features.rows() == [(1, "x"), (2, "y")]
     parts = [part.features for part in batches(path, types={"a": pl.Int64})]
     assert [row for part in parts for row in part.rows()] == [(1, "x"), (2, "y")]
     path.write_text("a,b\n1,x\n,\n2,y\n")
-    assert cotas.read_table(path).features.rows() == [(1, "x"), (None, None), (2, "y")]
+    assert cotas.tables.read_table(path).features.rows() == [(1, "x"), (None, None), (2, "y")]

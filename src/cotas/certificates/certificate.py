@@ -117,7 +117,7 @@ class Certificate:
     )
     witness: Witness | None = field(default=None, repr=False)
     sketch: Sketch | None = field(default=None, repr=False)
-    parts: tuple[Certificate, ...] = field(default=(), repr=False)
+    parts: tuple[Certificate, ...] = field(default=(), repr=False, metadata={"stored": False})
     # The model that handed it out; it is never stored.
     predictor: Predictor | None = field(
         default=None, repr=False, compare=False, metadata={"stored": False}

@@ -26,6 +26,7 @@ from cotas.certificates.targets import (
     sketches_in_passing,
 )
 from cotas.certificates.words import in_words
+from cotas.problem import AS_GOOD_AS_ZERO
 
 # A bound this small in comparison with the objective is not worth another pass over the data.
 ENOUGH = 1e-10
@@ -37,6 +38,7 @@ HOW = {
     "rows": "The bound rests on the curvature of all the rows.",
     "turned": "The bound rests on the curvature of the rows, in a basis that suits them.",
     "duality": "The bound rests on weak duality.",
+    "zero": "The bound rests on squares, which are never negative.",
 }
 WITHIN_RHO = (
     "The columns are collinear up to rounding, or too many: the claim is about models whose "
@@ -128,6 +130,7 @@ class Survey:
         if one.weights is not None and np.shape(one.weights) != (self.rows.n,):
             size = np.size(one.weights)
             raise ValueError(f"X has {self.rows.n} rows; the certificate is about {size}.")
+        self.constants = [constant_objective(y, one) for y in self.targets.T]
         self.sketches = cache(sketches_in_passing(self.rows, self.targets))
         self.risk: SquaredRisk | Objection
         try:
@@ -149,13 +152,13 @@ class Survey:
             for c, p in enumerate(points)
         ]
         if self.rows.d <= LARGEST_HESSIAN or not points[0].lam:
-            return self.risk.bounds(claims, ENOUGH)
+            near = [ENOUGH * AS_GOOD_AS_ZERO * constant for constant in self.constants]
+            return self.risk.bounds(claims, ENOUGH, near)
         dual = all_bounds(self.rows, claims, points[0].weights)
         return [SquaredFound(found.bounds, "duality") for found in dual]
 
     def _conclude(self, c: int, point: SquaredLossPoint, found: SquaredFound) -> Certificate:
-        spread, square = constant_model(self.targets[:, c], point.weights, point.free_bias)
-        constant = spread + ROUNDED * square
+        constant = self.constants[c]
         figures, against = self._spectrum(c, point, found)
         return in_certificate(point, found, constant, self.sketches()[c], figures, against)
 
@@ -195,6 +198,12 @@ class Survey:
         return figures, TOO_FAR if known and not nearer else ""
 
 
+def constant_objective(y: FloatArray, point: SquaredLossPoint) -> float:
+    """P of the best constant model, and what rounding may hide of it."""
+    spread, square = constant_model(y, point.weights, point.free_bias)
+    return spread + ROUNDED * square
+
+
 def in_certificate(
     point: SquaredLossPoint,
     found: SquaredFound,
@@ -213,7 +222,7 @@ def in_certificate(
         upper=upper,
         objection=in_words(bounds) or against,
         # P ≥ 0 was known before, and this objective is not near zero.
-        vacuous=lower <= 0.01 * upper and upper > 1e-9 * constant,
+        vacuous=lower <= 0.01 * upper and upper > AS_GOOD_AS_ZERO * constant,
         statement=(
             f"No linear model{who} has a smaller ½ {mean_of(point)} squared error"
             f"{penalty_in_words(point)} than {at_least(lower)}; this one has {at_most(upper)}."

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import math
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray
-from cotas.files.annotations import check_types
-from cotas.files.checks import CHECKS
 from cotas.files.container import NAME_OF_TYPE
-from cotas.files.encoding import DEEPEST, stored_fields
 from cotas.files.errors import ModelFileError
-from cotas.files.registry import class_named
+from cotas.files.records import Family
+from cotas.files.schema import DEEPEST, LONGEST, Scope
 
 SPARSE = {
     "csr_matrix": sparse.csr_matrix,
@@ -28,15 +23,20 @@ SPARSE = {
 }
 COLLECTIONS: dict[str, type[Any]] = {"list": list, "tuple": tuple}
 SCALARS = {dtype.name: dtype.type for dtype in NAME_OF_TYPE}
-ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
-LONGEST_SIDE = 1 << 31  # of a sparse matrix
 
 
 class Decoder:
-    """Turns JSON into values; `tensors` are the arrays of the file."""
+    """Turns JSON into values.
 
-    def __init__(self, tensors: dict[str, AnyArray]) -> None:
+    Parameters
+    ----------
+    tensors : the arrays of the file
+    families : what objects there may be among the parameters
+    """
+
+    def __init__(self, tensors: dict[str, AnyArray], families: Sequence[Family] = ()) -> None:
         self.tensors = tensors
+        self.families = {family.word: family for family in families}
         self._made: dict[tuple[str, bool, bool], AnyArray] = {}
         self._readers: dict[str, Callable[[dict[str, Any], int], Any]] = {
             "float": self._float,
@@ -50,8 +50,6 @@ class Decoder:
             "ragged": self._ragged,
             "dict": self._dict,
             "random_state": self._random_state,
-            "object": self._object,
-            "estimator": self._estimator,
         }
 
     def decode(self, value: Any, depth: int = 0) -> Any:
@@ -61,6 +59,8 @@ class Decoder:
         if not isinstance(value, dict | list):
             return value
         kind = next(iter(value), None) if isinstance(value, dict) else None
+        if kind in self.families:
+            return self.families[kind].read(value, self, Scope(depth=depth), f"the {kind}")
         if not isinstance(value, dict) or kind not in self._readers:
             raise ModelFileError("The file holds a value of an unknown kind.")
         return self._readers[kind](value, depth)
@@ -80,7 +80,9 @@ class Decoder:
 
     def _array(self, value: dict[str, Any], depth: int) -> AnyArray:
         _keys(value, "array", optional=("order", "readonly"))
-        fortran, fixed = value.get("order") == "F", value.get("readonly") is True
+        fortran, fixed = "order" in value, "readonly" in value
+        if (fortran and value["order"] != "F") or (fixed and value["readonly"] is not True):
+            raise ModelFileError("An array of the file is laid out in an unknown way.")
         key = (value["array"], fortran, fixed)
         stored = self.tensor(value["array"], "biuf")
         if key not in self._made:
@@ -148,7 +150,7 @@ class Decoder:
         make = SPARSE[_one_of(value["sparse"], SPARSE, "sparse matrix")]
         shape = _whole_numbers(value["shape"])
         parts = [self.decode(value[part], depth + 1) for part in ("data", "indices", "indptr")]
-        sound = len(shape) == 2 and max(shape) < LONGEST_SIDE
+        sound = len(shape) == 2 and max(shape) < LONGEST
         sound = sound and all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts)
         if not sound or parts[0].dtype.kind != "f" or any(p.dtype.kind != "i" for p in parts[1:]):
             raise ModelFileError("A sparse matrix of the file is not sound.")
@@ -196,62 +198,6 @@ class Decoder:
         random = np.random.RandomState()
         random.set_state(("MT19937", key, *state))
         return random
-
-    def _object(self, value: dict[str, Any], depth: int) -> Any:
-        _keys(value, "object", "fields")
-        cls = class_named(value["object"])
-        if hasattr(cls, "get_params"):
-            raise ModelFileError(f"{value['object']} is an estimator, and stored as none.")
-        known = set(stored_fields(cls)) if dataclasses.is_dataclass(cls) else set(cls._fields)
-        fields = self._named(value["fields"], depth)
-        if not set(fields) <= known:
-            unknown = ", ".join(sorted(set(fields) - known))
-            raise ModelFileError(f"{value['object']} has no {unknown}: update cotas.")
-        made = _make(cls, fields, value["object"])
-        check_types(made, value["object"])
-        CHECKS.get(value["object"], _no_check)(made)
-        return made
-
-    def _estimator(self, value: dict[str, Any], depth: int) -> Any:
-        _keys(value, "estimator", "parameters", "attributes")
-        cls = class_named(value["estimator"])
-        if not hasattr(cls, "get_params"):
-            raise ModelFileError(f"{value['estimator']} is no estimator.")
-        parameters = self._named(value["parameters"], depth)
-        known = set(inspect.signature(cls).parameters)
-        if not set(parameters) <= known:
-            unknown = ", ".join(sorted(set(parameters) - known))
-            raise ModelFileError(f"{value['estimator']} has no {unknown}: update cotas.")
-        model = _make(cls, parameters, value["estimator"])
-        for name, item in self._named(value["attributes"], depth).items():
-            if not ATTRIBUTE.fullmatch(name) or name in known or _is_code(cls, name):
-                raise ModelFileError(f"{value['estimator']} cannot have an attribute {name!r}.")
-            setattr(model, name, item)
-        CHECKS.get(value["estimator"], _no_check)(model)
-        return model
-
-    def _named(self, fields: Any, depth: int) -> dict[str, Any]:
-        if not isinstance(fields, dict):
-            raise ModelFileError("The fields of an object of the file have no names.")
-        return {name: self.decode(item, depth + 1) for name, item in fields.items()}
-
-
-def _no_check(made: Any) -> None:
-    return
-
-
-def _is_code(cls: type[Any], name: str) -> bool:
-    """Whether the class has a method or a property of this name, which no file may replace."""
-    found = inspect.getattr_static(cls, name, None)
-    return callable(found) or hasattr(found, "__get__")
-
-
-def _make(cls: type[Any], fields: dict[str, Any], name: str) -> Any:
-    """An object by its own constructor, which looks at what it gets."""
-    try:
-        return cls(**fields)
-    except Exception as error:
-        raise ModelFileError(f"No {name} can be made of what the file holds: {error}") from error
 
 
 def _keys(value: dict[str, Any], *names: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """From objects to JSON and arrays: a closed set of values, and no code among them.
 
 Numbers, strings, True, False and None stand for themselves. Everything else is a JSON object whose
-first key tells what it is; `cotas.files.decoding` reads each of them again.
+first key tells what it is; `cotas.files.decoding` reads each of them again. Objects are written by
+the families that declare them, `cotas.files.records`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,22 @@ from scipy import sparse
 from cotas.arrays import AnyArray
 from cotas.files.container import NAME_OF_TYPE
 from cotas.files.errors import ModelFileError
-from cotas.files.registry import name_of
+from cotas.files.records import Family, cannot_store
+from cotas.files.schema import DEEPEST, Scope
 
-DEEPEST = 60  # objects within objects
 SHORT = 16  # up to so many arrays in a list are kept each by itself
-# They belong to the session in which a model is trained, not to the model.
-OF_THE_SESSION = frozenset({"callbacks", "progress", "_metadata_request"})
 
 
 class Encoder:
-    """Turns values into JSON; the arrays they hold are put aside in `tensors`."""
+    """Turns values into JSON; the arrays they hold are put aside in `tensors`.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    families : what objects there may be among the parameters
+    """
+
+    def __init__(self, families: Sequence[Family] = ()) -> None:
+        self.families = families
         self.tensors: dict[str, AnyArray] = {}
         self._names: dict[int, tuple[AnyArray, str]] = {}
 
@@ -49,7 +54,7 @@ class Encoder:
             return self._collection(value, where, depth)
         if isinstance(value, np.random.RandomState):
             return self._random_state(value, where)
-        return self._object(value, where, depth)
+        return self._object(value, where)
 
     # ---- arrays --------------------------------------------------------------------------------
 
@@ -128,7 +133,7 @@ class Encoder:
             ]
             return {"dict": pairs}
         kind = type(value).__name__
-        if len(value) > SHORT and _alike(value):
+        if self.together(value):
             lengths = np.array([len(item) for item in value], dtype=np.int64)
             together = self.tensor(np.concatenate(value))
             return {"ragged": together, "lengths": self.tensor(lengths), "kind": kind}
@@ -142,39 +147,18 @@ class Encoder:
         state = [int(position), int(has_gauss), float(gauss)]
         return {"random_state": self.tensor(np.asarray(key)), "state": state}
 
-    def _object(self, value: Any, where: str, depth: int) -> Any:
-        name = name_of(type(value))
-        if name is None:
-            raise ModelFileError(_cannot_store(value, where))
-        if hasattr(value, "get_params"):
-            return self._estimator(name, value, where, depth)
-        if isinstance(value, tuple):
-            fields = value._asdict()  # type: ignore[attr-defined]
-        else:
-            fields = {name: getattr(value, name) for name in stored_fields(type(value))}
-        return {"object": name, "fields": self._named(fields, where, depth)}
+    def _object(self, value: Any, where: str) -> Any:
+        for family in self.families:
+            if family.name_of(value) is not None:
+                return family.write(value, self, Scope(), where)
+        raise ModelFileError(cannot_store(value, where))
 
-    def _estimator(self, name: str, value: Any, where: str, depth: int) -> Any:
-        state = {k: v for k, v in vars(value).items() if k not in OF_THE_SESSION}
-        known = value.get_params(deep=False)
-        parameters = {k: v for k, v in state.items() if k in known}
-        attributes = {k: v for k, v in state.items() if k not in known}
-        return {
-            "estimator": name,
-            "parameters": self._named(parameters, where, depth),
-            "attributes": self._named(attributes, where, depth),
-        }
-
-    def _named(self, fields: dict[str, Any], where: str, depth: int) -> dict[str, Any]:
-        return {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in fields.items()}
+    def together(self, items: Any) -> bool:
+        """Whether these are so many vectors of one type that they are kept as one."""
+        return len(items) > SHORT and _alike(items)
 
 
 _PARTS = ("data", "indices", "indptr")
-
-
-def stored_fields(cls: type[Any]) -> list[str]:
-    """The fields of a dataclass that a file may hold: all that do not say otherwise."""
-    return [f.name for f in dataclasses.fields(cls) if f.metadata.get("stored", True)]
 
 
 def _alike(items: Any) -> bool:
@@ -186,20 +170,4 @@ def _alike(items: Any) -> bool:
         and item.dtype == first.dtype
         and item.dtype in NAME_OF_TYPE
         for item in items
-    )
-
-
-def _cannot_store(value: Any, where: str) -> str:
-    module = type(value).__module__.partition(".")[0]
-    if callable(value) and not hasattr(value, "fit"):
-        return (
-            f"{where} is a function, and model files hold no code. Give numbers or an object of "
-            "cotas in its place, or keep the model with pickle where you trust the file."
-        )
-    if module == "cotas":
-        return f"{where} is a {type(value).__name__}, which model files cannot hold."
-    return (
-        f"{where} is a {type(value).__name__} of {module}, which cannot be stored without pickle. "
-        "Weak learners that can are 'stump', 'tree' and 'linear'; with others, keep the model "
-        "with skops or joblib."
     )

@@ -18,15 +18,17 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.files.atomic import write_atomically
-from cotas.files.checks import require
 from cotas.files.container import Contents, pack, parse, unpack
 from cotas.files.decoding import Decoder
 from cotas.files.encoding import Encoder
 from cotas.files.errors import ModelFileError
 from cotas.files.fingerprint import Fingerprint
-from cotas.files.soundness import check_model
+from cotas.files.kinds import PARTS, VALUES
+from cotas.files.kinds.certificates import WITNESS
+from cotas.files.schema import Scope, require
+from cotas.files.soundness import try_out
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 PACKAGES = ("cotas", "numpy", "scipy", "scikit-learn")
 
 
@@ -87,13 +89,14 @@ def save(
     True
     """
     check_is_fitted(model)
-    encoder = Encoder()
+    encoder = Encoder(VALUES)
     stored = model if witness else _without_witness(model)
-    parts = {"model": encoder.encode(stored, type(model).__name__)}
-    if preparation is not None:
-        parts["preparation"] = encoder.encode(preparation, type(preparation).__name__)
-    if data is not None:
-        parts["data"] = encoder.encode(Fingerprint.of(*data), "data")
+    fingerprint = None if data is None else Fingerprint.of(*data)
+    parts = {
+        name: PARTS[name].write(part, encoder, Scope(), type(part).__name__)
+        for name, part in (("model", stored), ("preparation", preparation), ("data", fingerprint))
+        if part is not None
+    }
     summary = stored.certificate_.to_dict()
     metadata = {
         "format": "cotas",
@@ -129,7 +132,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     if found.preparation is not None:
         warnings.warn(
             "The file also holds a preparation of the data, and the model expects prepared rows: "
-            "`cotas.PreparedModel.load(path)` takes tables as they are.",
+            "`cotas.tables.PreparedModel.load(path)` takes tables as they are.",
             stacklevel=2,
         )
     return found.model
@@ -142,25 +145,25 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
     _check_sum(contents)
     try:
         return _decoded(contents)
-    except ModelFileError:
-        raise
     except Exception as error:
         # The net under the checks: whatever a file makes fail is the fault of the file.
         raise ModelFileError(f"The file is not sound: {error}") from error
 
 
 def _decoded(contents: Contents) -> ModelFile:
-    decoder = Decoder(contents.tensors)
+    decoder = Decoder(contents.tensors, VALUES)
     parts = {
-        name: decoder.decode(parse(contents.metadata[name], f"The part {name!r}"))
-        for name in ("model", "preparation", "data")
+        name: part.read(
+            parse(contents.metadata[name], f"The part {name!r}"), decoder, Scope(), name
+        )
+        for name, part in PARTS.items()
         if name in contents.metadata
     }
-    model, data = parts.get("model"), parts.get("data")
-    require(hasattr(model, "predict"), "there is no model in it")
-    require(data is None or isinstance(data, Fingerprint), "the fingerprint of the data")
-    check_model(model)
-    return ModelFile(model, parts.get("preparation"), data, _versions_of(contents.metadata))
+    require("model" in parts, "the model", "is missing")
+    preparation = parts.get("preparation")
+    try_out(parts["model"], preparation)
+    versions = _versions_of(contents.metadata)
+    return ModelFile(parts["model"], preparation, parts.get("data"), versions)
 
 
 def versions() -> dict[str, str]:
@@ -189,8 +192,8 @@ def checksum(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> st
 
 def witness_hash(certificate: Certificate) -> str:
     """The hash that a file without the witness of this certificate has in its place."""
-    encoder = Encoder()
-    text = _as_json(encoder.encode(certificate.witness, "witness"))
+    encoder = Encoder(VALUES)
+    text = _as_json(WITNESS.or_none().write(certificate.witness, encoder, Scope(), "witness"))
     return checksum(encoder.tensors, {"witness": text})
 
 
@@ -244,5 +247,5 @@ def _check_sum(contents: Contents) -> None:
 
 def _versions_of(metadata: Mapping[str, str]) -> dict[str, str]:
     found = parse(metadata.get("versions", "{}"), "The part 'versions'")
-    require(isinstance(found, dict), "the versions")
+    require(isinstance(found, dict), "the versions", "are none")
     return {str(name): str(stated) for name, stated in found.items()}

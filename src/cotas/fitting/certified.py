@@ -121,7 +121,10 @@ class Certified:
         ):
             if kept is None:
                 continue
-            again = self._region_again(certificate, X, y)
+            try:
+                again = self._region_again(certificate, X, y)
+            except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
+                again = None  # the witness is not about these data
             if again is None or not same_region(kept, again):
                 return ["The region that certified predictions rest on is not the one proved."]
         return []

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from cotas.files.kinds import name_in_files
+
 # scikit-learn adds to what it pickles by which version that was done; the model is the same.
 VERSION = "_sklearn_version"
 
@@ -59,7 +61,7 @@ class _Walk:
         elif isinstance(value, set | frozenset):
             self._each("set", sorted(digest(item) for item in value))
         elif isinstance(value, list | tuple):
-            self._each(type(value).__qualname__, value)
+            self._each(_kind(value), value)
         elif isinstance(value, type | types.BuiltinFunctionType | np.ufunc):
             self._write("name", _name(value).encode())
         else:
@@ -100,7 +102,12 @@ class _Walk:
         elif isinstance(value, types.CodeType):
             self._each("code", (value.co_code, value.co_names, value.co_consts))
         else:
-            self._each(_name(type(value)), (_state(value),))
+            self._each(name_in_files(type(value)), (_state(value),))
+
+
+def _kind(value: Any) -> str:
+    """What a list or a tuple is called; the fields of a named one stand in a fixed order."""
+    return name_in_files(type(value)) if hasattr(value, "_fields") else type(value).__qualname__
 
 
 def _name(value: Any) -> str:

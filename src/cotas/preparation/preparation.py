@@ -277,6 +277,16 @@ class Preparation(TransformerMixin, BaseEstimator):
             intercept = float(intercept - original[:count] @ self.means_)
         return dict(zip(names.tolist(), original.tolist(), strict=True)), float(intercept)
 
+    def example(self) -> Any:
+        """A table of two rows that it takes: nothing known of one, only new things in the other."""
+        if self.layout_ == "columns":
+            numbers = {name: [None, 0.0] for name in self.number_names_}
+            words = {name: [None, ""] for name in self.category_names_}
+            return polars().DataFrame({**numbers, **words})
+        if self.layout_ == "sparse":
+            return sparse.csr_matrix((2, self.n_features_in_))
+        return np.zeros((2, self.n_features_in_))
+
     # ---- does the table fit? ---------------------------------------------------------------------
 
     @property

@@ -50,8 +50,8 @@ class PreparedModel(BaseEstimator):
     >>> import cotas, polars as pl
     >>> colours = ["red", "red", "blue", "red"]
     >>> table = pl.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "colour": colours})
-    >>> model = cotas.PreparedModel(cotas.Ridge(lam=1e-9)).fit(table, [10.0, 20.0, 35.0, 40.0])
-    >>> model.predict(table).round(3).tolist()
+    >>> model = cotas.tables.PreparedModel(cotas.Ridge(lam=1e-9))
+    >>> model.fit(table, [10.0, 20.0, 35.0, 40.0]).predict(table).round(3).tolist()
     [10.0, 20.0, 35.0, 40.0]
     >>> weights, bias = model.in_original_units()[0]
     >>> {name: round(weight, 3) for name, weight in weights.items()}
@@ -249,7 +249,6 @@ class PreparedModel(BaseEstimator):
         recipe = found.preparation
         if not isinstance(recipe, Recipe):
             raise ModelFileError(f"{path} holds a model without a preparation; use cotas.load.")
-        recipe.check()
         model = cls.of(recipe.preparation, found.model)
         model.recipe_, model._seal = recipe, recipe.seal
         return model

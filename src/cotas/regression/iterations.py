@@ -28,7 +28,7 @@ def by_gradient(task: Task) -> Outcome:
     def explain() -> str:
         return (
             f"Gradient descent converges with steps below 2/L = {2 / largest:.6g}, L being the "
-            'largest curvature; step="auto" takes 1/L. StandardIZed columns (standardize=True) '
+            'largest curvature; step="auto" takes 1/L. Standardized columns (standardize=True) '
             "allow longer steps."
         )
 

@@ -232,8 +232,10 @@ class LeastSquares(SquaredLossRegressor):
     ----------
     fit_intercept : bool, default=True
         Whether to train the bias θ₀.
-    solver : {"auto", "normal-equations", "qr", "gradient", "stochastic", "conjugate-gradients"}
-        "normal-equations" is the closed form, in one pass over the data; if it is too
+    solver : {"auto", "normal-equations", "dual", "qr", "gradient", "stochastic", \
+            "conjugate-gradients"}
+        "normal-equations" is the closed form, in one pass over the data, and "dual" the same with
+        an unknown for each row, for data with more columns than rows; if they are too
         ill-conditioned the fit goes on with "qr" and says so. "qr" triangularizes the data and
         finds the solution of smallest norm where there are several. "gradient" is batch gradient
         descent, "stochastic" Algorithm 6 of document 000 and mini-batches. "conjugate-gradients"

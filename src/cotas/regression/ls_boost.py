@@ -190,6 +190,10 @@ stop_reason_
         tags.input_tags.allow_nan = learns and takes_missing_values(resolve(self.weak_learner))
         return tags
 
+    @property
+    def _parameters_that_predict(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("weak_learner",) if hasattr(self, "ensembles_") else ()
+
     # ---- fitting -------------------------------------------------------------------------------
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:

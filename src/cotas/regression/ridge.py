@@ -25,7 +25,8 @@ class Ridge(SquaredLossRegressor):
         λ, the weight of the penalty.
     fit_intercept : bool, default=True
         Whether to train the bias θ₀, which is not penalized.
-    solver : {"auto", "normal-equations", "qr", "gradient", "stochastic", "conjugate-gradients"}
+    solver : {"auto", "normal-equations", "dual", "qr", "gradient", "stochastic", \
+            "conjugate-gradients"}
         As for `LeastSquares`; "stochastic" is Algorithm 7 of document 000.
     step : "auto", float or callable, default="auto"
     batch_size : int, default=1

@@ -83,26 +83,55 @@ def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> 
 def _error(moments: Moments, used: BoolArray, free_bias: bool) -> float:
     """The relative error of the scatter: its digits less those that the means cancelled."""
     left = 1.0 - moments.centring_loss[used] if free_bias else np.ones(1)
-    return float(EPS / max(left.min(), EPS))
+    return float(EPS / max(left.min(initial=1.0), EPS))
 
 
-def pseudo_inverse(moments: Moments, penalty: FloatArray, free_bias: bool) -> ClosedForm:
-    """The solution of smallest norm from the moments alone, where the rows are gone.
+class PseudoFactor(NamedTuple):
+    """Eigenvectors of A + diag(penalty) scaled to unit diagonal, those of eigenvalue zero left out.
+
+    `null` are the directions along which the data should be constant, for columns as they are;
+    `clear` tells whether all other eigenvalues are safely above rounding.
+    """
+
+    vectors: FloatArray  # of all columns, zero for those that are not used
+    values: FloatArray
+    root: FloatArray
+    used: BoolArray
+    condition: float
+    null: FloatArray
+    clear: bool
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """The solution of smallest norm, with one column for each column of b."""
+        V, root = self.vectors, self.root[:, None]
+        theta = (V @ ((V.T @ (b / root)) / self.values[:, None])) / root
+        basis = qr(V * root, mode="economic")[0]
+        return np.where(self.used[:, None], basis @ (basis.T @ theta), 0.0)
+
+
+def pseudo_factorize(moments: Moments, penalty: FloatArray, free_bias: bool) -> PseudoFactor:
+    """The factor for systems that are singular, from the moments alone.
 
     Eigenvalues of the scaled matrix that rounding could have made are taken for zero, so nearly
     collinear columns are taken for collinear ones sooner than `orthogonal` would.
     """
     A = moments.hessian(free_bias) + np.diag(penalty)
-    b = moments.slope(free_bias)
     used = np.diag(A) > 0
     if free_bias:
         used &= ~moments.constant()
     root = np.sqrt(np.where(used, np.diag(A), 1.0))
     values, vectors = eigh(np.where(np.outer(used, used), A, 0.0) / np.outer(root, root))
-    kept = values > len(A) * 1e-12 * max(values.max(initial=0.0), 1e-300)
-    V = vectors[:, kept]
-    theta = (V @ ((V.T @ (b / root[:, None])) / values[kept, None])) / root[:, None]
-    basis = qr(V * root[:, None], mode="economic")[0]
-    theta = np.where(used[:, None], basis @ (basis.T @ theta), 0.0)
-    condition = float(values[-1] / values[kept][0]) if kept.any() else 1.0
-    return ClosedForm(theta.T.copy(), condition)
+    largest = max(values.max(initial=0.0), 1e-300)
+    kept = values > len(A) * 1e-12 * largest
+    least = float(values[kept][0]) if kept.any() else largest
+    null = vectors[:, ~kept][:, np.any(vectors[used][:, ~kept], axis=0)] / root[:, None]
+    clear = least > SAFE_CONDITION * largest
+    condition = float(largest / least)
+    return PseudoFactor(vectors[:, kept], values[kept], root, used, condition, null, clear)
+
+
+def pseudo_inverse(moments: Moments, penalty: FloatArray, free_bias: bool) -> ClosedForm:
+    """The solution of smallest norm from the moments alone, where the rows are gone."""
+    factor = pseudo_factorize(moments, penalty, free_bias)
+    theta = factor.solve(moments.slope(free_bias))
+    return ClosedForm(theta.T.copy(), factor.condition)

@@ -1,4 +1,4 @@
-"""The normal equations in single precision, their solution refined in double."""
+"""The solution of normal equations, refined by the residuals of the data themselves."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import Each, FloatArray, Matrix
-from cotas.design.blocks import row_block, row_spans
-from cotas.solvers.moments import gather_moments
-from cotas.solvers.normal_equations import factorize
+from cotas.design.blocks import moved, row_block, row_spans
+from cotas.solvers.moments import Moments, gather_moments, rough_centre
+from cotas.solvers.normal_equations import Factor, PseudoFactor, factorize
 
 # With fewer columns a pass for the gradient costs more than single precision saves.
 FEWEST_COLUMNS, ROWS_A_COLUMN = 256, 8
@@ -64,27 +64,49 @@ def refined_equations(
     factor = factorize(rough, penalty, free_bias, SAFE_CONDITION)
     if factor is None:
         return None
-    theta = factor.solve(rough.slope(free_bias))
-    theta0 = rough.target_mean - rough.mean @ theta if free_bias else np.zeros(Y.shape[1])
-    lengths = np.sqrt(np.diag(rough.hessian(free_bias)) + penalty)[:, None]
-    before = 1.0
+    found, accurate = refine(factor, rough, X, Y, weights, penalty, free_bias, each, threads)
+    return found if accurate else None
+
+
+def refine(
+    factor: Factor | PseudoFactor,
+    moments: Moments,
+    X: Matrix,
+    Y: FloatArray,
+    weights: FloatArray | None,
+    penalty: FloatArray,
+    free_bias: bool,
+    each: Each = map,
+    threads: int = 1,
+) -> tuple[Refined, bool]:
+    """The solution from the moments, less what the residuals say it is off; whether they agree."""
+    # Columns far from zero are moved, as they were for the moments.
+    shift = rough_centre(X) if free_bias else None
+    mean = moments.mean if shift is None else moments.mean - shift
+    theta = factor.solve(moments.slope(free_bias))
+    theta0 = moments.target_mean - mean @ theta if free_bias else np.zeros(Y.shape[1])
+    lengths = np.sqrt(np.diag(moments.hessian(free_bias)) + penalty)[:, None]
+    before, accurate = 1.0, False
     for _ in range(PASSES):
-        slope, mean_residual = _slope(X, Y, weights, theta, theta0, each, threads)
+        slope, mean_residual = _slope(X, shift, Y, weights, theta, theta0, each, threads)
         if free_bias:
-            slope -= np.outer(rough.mean, mean_residual)
+            slope -= np.outer(mean, mean_residual)
         step = factor.solve(slope - penalty[:, None] * theta)
         theta += step
         if free_bias:
-            theta0 = theta0 + mean_residual - rough.mean @ step
+            theta0 = theta0 + mean_residual - mean @ step
         size = _ratio(step * lengths, theta * lengths)
-        if size * (size / before) <= ACCURATE:
-            return Refined(theta.T.copy(), theta0, factor.condition)
+        accurate = size * (size / before) <= ACCURATE
+        if accurate:
+            break
         before = size
-    return None
+    theta0 = theta0 if shift is None else theta0 - shift @ theta
+    return Refined(theta.T.copy(), theta0, factor.condition), accurate
 
 
 def _slope(
     X: Matrix,
+    shift: FloatArray | None,
     Y: FloatArray,
     weights: FloatArray | None,
     theta: FloatArray,
@@ -92,7 +114,7 @@ def _slope(
     each: Each,
     threads: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Σ sᵢrᵢxᵢ and Σ sᵢrᵢ, with the residuals r = y − θ·x − θ₀."""
+    """Σ sᵢrᵢxᵢ and Σ sᵢrᵢ, with the residuals r = y − θ·x − θ₀ of the rows less their shift."""
     total = float(X.shape[0] if weights is None else weights.sum())
     spans = row_spans(X)
 
@@ -100,6 +122,7 @@ def _slope(
         slope, mean = np.zeros(theta.shape), np.zeros(len(theta0))
         for span in part:
             rows = row_block(X, span)
+            rows = rows if shift is None else moved(rows, shift)
             for c in range(len(theta0)):
                 residual = Y[span, c] - rows @ theta[:, c] - theta0[c]
                 if weights is not None:

@@ -210,13 +210,21 @@ class SquaredRisk:
         self._known: dict[tuple[bool, int], tuple[Hessian, float]] = {}
 
     @np.errstate(all="ignore")
-    def bounds(self, models: Sequence[Claim], close: float) -> list[SquaredFound]:
-        """Of each model; X is read twice for all. A gap of `close`·P is near enough."""
+    def bounds(
+        self, models: Sequence[Claim], close: float, near: Sequence[float] | None = None
+    ) -> list[SquaredFound]:
+        """Of each model; X is read twice for all. A gap of `close`·P is near enough.
+
+        So is a P of `near`, if given for each: no P is below zero.
+        """
         try:
             models = [model._replace(risk=self.risk) for model in models]
             for model in models:
                 model.refuse(self.rows.n, self.rows.d)
-            return [self._conclude(slope, close) for slope in self._slopes(models)]
+            return [
+                self._conclude(slope, close, near[k] if near else 0.0)
+                for k, slope in enumerate(self._slopes(models))
+            ]
         except Objection as objection:
             return [SquaredFound(objection)] * len(models)
 
@@ -258,10 +266,13 @@ class SquaredRisk:
         penalty = below(max(0.0, total_down(0.5 * self.curved * theta * theta)), 8)
         return max(0.0, down(mean + penalty))
 
-    def _conclude(self, slope: Slope, close: float) -> SquaredFound:
+    def _conclude(self, slope: Slope, close: float, near: float) -> SquaredFound:
         best, how, within = self._by_penalty(slope), "penalty", math.inf
         enough = close * slope.upper
-        for some, turns in WAYS:
+        if slope.upper <= near:
+            best, how = Fall(slope.upper, 0.0), "zero"
+        # With fewer rows than columns there is no curvature but that of the penalty.
+        for some, turns in () if self.rows.n < self.rows.d else WAYS:
             if best.most <= enough or self.rows.d > (TURNED if turns else self.largest):
                 break
             if turns and (best.blur <= enough or not (some or how == "turned")):

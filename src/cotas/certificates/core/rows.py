@@ -80,7 +80,8 @@ class Rows:
             if far.any():
                 self.shift = np.where(far, centre, 0.0)
                 some = some - self.shift
-        size = np.asarray(np.abs(some).mean(axis=0))
+        most = np.abs(some).max(axis=0, initial=TINY)
+        size = most * np.sqrt(np.square(some / most).mean(axis=0))
         sound = np.isfinite(size) & (size > 2.0**-960)
         powers = np.clip(np.round(np.log2(np.where(sound, size, 1.0))), -960, 960)
         # Columns of about the size one need no unit: that saves a product of each entry.

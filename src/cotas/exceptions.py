@@ -1,0 +1,8 @@
+"""Errors that a caller may want to catch."""
+
+from cotas.files.errors import ModelFileError
+from cotas.files.problems import DataFileError
+from cotas.linear.hard_margin import NotSeparableError
+from cotas.regression.trail import DivergedError
+
+__all__ = ["DataFileError", "DivergedError", "ModelFileError", "NotSeparableError"]

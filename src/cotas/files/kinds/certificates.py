@@ -1,0 +1,298 @@
+"""Certificates and their witnesses: the numbers that prove a model.
+
+A witness is checked by the core when it is used, so here its fields have types and sides only; what
+a stranger puts into them can be false, but never harmful.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cotas.files.kinds.trees import PLAIN_LINES, PLAIN_TREES
+from cotas.files.kinds.values import KERNEL, LOSS, RISK, SOFTMAX_RISK
+from cotas.files.records import Estimator, Family, Record
+from cotas.files.schema import (
+    NUMBERS,
+    Array,
+    Each,
+    Either,
+    Field,
+    Flag,
+    Label,
+    Labels,
+    Mapped,
+    Number,
+    Rows,
+    Text,
+    Whole,
+    require,
+)
+
+
+def _given(sides: str) -> Array:
+    """Numbers that only the checker looks at."""
+    return Array(sides, NUMBERS, infinite=True, nan=True)
+
+
+_NUMBER = Number(finite=False)
+_THETA: dict[str, Field] = {"coef": _given("p"), "intercept": _NUMBER}
+_WEIGHTS = _given("n").or_none()
+
+SKETCH = Record(
+    "cotas.certificates.sweep.Sketch",
+    {
+        "n_rows": Whole(0),
+        "n_features": Whole(0),
+        "entries": _NUMBER,
+        "labels": _NUMBER,
+        "scale": _NUMBER,
+        "label_scale": _NUMBER,
+    },
+)
+
+FEATURE_MAP = Estimator(
+    "cotas.kernel.feature_map.FeatureMap",
+    {
+        "n_features_in": Whole(1, letter="d"),
+        "kernel": KERNEL,
+        "error": Number(),
+        "eigenvalues": Array("q"),
+        "rows": Rows("l d"),
+        "projection": Array("l q").at("_projection"),
+    },
+)
+FEATURES = Family(
+    "features",
+    {
+        "fourier": Record(
+            "cotas.kernel.approximate.FourierFeatures", {"frequencies": Array("d h")}
+        ),
+        "nystroem": Record(
+            "cotas.kernel.approximate.NystroemFeatures",
+            {"map": FEATURE_MAP, "landmarks": Array("l", "int32 int64", low=0)},
+        ),
+    },
+)
+
+_DUAL: dict[str, Field] = {
+    "problem": RISK,
+    **_THETA,
+    "positive": Label(),
+    "multipliers": _given("n"),
+    "per": _NUMBER,
+    "weights": _WEIGHTS,
+}
+DUAL_POINT = Record(
+    "cotas.certificates.duality.DualPoint",
+    {
+        **_DUAL,
+        "expectation": Record(
+            "cotas.certificates.duality.Expectation", {"draws": Whole(), "projected": Flag()}
+        ).or_none(),
+    },
+)
+KERNEL_DUAL_POINT = Record(
+    "cotas.certificates.kernel.KernelDualPoint", {**_DUAL, "kernel": KERNEL, "subject": Text()}
+)
+_LEDGER: dict[str, Field] = {
+    **_THETA,
+    "positive": Label(),
+    "bias": _NUMBER,
+    "updates": _given("n"),
+    "mistakes": Whole(),
+    "presentations": Whole(),
+    "weights": _WEIGHTS,
+    "last": _given("e").or_none(),
+    "averaged_updates": _given("n").or_none(),
+    "start": _given("e").or_none(),
+    "averaged_start": _given("e").or_none(),
+    "separator": _given("e").or_none(),
+}
+_MISTAKES = "cotas.certificates.theorems.mistakes"
+
+_LASSO = Record(
+    "cotas.certificates.lasso.LassoProblem",
+    {
+        "lam": _NUMBER.or_none(),
+        "delta": _NUMBER.or_none(),
+        "l1_ratio": _NUMBER,
+        "positive": Flag(),
+        "standardize": Flag(),
+        "free_bias": Flag(),
+    },
+)
+_DESCENT = Record(
+    "cotas.certificates.least_squares.Descent",
+    {
+        "step": _NUMBER,
+        "iterations": Whole(),
+        "centre": _given("p").or_none(),
+        "scale": _given("p").or_none(),
+    },
+)
+_COLUMN: dict[str, Field] = {
+    "column": Whole(0).or_none(),
+    "weights": _WEIGHTS,
+    "penalty_scale": _given("p").or_none(),
+}
+STAGEWISE_RUN = Record(
+    "cotas.certificates.theorems.stagewise.StagewiseRun",
+    {
+        "algorithm": Text(),
+        "eps": Array("s", infinite=True),
+        "delta": _NUMBER,
+        "coef": Array("d"),
+        "chosen": Array("s", "int64", low=0, below="d"),
+        "steps": Array("s"),
+        "intercept": Number(),
+        "weights": _given("n").or_none(),
+        "free_bias": Flag(),
+    },
+)
+
+_SUM = Record(
+    "cotas.certificates.theorems.combinations.Combination",
+    {"learners": Either((PLAIN_TREES, PLAIN_LINES)), "coefficients": _given("t")},
+    own=True,
+)
+_STUMPS = Record(
+    "cotas.certificates.theorems.weak_learners.StumpClass",
+    {
+        "thresholds": Each(Array("g", infinite=True, nan=True), tuple, "d").or_none(),
+        "categorical": Array("d", "bool"),
+    },
+)
+_COMBINED: dict[str, Field] = {"combinations": Each(_SUM, tuple), "weights": _WEIGHTS}
+_BOOSTED: dict[str, Field] = {**_COMBINED, "classes": Labels("k")}
+
+WITNESS = Family(
+    "witness",
+    {
+        "dual point": DUAL_POINT,
+        "dual point in a kernel": KERNEL_DUAL_POINT,
+        "dual point of a pair": Record(
+            "cotas.certificates.kernel.PairPoint",
+            {
+                "point": KERNEL_DUAL_POINT,
+                "rows": Array("n", "int32 int64", low=0),
+                "n_rows": Whole(0),
+            },
+        ),
+        "dual point in features": Record(
+            "cotas.certificates.features.FeaturePoint",
+            {"features": FEATURES, "point": DUAL_POINT, "remark": Text(), "subject": Text()},
+        ),
+        "hard margin": Record(
+            "cotas.certificates.duality.HardMarginPoint",
+            {**_THETA, "positive": Label(), "free_bias": Flag(), "alpha": _given("n")},
+        ),
+        "perceptron run": Record(f"{_MISTAKES}.PerceptronLedger", _LEDGER),
+        "passive-aggressive run": Record(
+            f"{_MISTAKES}.PassiveAggressiveLedger", {**_LEDGER, "lam": _NUMBER}
+        ),
+        "kernel perceptron run": Record(
+            f"{_MISTAKES}.KernelPerceptronLedger", {**_LEDGER, "kernel": KERNEL}
+        ),
+        "softmax point": Record(
+            "cotas.certificates.softmax.SoftmaxPoint",
+            {
+                "problem": SOFTMAX_RISK,
+                "classes": Labels("k"),
+                "coef": _given("k p"),
+                "intercept": _given("k"),
+                "reference_coef": _given("k p"),
+                "reference_intercept": _given("k"),
+                "weights": _given("n"),
+            },
+        ),
+        "separation": Record(
+            "cotas.certificates.theorems.separation.SeparationWitness",
+            {**_THETA, "positive": Label(), "bias": _NUMBER, "alpha": _given("n").or_none()},
+        ),
+        "squared loss": Record(
+            "cotas.certificates.least_squares.SquaredLossPoint",
+            {
+                **_THETA,
+                "lam": _NUMBER,
+                "free_bias": Flag(),
+                **_COLUMN,
+                "descent": _DESCENT.or_none(),
+            },
+        ),
+        "lasso": Record(
+            "cotas.certificates.lasso.LassoPoint", {"problem": _LASSO, **_THETA, **_COLUMN}
+        ),
+        "stagewise run": STAGEWISE_RUN,
+        "surrogate bound": Record(
+            "cotas.certificates.theorems.surrogates.SurrogateBound",
+            {
+                **_BOOSTED,
+                "surrogate": Text(),
+                "discrete": Flag(),
+                "stumps": _STUMPS.or_none(),
+            },
+        ),
+        "hull": Record(
+            "cotas.certificates.theorems.hull.HullPoint",
+            {**_BOOSTED, "cost": LOSS, "stumps": _STUMPS, "radius": _NUMBER.or_none()},
+        ),
+        "sum of functions": Record(
+            "cotas.certificates.theorems.additive.AdditiveFit",
+            {**_COMBINED, "constant": _NUMBER, "loss": Text(), "tests": _STUMPS},
+        ),
+    },
+)
+
+
+def _single(certificate: Any) -> None:
+    require(certificate.parts == (), "a certificate", "is composite; models keep the parts")
+
+
+_WORDS = Each(Text(), tuple)
+_SAID: dict[str, Field] = {
+    "kind": Text(),
+    "lower": _NUMBER,
+    "upper": _NUMBER,
+    "holds": Flag(),
+    "statement": Text(),
+    "reference": Text(),
+    "figures": Mapped(_NUMBER),
+    "remarks": _WORDS,
+    "vacuous": Flag(),
+    "objection": Text(),
+    "trusted": _WORDS,
+    "notes": _WORDS,
+    "zero_objective": _NUMBER.or_none(),
+    "label": Text(),
+    "witness": WITNESS.or_none(),
+    "sketch": SKETCH.or_none(),
+}
+_PROOF = Record(
+    "cotas.certificates.theorems.stagewise.Proof",
+    {
+        "names": _WORDS,
+        "bounds": _given("b j"),
+        "measured": _given("b j"),
+        "holds": Array("b j", "bool"),
+        "vacuous": Array("b j", "bool"),
+        "iterations": _given("j"),
+        "losses": _given("i"),
+        "lengths": _given("i"),
+        "nonzeros": _given("i"),
+        "omegas": _given("o"),
+    },
+)
+CERTIFICATE = Family(
+    "certificate",
+    {
+        "single": Record(
+            "cotas.certificates.certificate.Certificate", _SAID, own=True, relation=_single
+        ),
+        "stagewise": Record(
+            "cotas.certificates.theorems.stagewise.StagewiseCertificate",
+            {**_SAID, "proof": _PROOF},
+            own=True,
+            relation=_single,
+        ),
+    },
+)

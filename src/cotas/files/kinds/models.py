@@ -1,0 +1,206 @@
+"""The estimators, by their public names, and what each has after a fit.
+
+Letters: d features, k classes, m machines that tell them apart, n training rows, s support vectors,
+q targets.
+"""
+
+from __future__ import annotations
+
+from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
+from cotas.files.kinds.relations import (
+    boosters_fit,
+    columns_or_learners,
+    ends_fit,
+    kernels_fit,
+    machines_fit,
+    targets_fit,
+)
+from cotas.files.kinds.states import BATCHES, ENDING, HISTORY, STAGEWISE_PATH
+from cotas.files.kinds.trees import ENSEMBLE
+from cotas.files.kinds.values import KERNEL
+from cotas.files.records import Estimator, Family, Record
+from cotas.files.schema import (
+    LONGEST,
+    Array,
+    Each,
+    Either,
+    Field,
+    Flag,
+    Label,
+    Labels,
+    Mapped,
+    Names,
+    Number,
+    Rows,
+    Text,
+    Together,
+    Whole,
+)
+
+_EVERY: dict[str, Field] = {
+    "n_features_in": Whole(1, LONGEST, letter="d"),
+    "feature_names_in": Names("d").maybe(),
+    "certificates": Each(CERTIFICATE).at("_certificates"),
+    "seal": Text().at("_seal"),
+    "stop_reason": Text().maybe(),
+    "n_iter": Whole(0).maybe(),
+}
+_CLASSIFIER: dict[str, Field] = {**_EVERY, "classes": Labels("k", least=2)}
+_LINEAR: dict[str, Field] = {**_CLASSIFIER, "coef": Array("m d"), "intercept": Array("m")}
+
+ONLINE: dict[str, Field] = {
+    **_LINEAR,
+    "mistakes_per_epoch": Array("e m", "int64", low=0),
+    "history": HISTORY.at("_history").maybe(),
+}
+
+_REGION = Record(
+    "cotas.certificates.consequences.prediction.Region",
+    {
+        "theta": Array("d"),
+        "radius": Number(0.0),
+        "lowest_bias": Number(finite=False),
+        "highest_bias": Number(finite=False),
+        "centre": Array("d").or_none(),
+    },
+)
+_COUNTED = Array("s", "int64", low=0)
+LINEAR_SVM: dict[str, Field] = {
+    **_LINEAR,
+    "solver": Text(),
+    "n_support": Array("m", "int64", low=0),
+    "margin_width": Array("m", infinite=True),
+    "leave_one_out_bound": Array("m", low=0),
+    "support": Either((_COUNTED, Each(_COUNTED, side="m"))),
+    "dual_coef": Either((Array("s"), Each(Array("s"), side="m"))),
+    "regions": Each(_REGION.or_none(), side="m").at("_regions"),
+    "ends": Each(ENDING).at("_ends").maybe(),
+}
+
+_KERNEL_REGION = Record(
+    "cotas.certificates.kernel.KernelRegion",
+    {
+        "radius": Number(0.0),
+        "lowest": Number(finite=False),
+        "highest": Number(finite=False),
+    },
+)
+_EXPANSION: dict[str, Field] = {
+    **_CLASSIFIER,
+    "kernel": KERNEL,
+    "intercept": Array("m"),
+    "n_rows": Whole(1, LONGEST, letter="n").at("_n_rows").maybe(),
+    "support": Array("s", "int64", low=0, below="n").maybe(),
+    "n_support": Array("k", "int64", low=0).maybe(),
+    "dual_coef": Array("m s").maybe(),
+    "support_vectors": Rows("v d").maybe(),
+    "regions": Each(_KERNEL_REGION.or_none(), side="m").at("_regions").maybe(),
+}
+KERNEL_ONLINE: dict[str, Field] = {
+    **_EXPANSION,
+    "mistakes_per_epoch": Array("e m", "int64", low=0),
+    "updates_per_epoch": Array("e m", "int64", low=0),
+}
+KERNEL_SVM: dict[str, Field] = {
+    **_EXPANSION,
+    "features": FEATURES.or_none(),
+    "coef": Array("m f").maybe(),
+    "pairs": Each(Together((Label().or_none(), Label())), side="m"),
+    "votes": Flag().at("_votes"),
+}
+
+_TARGETS: dict[str, Field] = {
+    **_EVERY,
+    "coef": Either((Array("d"), Array("q d"))),
+    "intercept": Either((Number(), Array("q"))),
+}
+LEAST_SQUARES: dict[str, Field] = {
+    **_TARGETS,
+    "solver": Text(),
+    "condition_number": Number(finite=False).or_none(),
+    "history": Mapped(
+        Either(
+            (
+                Array("i", "int64 float64", infinite=True, nan=True),
+                Array("i a", infinite=True, nan=True),
+                Array("i a b", infinite=True, nan=True),
+            )
+        )
+    ),
+    "batches": BATCHES.at("_memory").maybe(),
+}
+LASSO: dict[str, Field] = {
+    **_TARGETS,
+    "lam": Either((Number(), Array("q"))),
+    "delta": Either((Number(), Array("q"))),
+}
+STAGEWISE: dict[str, Field] = {**_TARGETS, "path": STAGEWISE_PATH}
+
+_ROUNDS = Array("r", infinite=True, nan=True)
+_EACH_ROUND = Either((_ROUNDS, Each(_ROUNDS)))
+BOOSTER: dict[str, Field] = {
+    **_CLASSIFIER,
+    "ensembles": Each(ENSEMBLE, side="m"),
+    "round_errors": _EACH_ROUND,
+    "round_edges": _EACH_ROUND,
+    "round_losses": _EACH_ROUND,
+}
+# On columns, or with weak learners: whichever the model has.
+LS_BOOST: dict[str, Field] = {
+    **_EVERY,
+    "coef": Array("d").maybe(),
+    "intercept": Number(),
+    "path": STAGEWISE_PATH.maybe(),
+    "ensembles": Each(ENSEMBLE).maybe(),
+    "round_errors": _ROUNDS.maybe(),
+    "round_edges": _ROUNDS.maybe(),
+    "round_losses": _ROUNDS.maybe(),
+}
+VOTED: dict[str, Field] = {**BOOSTER, "voted": Flag().at("_voted")}
+
+
+def _linear(module: str, fields: dict[str, Field]) -> Estimator:
+    return Estimator(f"cotas.linear.{module}", fields, relation=machines_fit)
+
+
+def _kernel(module: str, fields: dict[str, Field]) -> Estimator:
+    return Estimator(f"cotas.kernel.{module}", fields, relation=kernels_fit)
+
+
+def _regression(module: str, fields: dict[str, Field]) -> Estimator:
+    return Estimator(f"cotas.regression.{module}", fields, relation=targets_fit)
+
+
+def _boosting(module: str, fields: dict[str, Field] = BOOSTER) -> Estimator:
+    return Estimator(f"cotas.boosting.{module}", fields, relation=boosters_fit)
+
+
+MODEL = Family(
+    "model",
+    {
+        "Perceptron": _linear("perceptron.Perceptron", ONLINE),
+        "AveragedPerceptron": _linear("perceptron.AveragedPerceptron", ONLINE),
+        "PassiveAggressive": _linear("passive_aggressive.PassiveAggressive", ONLINE),
+        "Pegasos": _linear("pegasos.Pegasos", ONLINE),
+        "LinearSVM": Estimator("cotas.linear.svm.LinearSVM", LINEAR_SVM, relation=ends_fit),
+        "KernelPegasos": _kernel("pegasos.KernelPegasos", KERNEL_ONLINE),
+        "KernelPerceptron": _kernel("perceptron.KernelPerceptron", KERNEL_ONLINE),
+        "KernelSVM": _kernel("svm.KernelSVM", KERNEL_SVM),
+        "LeastSquares": _regression("least_squares.LeastSquares", LEAST_SQUARES),
+        "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
+        "Lasso": _regression("lasso.Lasso", LASSO),
+        "LSBoost": Estimator(
+            "cotas.regression.ls_boost.LSBoost", LS_BOOST, relation=columns_or_learners
+        ),
+        "ForwardStagewise": _regression("stagewise.ForwardStagewise", STAGEWISE),
+        "RegularizedForwardStagewise": _regression(
+            "stagewise.RegularizedForwardStagewise", STAGEWISE
+        ),
+        "AdaBoost": _boosting("adaboost.AdaBoost", VOTED),
+        "RealAdaBoost": _boosting("adaboost.RealAdaBoost", BOOSTER),
+        "AnyBoost": _boosting("anyboost.AnyBoost"),
+        "ConvexAnyBoost": _boosting("anyboost.ConvexAnyBoost"),
+        "GentleBoost": _boosting("gentleboost.GentleBoost"),
+        "LogitBoost": _boosting("logitboost.LogitBoost"),
+    },
+)

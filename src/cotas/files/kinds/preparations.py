@@ -1,0 +1,98 @@
+"""What turns tables into the rows of a model, and the training data in short."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cotas.files.kinds.certificates import CERTIFICATE, FEATURE_MAP
+from cotas.files.records import Estimator, Family, Record
+from cotas.files.schema import LONGEST, Array, Each, Flag, Names, Text, Together, Whole, require
+
+
+def _sound(preparation: Any) -> None:
+    """Columns of a matrix are named by their places; the names of others occur once."""
+    require((preparation.scales_ > 0).all(), "a scale", "is not positive")
+    numbers, categories = preparation.number_names_, preparation.category_names_
+    names = [*numbers, *categories]
+    require(len(set(names)) == len(names), "a column", "occurs twice")
+    if preparation.layout_ == "dense":
+        columns = {*numbers, *(name for name, _ in preparation.dropped_)}
+        known = {f"x{j}" for j in range(len(columns))}
+        whole = columns == known and len(known) == preparation.n_features_in_
+        require(whole, "a column", "is none of the matrix")
+    elif preparation.layout_ == "columns":
+        require(hasattr(preparation, "feature_names_in_"), "feature_names_in", "is missing")
+        require(set(names) <= set(preparation.feature_names_in_), "a column", "is none of those")
+    else:
+        require(not numbers, "a column", "is none of a sparse matrix")
+    if preparation.layout_ != "columns":
+        require(not categories, "a category", "is none of a matrix")
+    for values in preparation.categories_:
+        require(len(set(values)) == len(values), "a category", "occurs twice")
+
+
+COLUMNS = Estimator(
+    "cotas.preparation.preparation.Preparation",
+    {
+        "layout": Text(("columns", "dense", "sparse")),
+        "n_features_in": Whole(1, LONGEST, letter="u"),
+        "feature_names_in": Names("u").maybe(),
+        "number_names": Each(Text(), side="a"),
+        "means": Array("a"),
+        "scales": Array("a", low=0),
+        "indicated": Array("a", "bool"),
+        "category_names": Each(Text(), side="b"),
+        "categories": Each(Each(Text()), side="b"),
+        "pooled": Each(Flag(), side="b"),
+        "category_missing": Each(Flag(), side="b"),
+        "dropped": Each(Together((Text(), Text()))),
+        "sparse_output": Flag(),
+    },
+    own=True,
+    relation=_sound,
+    called="columns",
+)
+
+
+def _rows_of_the_table(recipe: Any) -> None:
+    rows = recipe.rows
+    require(rows is None or len(rows), "the rows trained on", "are none")
+    if rows is not None:
+        require(rows.max() < recipe.n_rows, "the rows trained on", "are not in the table")
+
+
+PREPARATION = Family(
+    "preparation",
+    {
+        "table": Record(
+            "cotas.preparation.recipe.Recipe",
+            {
+                "columns": COLUMNS.at("preparation"),
+                "task": Text(("classification", "regression")),
+                "target": Text().or_none(),
+                "zero_based": Flag().or_none(),
+                "n_rows": Whole(0),
+                "rows": Array("r", "int32 int64", low=0).or_none(),
+                "hold_out": CERTIFICATE.or_none(),
+                "remarks": Each(Text(), tuple),
+                "chosen": Text(),
+                "command": Text(),
+                "seed": Whole(),
+                "seal": Text(),
+            },
+            relation=_rows_of_the_table,
+        ),
+        "kernel features": FEATURE_MAP,
+    },
+)
+
+DATA = Record(
+    "cotas.files.fingerprint.Fingerprint",
+    {
+        "shape": Each(Whole(0), tuple),
+        "dtype": Text(),
+        "layout": Text(),
+        "rows": Text(),
+        "targets": Text(),
+    },
+)

@@ -1,0 +1,9 @@
+"""From a file to a model and back: reading tables, preparing their columns, saving the whole."""
+
+from cotas.files.libsvm import read_libsvm
+from cotas.files.tables import Table, read_table
+from cotas.preparation.inspection import inspect_table
+from cotas.preparation.preparation import Preparation
+from cotas.preparation.prepared_model import PreparedModel
+
+__all__ = ["Preparation", "PreparedModel", "Table", "inspect_table", "read_libsvm", "read_table"]
