@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cotas.kernel.pegasos import KernelPegasos
     from cotas.kernel.perceptron import KernelPerceptron
     from cotas.kernel.svm import KernelSVM
+    from cotas.linear.logistic import LogisticRegression
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import SVMPath, svm_path
     from cotas.linear.pegasos import Pegasos
@@ -60,6 +61,7 @@ _HOME = {
     "LeastSquares": "cotas.regression.least_squares",
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
+    "LogisticRegression": "cotas.linear.logistic",
     "LogitBoost": "cotas.boosting.logitboost",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
@@ -103,6 +105,7 @@ __all__ = [
     "LeastSquares",
     "LinearLearner",
     "LinearSVM",
+    "LogisticRegression",
     "LogitBoost",
     "PassiveAggressive",
     "Pegasos",

@@ -69,7 +69,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     model = cotas.Pegasos(max_iter=1_000_000, random_state=0).fit(X, y)
 assert any("Interrupted" in str(w.message) for w in caught)
-assert model.stop_reason_ == "interrupted"
+assert model.stop_.name == "INTERRUPTED"
 for certificate in model.certificate_.singles:
     assert certificate.holds and certificate.verify(X, y)
 print("done", model.predict(X[:3]).shape)

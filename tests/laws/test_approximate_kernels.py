@@ -5,8 +5,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import cotas
+from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import ProgressBar
-from cotas.kernel.search import Search
 from cotas.kernels import RBF
 from problems import clouds, three_clouds
 
@@ -42,7 +42,7 @@ def test_a_callback_can_end_the_fit(approximate):
     with pytest.warns(ConvergenceWarning, match="callback asked to stop"):
         model.fit(X, Y)
     assert model.n_iter_ == 3
-    assert model.stop_reason_ == "a callback asked to stop"
+    assert model.stop_.name == "CALLBACK"
     assert model.certificate_.holds
     assert model.certificate_.verify(X, Y)
 
@@ -52,7 +52,7 @@ def test_a_callback_can_end_the_fit(approximate):
 def test_an_interrupted_fit_returns_the_best_model_so_far(approximate, moment, monkeypatch):
     """Ctrl-C before the first look at a machine, or later, in the second of three."""
     data, labels = three_clouds(240)
-    calls, original = [], Search.look_at
+    calls, original = [], Pursuit._see
 
     def interrupt(self, candidate):
         calls.append(1)
@@ -60,11 +60,11 @@ def test_an_interrupted_fit_returns_the_best_model_so_far(approximate, moment, m
             raise KeyboardInterrupt
         return original(self, candidate)
 
-    monkeypatch.setattr(Search, "look_at", interrupt)
+    monkeypatch.setattr(Pursuit, "_see", interrupt)
     with pytest.warns(UserWarning, match="Interrupted"):
         model = machine(approximate, tol=1e-12).fit(data, labels)
     assert len(model.certificate_.parts) == 3
-    assert model.stop_reason_ == "interrupted"
+    assert model.stop_.name == "INTERRUPTED"
     for certificate in model.certificate_.singles:
         assert certificate.holds
         assert certificate.verify(data, labels)
@@ -76,17 +76,17 @@ def test_limits_end_a_fit_with_an_honest_gap(approximate):
     for limit in ({"max_iter": 2}, {"max_time": 1e-9}):
         with pytest.warns(ConvergenceWarning, match="relative gap proved"):
             model = machine(approximate, **limit).fit(X, Y)
-        assert model.stop_reason_ == f"{next(iter(limit))} reached"
+        assert model.stop_.name == ("TIME" if "max_time" in limit else "ITERATIONS")
         assert model.certificate_.verify(X, Y)
 
 
 @APPROXIMATE
 def test_the_progress_bar_moves_on_and_is_taken_away(approximate, monkeypatch):
-    reached, closed = [], []
-    monkeypatch.setattr(ProgressBar, "reach", lambda self, at, gap: reached.append(at))
+    shown, closed = [], []
+    monkeypatch.setattr(ProgressBar, "step", lambda self, **figures: shown.append(figures))
     monkeypatch.setattr(ProgressBar, "close", lambda self: closed.append(True))
     data, labels = three_clouds(150)
     machine(approximate).fit(data, labels)
-    assert reached[0] == 0
-    assert 2 < max(reached) <= 3
+    assert len(shown) > 3
+    assert all("gap" in figures for figures in shown)
     assert closed == [True]

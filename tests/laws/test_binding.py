@@ -25,6 +25,11 @@ from problems import clouds, plane, regression, three_clouds
 warnings.filterwarnings("ignore")
 SETTINGS = {
     "LinearSVM": [{"lam": 0.1}, {"margin": "hard"}],
+    "LogisticRegression": [
+        {"lam": 0.1},
+        {"lam": 0.05, "penalty": "l1"},
+        {"lam": 0.05, "penalty": "elasticnet", "multiclass": "ovr"},
+    ],
     "KernelSVM": [
         {"kernel": cotas.kernels.RBF(0.5) + cotas.kernels.Linear(), "C": 1.0},
         {"C": 1.0, "multiclass": "ovr"},

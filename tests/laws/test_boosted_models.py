@@ -141,7 +141,7 @@ def test_callbacks_can_stop_and_interrupts_keep_the_model():
     X, y = noisy_clouds()
     model = AdaBoost(n_estimators=50, callbacks=lambda report: report.round == 4).fit(X, y)
     assert model.n_rounds_ == 4
-    assert model.stop_reason_ == "a callback asked to stop"
+    assert model.stop_.name == "CALLBACK"
 
     def interrupt(report):
         if report.round == 3:

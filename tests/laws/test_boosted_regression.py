@@ -265,8 +265,8 @@ def test_callbacks_and_time_end_a_run():
     assert model.n_iter_ == 3
     assert "callback" in model.stop_reason_
     model = LSBoost("tree", 10**6, max_time=1e-6).fit(X, Y)
-    assert model.n_iter_ == 1
-    assert "max_time" in model.stop_reason_
+    assert model.n_iter_ < 10
+    assert model.stop_.name == "TIME"
 
 
 def test_one_model_for_both_forgets_the_other():

@@ -85,7 +85,7 @@ def test_separable_data_end_without_a_mistake_and_within_the_theorem(data, sigma
     if len(set(y)) < 2:
         return
     model = KernelPerceptron(RBF(sigma) + Linear(), max_iter=5000).fit(rows, y)
-    assert model.stop_reason_ == "an epoch changed nothing"
+    assert model.stop_.name == "THEORY"
     certificate = model.certificate_
     assert certificate.reference.startswith("Theorem 3.1")
     assert certificate.lower <= certificate.upper
@@ -195,7 +195,7 @@ def test_the_gap_closes_and_tol_stops_at_the_proof():
     assert gaps[-1] < 2e-3
     model = KernelPegasos(RBF(1.0), lam=0.05, max_iter=5000, tol=5e-3, random_state=0).fit(X, Y)
     assert model.certificate_.relative_gap <= 5e-3
-    assert model.stop_reason_ == "the gap asked for is proved"
+    assert model.stop_.name == "PROVED"
     with pytest.warns(ConvergenceWarning, match="relative gap proved"):
         model.set_params(max_iter=2, tol=1e-9).fit(X, Y)
 
@@ -249,14 +249,14 @@ def test_an_interruption_leaves_a_model_with_its_proof():
             warnings.simplefilter("always")
             model.fit(X, Y)
         assert "Interrupted" in str(caught[0].message)
-        assert model.stop_reason_ == "interrupted"
+        assert model.stop_.name == "INTERRUPTED"
         assert model.certificate_.verify(X, Y)
 
 
 def test_callbacks_can_stop():
     model = KernelPegasos(lam=0.1, callbacks=[lambda report: report.epoch == 2]).fit(X, Y)
     assert model.n_iter_ == 2
-    assert model.stop_reason_ == "a callback asked to stop"
+    assert model.stop_.name == "CALLBACK"
 
 
 @pytest.mark.parametrize("bias", [False, True])

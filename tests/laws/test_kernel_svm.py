@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 import cotas
 from cotas.certificates import KernelDualPoint
-from cotas.kernel.search import KernelSearch
+from cotas.kernel.machine import KernelCheck
 from cotas.kernels import RBF, Custom, Linear, Polynomial, gram
 from cotas.solvers import smo as smo_module
 from problems import LAYOUTS, clouds, labelled, least_of_signed_dual, three_clouds
@@ -227,7 +227,7 @@ def test_max_time_and_max_iterations_end_a_fit_with_an_honest_gap():
     for limit in ({"max_iter": 1}, {"max_time": 1e-9}):
         with pytest.warns(ConvergenceWarning, match="relative gap proved"):
             model = cotas.KernelSVM(RBF(0.5), C=100.0, tol=1e-9, **limit).fit(X, y)
-        assert model.stop_reason_ == f"{next(iter(limit))} reached"
+        assert model.stop_.name == ("TIME" if "max_time" in limit else "ITERATIONS")
         assert model.certificate_.holds
         assert model.certificate_.relative_gap > 1e-9
         assert model.certificate_.verify(X, y)
@@ -242,7 +242,7 @@ def test_a_callback_sees_the_gap_fall_and_can_end_the_fit():
     model = cotas.KernelSVM(RBF(0.5), C=10.0, tol=1e-6, callbacks=[lambda report: True])
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
-    assert model.stop_reason_ == "a callback asked to stop"
+    assert model.stop_.name == "CALLBACK"
 
 
 @pytest.mark.parametrize("small", [True, False])
@@ -257,8 +257,8 @@ def test_an_interrupted_fit_returns_the_best_model_so_far(small, monkeypatch):
             raise KeyboardInterrupt
         return original(self, candidate)
 
-    original = KernelSearch.look_at
-    monkeypatch.setattr(KernelSearch, "look_at", interrupt)
+    original = KernelCheck.__call__
+    monkeypatch.setattr(KernelCheck, "__call__", interrupt)
     with pytest.warns(UserWarning, match="Interrupted"):
         model = cotas.KernelSVM(RBF(0.3), C=100.0, tol=1e-10).fit(X, y)
     assert model.certificate_.holds

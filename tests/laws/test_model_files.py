@@ -72,6 +72,12 @@ CASES = {
         cotas.LinearSVM(margin="hard"),
         (np.array([[0.0], [1], [3], [4]]), np.arange(4) > 1),
     ),
+    "LogisticRegression": (cotas.LogisticRegression(lam=0.01, warm_start=True), TWO),
+    "LogisticRegression softmax": (cotas.LogisticRegression(lam=0.01, penalty="l1"), THREE),
+    "LogisticRegression rest": (
+        cotas.LogisticRegression(C=1.0, penalty="elasticnet", multiclass="ovr"),
+        THREE,
+    ),
     "KernelSVM": (cotas.KernelSVM(lam=0.01), TWO),
     "KernelSVM sparse": (cotas.KernelSVM(kernel="linear", lam=0.01), SPARSE),
     "KernelSVM pairs": (cotas.KernelSVM(lam=0.01), THREE),

@@ -155,7 +155,7 @@ def test_tol_stops_at_the_proof_and_warns_without_it():
     model = Pegasos(lam=0.1, max_iter=5000, tol=5e-3, random_state=0).fit(X, y)
     assert model.certificate_.relative_gap <= 5e-3
     assert model.n_iter_ < 5000
-    assert model.stop_reason_ == "the gap asked for is proved"
+    assert model.stop_.name == "PROVED"
     with pytest.warns(ConvergenceWarning, match="relative gap proved"):
         Pegasos(lam=0.1, max_iter=2, tol=1e-9, random_state=0).fit(X, y)
 

@@ -70,7 +70,7 @@ def test_averaged_follows_algorithm_3_and_is_the_average_of_all_vectors(data, ep
 def test_mistake_bound_on_separable_data(data):
     model = Perceptron(max_iter=100_000).fit(*data)
     assert model.training_error(*data) == 0
-    assert model.stop_reason_ == "an epoch changed nothing"
+    assert model.stop_.name == "THEORY"
     certificate = model.certificate_
     assert certificate.holds
     # Theorem 3.1 by hand, on the rows (x, 1).

@@ -230,13 +230,13 @@ def test_a_prepared_regressor():
         {"number_names_": [3, 4]},
     ],
 )
-def test_a_preparation_that_no_fit_leaves_behind_is_refused(changes):
-    frame, _, _ = people()
-    preparation = Preparation().fit(frame)
+def test_a_preparation_that_no_fit_leaves_behind_is_refused(changes, tmp_path):
+    frame, label, _ = people()
+    model = PreparedModel(cotas.LinearSVM()).fit(frame, label)
     for name, value in changes.items():
-        setattr(preparation, name, value)
+        setattr(model.preparation_, name, value)
     with pytest.raises(ModelFileError):
-        Recipe(preparation).check()
+        model.save(tmp_path / "model.cotas")
 
 
 @pytest.mark.parametrize(

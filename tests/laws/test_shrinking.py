@@ -101,11 +101,11 @@ def test_scores_of_the_checker_are_as_good_as_those_computed_again(eager):
         1e-3, 1 << 20,
     )  # fmt: skip
     candidate = next(run)
-    while candidate.relative_gap > 1e-3:
+    while candidate.believed_gap > 1e-3:
         candidate = run.send(None)
-    scores = gram(RBF(2.0), X) @ candidate.signed
+    scores = gram(RBF(2.0), X) @ candidate.model
     candidate = run.send(scores)
-    np.testing.assert_array_equal(candidate.slopes, scores - y)
+    np.testing.assert_array_equal(candidate.dual, scores - y)
 
 
 def test_settled_rows_are_out_of_reach_of_every_partner_that_counts():

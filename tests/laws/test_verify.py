@@ -19,6 +19,9 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])[LABELS]
 
 CLASSIFIERS = [
     cotas.LinearSVM(),
+    cotas.LogisticRegression(),
+    cotas.LogisticRegression(lam=0.01, penalty="l1"),
+    cotas.LogisticRegression(lam=0.01, penalty="elasticnet", multiclass="ovr"),
     cotas.Perceptron(),
     cotas.PassiveAggressive(),
     cotas.Pegasos(lam=0.1, random_state=0),

@@ -31,7 +31,7 @@ def data(kind, n=70):
 
 def last(candidates, tol, most=3000):
     for candidate in itertools.islice(candidates, most):
-        if candidate.relative_gap <= tol:
+        if candidate.believed_gap <= tol:
             break
     return candidate
 
@@ -51,12 +51,12 @@ def test_both_reach_the_optimum(kernel, kind, free_bias, lam):
     for name, run in runs.items():
         tol = 1e-9 if name == "smo" else 1e-6
         found = last(run, tol)
-        a = found.signed
+        a = found.model
         assert (a >= dual.low).all()
         assert (a <= dual.high).all()
         assert abs(a.sum()) < 1e-9 / lam or not free_bias
         value = 0.5 * a @ K @ a - y @ a
-        assert found.relative_gap <= tol
+        assert found.believed_gap <= tol
         # D, with its factor λ, is as near the best as the gap says.
         assert lam * (value - best) <= tol + 1e-9
         assert value - best >= -1e-6 * max(1.0, abs(best))
@@ -73,7 +73,7 @@ def test_small_working_sets_single_precision_and_a_small_cache_change_nothing(mo
     for room, cache in [(1 << 20, 1 << 20), (0, 20 * 4 * 400), (0, 0)]:
         blocks = KernelBlocks(kernel, X, room)
         for found in smo(blocks, y, weights, lam, True, 1e-8, cache):
-            a = found.signed
+            a = found.model
             gap = SignedDual.of(y, weights, lam, True).relative_gap(a, K @ a - y)
             if gap <= 1e-8:
                 break
@@ -145,7 +145,7 @@ def test_noise_in_the_rows_is_not_taken_for_slow_progress(monkeypatch):
     dual = SignedDual.of(y, weights, 1e-3, True)
     blocks = Noisy(RBF(1.0), X, 1 << 20)
     for candidate in itertools.islice(smo(blocks, y, weights, 1e-3, True, 1e-9, 1 << 20), 3000):
-        true_gap = dual.relative_gap(candidate.signed, K @ candidate.signed - y)
+        true_gap = dual.relative_gap(candidate.model, K @ candidate.model - y)
         if true_gap <= 1e-9:
             break
     assert true_gap <= 1e-9

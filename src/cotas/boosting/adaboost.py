@@ -81,7 +81,10 @@ class AdaBoost(ExponentialBooster):
     certify : bool, default=True
         Whether to prove the result.
     n_jobs : int, optional
-        Threads; all cores if not given.
+        Threads for the fit and its proof; all cores if not given, but one inside a worker of
+        joblib.
+    max_time : float, optional
+        Seconds after the call of `fit` at which no further round is begun.
     random_state : int, RandomState or None
         For the validation fraction, and for estimators that draw random numbers.
     callbacks : function or list of functions, optional
@@ -99,7 +102,7 @@ class AdaBoost(ExponentialBooster):
     round_errors_, round_edges_, round_losses_ : arrays
         Of each round: the weighted error, −⟨∇H(F), f⟩, and the loss after it.
     feature_importances_ : array
-    stop_reason_ : str
+    stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
 
     Examples
     --------
@@ -137,6 +140,7 @@ class AdaBoost(ExponentialBooster):
         warm_start: bool = False,
         certify: bool = True,
         n_jobs: int | None = None,
+        max_time: float | None = None,
         random_state: Any = None,
         callbacks: Any = None,
         progress: bool | None = None,
@@ -152,6 +156,7 @@ class AdaBoost(ExponentialBooster):
             warm_start=warm_start,
             certify=certify,
             n_jobs=n_jobs,
+            max_time=max_time,
             random_state=random_state,
             callbacks=callbacks,
             progress=progress,

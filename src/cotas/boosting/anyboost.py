@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import Each, FloatArray
 from cotas.boosting.base import BoostedClassifier, _spread
@@ -103,6 +101,7 @@ class AnyBoost(BoostedClassifier, Booster):
         warm_start: bool = False,
         certify: bool = True,
         n_jobs: int | None = None,
+        max_time: float | None = None,
         random_state: Any = None,
         callbacks: Any = None,
         progress: bool | None = None,
@@ -118,6 +117,7 @@ class AnyBoost(BoostedClassifier, Booster):
             warm_start=warm_start,
             certify=certify,
             n_jobs=n_jobs,
+            max_time=max_time,
             random_state=random_state,
             callbacks=callbacks,
             progress=progress,
@@ -233,6 +233,7 @@ class ConvexAnyBoost(AnyBoost):
         warm_start: bool = False,
         certify: bool = True,
         n_jobs: int | None = None,
+        max_time: float | None = None,
         random_state: Any = None,
         callbacks: Any = None,
         progress: bool | None = None,
@@ -249,6 +250,7 @@ class ConvexAnyBoost(AnyBoost):
             warm_start=warm_start,
             certify=certify,
             n_jobs=n_jobs,
+            max_time=max_time,
             random_state=random_state,
             callbacks=callbacks,
             progress=progress,
@@ -278,14 +280,3 @@ class ConvexAnyBoost(AnyBoost):
             0.0 if weak.stumps is None else (1 - 1e-6) * float(self.tol),
             machine.first,
         )
-
-    def _finish(self, weak: Prepared, *rest: Any) -> None:
-        super()._finish(weak, *rest)
-        worst = max(self._certificates, key=lambda c: c.relative_gap)
-        if worst.kind != "none" and worst.relative_gap > self.tol:
-            warnings.warn(
-                f"The relative gap proved is {worst.relative_gap:.2g}, and tol={self.tol:g} was "
-                f"asked for ({self.stop_reason_}). Raise n_estimators or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )

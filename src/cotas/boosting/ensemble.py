@@ -25,6 +25,7 @@ from cotas.solvers.trees import (
     evaluate_trees,
     importances,
     join_trees,
+    tree_without_tests,
 )
 from cotas.solvers.weak_learners import Linear
 
@@ -94,13 +95,13 @@ class Ensemble:
         return Combination(self._plain(), self.coefficients)
 
     def _plain(self) -> Learners:
-        f = self.functions
-        if isinstance(f, Trees) and self.categories is not None:
+        f = self.functions if len(self) else tree_without_tests(1).prefix(0)
+        if isinstance(f, Trees):
             known = self.categories
             named = {
                 int(j): known.values[k, : known.sizes[k]].copy()
-                for j, k in enumerate(known.place)
-                if k >= 0
+                for j, k in enumerate(() if known is None else known.place)
+                if known is not None and k >= 0
             }
             arrays = {name: a.copy() for name, a in f._asdict().items() if name != "gain"}
             return PlainTrees(categories=named, **arrays)
@@ -123,7 +124,7 @@ def collect(
     if categories is None:
         old = [] if before is None else list(before.functions)
         return Ensemble(old + learners, steps, shrinks, None)
-    parts = ([] if before is None else [before.functions]) + learners
+    parts = ([before.functions] if before is not None and len(before) else []) + learners
     return Ensemble(join_trees(parts) if parts else [], steps, shrinks, categories)
 
 

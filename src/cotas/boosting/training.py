@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -20,11 +19,14 @@ from cotas.boosting.sharing import shared_with
 from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missing_values
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.parameters import check_fraction, check_jobs
-from cotas.fitting.reporting import ProgressBar, as_callbacks, tell_all
-from cotas.fitting.threads import cpu_count, one_thread_in_blas
-from cotas.fitting.validation import hold_out
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_fraction, check_jobs, check_time
+from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.threads import one_thread_in_blas, thread_count
+from cotas.fitting.validation import Patience, hold_out
 from cotas.solvers.boosting import NothingLeft, Round, Steps
+from cotas.solvers.iterate import Iterate
+from cotas.stops import Reason, Stop
 
 # What is kept of each round, and under which name.
 RECORDED = {
@@ -99,6 +101,7 @@ class Booster(Boosted):
         warm_start: bool = False,
         certify: bool = True,
         n_jobs: int | None = None,
+        max_time: float | None = None,
         random_state: Any = None,
         callbacks: Any = None,
         progress: bool | None = None,
@@ -113,6 +116,7 @@ class Booster(Boosted):
         self.warm_start = warm_start
         self.certify = certify
         self.n_jobs = n_jobs
+        self.max_time = max_time
         self.random_state = random_state
         self.callbacks = callbacks
         self.progress = progress
@@ -152,14 +156,14 @@ class Booster(Boosted):
         finite = "allow-nan" if takes_missing_values(learner) else True
         examples, held_out = self._examples(X, y, sample_weight, resumes, finite)
         before = self.ensembles_ if resumes else None
-        threads = self._threads()
+        threads = thread_count(self.n_jobs)
         with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
             each: Each = shared_with(pool, threads - 1) if threads > 1 else map
             weak = prepare(learner, examples.X, examples.used(), each, threads, self.random_state)
             machines = self._machines(examples, before)
-            self._train(weak, machines, held_out, each, began)
+            reason = self._train(weak, machines, held_out, each, began)
             self._finish(weak, machines, examples, each)
-        return self._sealed()
+        return self._conclude_fit(reason, "Raise n_estimators, max_time or tol.")
 
     # ---- how a fit goes ----------------------------------------------------------------------
 
@@ -168,6 +172,7 @@ class Booster(Boosted):
         check_scalar(self.n_iter_no_change, "n_iter_no_change", Integral, min_val=1)
         check_fraction(self.validation_fraction, "validation_fraction")
         check_jobs(self.n_jobs)
+        check_time(self.max_time)
 
     def _examples(
         self, X: Matrix, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
@@ -208,30 +213,64 @@ class Booster(Boosted):
         held_out: IntArray | None,
         each: Each,
         began: float,
-    ) -> None:
-        self.ensembles_, self.stop_reason_, records = [], "", []
-        total = self.n_estimators * len(machines)
-        bar = ProgressBar(total, type(self).__name__, self.progress, unit="round")
-        stopped = False
-        try:
+    ) -> Reason:
+        """Run the algorithm for each machine; why the last run ended."""
+        self.ensembles_, records = [], []
+        with Monitor(self, "round", self.n_estimators * len(machines)) as monitor:
             for machine in machines:
-                run = _Run(self, machine, held_out, bar, began)
-                # After Ctrl-C the classes that had no turn yet keep what they had before.
-                rounds = [] if stopped else run.collect(self._rounds(weak, machine, each))
-                stopped = stopped or run.interrupted
-                self.stop_reason_ = run.reason or self.stop_reason_
+                source = timed(self._rounds(weak, machine, each))
+                rounds, reason = self._follow(source, machine, held_out, monitor, began)
                 for c in range(self._functions(machine)):
                     old = None if machine.before is None else machine.before[c]
                     self.ensembles_.append(collect(rounds, c, old, weak.categories))
                 records.append(rounds)
-        finally:
-            bar.close()
-        if stopped:
-            warnings.warn(
-                "Interrupted: this is the model so far, and its certificate is about it.",
-                stacklevel=3,
-            )
         self._record(records, machines)
+        return reason
+
+    def _follow(
+        self,
+        source: Iterator[Iterate],
+        machine: Machine,
+        held_out: IntArray | None,
+        monitor: Monitor,
+        began: float,
+    ) -> tuple[list[Round], Reason]:
+        """The rounds that the model keeps, and why there are no more."""
+        rounds: list[Round] = []
+        losses: list[float] = []  # on the rows held out
+        patience = Patience(int(self.n_iter_no_change))
+
+        def ends(iterate: Iterate) -> Reason | None:
+            last, _ = iterate.model
+            rounds.append(last)
+            monitor.show(loss=f"{last.loss:.4g}")
+            if held_out is None:
+                return None
+            losses.append(float(self._losses(machine.F[held_out], machine.y[held_out]).mean()))
+            if patience.lost(-losses[-1]):
+                words = f"no better validation loss in {patience.stale} rounds"
+                return Reason(Stop.STALLED, words)
+            return None
+
+        def report(iterate: Iterate) -> RoundReport:
+            last, seconds = iterate.model
+            return RoundReport(
+                round=machine.first + len(rounds) - 1,
+                n_estimators=machine.first + self.n_estimators - 1,
+                label=machine.label,
+                error=last.error,
+                edge=last.edge,
+                loss=last.loss,
+                validation_loss=losses[-1] if losses else None,
+                seconds=seconds,
+            )
+
+        limits = (None, self.n_estimators, self.max_time, monitor)
+        pursuit: Pursuit[Any] = Pursuit(*limits, began=began, label=machine.label)
+        reason = pursuit.follow(source, ends=ends, report=report).reason
+        if reason.stop is Stop.ITERATIONS:
+            reason = Reason(Stop.ITERATIONS, "n_estimators reached")
+        return rounds if held_out is None else rounds[: patience.best_look], reason
 
     def _functions(self, machine: Machine) -> int:
         """How many functions a round of this machine adds."""
@@ -267,78 +306,18 @@ class Booster(Boosted):
             return no_certificate(witness)
         return witness.check(examples.X, examples.y, each)  # type: ignore[no-any-return]
 
-    def _threads(self) -> int:
-        wanted = cpu_count() if self.n_jobs is None else self.n_jobs
-        return int(max(1, wanted if wanted > 0 else cpu_count() + 1 + wanted))
 
-
-class _Run:
-    """Takes rounds from the algorithm until one of the reasons to stop."""
-
-    def __init__(
-        self,
-        model: Booster,
-        machine: Machine,
-        held_out: IntArray | None,
-        bar: ProgressBar,
-        began: float,
-    ) -> None:
-        self.model, self.machine, self.held_out, self.bar = model, machine, held_out, bar
-        limit = getattr(model, "max_time", None)
-        self.ends_at = np.inf if limit is None else began + limit
-        self.callbacks = as_callbacks(model.callbacks)
-        self.reason, self.interrupted = "", False
-        self.best, self.best_round = np.inf, 0
-
-    def collect(self, source: Iterator[Round]) -> list[Round]:
-        """The rounds that the model keeps."""
-        rounds: list[Round] = []
-        self.reason = f"n_estimators={self.model.n_estimators} reached"
-        try:
-            while len(rounds) < self.model.n_estimators:
-                began = time.perf_counter()
-                rounds.append(next(source))
-                self.bar.step(loss=f"{rounds[-1].loss:.4g}")
-                if self._ends(rounds, time.perf_counter() - began):
-                    break
-        except NothingLeft as why:
-            self.reason = str(why)
-        except KeyboardInterrupt:
-            self.reason, self.interrupted = "interrupted", True
-        return rounds[: self.best_round] if self.held_out is not None else rounds
-
-    def _ends(self, rounds: list[Round], seconds: float) -> bool:
-        validation = self._validation_loss()
-        if validation is not None and validation < self.best:
-            self.best, self.best_round = validation, len(rounds)
-        last, first = rounds[-1], self.machine.first
-        report = RoundReport(
-            round=first + len(rounds) - 1,
-            n_estimators=first + self.model.n_estimators - 1,
-            label=self.machine.label,
-            error=last.error,
-            edge=last.edge,
-            loss=last.loss,
-            validation_loss=validation,
-            seconds=seconds,
-        )
-        asked = tell_all(self.callbacks, report)
-        patience = self.model.n_iter_no_change
-        if asked:
-            self.reason = "a callback asked to stop"
-        elif validation is not None and len(rounds) - self.best_round >= patience:
-            self.reason = f"no better validation loss in {patience} rounds"
-        elif time.perf_counter() > self.ends_at:
-            self.reason = "max_time reached"
-        else:
-            return False
-        return True
-
-    def _validation_loss(self) -> float | None:
-        if self.held_out is None:
-            return None
-        machine, rows = self.machine, self.held_out
-        return float(self.model._losses(machine.F[rows], machine.y[rows]).mean())
+def timed(rounds: Iterator[Round]) -> Generator[Iterate, None, Reason | None]:
+    """Each round with the seconds that it took; where theory ends the run, why."""
+    try:
+        while True:
+            began = time.perf_counter()
+            one = next(rounds, None)
+            if one is None:
+                return None
+            yield Iterate((one, time.perf_counter() - began))
+    except NothingLeft as why:
+        return Reason(Stop.THEORY, str(why))
 
 
 def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:

@@ -29,7 +29,6 @@ from cotas.fitting.threads import cpu_count
 EXTRAS = {
     "progress": ("tqdm",),
     "plots": ("matplotlib",),
-    "qp": ("clarabel",),
     "files": ("safetensors", "polars", "zstandard"),
     "onnx": ("onnx",),
     "cli": ("typer", "rich", "skops"),

@@ -28,9 +28,8 @@ from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
 from cotas.preparation.targets import hold_out_rows
 from cotas.report.words import remark_in, words_of
+from cotas.stops import Stop
 
-# They make a fixed number of iterations, and tell nobody in between.
-NO_TIME_LIMIT = ("ls-boost", "forward-stagewise", "regularized-forward-stagewise")
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 
@@ -134,45 +133,35 @@ def try_all(session: Session, rows: Rows, settings: Settings) -> list[tuple[Trai
 def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Trained:
     """One model on the training rows, with λ chosen on some of them if that was asked for."""
     X, y = rows.take(rows.train)
-    with watching(session, name, settings.max_time) as watcher:
+    with watching(session, name) as watcher:
         callback = watcher.callback
-        estimator, notes = build(name, y, settings.seed, _timed(name, settings), callback)
+        estimator, notes = build(name, y, settings.seed, _timed(settings), callback)
         session.note(*(f"Note: {note}" for note in notes))
-        if settings.max_time is not None and name in NO_TIME_LIMIT:
-            session.note(f"Note: {name} has no time limit; set iterations with --param.")
+        try:
+            estimator._check_parameters()
+        except (TypeError, ValueError) as error:
+            raise UsageError(str(error)) from error
         choice = None
         if settings.select is not None:
             estimator, choice = _chosen(estimator, X, y, settings)
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            try:
-                model = PreparedModel(estimator).fit(X, y)
-            except (TypeError, ValueError) as error:
-                if str(error).split(" ")[0] in settings.given:
-                    raise UsageError(str(error)) from error
-                raise
+            model = PreparedModel(estimator).fit(X, y)
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
-    if watcher.out_of_time:
+    if model.estimator_.stop_ is Stop.TIME:
         words = (*words, f"The {settings.max_time:g} s were up; this is the best so far.")
-    early = not watcher.out_of_time and _was_interrupted(model.estimator_, words)
+    early = model.estimator_.stop_ is Stop.INTERRUPTED
     if hasattr(model.estimator_, "callbacks"):
         model.estimator_.callbacks = None
     return Trained(name, model, seconds, words, tuple(watcher.trace), early, choice)
 
 
-def _timed(name: str, settings: Settings) -> dict[str, Any]:
-    """`max_time` as a parameter, for the model that has no callback to be stopped by."""
-    if settings.max_time is not None and name == "lasso":
-        return {**settings.given, "max_time": settings.max_time}
-    return settings.given
-
-
-def _was_interrupted(estimator: Any, words: tuple[str, ...]) -> bool:
-    return getattr(estimator, "stop_reason_", "") == "interrupted" or any(
-        word.startswith("Interrupted") for word in words
-    )
+def _timed(settings: Settings) -> dict[str, Any]:
+    """The parameters that were given, `max_time` among them."""
+    limit = {} if settings.max_time is None else {"max_time": settings.max_time}
+    return settings.given | limit
 
 
 def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[Any, Any]:

@@ -19,6 +19,7 @@ from scipy import sparse
 from cotas.files.errors import ModelFileError
 
 DEEPEST = 60  # records within records
+LARGEST = (1 << 63) - 1  # whole number
 LONGEST = 1 << 31  # of the sides of matrices: compiled loops count in 32 bits
 
 
@@ -113,8 +114,8 @@ class Flag(Field):
 class Whole(Field):
     """A whole number; `letter` is the length that it tells."""
 
-    low: float = -math.inf
-    high: float = math.inf
+    low: int = -LARGEST
+    high: int = LARGEST
     letter: str = ""
 
     def check(self, value: Any, scope: Scope, where: str) -> None:
@@ -138,6 +139,8 @@ class Number(Field):
 
     def check(self, value: Any, scope: Scope, where: str) -> None:
         require(isinstance(value, Real) and not isinstance(value, bool), where, "is no number")
+        whole = isinstance(value, Integral)
+        require(not whole or abs(value) <= LARGEST, where, "is too large")
         if self.finite:
             sound = math.isfinite(value) and self.low <= value <= self.high
             require(sound, where, f"is {value!r}")
@@ -450,5 +453,5 @@ class Mapped(Field):
 
 
 def _limits(low: float, high: float) -> str:
-    found = f" from {low}" if low > -math.inf else ""
-    return found + (f" to {high}" if high < math.inf else "")
+    found = f" from {low}" if low > -LARGEST else ""
+    return found + (f" to {high}" if high < LARGEST else "")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
@@ -16,14 +19,35 @@ from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED
 from cotas.files.models import save
+from cotas.fitting.floor import shortfall
 from cotas.fitting.state import digest
+from cotas.stops import InterruptedWarning, Reason, Stop
 
 # What no prediction depends on: how the fit went, and what a next one would go on from.
 NOT_PREDICTING = frozenset(
-    ("_certificates", "_seal", "n_iter_", "stop_reason_", "_history", "_ends", "_memory")
+    (
+        "_certificates",
+        "_seal",
+        "n_iter_",
+        "_stop",
+        "stop_reason_",
+        "_history",
+        "_ends",
+        "_memory",
+    )
 )
 # How what scikit-learn itself keeps on an estimator begins: routing, output, callbacks.
 OF_SCIKIT_LEARN = ("_metadata_request", "_skl", "_callback_fit", "_parent_callback")
+
+INTERRUPTED = "Interrupted: this is the best model so far, and its certificate is about it."
+
+
+def outside() -> int:
+    """The `stacklevel` at which a warning names the line outside of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("cotas."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def same_region(kept: Any, again: Any) -> bool:
@@ -42,6 +66,8 @@ class Certified:
     """A mixin for estimators whose fit leaves certificates about the model as it is now."""
 
     _certificates: list[Any]
+    _stop: str  # the name of a `Stop`
+    stop_reason_: str
     _seal: str  # the digest of all that predicts, when the certificates were made
     _parameters_that_predict: ClassVar[tuple[str, ...]] = ()
 
@@ -56,6 +82,32 @@ class Certified:
     def _foreign_rows(self, X: Matrix) -> bool:
         """Whether the model keeps rows that are not those of X."""
         return False
+
+    # ---- why the fit ended ---------------------------------------------------------------------
+
+    @property
+    def stop_(self) -> Stop:
+        """Why the fit ended; `stop_reason_` says it in words."""
+        check_is_fitted(self)
+        return Stop[self._stop]
+
+    def _conclude_fit(self, reason: Reason, advice: str | None = None) -> Self:
+        """Keep why the fit ended, warn of what was not reached, and bind the certificates.
+
+        `advice` is for a fit that has not proved its `tol`; without it `tol` is not asked for.
+        """
+        self._stop, self.stop_reason_ = reason.stop.name, str(reason)
+        if reason.stop is Stop.INTERRUPTED:
+            warnings.warn(INTERRUPTED, InterruptedWarning, stacklevel=outside())
+        gaps = [c.relative_gap for c in self._certificates if c.kind != "none"]
+        tol = None if advice is None else getattr(self, "tol", None)
+        if tol is not None and gaps and not max(gaps) <= tol:
+            warnings.warn(
+                shortfall(max(gaps), tol, reason, str(advice)),
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
+        return self._sealed()
 
     # ---- what binds the certificates to the model ----------------------------------------------
 

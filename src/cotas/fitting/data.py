@@ -43,6 +43,10 @@ class TrainingRows:
             return np.full(self.n_rows, 1.0 / self.n_rows)
         return np.asarray(self.weights / self.weights.sum())
 
+    def total_weight(self) -> float:
+        """The sum of the weights, as they were given."""
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
 
 @dataclass(frozen=True)
 class Examples(TrainingRows):
@@ -50,6 +54,13 @@ class Examples(TrainingRows):
 
     classes: AnyArray
     codes: IntArray
+
+    def refuse_classes_without_weight(self) -> None:
+        """Raise where a class has no example that counts."""
+        counted = np.bincount(self.codes, self.weights, len(self.classes))
+        if not (counted > 0).all():
+            lost = self.classes[counted <= 0].tolist()
+            raise ValueError(f"The weights leave no example of class {lost}: leave it out.")
 
     def positives(self) -> IntArray:
         """The codes of the classes that are trained against the rest."""

@@ -50,6 +50,15 @@ class SolverReport:
     certificate: Certificate
 
 
+@dataclass(frozen=True)
+class StepReport:
+    """What a callback is told after some steps of a fixed number; returning True stops them."""
+
+    iteration: int
+    max_iter: int
+    seconds: float
+
+
 # Takes the report of an estimator; a true answer ends the fit.
 Callback = Callable[[Any], Any]
 
@@ -97,12 +106,6 @@ class ProgressBar:
             if figures:
                 self._bar.set_postfix(figures, refresh=False)
             self._bar.update()
-
-    def reach(self, position: float, gap: float) -> None:
-        """So far, counted in units that need not be whole, and the gap there is."""
-        if self._bar is not None:
-            self._bar.set_postfix(gap=f"{gap:.1e}", refresh=False)
-            self._bar.update(max(0.0, position - self._bar.n))
 
     def close(self) -> None:
         """Take the bar away."""

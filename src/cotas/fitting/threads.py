@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
 from cotas.arrays import Each, Matrix
 
+T = TypeVar("T")
 # Fewer entries than this are read before a second thread has begun.
 WORTH_A_THREAD = 1 << 20
 
@@ -24,12 +25,18 @@ def cpu_count() -> int:
     return int(joblib.cpu_count())
 
 
-def thread_count(n_jobs: int | None, tasks: int) -> int:
-    """How many threads share so many tasks: all cores for None, all but k − 1 for −k."""
-    wanted = cpu_count() if n_jobs is None else n_jobs
+def thread_count(n_jobs: int | None, tasks: int | None = None) -> int:
+    """How many threads may work, on so many tasks: all cores for None, all but k − 1 for −k.
+
+    Inside a worker of joblib, such as those of `GridSearchCV(n_jobs=-1)`, the cores are taken by
+    the other workers: there it is one, unless a number of threads is given.
+    """
+    backend, _ = joblib.parallel.get_active_backend()
+    cores = 1 if (backend.nesting_level or 0) > 0 else cpu_count()
+    wanted = cores if n_jobs is None else n_jobs
     if wanted < 0:
-        wanted = max(1, cpu_count() + 1 + wanted)
-    return int(max(1, min(wanted, tasks)))
+        wanted = cores + 1 + wanted
+    return int(max(1, wanted if tasks is None else min(wanted, tasks)))
 
 
 @cache
@@ -50,15 +57,42 @@ def one_thread_in_blas() -> Iterator[None]:
 
 
 @contextmanager
-def rows_in_threads(X: Matrix, n_jobs: int | None) -> Iterator[Each]:
-    """What goes over parts of X: several threads where there is enough to read, else `map`."""
+def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int | None = None) -> Iterator[Each]:
+    """What goes over parts of X: several threads if it has entries worth them, else `map`."""
     entries = X.nnz if hasattr(X, "nnz") else X.size
-    threads = thread_count(n_jobs, cpu_count())
-    if threads == 1 or entries < WORTH_A_THREAD:
+    threads = thread_count(n_jobs)
+    if threads == 1:
+        with one_thread_in_blas():
+            yield map
+        return
+    if entries < (worth or WORTH_A_THREAD):
         yield map
         return
     with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
         yield in_order(pool, threads)
+
+
+@contextmanager
+def pooled(n_jobs: int | None) -> Iterator[Each]:
+    """A map that works in threads, as many as `n_jobs` allows."""
+    threads = thread_count(n_jobs)
+    if threads == 1:
+        yield map
+        return
+    with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
+        yield pool.map
+
+
+@contextmanager
+def aside(function: Callable[[Any], T], data: Any, n_jobs: int | None) -> Iterator[Future[T]]:
+    """The result of a function, computed in a thread of its own if there may be two."""
+    if thread_count(n_jobs) > 1:
+        with ThreadPoolExecutor(1) as pool:
+            yield pool.submit(function, data)
+        return
+    found: Future[T] = Future()
+    found.set_result(function(data))
+    yield found
 
 
 def in_order(pool: ThreadPoolExecutor, threads: int) -> Each:

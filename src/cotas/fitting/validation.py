@@ -14,6 +14,22 @@ from cotas.fitting.data import Examples, TrainingRows
 Rows = TypeVar("Rows", bound=TrainingRows)
 
 
+class Patience:
+    """Counts the looks since a score was better than all before, at `best_look`."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks, self.best = looks, -np.inf
+        self.look = self.best_look = self.stale = 0
+
+    def lost(self, score: float) -> bool:
+        """Whether so many looks, this one included, have brought nothing."""
+        self.look += 1
+        if score > self.best:
+            self.best, self.best_look = score, self.look
+        self.stale = self.look - self.best_look
+        return self.stale >= self.looks
+
+
 def hold_out(
     examples: Rows, validation_fraction: float, random_state: Any
 ) -> tuple[Rows, IntArray]:

@@ -88,9 +88,10 @@ def certify(
 ) -> Certificate:
     """How far a fitted model is from the best one for its own problem, proved from the data.
 
-    From cotas: every estimator, proved again as it is now. From scikit-learn, with an l2 penalty:
-    `LinearSVC` with either loss, `LogisticRegression` with any solver and any number of classes,
-    `SGDClassifier` with hinge, log, squared hinge or modified Huber loss; `SVC` with any kernel,
+    From cotas: every estimator, proved again as it is now. From scikit-learn:
+    `LogisticRegression` with any solver, penalty and number of classes; with an l2 penalty
+    `LinearSVC` with either loss, and `SGDClassifier` with hinge, log, squared hinge or modified
+    Huber loss; `SVC` with any kernel,
     one certificate for each pair of classes; `Perceptron` and `PassiveAggressiveClassifier` for
     whether they separate the data; `LinearRegression`, `Ridge`, `Lasso`, `ElasticNet` and
     `SGDRegressor` with squared error; `AdaBoostClassifier` for the bound on its training error.

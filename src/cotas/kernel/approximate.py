@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,16 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import DualPoint, FeaturePoint
 from cotas.certificates.features import REMARKS
 from cotas.design.blocks import row_block, row_spans
+from cotas.fitting.pursuit import Ended
 from cotas.kernel.feature_map import FeatureMap
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
+from cotas.kernel.machine import Machine, Setting
 from cotas.kernel.problems import BinaryProblem, against
-from cotas.kernel.search import Machine, Search, Setting
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
 from cotas.solvers.bias import best_bias
+from cotas.solvers.iterate import Iterate
 from cotas.solvers.semismooth_newton import to_the_last_digit
 
 
@@ -75,43 +77,31 @@ class NystroemFeatures:
         return np.asarray(self.map._projection @ theta)
 
 
-class FeatureCandidate(NamedTuple):
-    """θ and α of the linear machine on the features, and the relative gap it believes to have."""
-
-    theta: FloatArray
-    alpha: FloatArray
-    relative_gap: float
-
-
-class FeatureSearch(Search):
-    """For solvers of the linear machine on the features Z of all the rows."""
+class FeatureCheck:
+    """Proves what it can of θ and α on the features Z of all the rows."""
 
     def __init__(
         self, setting: Setting, problem: BinaryProblem, features: Any, Z: FloatArray
     ) -> None:
-        super().__init__(setting, problem)
+        self.setting, self.problem = setting, problem
         self.features, self.Z = features, Z
         used = problem.weights > 0
         part = np.arange(len(Z)) if problem.rows is None else problem.rows
         self.rows, self.signs, self.weights = part[used], problem.signs[used], problem.weights[used]
         self.own = Z if len(self.rows) == len(Z) else Z[self.rows]
 
-    def solve(self, number: int) -> Machine:
+    def solve(self) -> Ended[Machine]:
         """The best θ of Newton's method, and what is proved about it."""
-        return self.follow(self._candidates(), number)
+        start = Iterate(np.zeros(self.Z.shape[1]), np.zeros(len(self.rows)), 1.0)
+        return self.setting.pursuit(self.problem).follow(self._iterates(), self, start=start)
 
-    def nothing(self) -> FeatureCandidate:
-        """All zero."""
-        return FeatureCandidate(np.zeros(self.Z.shape[1]), np.zeros(len(self.rows)), 1.0)
-
-    def check(self, candidate: FeatureCandidate) -> Machine:
-        """The model with the best bias, and what the checker makes of it."""
-        theta, model = candidate.theta, self.model
+    def __call__(self, iterate: Iterate) -> Machine:
+        theta, model = iterate.model, self.setting.model
         theta0 = 0.0
         if model.fit_intercept:
             theta0 = best_bias(self.own @ theta, self.signs > 0, self.weights)
         spread, shares = np.zeros(len(self.Z)), np.zeros(len(self.Z))
-        spread[self.rows], shares[self.rows] = self.weights, candidate.alpha / self.weights
+        spread[self.rows], shares[self.rows] = self.weights, iterate.dual / self.weights
         risk = RegularizedRisk(Hinge(), self.problem.lam, bool(model.fit_intercept))
         point = DualPoint(risk, theta, theta0, self.problem.positive, shares, weights=spread)
         name = against(self.problem.negative, self.problem.positive)
@@ -119,9 +109,9 @@ class FeatureSearch(Search):
         certificate = witness.check_features(self.Z, self.setting.examples.y)
         return Machine(theta, theta0, certificate)
 
-    def _candidates(self) -> Generator[FeatureCandidate, Any, None]:
-        bias = float(self.model.fit_intercept)
+    def _iterates(self) -> Iterator[Iterate]:
+        bias = float(self.setting.model.fit_intercept)
         given = (self.own, self.signs, self.weights, self.problem.lam, bias)
         for found in to_the_last_digit(*given):
             gap = relative_gap(found.primal - found.dual, found.primal)
-            yield FeatureCandidate(found.theta, found.alpha, gap)
+            yield Iterate(found.theta, found.alpha, gap)

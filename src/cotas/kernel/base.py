@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import Examples
 from cotas.fitting.predictions import shared_by_all
-from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.fitting.threads import one_thread_in_blas, pooled
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.expansion import BLOCK, Group, expand
 from cotas.kernel.interface import Kernel
@@ -29,6 +28,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     """Σ βᵢ k(xᵢ, x) + θ₀ for each class, and the certificates of the fit."""
 
     kernel: Any
+    n_jobs: int | None
     kernel_: Kernel
     classes_: AnyArray
     support_: IntArray
@@ -71,8 +71,7 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
             return np.tile(self.intercept_, (X.shape[0], 1))
         if is_precomputed(self.kernel_):
             X = vectors = X[:, self.support_]
-        with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
-            each: Any = pool.map if X.shape[0] > BLOCK else map
+        with one_thread_in_blas(), pooled(self.n_jobs if X.shape[0] > BLOCK else 1) as each:
             values = expand(self.kernel_, vectors, self._groups(), p, X, each)
         values += self.intercept_
         return values
@@ -143,8 +142,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
             return None
         parts = self.support_vectors_, self.dual_coef_.T
         try:
-            with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
-                return optimal_scores(self.kernel_.spec(), self._rows(X), *parts, regions, pool.map)
+            with one_thread_in_blas(), pooled(self.n_jobs) as each:
+                return optimal_scores(self.kernel_.spec(), self._rows(X), *parts, regions, each)
         except Objection:  # rows too large for the kernel to be evaluated
             return None
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from concurrent.futures import ThreadPoolExecutor
+import time
 from numbers import Integral
 from typing import Any, Self
 
@@ -13,13 +12,17 @@ from sklearn.utils import check_random_state, check_scalar
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.parameters import check_positive
-from cotas.fitting.reporting import EpochReport, ProgressBar, as_callbacks, tell_all
-from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.reporting import EpochReport
+from cotas.fitting.threads import one_thread_in_blas, pooled
 from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, refuse_indefinite
+from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_online import KernelRun, KernelTraining, RowsAtHand, new_kernel_run
 from cotas.solvers.online import Epoch, Sampling
+from cotas.stops import Reason, Stop
 
 
 class OnlineKernelClassifier(KernelClassifier):
@@ -31,6 +34,7 @@ class OnlineKernelClassifier(KernelClassifier):
     class_weight: Any
     cache_mb: float
     indefinite: str
+    max_time: float | None
     callbacks: Any
     progress: bool | None
 
@@ -81,6 +85,7 @@ class OnlineKernelClassifier(KernelClassifier):
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero is left out.
         """
+        began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         self.classes_ = examples.classes
@@ -91,15 +96,17 @@ class OnlineKernelClassifier(KernelClassifier):
         codes, positives = examples.codes[used], examples.positives()
         run = new_kernel_run(np.where(codes == positives[:, None], 1.0, -1.0))
         with one_thread_in_blas():
-            self._run(examples, used, run)
+            reason = self._run(examples, used, run, began)
             self._conclude(examples, used, run)
-        return self._sealed()
+        return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _check_parameters(self) -> None:
         check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
         check_positive(self.cache_mb, "cache_mb")
+        check_time(self.max_time)
+        check_jobs(self.n_jobs)
 
-    def _run(self, examples: Examples, used: IntArray, run: KernelRun) -> None:
+    def _run(self, examples: Examples, used: IntArray, run: KernelRun, began: float) -> Reason:
         prepared = self.kernel_.prepare(examples.X, None if len(used) == examples.n_rows else used)
         training = KernelTraining(
             rule=self._rule(),
@@ -110,59 +117,40 @@ class OnlineKernelClassifier(KernelClassifier):
             random=check_random_state(self.random_state),
             rest=self._rests,
         )
-        self.stop_reason_ = f"max_iter={self.max_iter} reached"
-        bar = ProgressBar(self.max_iter, type(self).__name__, self.progress)
         done: list[Epoch] = []
-        try:
-            for epoch in training.epochs(self.max_iter):
-                done.append(epoch)
-                bar.step(mistakes=int(epoch.mistakes.sum()))
-                if reason := self._reason_to_stop(examples, used, run, epoch):
-                    self.stop_reason_ = reason
-                    break
-        except KeyboardInterrupt:
-            self.stop_reason_ = "interrupted"
-            warnings.warn(
-                f"Interrupted in epoch {len(done) + 1} of {self.max_iter}: this is the model so "
-                "far, and its certificate is about it.",
-                stacklevel=3,
-            )
-        finally:
-            bar.close()
-        self.n_iter_ = max(1, len(done))
-        self.mistakes_per_epoch_ = np.array([e.mistakes for e in done]).reshape(len(done), -1)
-        self.updates_per_epoch_ = np.array([e.updates for e in done]).reshape(len(done), -1)
 
-    def _reason_to_stop(
-        self, examples: Examples, used: IntArray, run: KernelRun, epoch: Epoch
-    ) -> str | None:
-        if self._rests and not epoch.updates.any():
-            return "an epoch changed nothing"
-        if self._proved(examples, used, run, epoch.number):
-            return "the gap asked for is proved"
-        if callbacks := as_callbacks(self.callbacks):
-            weights = self._weights_in_use(examples, used)
-            report = EpochReport(
-                epoch.number,
-                self.max_iter,
-                epoch.mistakes,
-                epoch.updates,
-                epoch.seconds,
-                _over_all_rows(self._coefficients(run, weights), used, examples.n_rows),
-                run.bias.copy(),
-                None,
-            )
-            if tell_all(callbacks, report):
-                return "a callback asked to stop"
-        return None
+        def ends(iterate: Iterate) -> Reason | None:
+            done.append(iterate.model)
+            monitor.show(mistakes=int(done[-1].mistakes.sum()))
+            if self._rests and not done[-1].updates.any():
+                return Reason(Stop.THEORY, "an epoch changed nothing")
+            proved = self._proved(examples, used, run, done[-1].number)
+            return Reason(Stop.PROVED) if proved else None
+
+        def report(iterate: Iterate) -> EpochReport:
+            epoch, weights = done[-1], self._weights_in_use(examples, used)
+            beta = _over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
+            found = (epoch.mistakes, epoch.updates, epoch.seconds)
+            return EpochReport(epoch.number, self.max_iter, *found, beta, run.bias.copy(), None)
+
+        with Monitor(self, "epoch", self.max_iter) as monitor:
+            limits = (None, self.max_iter, self.max_time, monitor)
+            iterates = map(Iterate, training.epochs(self.max_iter))
+            pursuit: Pursuit[Any] = Pursuit(*limits, began=began)
+            ended = pursuit.follow(iterates, ends=ends, report=report)
+        self.n_iter_, shape = len(done), (len(done), len(run.bias))
+        mistakes, updates = [e.mistakes for e in done], [e.updates for e in done]
+        self.mistakes_per_epoch_ = np.array(mistakes, np.int64).reshape(shape)
+        self.updates_per_epoch_ = np.array(updates, np.int64).reshape(shape)
+        return ended.reason
 
     def _conclude(self, examples: Examples, used: IntArray, run: KernelRun) -> None:
         weights = self._weights_in_use(examples, used)
         beta = _over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
         counts = _over_all_rows(run.counts, used, examples.n_rows)
         self._keep_model(examples, beta, self._intercepts(run, weights))
-        with ThreadPoolExecutor(cpu_count()) as pool:
-            self._certificates = self._certify(examples, run, counts, beta, pool.map)
+        with pooled(self.n_jobs) as each:
+            self._certificates = self._certify(examples, run, counts, beta, each)
 
     def _weights_in_use(self, examples: Examples, used: IntArray) -> FloatArray:
         return np.ones(len(used)) if examples.weights is None else examples.weights[used]

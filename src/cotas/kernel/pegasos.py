@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from cotas.arrays import Each, FloatArray, IntArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray
 from cotas.certificates import Certificate, KernelDualPoint
 from cotas.certificates.kernel import KernelSurvey
 from cotas.fitting.data import Examples
@@ -53,13 +51,13 @@ class KernelPegasos(OnlineKernelClassifier):
     fit_intercept : bool, default=True
         Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
         set to the best value for θ, which a sort of the scores finds.
-    random_state, class_weight, cache_mb, indefinite, callbacks, progress
+    random_state, class_weight, cache_mb, indefinite, n_jobs, max_time, callbacks, progress
         As in `KernelPerceptron`. Weights are those of the mean in the objective.
 
     Attributes
     ----------
     kernel_, support_, support_vectors_, dual_coef_, intercept_, classes_, certificate_, n_iter_, \
-stop_reason_, mistakes_per_epoch_, updates_per_epoch_
+stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         As in `KernelPerceptron`.
 
     Examples
@@ -87,6 +85,8 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         class_weight: Any = None,
         cache_mb: float = 200.0,
         indefinite: str = "refuse",
+        n_jobs: int | None = None,
+        max_time: float | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
     ) -> None:
@@ -100,22 +100,10 @@ stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         self.class_weight = class_weight
         self.cache_mb = cache_mb
         self.indefinite = indefinite
+        self.n_jobs = n_jobs
+        self.max_time = max_time
         self.callbacks = callbacks
         self.progress = progress
-
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
-        super().fit(X, y, sample_weight)
-        worst = max(certificate.relative_gap for certificate in self._certificates)
-        if self.tol is not None and worst > self.tol:
-            warnings.warn(
-                f"The relative gap proved is {worst:.2g}, and tol={self.tol:g} was asked for "
-                f"({self.stop_reason_}). Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self
-
-    fit.__doc__ = OnlineKernelClassifier.fit.__doc__
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

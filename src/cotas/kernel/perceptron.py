@@ -43,6 +43,11 @@ class KernelPerceptron(OnlineKernelClassifier):
     indefinite : {"refuse", "allow"}, default="refuse"
         What to do with a kernel that is seen not to be positive semi-definite. It then has no
         feature space, and the model no certificate.
+    n_jobs : int or None
+        Threads for the proof and the predictions; None means all cores, but one inside a worker of
+        joblib.
+    max_time : float or None
+        Seconds after the call of `fit` at which no further epoch is begun.
     callbacks : callable or list of callables, optional
         Called with an `EpochReport` after each epoch; returning True ends the fit.
     progress : bool or None
@@ -58,7 +63,7 @@ class KernelPerceptron(OnlineKernelClassifier):
     classes_ : array of labels; the second counts as +1, the first as −1
     certificate_ : Certificate, with a part for each of more than two classes
     n_iter_ : epochs done
-    stop_reason_ : why the fit ended, in words
+    stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
     mistakes_per_epoch_, updates_per_epoch_ : arrays with a row for each epoch
 
     Examples
@@ -85,6 +90,8 @@ class KernelPerceptron(OnlineKernelClassifier):
         class_weight: Any = None,
         cache_mb: float = 200.0,
         indefinite: str = "refuse",
+        n_jobs: int | None = None,
+        max_time: float | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
     ) -> None:
@@ -96,6 +103,8 @@ class KernelPerceptron(OnlineKernelClassifier):
         self.class_weight = class_weight
         self.cache_mb = cache_mb
         self.indefinite = indefinite
+        self.n_jobs = n_jobs
+        self.max_time = max_time
         self.callbacks = callbacks
         self.progress = progress
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
+import time
 from itertools import combinations, pairwise
 from numbers import Integral
-from threading import Event
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
@@ -17,18 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
 from cotas.certificates.certificate import CHANGED
-from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.floor import shortfall
-from cotas.fitting.parameters import check_positive
-from cotas.fitting.reporting import ProgressBar
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import Ended, worst_of
 from cotas.fitting.state import digest
 from cotas.fitting.threads import one_thread_in_blas
-from cotas.kernel.approximate import FeatureSearch, FourierFeatures, NystroemFeatures
+from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeatures
 from cotas.kernel.base import KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
-from cotas.kernel.interface import Kernel
+from cotas.kernel.machine import Machine, Setting
 from cotas.kernel.problems import (
     BinaryProblem,
     against,
@@ -36,7 +33,6 @@ from cotas.kernel.problems import (
     gathered,
     one_against_one,
 )
-from cotas.kernel.search import Machine, Setting
 from cotas.kernel.training import facts_of, solve_all
 
 # Rows whose scores are computed before they are turned into the answer.
@@ -84,7 +80,7 @@ class KernelSVM(KernelClassifier):
     max_iter : int, default=100_000
         Working sets, or groups of n updates with "smo-simple", for each binary problem.
     max_time : float, optional
-        Seconds after which the best model so far is returned, for each binary problem.
+        Seconds after the call of `fit` at which the best model so far is returned.
     cache_mb : float, default=500
         Megabytes for rows of the Gram matrix, and for a copy of X in single precision if it fits
         into half of them. Besides, the fit takes blocks of a few megabytes for each core, a
@@ -98,6 +94,9 @@ class KernelSVM(KernelClassifier):
         Multiplies the sample weights, class by class.
     random_state : int, RandomState or None
         For the choice of features with `approximate`.
+    n_jobs : int or None, default=None
+        Threads for the fit, its proof and the predictions; None means all cores, but one inside a
+        worker of joblib. It does not change the result.
     indefinite : {"refuse", "allow"}, default="refuse"
         What to do with a function of the user that is seen not to be a Mercer kernel. Where it
         is allowed there is no duality gap, and the certificate is about a stationary point.
@@ -122,7 +121,7 @@ class KernelSVM(KernelClassifier):
     coef_, features_ : with `approximate`: θ of each binary problem, and the map of the features;
         then there are no support vectors
     n_iter_ : working sets of the longest run
-    stop_reason_ : why the fit ended, in words
+    stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
 
     Examples
     --------
@@ -155,6 +154,7 @@ class KernelSVM(KernelClassifier):
         warm_start: bool = False,
         class_weight: Any = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
         indefinite: str = "refuse",
         progress: bool | None = None,
         callbacks: Any = None,
@@ -175,6 +175,7 @@ class KernelSVM(KernelClassifier):
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.indefinite = indefinite
         self.progress = progress
         self.callbacks = callbacks
@@ -190,6 +191,7 @@ class KernelSVM(KernelClassifier):
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero is left out.
         """
+        began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         kernel = as_kernel(self.kernel, examples.X)
@@ -199,32 +201,19 @@ class KernelSVM(KernelClassifier):
         split = one_against_one if self.multiclass == "ovo" else against_the_rest
         problems = split(examples, float(self.lam), self.C)
         self.features_: Any = None
-        if self.approximate is not None:
-            return self._fit_features(examples, kernel, problems)
-        starts = self._starts(examples, problems)
-        setting = self._setting(examples, kernel, problems, facts_of(examples, problems))
-        try:
-            machines = solve_all(setting, problems, starts)
-        finally:
-            setting.bar.close()
+        with Monitor(self) as monitor:
+            facts = {} if self.approximate else facts_of(examples, problems)
+            setting = Setting(self, kernel, examples, facts, monitor, began)
+            if self.approximate is not None:
+                return self._fit_features(setting, problems)
+            ended = solve_all(setting, problems, self._starts(examples, problems))
         self.classes_, self.kernel_ = examples.classes, kernel
-        self._keep(examples, problems, machines)
-        return self._sealed()
+        self._keep(examples, problems, [one.proved for one in ended])
+        return self._conclude(problems, ended)
 
-    def _setting(
-        self,
-        examples: Examples,
-        kernel: Kernel,
-        problems: list[BinaryProblem],
-        facts: dict[Any, Facts],
-    ) -> Setting:
-        bar = ProgressBar(len(problems), "KernelSVM", self.progress, unit="machine")
-        return Setting(self, kernel, examples, facts, bar, Event())
-
-    def _fit_features(
-        self, examples: Examples, kernel: Kernel, problems: list[BinaryProblem]
-    ) -> Self:
-        """A linear machine on features that approximate the kernel."""
+    def _fit_features(self, setting: Setting, problems: list[BinaryProblem]) -> Self:
+        """Train a linear machine on features that approximate the kernel."""
+        kernel, examples = setting.kernel, setting.examples
         if is_precomputed(kernel):
             raise ValueError("approximate needs the rows themselves, not a precomputed kernel.")
         random, X = check_random_state(self.random_state), examples.X
@@ -232,21 +221,13 @@ class KernelSVM(KernelClassifier):
             features = FourierFeatures.of(kernel, X.shape[1], int(self.n_components), random)
         else:
             features = NystroemFeatures.of(kernel, X, int(self.n_components), random)
-        setting = self._setting(examples, kernel, problems, {})
-        try:
-            with one_thread_in_blas():  # these systems are small
-                Z = features.transform(X)
-                machines = [
-                    FeatureSearch(setting, problem, features, Z).solve(number)
-                    for number, problem in enumerate(problems)
-                ]
-        finally:
-            setting.bar.close()
+        with one_thread_in_blas():  # these systems are small
+            Z = features.transform(X)
+            ended = [FeatureCheck(setting, problem, features, Z).solve() for problem in problems]
         self.classes_, self.kernel_, self.features_ = examples.classes, kernel, features
-        self.coef_ = np.array([machine.coef for machine in machines])
-        self.intercept_ = np.array([machine.intercept for machine in machines])
-        self._conclude(problems, machines)
-        return self._sealed()
+        self.coef_ = np.array([one.proved.coef for one in ended])
+        self.intercept_ = np.array([one.proved.intercept for one in ended])
+        return self._conclude(problems, ended)
 
     def certify_exact(self, X: Matrix, y: Any) -> Certificate:
         """How far a model with `approximate="nystroem"` is from the best one for the kernel itself.
@@ -358,9 +339,10 @@ class KernelSVM(KernelClassifier):
         for name in ("lam", "tol", "cache_mb"):
             check_positive(getattr(self, name), name)
         check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
-        for name in ("C", "max_time"):
-            if getattr(self, name) is not None:
-                check_positive(getattr(self, name), name)
+        if self.C is not None:
+            check_positive(self.C, "C")
+        check_time(self.max_time)
+        check_jobs(self.n_jobs)
         check_scalar(self.n_components, "n_components", Integral, min_val=1)
         choices: dict[str, tuple[str | None, ...]] = {
             "solver": ("smo", "smo-simple"),
@@ -392,28 +374,15 @@ class KernelSVM(KernelClassifier):
         chosen, beta = gathered(problems, [m.coef for m in machines], examples.n_rows)
         theta0 = np.array([machine.intercept for machine in machines])
         self._keep_support(examples, chosen, beta, theta0)
-        self._conclude(problems, machines)
 
-    def _conclude(self, problems: list[BinaryProblem], machines: list[Machine]) -> None:
-        """What does not depend on how the machines are kept."""
+    def _conclude(self, problems: list[BinaryProblem], ended: list[Ended[Machine]]) -> Self:
+        """Keep what does not depend on how the machines are kept."""
         self.pairs_ = [(problem.negative, problem.positive) for problem in problems]
         self._votes = problems[0].rows is not None
-        self._certificates = [machine.certificate for machine in machines]
-        self._regions = [machine.region for machine in machines]
-        self.n_iter_ = max(machine.iterations for machine in machines)
-        worst = max(machines, key=lambda machine: machine.certificate.relative_gap)
-        self.stop_reason_ = worst.reason
-        if worst.certificate.relative_gap > self.tol:
-            warnings.warn(
-                shortfall(
-                    worst.certificate.relative_gap,
-                    self.tol,
-                    worst.reason,
-                    "Raise max_iter, max_time or tol.",
-                ),
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._certificates = [one.proved.certificate for one in ended]
+        self._regions = [one.proved.region for one in ended]
+        self.n_iter_ = max(one.iterations for one in ended)
+        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
 
     def _groups(self) -> list[Group]:
         """The support vectors class by class, each with the machines it has a part in."""

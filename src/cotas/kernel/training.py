@@ -3,82 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples
-from cotas.fitting.reporting import as_callbacks
-from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.fitting.pursuit import Ended
+from cotas.fitting.threads import one_thread_in_blas, pooled, thread_count
 from cotas.kernel.blocks import KernelBlocks
+from cotas.kernel.machine import KernelCheck, Machine, Setting
 from cotas.kernel.problems import BinaryProblem
-from cotas.kernel.search import KernelSearch, Machine, Setting, say_interrupted
-from cotas.solvers.kernel_dual import KernelCandidate
+from cotas.solvers.iterate import Iterate
 from cotas.solvers.smo import smo
 from cotas.solvers.smo_simple import smo_simple
 
-Candidates: TypeAlias = Generator[KernelCandidate, FloatArray | None, None]
-
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
+Task: TypeAlias = tuple[BinaryProblem, FloatArray | None]
 
 
 def solve_all(
     setting: Setting,
     problems: list[BinaryProblem],
     starts: list[FloatArray | None],
-) -> list[Machine]:
-    """Each problem in all the threads, or many small ones side by side."""
+) -> list[Ended[Machine]]:
+    """Solve each problem in all the threads, or many small ones side by side."""
+    tasks: list[Task] = list(zip(problems, starts, strict=True))
+    n_jobs, room = setting.model.n_jobs, int(setting.model.cache_mb * 2**20)
     largest = max(len(problem.signs) for problem in problems)
-    side_by_side = (
-        len(problems) > 1 and largest <= SMALL and not as_callbacks(setting.model.callbacks)
-    )
-    machines = []
-    with ThreadPoolExecutor(cpu_count()) as pool, one_thread_in_blas():
-        if not side_by_side:
-            for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
-                machines.append(solve(setting, problem, start, number, pool.map))
-            return machines
-        running = [
-            pool.submit(solve, setting, problem, start, None, map)
-            for problem, start in zip(problems, starts, strict=True)
-        ]
-        try:
-            for number, future in enumerate(running):
-                machine = future.result()
-                setting.bar.reach(number + 1, machine.certificate.relative_gap)
-        except KeyboardInterrupt:
-            say_interrupted(setting)
-        return [future.result() for future in running]
+    if len(problems) > 1 and largest <= SMALL and not setting.monitor.callbacks:
+        threads = thread_count(n_jobs, len(problems))
+
+        def alone(task: Task) -> Ended[Machine]:
+            return solve(setting, *task, room // threads, map)  # they share the cache out
+
+        with one_thread_in_blas():
+            return setting.monitor.for_each(alone, tasks, threads)
+    with one_thread_in_blas(), pooled(n_jobs) as each:
+        return [solve(setting, *task, room, each) for task in tasks]
 
 
 def solve(
+    setting: Setting, problem: BinaryProblem, start: FloatArray | None, room: int, each: Each
+) -> Ended[Machine]:
+    """Follow the solver and keep its best model, by what is proved of it."""
+    check = KernelCheck(setting, problem, each)
+    run = iterates(setting, problem, check.X, start, room, each)
+    return setting.pursuit(problem).follow(check.helped(run), check, start=check.start())
+
+
+def iterates(
     setting: Setting,
     problem: BinaryProblem,
+    X: Matrix,
     start: FloatArray | None,
-    number: int | None,
-    each: Any,
-) -> Machine:
-    """Follow the solver and keep its best model, by what the checker makes of it."""
-    search = KernelSearch(setting, problem, each)
-    return search.follow(candidates(setting, problem, search.X, start, each), number)
-
-
-def candidates(
-    setting: Setting, problem: BinaryProblem, X: Matrix, start: FloatArray | None, each: Any
-) -> Candidates:
+    room: int,
+    each: Each,
+) -> Generator[Iterate, FloatArray | None, None]:
     """The run of the solver that the model asks for, on the rows that take part."""
     model = setting.model
-    # Problems side by side share the cache out among them.
-    size = int(model.cache_mb * 2**20) // (cpu_count() if each is map else 1)
-    blocks = KernelBlocks(setting.kernel, X, size // 2)
-    bias = bool(model.fit_intercept)
-    given = (blocks, problem.signs, problem.weights, problem.lam, bias)
+    blocks = KernelBlocks(setting.kernel, X, room // 2)
+    given = (blocks, problem.signs, problem.weights, problem.lam, bool(model.fit_intercept))
     if model.solver == "smo-simple":
         return smo_simple(*given)
-    tol, room = float(model.tol), size - blocks.copied
-    return smo(*given, tol, room, each, start, shrinking=bool(model.shrinking))
+    tol, left = float(model.tol), room - blocks.copied
+    return smo(*given, tol, left, each, start, shrinking=bool(model.shrinking))
 
 
 def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:

@@ -9,8 +9,8 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.certificates import HardMarginPoint, Separability
 from cotas.fitting.data import Examples
-from cotas.linear.search import Solution
 from cotas.linear.separability import as_witness
+from cotas.linear.solution import Solution
 from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.separating_plane import ConvexCombination, separate
 
@@ -40,4 +40,4 @@ def widest_margin(examples: Examples, weights: FloatArray, label: Any, bias: flo
     theta, theta0, alpha = hard_margin(X, signs, bias, known)
     point = HardMarginPoint(theta, theta0, label, bool(bias), alpha)
     certificate = point.check(X, examples.y)
-    return Solution(point, certificate, signs * alpha, 1, "the working set was closed")
+    return Solution(point, certificate, signs * alpha)

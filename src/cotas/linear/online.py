@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from concurrent.futures import Future, ThreadPoolExecutor
+import time
+from concurrent.futures import Future
 from numbers import Integral
 from typing import Any, Self
 
@@ -14,16 +14,20 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
+from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite
-from cotas.fitting.parameters import check_fraction, check_jobs
-from cotas.fitting.reporting import ProgressBar
-from cotas.fitting.threads import cpu_count, one_thread_in_blas, thread_count
-from cotas.fitting.validation import hold_out
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_fraction, check_jobs, check_time
+from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.reporting import EpochReport
+from cotas.fitting.threads import aside, one_thread_in_blas, pooled, thread_count
+from cotas.fitting.validation import Patience, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
-from cotas.linear.watch import Watch
+from cotas.solvers.iterate import Iterate
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run
+from cotas.stops import Reason, Stop
 
 
 class OnlineClassifier(LinearClassifier):
@@ -39,6 +43,7 @@ class OnlineClassifier(LinearClassifier):
     n_iter_no_change: int
     certify: bool
     n_jobs: int | None
+    max_time: float | None
     callbacks: Any
     progress: bool | None
 
@@ -88,9 +93,9 @@ class OnlineClassifier(LinearClassifier):
     def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:
         raise NotImplementedError
 
-    def _should_certify(self) -> bool:
-        """Whether the fit ends as soon as an epoch proves enough."""
-        return False
+    def _tol(self) -> float | None:
+        """The relative gap that ends the fit as soon as an epoch proves it, if one is asked for."""
+        return None
 
     # ---- scikit-learn ------------------------------------------------------------------------
 
@@ -105,6 +110,7 @@ class OnlineClassifier(LinearClassifier):
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero is left out.
         """
+        began = time.perf_counter()
         self._check_parameters()
         resumes = self.warm_start and hasattr(self, "_history")
         examples = read_examples(
@@ -120,8 +126,8 @@ class OnlineClassifier(LinearClassifier):
         self.classes_ = examples.classes
         examples, held_out = self._hold_out(examples)
         history = self._resume(examples) if resumes else self._begin(examples)
-        self._train(examples, history, self.max_iter, held_out)
-        return self._sealed()
+        reason = self._train(examples, history, self.max_iter, held_out, began)
+        return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def partial_fit(
         self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None
@@ -138,6 +144,7 @@ class OnlineClassifier(LinearClassifier):
         classes : array, required in the first call
             All the labels there will ever be.
         """
+        began = time.perf_counter()
         self._check_parameters()
         first = not hasattr(self, "_history")
         if first:
@@ -170,8 +177,7 @@ class OnlineClassifier(LinearClassifier):
         self.classes_ = known
         history = self._begin(examples) if first else self._next_batch(examples)
         history.batches = True
-        self._train(examples, history, 1, None)
-        return self._sealed()
+        return self._conclude_fit(self._train(examples, history, 1, None, began))
 
     # ---- how a fit goes ----------------------------------------------------------------------
 
@@ -180,6 +186,7 @@ class OnlineClassifier(LinearClassifier):
         check_scalar(self.n_iter_no_change, "n_iter_no_change", Integral, min_val=1)
         check_fraction(self.validation_fraction, "validation_fraction")
         check_jobs(self.n_jobs)
+        check_time(self.max_time)
 
     def _begin(self, examples: Examples) -> History:
         """A run from zero."""
@@ -236,17 +243,23 @@ class OnlineClassifier(LinearClassifier):
         return facts
 
     def _train(
-        self, examples: Examples, history: History, epochs: int, held_out: IntArray | None
-    ) -> None:
-        """Run the algorithm while another thread reads the data for the checker."""
+        self,
+        examples: Examples,
+        history: History,
+        epochs: int,
+        held_out: IntArray | None,
+        began: float,
+    ) -> Reason:
+        """Run the algorithm while another thread, if there may be one, reads for the checker."""
+        run = (examples, history, epochs, held_out, began)
         if not self.certify:
-            self._run(examples, history, epochs, held_out, None)
+            reason = self._run(*run, None)
             self._finish(examples, history, None)
-            return
-        with one_thread_in_blas(), ThreadPoolExecutor(1) as aside:
-            facts = aside.submit(self._facts, examples)
-            self._run(examples, history, epochs, held_out, facts)
+            return reason
+        with one_thread_in_blas(), aside(self._facts, examples, self.n_jobs) as facts:
+            reason = self._run(*run, facts)
             self._finish(examples, history, facts.result())
+        return reason
 
     def _run(
         self,
@@ -254,8 +267,9 @@ class OnlineClassifier(LinearClassifier):
         history: History,
         epochs: int,
         held_out: IntArray | None,
+        began: float,
         facts: Future[Facts] | None,
-    ) -> None:
+    ) -> Reason:
         training = Training(
             rule=self._rule(),
             rows=as_design(examples.X),
@@ -269,32 +283,61 @@ class OnlineClassifier(LinearClassifier):
             threads=thread_count(self.n_jobs, len(history.run.b)),
             **self._training_options(),
         )
-        self.stop_reason_ = f"max_iter={epochs} reached"
-        bar = ProgressBar(epochs, type(self).__name__, self.progress)
-        watch = Watch(self, examples, history, held_out, epochs, facts)
         done: list[Epoch] = []
-        try:
-            for epoch in training.epochs(epochs):
-                done.append(epoch)
-                if facts is not None and facts.done():
-                    facts.result()  # raises if X turned out not to be finite
-                bar.step(mistakes=int(epoch.mistakes.sum()))
-                if training.resting.all():
-                    self.stop_reason_ = "an epoch changed nothing"
-                elif reason := watch.reason_to_stop(epoch):
-                    self.stop_reason_ = reason
-                    break
-        except KeyboardInterrupt:
-            self.stop_reason_ = "interrupted"
-            warnings.warn(
-                f"Interrupted in epoch {len(done) + 1} of {epochs}: this is the model so far, "
-                "and its certificate is about it.",
-                stacklevel=5,
-            )
-        finally:
-            bar.close()
-        self.n_iter_ = max(1, len(done))
-        self.mistakes_per_epoch_ = np.array([e.mistakes for e in done]).reshape(len(done), -1)
+        patience = Patience(int(self.n_iter_no_change))
+        scores: list[float] = []
+
+        def ends(iterate: Iterate) -> Reason | None:
+            done.append(iterate.model)
+            if facts is not None and facts.done():
+                facts.result()  # raises if X turned out not to be finite
+            monitor.show(mistakes=int(done[-1].mistakes.sum()))
+            if training.resting.all():
+                return Reason(Stop.THEORY, "an epoch changed nothing")
+            if held_out is not None:
+                scores.append(self._accuracy(examples, history, held_out))
+                if patience.lost(scores[-1]):
+                    words = f"no better validation score in {patience.stale} epochs"
+                    return Reason(Stop.STALLED, words)
+            proved = facts is not None and self._proves(examples, history, facts)
+            return Reason(Stop.PROVED) if proved else None
+
+        def report(iterate: Iterate) -> EpochReport:
+            epoch, model = done[-1], self._read_off(history)
+            found = (epoch.mistakes, epoch.updates, epoch.seconds)
+            return EpochReport(epoch.number, epochs, *found, *model, scores[-1] if scores else None)
+
+        with Monitor(self, "epoch", epochs) as monitor:
+            pursuit: Pursuit[Any] = Pursuit(None, epochs, self.max_time, monitor, began=began)
+            iterates = map(Iterate, training.epochs(epochs))
+            ended = pursuit.follow(iterates, ends=ends, report=report)
+        self.n_iter_ = len(done)
+        mistakes = [epoch.mistakes for epoch in done]
+        self.mistakes_per_epoch_ = np.array(mistakes, np.int64).reshape(
+            len(done), len(history.run.b)
+        )
+        self._stop = ended.reason.stop.name  # what is proved may depend on it
+        return ended.reason
+
+    def _proves(self, examples: Examples, history: History, facts: Future[Facts]) -> bool:
+        """Whether the model so far is proved to be good enough."""
+        tol = self._tol()
+        if tol is None:
+            return False
+        self.coef_, self.intercept_ = self._model(examples, history)
+        certificates = self._certify(examples, history, facts.result())
+        return all(certificate.relative_gap <= tol for certificate in certificates)
+
+    def _accuracy(self, examples: Examples, history: History, rows: IntArray) -> float:
+        """How many of these rows are classified as they should be, as a share."""
+        theta, theta0 = self._read_off(history)
+        right = 0
+        for start in range(0, len(rows), 4096):
+            some = rows[start : start + 4096]
+            values = times(examples.X[some], theta.T) + theta0
+            chosen = (values[:, 0] > 0) if values.shape[1] == 1 else values.argmax(axis=1)
+            right += int(np.sum(chosen == examples.codes[some]))
+        return right / len(rows)
 
     def _finish(self, examples: Examples, history: History, facts: Facts | None) -> None:
         theta, theta0 = self._model(examples, history)
@@ -310,9 +353,8 @@ class OnlineClassifier(LinearClassifier):
             self._certificates = [unproved] * len(theta)
             history.sketches = None
             return
-        with ThreadPoolExecutor(cpu_count()) as pool:
-            # Several classes make matrix products long enough to be worth a thread.
-            each = pool.map if len(theta) > 1 else map
+        # Several classes make matrix products long enough to be worth a thread.
+        with pooled(self.n_jobs if len(theta) > 1 else 1) as each:
             self._certificates = self._certify(examples, history, facts, each)
         history.sketches = [c.sketch for c in self._certificates if c.sketch is not None]
 

@@ -32,12 +32,12 @@ class PassiveAggressive(OnlineClassifier):
     shuffle : bool, default=False
         Take the examples in a new random order in each epoch instead of the order of the data.
     random_state, warm_start, class_weight, early_stopping, validation_fraction, \
-n_iter_no_change, certify, n_jobs, callbacks, progress
+n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         As in `Perceptron`. A weight s allows steps up to s/λ.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, certificate_, n_iter_, stop_reason_, mistakes_per_epoch_
+    coef_, intercept_, classes_, certificate_, n_iter_, stop_, stop_reason_, mistakes_per_epoch_
         As in `Perceptron`.
 
     Examples
@@ -65,6 +65,7 @@ n_iter_no_change, certify, n_jobs, callbacks, progress
         n_iter_no_change: int = 5,
         certify: bool = True,
         n_jobs: int | None = None,
+        max_time: float | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
     ) -> None:
@@ -81,6 +82,7 @@ n_iter_no_change, certify, n_jobs, callbacks, progress
         self.n_iter_no_change = n_iter_no_change
         self.certify = certify
         self.n_jobs = n_jobs
+        self.max_time = max_time
         self.callbacks = callbacks
         self.progress = progress
 

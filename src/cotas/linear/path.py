@@ -17,8 +17,8 @@ from cotas.certificates import Certificate
 from cotas.certificates.consequences.path import ValidationBound, bound_validation_error
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar
-from cotas.linear.search import INTERRUPTED
 from cotas.linear.svm import LinearSVM
+from cotas.stops import Stop
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -272,7 +272,7 @@ def _walk(
         found = (model.coef_, model.intercept_, model.certificate_)
         steps.append(_Step(float(lam), *found, model.n_iter_, seconds, error))
         bar.step(gap=f"{steps[-1].gap:.1e}")
-        if model.stop_reason_ == INTERRUPTED:
+        if model.stop_ is Stop.INTERRUPTED:
             break
     return steps
 

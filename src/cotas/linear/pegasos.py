@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import FloatArray, IntArray
 from cotas.certificates import Certificate, DualPoint, Expectation
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
@@ -22,6 +20,7 @@ from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.online import Sampling, Steps
 from cotas.solvers.pegasos import PegasosRule
+from cotas.stops import Stop
 
 SAMPLINGS = ("permutation", "replacement", "order")
 NAMED_STEPS = ("1/(lam*t)", "1/(λt)", "1/t", "1/(1+t)")
@@ -59,12 +58,12 @@ class Pegasos(OnlineClassifier):
         Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
         set to the best value for θ, which a sort of the scores finds.
     random_state, warm_start, class_weight, early_stopping, validation_fraction, \
-n_iter_no_change, certify, n_jobs, callbacks, progress
+n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         As in `Perceptron`. Weights are those of the mean in the objective.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, certificate_, n_iter_, stop_reason_, mistakes_per_epoch_
+    coef_, intercept_, classes_, certificate_, n_iter_, stop_, stop_reason_, mistakes_per_epoch_
         As in `Perceptron`.
 
     Examples
@@ -100,6 +99,7 @@ n_iter_no_change, certify, n_jobs, callbacks, progress
         n_iter_no_change: int = 5,
         certify: bool = True,
         n_jobs: int | None = None,
+        max_time: float | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
     ) -> None:
@@ -119,22 +119,9 @@ n_iter_no_change, certify, n_jobs, callbacks, progress
         self.n_iter_no_change = n_iter_no_change
         self.certify = certify
         self.n_jobs = n_jobs
+        self.max_time = max_time
         self.callbacks = callbacks
         self.progress = progress
-
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
-        super().fit(X, y, sample_weight)
-        worst = max(certificate.relative_gap for certificate in self._certificates)
-        if self.tol is not None and worst > self.tol:
-            warnings.warn(
-                f"The relative gap proved is {worst:.2g}, and tol={self.tol:g} was asked for "
-                f"({self.stop_reason_}). Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self
-
-    fit.__doc__ = OnlineClassifier.fit.__doc__
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -167,8 +154,8 @@ n_iter_no_change, certify, n_jobs, callbacks, progress
     def _signature(self) -> tuple[Any, ...]:
         return (*super()._signature(), self.step)
 
-    def _should_certify(self) -> bool:
-        return self.tol is not None
+    def _tol(self) -> float | None:
+        return self.tol
 
     def _training_options(self) -> dict[str, Any]:
         return {"steps": self._steps(), "rest": False}
@@ -238,9 +225,10 @@ n_iter_no_change, certify, n_jobs, callbacks, progress
             and examples.weights is None
             and history.start is None
             and not self.warm_start
-            # The number of draws was fixed beforehand, not by looking at the outcome.
-            and self.stop_reason_ == f"max_iter={self.max_iter} reached"
             and self.tol is None
+            # The number of draws was fixed beforehand, not by looking at the outcome.
+            and self.stop_ is Stop.ITERATIONS
+            and not history.batches
             and t >= 3
         )
         return Expectation(draws=t, projected=bool(self.project)) if applies else None

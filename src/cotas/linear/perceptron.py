@@ -51,7 +51,10 @@ class Perceptron(OnlineClassifier):
         Whether to prove the certificate, which takes about two passes over the data. Without it
         `certificate_` says that nothing was proved.
     n_jobs : int or None
-        Threads for more than two classes; None uses every core.
+        Threads for the classes and for the proof; None uses every core, but inside a worker of
+        joblib only one.
+    max_time : float or None
+        Seconds after the call of `fit` at which no further epoch is begun.
     callbacks : callable or list of callables, optional
         Called with an `EpochReport` after each epoch; returning True ends the fit.
     progress : bool or None
@@ -64,7 +67,7 @@ class Perceptron(OnlineClassifier):
     classes_ : array of labels; the second counts as +1, the first as −1
     certificate_ : Certificate, with a part for each of more than two classes
     n_iter_ : epochs done
-    stop_reason_ : why the fit ended, in words
+    stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
     mistakes_per_epoch_ : array of shape (n_iter_, 1) or (n_iter_, n_classes)
 
     Examples
@@ -97,6 +100,7 @@ class Perceptron(OnlineClassifier):
         n_iter_no_change: int = 5,
         certify: bool = True,
         n_jobs: int | None = None,
+        max_time: float | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
     ) -> None:
@@ -112,6 +116,7 @@ class Perceptron(OnlineClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.certify = certify
         self.n_jobs = n_jobs
+        self.max_time = max_time
         self.callbacks = callbacks
         self.progress = progress
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
+import time
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -16,23 +15,32 @@ from cotas.certificates import Certificate, DualPoint, HardMarginPoint, Region, 
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.floor import shortfall
-from cotas.fitting.parameters import check_jobs, check_positive
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
 from cotas.fitting.predictions import shared_by_all
-from cotas.fitting.reporting import ProgressBar, as_callbacks
+from cotas.fitting.pursuit import Ended, Pursuit, worst_of
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
-from cotas.linear.dispatch import SOLVERS, Ending, Task, as_solved, candidates, first_candidate
+from cotas.linear.dispatch import (
+    SOLVERS,
+    Ending,
+    Task,
+    as_solved,
+    first_iterate,
+    iterates,
+    serves,
+)
 from cotas.linear.hard_margin import widest_margin
-from cotas.linear.oversight import Oversight
-from cotas.linear.search import INTERRUPTED, PROVED, Search, Solution
+from cotas.linear.solution import HingeCheck, Solution
 from cotas.solvers.semismooth_newton import FEW_FEATURES, LARGEST_SYSTEM
+from cotas.stops import Reason, Stop
 
 # Below this the interior point gets there sooner.
 FINEST_FOR_NEWTON = 1e-10
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
 # uncertain: an interior point keeps all of them a little above zero.
 SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
+CLOSED = Reason(Stop.THEORY, "the working set was closed")
 
 
 class LinearSVM(LinearClassifier):
@@ -53,24 +61,20 @@ class LinearSVM(LinearClassifier):
         that cannot be separated then raise `NotSeparableError`, which carries the proof.
     fit_intercept : bool, default=True
         Whether to train the free bias θ₀.
-    solver : {"auto", "newton", "interior-point", "dual-coordinate-ascent", "cutting-planes", \
-            "qp", "pegasos"}
+    solver : {"auto", "newton", "interior-point", "dual-coordinate-ascent"}
         "newton" solves a system of the size of θ at each of a few dozen steps, made of the rows
         near the margin; with more than 300 features it takes turns with coordinate ascent, and
         with more than a thousand its systems are solved by conjugate gradients.
         "interior-point" makes its systems of all the rows, and reaches the smallest gaps.
-        "dual-coordinate-ascent" sweeps over the examples. "cutting-planes" (OCAS) needs few
-        passes for a rough gap. "qp" is the printed quadratic program, by Clarabel (extra `qp`),
-        for small data. "pegasos" takes the documents' subgradient steps, and reaches rough gaps
-        only. "auto", the default, takes "newton", but "interior-point" with up to a thousand
-        features and a tol of 1e-10 or less.
+        "dual-coordinate-ascent" sweeps over the examples. "auto", the default, takes "newton",
+        but "interior-point" with up to a thousand features and a tol of 1e-10 or less.
     tol : float, default=1e-4
         The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
         lower by at most that share, and warns if it cannot get there.
     max_iter : int, default=1000
-        Newton steps, cutting planes, rounds of coordinate ascent, or epochs of PEGASOS.
+        Newton steps, or rounds of coordinate ascent, for each class.
     max_time : float or None
-        Seconds after which the best model so far is returned, for each class.
+        Seconds after the call of `fit` at which the best model so far is returned.
     warm_start : bool, default=False
         Begin where the last `fit` of this object ended, for example after Ctrl-C or `max_time`,
         or for another `lam`. Other classes or another number of rows make it begin anew.
@@ -80,7 +84,8 @@ class LinearSVM(LinearClassifier):
         For the order of the sweeps.
     n_jobs : int or None, default=None
         Threads for the classes of a problem with more than two, and for the rows of one with two
-        if there are many; None means all cores. It does not change the result.
+        if there are many; None means all cores, but one inside a worker of joblib. It does not
+        change the result.
     callbacks : callable or list of callables, optional
         Called with a `SolverReport` each time the gap of a class has been measured, by one thread
         at a time; True ends the work on that class.
@@ -102,7 +107,7 @@ class LinearSVM(LinearClassifier):
     leave_one_out_bound_ : array with n_support_/n, which the leave-one-out error cannot exceed
     n_iter_ : iterations of the longest run; 0 if a warm start was good enough as it was
     solver_ : the solver that was used
-    stop_reason_ : why the fit ended, in words
+    stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
 
     Examples
     --------
@@ -155,18 +160,21 @@ class LinearSVM(LinearClassifier):
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero is left out.
         """
+        began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         starts = self._starts(examples, len(examples.positives()))
         self.classes_ = examples.classes
         self.solver_, why = self._choose_solver(examples.X)
-        solutions = self._solutions(examples, starts)
+        ended = self._solve(examples, starts, began)
+        solutions = [one.proved for one in ended]
+        self.n_iter_ = max(one.iterations for one in ended)
         self._remember(solutions)
         self._keep(solutions, why)
         self._regions: list[Region | None] = [
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
         ]
-        return self._sealed()
+        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
 
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
         return optimum_region(certificate, X, y)
@@ -201,8 +209,7 @@ class LinearSVM(LinearClassifier):
         check_positive(self.lam, "lam")
         check_positive(self.tol, "tol")
         check_positive(self.max_iter, "max_iter")
-        if self.max_time is not None:
-            check_positive(self.max_time, "max_time")
+        check_time(self.max_time)
         check_jobs(self.n_jobs)
         if self.margin not in ("soft", "hard"):
             raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
@@ -221,67 +228,49 @@ class LinearSVM(LinearClassifier):
             return "newton", "Solved by newton, since there are few features."
         return "newton", "Solved by coordinate ascent and newton, there being many features."
 
-    def _solutions(self, examples: Examples, starts: list[Ending | None]) -> list[Solution]:
-        """The best model of each class, and a warning if Ctrl-C kept it from being better."""
+    def _solve(
+        self, examples: Examples, starts: list[Ending | None], began: float
+    ) -> list[Ended[Solution]]:
+        """Find the best model of each class."""
         weights = examples.shares()
         if len(np.unique(examples.codes[weights > 0])) < 2:
             raise ValueError("The weights leave examples of one class only; it takes two.")
         labels = self.classes_[examples.positives()]
         # A seed for each class, so that nothing depends on which one is solved first.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(labels))
-        bar = ProgressBar(None, type(self).__name__, self.progress, "iteration")
-        oversight = Oversight(as_callbacks(self.callbacks), bar)
         examples = replace(examples, X=as_solved(examples.X, self.solver_))
+        lam, bias = float(self.lam), bool(self.fit_intercept)
 
-        def solve(c: int) -> Solution:
+        def solve(c: int) -> Ended[Solution]:
             if self.margin == "hard":
-                return widest_margin(examples, weights, labels[c], float(self.fit_intercept))
+                found = widest_margin(examples, weights, labels[c], float(bias))
+                return Ended(found, CLOSED, 1, time.perf_counter() - began)
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
-            problem = (examples.X, signs, weights, float(self.lam), float(self.fit_intercept))
+            problem = (examples.X, signs, weights, lam, float(bias))
             task = Task(*problem, int(seeds[c]), starts[c], each)
             own = Facts(facts.longest, [facts.sketches[c]], rows)
-            search = Search(self, examples, weights, labels[c], oversight, own, each)
-            return self._follow(search, task)
+            check = HingeCheck(examples, weights, labels[c], lam, bias, own, each)
+            limits = (self.tol, self.max_iter, self.max_time, monitor)
+            return self._follow(Pursuit(*limits, began=began, label=labels[c]), check, task)
 
         threads = thread_count(self.n_jobs, len(labels))
         rows_jobs = self.n_jobs if len(labels) == 1 and self.solver_ == "newton" else 1
-        try:
-            with one_thread_in_blas(), rows_in_threads(examples.X, rows_jobs) as each:
-                facts = gather_facts(examples.X, examples.y, list(labels), each=each)
-                rows = Rows(examples.X, bool(self.fit_intercept), each)
-                solutions = oversight.for_each(solve, range(len(labels)), threads)
-        finally:
-            bar.close()
-        if oversight.interrupted:
-            warnings.warn(
-                "Interrupted: this is the best model so far, and its certificate is about it.",
-                stacklevel=3,
-            )
-        return solutions
+        with (
+            Monitor(self) as monitor,
+            one_thread_in_blas(),
+            rows_in_threads(examples.X, rows_jobs) as each,
+        ):
+            facts = gather_facts(examples.X, examples.y, list(labels), each=each)
+            rows = Rows(examples.X, bias, each)
+            return monitor.for_each(solve, range(len(labels)), threads)
 
-    def _follow(self, search: Search, task: Task) -> Solution:
-        """Follow one solver and keep its best model, by what the checker makes of it."""
-        reason = None
-        try:
-            if task.start is not None:
-                certificate = search.begin_with(first_candidate(task, task.start))
-                if certificate.relative_gap <= self.tol:
-                    return search.solution(PROVED)
-                if not task.start.serves(self.solver_, certificate):
-                    task = replace(task, start=None)
-            with np.errstate(all="ignore"):  # numbers that overflow prove nothing, and say so
-                for candidate in candidates(self.solver_, task):
-                    if (stop := search.look_at(candidate)) is not None:
-                        reason = stop
-                        break
-        except KeyboardInterrupt:
-            reason = INTERRUPTED
-            search.oversight.interrupt()
-        solution = search.solution(reason)
-        if self.solver_ != "pegasos":
-            return solution
-        before = 0 if task.start is None else task.start.epochs
-        return replace(solution, epochs=before + solution.iterations)
+    def _follow(self, pursuit: Pursuit[Solution], check: HingeCheck, task: Task) -> Ended[Solution]:
+        """Follow one solver and keep its best model, by what is proved of it."""
+        if task.start is not None:
+            certificate = pursuit.begin(first_iterate(task, task.start), check)
+            if not serves(self.solver_, certificate):
+                task = replace(task, start=None)
+        return pursuit.follow(iterates(self.solver_, task), check, start=check.start())
 
     def _starts(self, examples: Examples, n_classes: int) -> list[Ending | None]:
         """Where the last fit ended, for each class; None stands for a start from nothing."""
@@ -303,16 +292,12 @@ class LinearSVM(LinearClassifier):
             point = solution.point
             if isinstance(point, DualPoint):
                 model = (point.coef, float(point.intercept), point.problem.lam)
-                run = (solution.certificate.gap, solution.epochs)
-                self._ends.append(Ending(point.multipliers, *model, *run))
+                self._ends.append(Ending(point.multipliers, *model))
 
     def _keep(self, solutions: list[Solution], why: str) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
         self.intercept_ = np.array([solution.point.intercept for solution in solutions])
         self._certificates = [solution.certificate.noted(why) for solution in solutions]
-        self.n_iter_ = max(solution.iterations for solution in solutions)
-        worst = max(solutions, key=lambda solution: solution.certificate.relative_gap)
-        self.stop_reason_ = worst.reason
         supports = [_support(solution) for solution in solutions]
         coefs = [s.signed_alpha[rows] for s, rows in zip(solutions, supports, strict=True)]
         self.n_support_ = np.array([len(rows) for rows in supports])
@@ -324,17 +309,6 @@ class LinearSVM(LinearClassifier):
         self.leave_one_out_bound_ = self.n_support_ / len(solutions[0].signed_alpha)
         self.support_ = supports[0] if len(supports) == 1 else supports
         self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
-        if worst.certificate.relative_gap > self.tol:
-            warnings.warn(
-                shortfall(
-                    worst.certificate.relative_gap,
-                    self.tol,
-                    worst.reason,
-                    "Raise max_iter, max_time or tol.",
-                ),
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
 
 def _support(solution: Solution) -> IntArray:

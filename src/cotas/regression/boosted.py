@@ -16,7 +16,7 @@ from cotas.boosting.weak_learners import Prepared, check_choice
 from cotas.certificates.theorems.additive import AdditiveFit
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.fitting.data import TrainingRows
-from cotas.fitting.parameters import check_positive, check_rate
+from cotas.fitting.parameters import check_rate
 from cotas.fitting.validation import hold_out
 from cotas.regression.base import read_observations
 from cotas.solvers.boosted_regression import (
@@ -35,15 +35,12 @@ class BoostedRegressor(Booster):
 
     loss: str
     learning_rate: float
-    max_time: float | None
     intercept_: Any
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_rate(self.learning_rate, "learning_rate")
         check_choice(self.loss, "loss", tuple(ERRORS))
-        if self.max_time is not None:
-            check_positive(self.max_time, "max_time")
 
     def _examples(
         self, X: Matrix, y: Any, sample_weight: Any, resumes: bool, finite: bool | str

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
-from cotas.fitting.floor import shortfall
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.reporting import ProgressBar, as_callbacks
 from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
 from cotas.regression.base import LinearRegressor, Observations, read_observations
-from cotas.regression.lasso_run import INTERRUPTED, LassoRun
+from cotas.regression.lasso_run import LassoRun
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
+from cotas.stops import Reason, Stop
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
 DEFAULT_PART = 0.01
@@ -138,11 +136,13 @@ class Lasso(LinearRegressor):
             columns = centred_columns(seen, self._problem(), each)
             ends: list[_End] = []
             for target in range(len(seen.columns)):
-                go_on = not (ends and ends[-1].reason == INTERRUPTED)
+                go_on = not (ends and ends[-1].reason.stop is Stop.INTERRUPTED)
                 ends.append(self._fit_target(columns, seen, target, bar, go_on))
         self._keep(ends, seen.single)
-        self._warn(ends)
-        return self._sealed()
+        worst = max(ends, key=lambda end: end.certificate.relative_gap)
+        interrupted = [end for end in ends if end.reason.stop is Stop.INTERRUPTED]
+        reason = (interrupted or [worst])[0].reason
+        return self._conclude_fit(reason, "Raise max_time or tol, or rescale the features.")
 
     def certified_zeros(self, X: Matrix, y: Any) -> BoolArray:
         """For each feature, whether the gap proves that it is zero at the exact optimum.
@@ -252,27 +252,6 @@ class Lasso(LinearRegressor):
         self.delta_ = float(lengths[0]) if single else lengths
         self.n_iter_ = max(1, *(end.rounds for end in ends))
 
-    def _warn(self, ends: list[_End]) -> None:
-        worst = max(ends, key=lambda end: end.certificate.relative_gap)
-        self.stop_reason_ = worst.reason
-        if any(end.reason == INTERRUPTED for end in ends):
-            self.stop_reason_ = INTERRUPTED
-            warnings.warn(
-                "Interrupted: this is the best model so far, and its certificate is about it.",
-                stacklevel=3,
-            )
-        if worst.certificate.relative_gap > self.tol:
-            warnings.warn(
-                shortfall(
-                    worst.certificate.relative_gap,
-                    self.tol,
-                    worst.reason,
-                    "Raise max_time or tol, or rescale the features.",
-                ),
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
 
 class _End(NamedTuple):
     """How the work on one target ended."""
@@ -280,7 +259,7 @@ class _End(NamedTuple):
     found: LassoIterate
     certificate: Certificate
     rounds: int
-    reason: str
+    reason: Reason
 
 
 def centred_columns(seen: Observations, problem: LassoProblem, each: Each = map) -> CentredColumns:

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates import Certificate
-from cotas.fitting.floor import ROUNDING, why_it_ended
+from cotas.fitting.floor import at_floor
 from cotas.fitting.reporting import Callback, ProgressBar, SolverReport, tell_all
 from cotas.problem import relative_gap
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, lasso_on_ball
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
-
-INTERRUPTED = "interrupted"
+from cotas.stops import Reason, Stop
 
 
 class LassoRun:
@@ -61,18 +60,19 @@ class LassoRun:
             return self.best
         return self.best if self.solver.ended else found
 
-    def reason(self, certificate: Certificate, tol: float) -> str:
-        """Why it ended, in words."""
+    def reason(self, certificate: Certificate, tol: float) -> Reason:
+        """Why it ended."""
         if self.interrupted:
-            return INTERRUPTED
+            return Reason(Stop.INTERRUPTED)
         if self.solver.asked_to_stop:
-            return "a callback asked to stop"
+            return Reason(Stop.CALLBACK)
         if certificate.relative_gap <= tol:
-            return "the gap asked for is proved"
+            return Reason(Stop.PROVED)
         if self.solver.ended:
-            return "max_time reached"
-        # The solver believes in a gap that rounding hides from the checker.
-        return ROUNDING if self.least < 0.1 * certificate.gap else why_it_ended(certificate)
+            return Reason(Stop.TIME)
+        # The solver may believe in a gap that rounding hides from the checker.
+        hidden = self.least < 0.1 * certificate.gap or at_floor(certificate)
+        return Reason(Stop.ROUNDING if hidden else Stop.STALLED)
 
     def _see(self, iterate: LassoIterate) -> bool:
         """Keep what is better than anything before, and tell whoever listens."""

@@ -23,18 +23,13 @@ OF_LEARNERS = {
     "early_stopping": "",
     "validation_fraction": "",
     "n_iter_no_change": "",
-    "max_time": "",
     "warm_start": "",
     "certify": "",
-    "n_jobs": "",
-    "callbacks": "",
-    "progress": "",
 }
 LEFT_BY_COLUMNS = ("coef_", "path_", "intercept_")
 LEFT_BY_LEARNERS = (
     "ensembles_",
     "intercept_",
-    "stop_reason_",
     "round_errors_",
     "round_edges_",
     "round_losses_",
@@ -81,17 +76,19 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
     max_time : float, optional
-        Seconds, counted from the call of `fit`; the round under way is finished.
+        Seconds after the call of `fit` at which it ends with the rounds or steps it has made.
     warm_start : bool, default=False
         Whether another fit adds rounds to the model.
     certify : bool, default=True
         Whether to prove the result.
     n_jobs : int, optional
-        Threads; all cores if not given.
+        Threads for the fit and its proof; all cores if not given, but one inside a worker of
+        joblib.
     random_state : int, RandomState or None
         For ties, for the validation fraction, and for regressors that draw random numbers.
     callbacks : function or list of functions, optional
-        Called with a `RoundReport` after each round; a true answer ends the run.
+        Called with a `RoundReport` after each round, on columns with a `StepReport` every few
+        thousand steps; a true answer ends the run.
     progress : bool, optional
         A progress bar: shown if someone watches, unless told otherwise.
 
@@ -104,12 +101,12 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         at iteration k.
     n_iter_ : int
         The iterations or rounds made.
+    stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
     coef_, intercept_ : the model after the last iteration; with a weak learner `intercept_` is
         the constant that the functions are added to
     path_ : StagewisePath
         On columns: βᵏ, its loss, its length and its sparsity for every k.
-    estimator_weights_, feature_importances_, round_errors_, round_edges_, round_losses_, \
-stop_reason_
+    estimator_weights_, feature_importances_, round_errors_, round_edges_, round_losses_
         With a weak learner: as in `AdaBoost`; the error of a round is the share of the loss that
         its function leaves, the edge what it takes off. `model[:k]` is the model after k rounds.
 
@@ -169,6 +166,10 @@ stop_reason_
             fit_intercept=fit_intercept,
             ties=ties,
             random_state=random_state,
+            n_jobs=n_jobs,
+            max_time=max_time,
+            callbacks=callbacks,
+            progress=progress,
         )
         self.weak_learner = weak_learner
         self.n_estimators = n_estimators
@@ -177,12 +178,8 @@ stop_reason_
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.max_time = max_time
         self.warm_start = warm_start
         self.certify = certify
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
 
     def __sklearn_tags__(self) -> Tags:
         tags = StagewiseRegressor.__sklearn_tags__(self)
@@ -215,6 +212,14 @@ stop_reason_
         BoostedRegressor.fit(self, X, y, sample_weight)
         self.n_iter_ = self.n_rounds_
         return self
+
+    def _check_parameters(self) -> None:
+        kind = StagewiseRegressor if self.weak_learner is None else BoostedRegressor
+        kind._check_parameters(self)
+
+    def _check_rates(self, eps: FloatArray) -> None:
+        if (eps > 1).any():
+            raise ValueError(f"eps must lie in (0, 1] for LS-Boost, not {eps.max():g}.")
 
     def _refuse_the_others(self) -> None:
         """Refuse parameters that would be ignored."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -17,15 +17,21 @@ from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
-from cotas.fitting.parameters import check_positive
-from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.reporting import StepReport
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor, read_observations
 from cotas.regression.stagewise_path import StagewisePath
+from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import Schedule, Stagewise
+from cotas.stops import Reason, Stop
 
 Rate = float | Sequence[float] | Callable[[int], float]
 TIES = ("first", "random")
-STEPS_BETWEEN_LOOKS = 10_000
+# At most so many steps, and so many changed correlations, between two looks at the clock.
+STEPS_BETWEEN_LOOKS, WORK_BETWEEN_LOOKS = 10_000, 1 << 24
 # So many spreads away from zero, the products of a column would lose a thousandth of their digits.
 FAR = 8.0
 
@@ -66,12 +72,20 @@ class StagewiseRegressor(LinearRegressor):
         fit_intercept: bool = True,
         ties: str = "first",
         random_state: Any = None,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
     ) -> None:
         self.eps = eps
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.ties = ties
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.callbacks = callbacks
+        self.progress = progress
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -89,17 +103,19 @@ class StagewiseRegressor(LinearRegressor):
         sample_weight : array of shape (n_samples,), optional
             How often each row counts; n is their sum.
         """
+        began = time.perf_counter()
+        self._check_parameters()
         eps = self._rates()
         seen = read_observations(self, X, y, sample_weight, layout="csc")
         target = seen.y if seen.single else column_or_1d(seen.y, warn=True)
         size = float(seen.n_rows if seen.weights is None else seen.weights.sum())
         shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
-        with one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
-            threads = 1 if each is map else cpu_count()
+        with one_thread_in_blas(), rows_in_threads(seen.X, self.n_jobs) as each:
+            threads = 1 if each is map else thread_count(self.n_jobs)
             options = (bool(self.fit_intercept), True, each, threads)
             near, shift = _nearer(seen.X, bool(self.fit_intercept))
             columns = CentredColumns(near, shares, *options)
-            path = self._run(columns, target, size, eps, seen.weights, shift)
+            path, reason = self._run(columns, target, size, eps, seen.weights, shift, began)
             certificate = path.run.check(seen.X, target, each)
         self.coef_, self.intercept_ = path.run.coef.copy(), path.run.intercept
         self._certificates = [certificate]
@@ -108,7 +124,7 @@ class StagewiseRegressor(LinearRegressor):
         self.path_ = replace(
             path, losses=proof.losses, lengths=proof.lengths, nonzeros=proof.nonzeros
         )
-        return self._sealed()
+        return self._conclude_fit(reason)
 
     def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
         """What `predict` would say after each iteration.
@@ -129,17 +145,11 @@ class StagewiseRegressor(LinearRegressor):
         eps: FloatArray,
         weights: FloatArray | None,
         shift: FloatArray,
-    ) -> StagewisePath:
+        began: float,
+    ) -> tuple[StagewisePath, Reason]:
         y_shift = float(np.mean(y) if np.ptp(y) else y[0]) if columns.centre else 0.0
         solver = Stagewise(columns, y - y_shift, size, self._schedule(eps))
-        try:
-            while solver.advance(STEPS_BETWEEN_LOOKS):
-                pass
-        except KeyboardInterrupt:
-            warnings.warn(
-                "Interrupted: this is the model so far, and its certificate is about it.",
-                stacklevel=4,
-            )
+        reason = self._follow_steps(solver, began)
         path = solver.finished()
         m = len(path.chosen)
         delta = self._delta()
@@ -158,7 +168,35 @@ class StagewiseRegressor(LinearRegressor):
         y_mean = y_shift + float(columns.weights @ (y - y_shift)) * columns.centre
         nothing = np.zeros(0)
         whole = StagewisePath(shell, scale, shift + columns.mean, y_mean, nothing, nothing, nothing)
-        return replace(whole, run=shell.about(whole.coef(m), whole.intercept(m)))
+        return replace(whole, run=shell.about(whole.coef(m), whole.intercept(m))), reason
+
+    def _follow_steps(self, solver: Stagewise, began: float) -> Reason:
+        """Make the steps, or as many as there is time for; why they ended."""
+
+        def iterates() -> Iterator[Iterate]:
+            some = min(STEPS_BETWEEN_LOOKS, 1 + WORK_BETWEEN_LOOKS // solver.columns.p)
+            going = True
+            while going:
+                going = solver.advance(some)
+                monitor.show()
+                yield Iterate(solver.done)
+
+        def report(iterate: Iterate) -> StepReport:
+            return StepReport(solver.done, self.max_iter, pursuit.seconds)
+
+        with Monitor(self) as monitor:
+            pursuit: Pursuit[Any] = Pursuit(None, None, self.max_time, monitor, began=began)
+            reason = pursuit.follow(iterates(), report=report).reason
+        if reason.stop is not Stop.STALLED:
+            return reason
+        if solver.done < self.max_iter:
+            return Reason(Stop.THEORY, "no column is correlated with the residual")
+        return Reason(Stop.ITERATIONS)
+
+    def _check_parameters(self) -> None:
+        check_jobs(self.n_jobs)
+        check_time(self.max_time)
+        self._rates()
 
     def _rates(self) -> FloatArray:
         """ε for each iteration, whatever it was given as."""
@@ -210,11 +248,11 @@ class ForwardStagewise(StagewiseRegressor):
     eps : float, sequence or function of k, default=0.1
         The step, in the units of y: FS_ε, or FS_εₖ if it varies with k.
     max_iter : int, default=1000
-    fit_intercept, ties, random_state : as in `LSBoost`
+    fit_intercept, ties, random_state, n_jobs, max_time, callbacks, progress : as in `LSBoost`
 
     Attributes
     ----------
-    coef_, intercept_, path_, n_iter_ : as in `LSBoost`
+    coef_, intercept_, path_, n_iter_, stop_, stop_reason_ : as in `LSBoost`
     certificate_ : StagewiseCertificate
         Theorem 2.2.1, about the best iteration so far; it covers ε that vary too.
 
@@ -248,11 +286,11 @@ class RegularizedForwardStagewise(StagewiseRegressor):
         The radius, for columns centred and of unit length; infinite gives FS_ε. For n rows it is
         √n times the `delta` of `Lasso(standardize=True)`.
     max_iter : int, default=1000
-    fit_intercept, ties, random_state : as in `LSBoost`
+    fit_intercept, ties, random_state, n_jobs, max_time, callbacks, progress : as in `LSBoost`
 
     Attributes
     ----------
-    coef_, intercept_, path_, n_iter_ : as in `LSBoost`
+    coef_, intercept_, path_, n_iter_, stop_, stop_reason_ : as in `LSBoost`
     certificate_ : StagewiseCertificate
         Theorem 2.2.3 and Proposition 2.2.2: the gap of the Lasso on the ball.
     omegas_ : array of shape (n_iter_ + 1,)
@@ -279,6 +317,10 @@ class RegularizedForwardStagewise(StagewiseRegressor):
         fit_intercept: bool = True,
         ties: str = "first",
         random_state: Any = None,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
     ) -> None:
         super().__init__(
             eps=eps,
@@ -286,6 +328,10 @@ class RegularizedForwardStagewise(StagewiseRegressor):
             fit_intercept=fit_intercept,
             ties=ties,
             random_state=random_state,
+            n_jobs=n_jobs,
+            max_time=max_time,
+            callbacks=callbacks,
+            progress=progress,
         )
         self.delta = delta
 

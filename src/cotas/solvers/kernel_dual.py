@@ -63,17 +63,6 @@ class Gram(Protocol):
         ...
 
 
-class KernelCandidate(NamedTuple):
-    """aᵢ = yᵢαᵢ/λ at some moment, F, and the relative gap that the solver believes to have.
-
-    The arrays are those the solver goes on with: copy what has to stay.
-    """
-
-    signed: FloatArray
-    slopes: FloatArray
-    relative_gap: float
-
-
 class SignedDual(NamedTuple):
     """The labels ±1, the box, λ, and whether the bias is free."""
 

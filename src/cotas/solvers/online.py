@@ -81,9 +81,11 @@ class Training:
         """Up to `number` epochs; ends early when every class rests."""
         with ThreadPoolExecutor(self.threads) as pool:
             for e in range(1, number + 1):
-                yield self._epoch(e, pool)
+                epoch = self._epoch(e, pool)
                 if self.resting.all():
                     self._count_as_seen(self.resting, number - e)
+                yield epoch
+                if self.resting.all():
                     return
 
     def _count_as_seen(self, classes: BoolArray, epochs: int) -> None:

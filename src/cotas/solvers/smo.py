@@ -9,7 +9,8 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
-from cotas.solvers.kernel_dual import Gram, KernelCandidate, SignedDual
+from cotas.solvers.iterate import Iterate
+from cotas.solvers.kernel_dual import Gram, SignedDual
 from cotas.solvers.row_cache import RowCache
 from cotas.solvers.shrinking import WORTH_IT, settled
 from cotas.solvers.working_set import choose, solve_working_set
@@ -64,8 +65,8 @@ def smo(
     each: Each = map,
     start: FloatArray | None = None,
     shrinking: bool = True,
-) -> Generator[KernelCandidate, FloatArray | None, None]:
-    """A candidate for each working set; the caller may send back its exact scores Ka.
+) -> Generator[Iterate, FloatArray | None, None]:
+    """Yield a = yα/λ and F for each working set; the caller may send back its exact scores Ka.
 
         max Σ αᵢ − (1/2λ) ΣΣ αᵢαⱼyᵢyⱼ k(xᵢ, xⱼ)    s.t.  0 ≤ αᵢ ≤ sᵢ,  Σ αᵢyᵢ = 0 with a bias
 
@@ -89,7 +90,7 @@ def smo(
     gap_before, target, least, since = np.inf, tol, np.inf, 0
     while True:
         gap = work.relative_gap(target)
-        scores = yield KernelCandidate(work.a, work.F, gap)
+        scores = yield Iterate(work.a, work.F, gap)
         least, since = (gap, 0) if gap < 0.5 * least else (least, since + 1)
         if since > PATIENCE and work.use_double_precision():
             work.recompute()  # what looks like slow progress may be the noise of the rows

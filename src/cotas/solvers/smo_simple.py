@@ -7,13 +7,14 @@ from collections.abc import Generator
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.solvers.kernel_dual import Gram, KernelCandidate, SignedDual
+from cotas.solvers.iterate import Iterate
+from cotas.solvers.kernel_dual import Gram, SignedDual
 
 
 def smo_simple(
     gram: Gram, y: FloatArray, weights: FloatArray, lam: float, free_bias: bool
-) -> Generator[KernelCandidate, FloatArray | None, None]:
-    """A candidate after every n updates.
+) -> Generator[Iterate, FloatArray | None, None]:
+    """Yield a = yα/λ and F after every n updates.
 
         min ½ ΣΣ aᵢaⱼ k(xᵢ, xⱼ) − Σ yᵢaᵢ    s.t.  0 ≤ yᵢaᵢ ≤ sᵢ/λ,  Σ aᵢ = 0 with a bias
 
@@ -44,4 +45,4 @@ def smo_simple(
                 new = np.clip(a[i] - F[i] / max(Ki[i], 1e-300), low[i], high[i])
                 F += (new - a[i]) * Ki
                 a[i] = new
-        yield KernelCandidate(a, F, dual.relative_gap(a, F))
+        yield Iterate(a, F, dual.relative_gap(a, F))

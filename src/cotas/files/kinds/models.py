@@ -36,12 +36,14 @@ from cotas.files.schema import (
     Together,
     Whole,
 )
+from cotas.stops import Stop
 
 _EVERY: dict[str, Field] = {
     "n_features_in": Whole(1, LONGEST, letter="d"),
     "feature_names_in": Names("d").maybe(),
     "certificates": Each(CERTIFICATE).at("_certificates"),
     "seal": Text().at("_seal"),
+    "stop": Text(tuple(stop.name for stop in Stop)).at("_stop").maybe(),
     "stop_reason": Text().maybe(),
     "n_iter": Whole(0).maybe(),
 }
@@ -75,6 +77,12 @@ LINEAR_SVM: dict[str, Field] = {
     "dual_coef": Either((Array("s"), Each(Array("s"), side="m"))),
     "regions": Each(_REGION.or_none(), side="m").at("_regions"),
     "ends": Each(ENDING).at("_ends").maybe(),
+}
+
+LOGISTIC: dict[str, Field] = {
+    **_LINEAR,
+    "lam": Number(0.0),
+    "multiclass": Text(("softmax", "ovr")),
 }
 
 _KERNEL_REGION = Record(
@@ -183,6 +191,7 @@ MODEL = Family(
         "PassiveAggressive": _linear("passive_aggressive.PassiveAggressive", ONLINE),
         "Pegasos": _linear("pegasos.Pegasos", ONLINE),
         "LinearSVM": Estimator("cotas.linear.svm.LinearSVM", LINEAR_SVM, relation=ends_fit),
+        "LogisticRegression": _linear("logistic.LogisticRegression", LOGISTIC),
         "KernelPegasos": _kernel("pegasos.KernelPegasos", KERNEL_ONLINE),
         "KernelPerceptron": _kernel("perceptron.KernelPerceptron", KERNEL_ONLINE),
         "KernelSVM": _kernel("svm.KernelSVM", KERNEL_SVM),

@@ -91,8 +91,6 @@ ENDING = Record(
         "theta": Array("d"),
         "theta0": Number(),
         "lam": Number(),
-        "gap": Number(finite=False),
-        "epochs": Whole(0),
     },
 )
 _MOMENTS = Record(

@@ -1,0 +1,81 @@
+"""What the parts of one fit share while each is solved alone: callbacks, the bar, Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Event, Lock
+from typing import Any, TypeVar
+
+from cotas.fitting.reporting import ProgressBar, as_callbacks, tell_all
+
+T = TypeVar("T")
+
+
+class Monitor:
+    """Lets one thread at a time speak to the user, and all of them know when to stop."""
+
+    def __init__(
+        self,
+        model: Any,
+        unit: str = "iteration",
+        total: int | None = None,
+    ) -> None:
+        self.callbacks = as_callbacks(getattr(model, "callbacks", None))
+        self.bar = ProgressBar(total, type(model).__name__, getattr(model, "progress", False), unit)
+        self._lock, self._interrupted = Lock(), Event()
+
+    def __enter__(self) -> Monitor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.close()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user, or an error in another part, has put an end to the fit."""
+        return self._interrupted.is_set()
+
+    def interrupt(self) -> None:
+        """End each part with the next iterate of its solver."""
+        self._interrupted.set()
+
+    def tell(self, report: Any) -> bool:
+        """Tell all the callbacks; whether one of them asks to stop."""
+        with self._lock:
+            return tell_all(self.callbacks, report)
+
+    def show(self, **figures: Any) -> None:
+        """Move the bar by one iteration, with figures beside it."""
+        with self._lock:
+            self.bar.step(**figures)
+
+    def for_each(self, solve: Callable[[T], Any], parts: Sequence[T], threads: int) -> list[Any]:
+        """Solve each part, in threads; after Ctrl-C each gives the best that it has.
+
+        The caller holds BLAS at one thread: the last digits of a product can depend on its
+        threads, and nothing else does.
+        """
+        if threads == 1:
+            return [solve(part) for part in parts]
+        with ThreadPoolExecutor(threads) as pool:
+            return self._in_threads(pool, solve, parts)
+
+    def _in_threads(
+        self, pool: ThreadPoolExecutor, solve: Callable[[T], Any], parts: Sequence[T]
+    ) -> list[Any]:
+        tasks: list[Future[Any]] = []
+        while True:
+            try:
+                # Ctrl-C may come before all the parts have been handed out.
+                tasks.extend(pool.submit(solve, part) for part in parts[len(tasks) :])
+                return [task.result() for task in tasks]
+            except KeyboardInterrupt:
+                if self.interrupted:
+                    raise  # the user insists
+                self.interrupt()
+            except BaseException:
+                self.interrupt()
+                for task in tasks:
+                    task.cancel()
+                raise

@@ -1,0 +1,211 @@
+"""Following a solver: the best iterate, its proof, callbacks, the bar, Ctrl-C, time and limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from cotas.certificates import Certificate
+from cotas.fitting.floor import Floor, at_floor
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.reporting import SolverReport
+from cotas.solvers.iterate import Iterate
+from cotas.stops import Reason, Stop
+
+
+class Proved(Protocol):
+    """What a check makes of an iterate: at least a certificate."""
+
+    @property
+    def certificate(self) -> Certificate: ...
+
+
+P = TypeVar("P", bound=Proved)
+
+
+@dataclass(frozen=True)
+class Ended(Generic[P]):
+    """How a pursuit ended.
+
+    Attributes
+    ----------
+    best : what the check made of the best iterate; None if there was no check
+    reason : why it ended
+    iterations : how many iterates were seen
+    seconds : since the call of `fit`
+    """
+
+    best: P | None
+    reason: Reason
+    iterations: int
+    seconds: float
+
+    @property
+    def proved(self) -> P:
+        """The best, where a check was given."""
+        assert self.best is not None
+        return self.best
+
+
+class Pursuit(Generic[P]):
+    """Goes along the iterates of one solver until there is a reason to stop.
+
+    Parameters
+    ----------
+    tol : the relative gap to prove; None if none is asked for
+    max_iter, max_time : the most iterates, and the most seconds since `began`; None for no limit
+    monitor : who is told
+    began : when `fit` was called, by `time.perf_counter`; now if not given
+    label : what reports call this run
+    """
+
+    def __init__(
+        self,
+        tol: float | None,
+        max_iter: int | None,
+        max_time: float | None,
+        monitor: Monitor,
+        *,
+        began: float | None = None,
+        label: Any = None,
+    ) -> None:
+        self.tol = -np.inf if tol is None else tol
+        self.max_iter, self.max_time, self.monitor, self.label = max_iter, max_time, monitor, label
+        self.began = time.perf_counter() if began is None else began
+        self.iterations, self.floor = 0, Floor()
+        self.best: P | None = None
+        self._latest: Iterate | None = None
+        self._checked: Iterate | None = None
+        self._check: Callable[[Iterate], P] | None = None
+        self._ends: Callable[[Iterate], Reason | None] | None = None
+        self._report: Callable[[Iterate], Any] | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Since the call of `fit`."""
+        return time.perf_counter() - self.began
+
+    def follow(
+        self,
+        iterates: Iterable[Iterate],
+        check: Callable[[Iterate], P] | None = None,
+        *,
+        start: Iterate | None = None,
+        ends: Callable[[Iterate], Reason | None] | None = None,
+        report: Callable[[Iterate], Any] | None = None,
+    ) -> Ended[P]:
+        """Go on until the gap is proved, someone asks to stop, or a limit is reached.
+
+        Parameters
+        ----------
+        iterates : the solver; a generator may return a `Reason` when it ends by itself
+        check : proves what it can of an iterate; the result with the smallest gap is kept
+            It costs as much as a step of most solvers, so a solver that knows its own gap is
+            checked when that looks good enough or does not become smaller, and for callbacks.
+        start : where the solver begins, which is the best if it gets nowhere
+        ends : another reason to end after an iterate
+        report : what callbacks are told of an iterate; a `SolverReport` if not given
+        """
+        self._check, self._ends, self._report = check, ends, report
+        self._latest, reason = start if self.best is None else None, None
+        try:
+            with np.errstate(all="ignore"):  # numbers that overflow prove nothing, and say so
+                reason = self._walk(iter(iterates))
+        except KeyboardInterrupt:
+            reason = Reason(Stop.INTERRUPTED)
+            self.monitor.interrupt()
+        return self._ended(reason)
+
+    def begin(self, start: Iterate, check: Callable[[Iterate], P]) -> Certificate | None:
+        """Check where an earlier fit ended, which counts as no iteration; None after Ctrl-C."""
+        self._check = check
+        try:
+            return self._prove(start)
+        except KeyboardInterrupt:
+            self.monitor.interrupt()
+            return None
+
+    def _walk(self, source: Iterator[Iterate]) -> Reason | None:
+        while (reason := self._limit()) is None:
+            try:
+                self._latest = next(source)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            self.iterations += 1
+            if (reason := self._see(self._latest)) is not None:
+                break
+        return reason
+
+    def _limit(self) -> Reason | None:
+        if self.monitor.interrupted:
+            return Reason(Stop.INTERRUPTED)
+        if self._is_proved():
+            return Reason(Stop.PROVED)
+        if self.max_iter is not None and self.iterations >= self.max_iter:
+            return Reason(Stop.ITERATIONS)
+        if self.max_time is not None and self.seconds > self.max_time:
+            return Reason(Stop.TIME)
+        return None
+
+    def _see(self, iterate: Iterate) -> Reason | None:
+        """Why to end after this iterate, if there is a reason; what counts is what was proved."""
+        reason = self._ends(iterate) if self._ends else None
+        believed, certificate, due = iterate.believed_gap, None, False
+        if self._check is not None:
+            due = believed is None or self.floor.is_stuck(believed) or believed <= self.tol
+            if due or (self.monitor.callbacks and self._report is None):
+                certificate = self._prove(iterate)
+        asked = bool(self.monitor.callbacks) and self.monitor.tell(self._told(iterate, certificate))
+        if certificate is not None:
+            if self._is_proved():
+                return Reason(Stop.PROVED)
+            if due and self.floor.reached(certificate, believed):
+                return Reason(Stop.ROUNDING)
+            believed = certificate.relative_gap
+        if self._check is not None:
+            self.monitor.show(**({} if believed is None else {"gap": f"{believed:.1e}"}))
+        return reason or (Reason(Stop.CALLBACK) if asked else None)
+
+    def _told(self, iterate: Iterate, certificate: Certificate | None) -> Any:
+        if self._report is not None:
+            return self._report(iterate)
+        assert certificate is not None
+        return SolverReport(self.label, self.iterations, self.seconds, certificate)
+
+    def _prove(self, iterate: Iterate) -> Certificate:
+        assert self._check is not None
+        found = self._check(iterate)
+        self._checked = iterate
+        if self.best is None or found.certificate.relative_gap < self._gap():
+            self.best = found
+        return found.certificate
+
+    def _gap(self) -> float:
+        return np.inf if self.best is None else self.best.certificate.relative_gap
+
+    def _is_proved(self) -> bool:
+        return self._gap() <= self.tol
+
+    def _ended(self, reason: Reason | None) -> Ended[P]:
+        latest = None if self._latest is self._checked else self._latest
+        if self._check is not None and latest is not None and not self._is_proved():
+            self._prove(latest)
+        asked = reason is not None and reason.stop in (Stop.INTERRUPTED, Stop.CALLBACK)
+        if self._is_proved() and not asked:
+            reason = Reason(Stop.PROVED)  # better than the solver believed
+        if reason is None:
+            rounding = self.best is not None and at_floor(self.best.certificate)
+            reason = Reason(Stop.ROUNDING if rounding else Stop.STALLED)
+        return Ended(self.best, reason, self.iterations, self.seconds)
+
+
+def worst_of(parts: Sequence[Ended[Any]]) -> Reason:
+    """Why a fit of several parts ended: an interruption, else as the part with the largest gap."""
+    for part in parts:
+        if part.reason.stop is Stop.INTERRUPTED:
+            return part.reason
+    return max(parts, key=lambda part: part.proved.certificate.relative_gap).reason

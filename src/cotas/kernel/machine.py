@@ -1,0 +1,112 @@
+"""From the iterates of a solver to kernel machines that are proved, for one binary problem."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each, FloatArray
+from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint
+from cotas.certificates.sweep import Facts
+from cotas.fitting.data import Examples
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.pursuit import Pursuit
+from cotas.kernel.choice import is_precomputed
+from cotas.kernel.interface import Kernel
+from cotas.kernel.problems import BinaryProblem, against
+from cotas.losses import Hinge
+from cotas.problem import RegularizedRisk
+from cotas.solvers.bias import best_bias
+from cotas.solvers.iterate import Iterate
+
+if TYPE_CHECKING:
+    from cotas.kernel.svm import KernelSVM
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A model of a binary problem, with its certificate.
+
+    `coef` holds βᵢ = yᵢαᵢ/λ of each row that takes part, or θ of the features.
+    """
+
+    coef: FloatArray
+    intercept: float
+    certificate: Certificate
+    region: KernelRegion | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all the binary problems of a fit share."""
+
+    model: KernelSVM
+    kernel: Kernel
+    examples: Examples
+    facts: dict[Any, Facts]
+    monitor: Monitor
+    began: float
+
+    def pursuit(self, problem: BinaryProblem) -> Pursuit[Machine]:
+        """What follows the solver of one problem."""
+        limits = (self.model.tol, self.model.max_iter, self.model.max_time)
+        return Pursuit(*limits, self.monitor, began=self.began, label=problem.label)
+
+
+class KernelCheck:
+    """Proves what it can of yᵢαᵢ/λ, θ₀ being the best bias for them."""
+
+    def __init__(self, setting: Setting, problem: BinaryProblem, each: Each) -> None:
+        self.setting, self.problem, self.each = setting, problem, each
+        self.free_bias = bool(setting.model.fit_intercept)
+        self.X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
+        self.y = setting.examples.y if problem.rows is None else setting.examples.y[problem.rows]
+        self.scores: FloatArray | None = None  # Ka of the last iterate, if it was checked
+
+    def start(self) -> Iterate:
+        """All multipliers zero."""
+        return Iterate(np.zeros(len(self.problem.signs)), -self.problem.signs, 1.0)
+
+    def helped(self, run: Generator[Iterate, FloatArray | None, None]) -> Iterator[Iterate]:
+        """The iterates of a solver that is told the scores which a check has computed."""
+        iterate = next(run, None)
+        while iterate is not None:
+            self.scores = None
+            yield iterate
+            try:
+                iterate = run.send(self.scores)
+            except StopIteration:
+                return
+
+    def __call__(self, iterate: Iterate) -> Machine:
+        problem = self.problem
+        signed, slopes, theta0 = iterate.model.copy(), iterate.dual, 0.0
+        if self.free_bias:
+            given = None if problem.equal else problem.weights
+            theta0 = best_bias(slopes + problem.signs, problem.signs > 0, given)
+        point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
+        certificate, self.scores, region = point.survey(self.X, self.y, facts, self.each)
+        return Machine(signed, theta0, certificate, region)
+
+    def _point(self, signed: FloatArray, theta0: float) -> KernelDualPoint | PairPoint:
+        problem = self.problem
+        used = problem.weights > 0
+        share: AnyArray = np.zeros(len(signed))
+        np.divide(problem.signs * signed * problem.lam, problem.weights, out=share, where=used)
+        pair = problem.rows is not None
+        point = KernelDualPoint(
+            RegularizedRisk(Hinge(), problem.lam, self.free_bias),
+            self.setting.kernel,
+            signed,
+            theta0,
+            problem.positive,
+            share,
+            weights=None if problem.equal and not pair else problem.weights,
+            subject=against(problem.negative, problem.positive) if pair else "",
+        )
+        if problem.rows is None:
+            return point
+        return PairPoint(point, problem.rows, self.setting.examples.n_rows)

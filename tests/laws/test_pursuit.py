@@ -1,0 +1,120 @@
+"""How a solver is followed, whatever it solves."""
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import pytest
+
+import cotas
+from cotas.certificates import Certificate
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.pursuit import Pursuit
+from cotas.solvers.iterate import Iterate
+from cotas.stops import Reason, Stop
+
+X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+SOME = cotas.LinearSVM(tol=0.1).fit(X, y).certificate_.singles[0]
+
+
+@dataclass(frozen=True)
+class Measured:
+    certificate: Certificate
+    of: Iterate
+
+
+def check(iterate):
+    """An iterate whose model is its relative gap."""
+    lower = SOME.upper * (1 - iterate.model)
+    return Measured(replace(SOME, lower=lower), iterate)
+
+
+def halving(known=True):
+    gap = 1.0
+    while True:
+        gap /= 2
+        yield Iterate(gap, None, gap if known else None)
+
+
+def pursuit(tol=1e-3, max_iter=100, max_time=None, **told):
+    monitor = Monitor(SimpleNamespace(**{"callbacks": None, "progress": False, **told}))
+    return Pursuit(tol, max_iter, max_time, monitor)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_it_ends_with_the_first_iterate_that_is_proved(known):
+    ended = pursuit().follow(halving(known), check)
+    assert ended.reason.stop is Stop.PROVED
+    assert ended.iterations == 10
+    assert ended.proved.of.model == 2.0**-10
+
+
+def test_a_solver_that_knows_its_gap_is_checked_when_it_looks_good_enough():
+    checked = []
+    pursuit().follow(halving(), lambda iterate: checked.append(iterate) or check(iterate))
+    assert len(checked) == 1
+
+
+def test_a_gap_that_is_only_believed_ends_nothing():
+    liar = (Iterate(0.5, None, 1e-9) for _ in range(1000))
+    ended = pursuit(max_iter=20).follow(liar, check)
+    assert ended.reason.stop is Stop.ITERATIONS
+
+
+def test_the_best_is_kept_and_not_the_last():
+    ended = pursuit().follow((Iterate(gap) for gap in (0.5, 0.25, 0.75)), check)
+    assert ended.reason.stop is Stop.STALLED
+    assert ended.proved.of.model == 0.25
+
+
+@pytest.mark.parametrize("limit", [{"max_iter": 0}, {"max_time": 0.0}])
+def test_without_a_step_the_start_is_the_best(limit):
+    ended = pursuit(**limit).follow(halving(), check, start=Iterate(1.0))
+    assert ended.iterations == 0
+    assert ended.proved.of.model == 1.0
+    assert ended.reason.stop is (Stop.TIME if "max_time" in limit else Stop.ITERATIONS)
+
+
+def test_a_start_that_is_good_enough_takes_no_step():
+    one = pursuit()
+    one.begin(Iterate(1e-4), check)
+    ended = one.follow(halving(), check)
+    assert (ended.iterations, ended.reason.stop) == (0, Stop.PROVED)
+
+
+@pytest.mark.parametrize("when", [1, 3])
+def test_ctrl_c_gives_the_best_so_far(when):
+    def press(report):
+        if report.iteration == when:
+            raise KeyboardInterrupt
+
+    ended = pursuit(callbacks=press).follow(halving(), check, start=Iterate(1.0))
+    assert ended.reason.stop is Stop.INTERRUPTED
+    assert ended.proved.of.model == 2.0**-when
+
+
+def test_ctrl_c_inside_the_first_step_gives_the_start():
+    def pressed():
+        raise KeyboardInterrupt
+        yield
+
+    ended = pursuit().follow(pressed(), check, start=Iterate(1.0))
+    assert ended.reason.stop is Stop.INTERRUPTED
+    assert ended.proved.of.model == 1.0
+
+
+def test_a_callback_ends_it():
+    ended = pursuit(callbacks=lambda report: report.iteration == 2).follow(halving(), check)
+    assert (ended.iterations, ended.reason.stop) == (2, Stop.CALLBACK)
+
+
+def test_a_solver_may_say_why_it_ends():
+    def solver():
+        yield Iterate(0.5)
+        return Reason(Stop.THEORY, "nothing is left to do")
+
+    reason = pursuit().follow(solver(), check).reason
+    assert (reason.stop, str(reason)) == (Stop.THEORY, "nothing is left to do")
+
+
+def test_every_stop_has_words():
+    assert len({str(Reason(stop)) for stop in Stop}) == len(Stop)
