@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
+    from cotas.regression.ls_boost import LSBoost
     from cotas.regression.ridge import Ridge
-    from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
+    from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
     from cotas.selection.choosing import choose
     from cotas.selection.decomposition import bias_variance
     from cotas.selection.learning import learning_curves
@@ -60,7 +61,7 @@ _HOME = {
     "KernelRidge": "cotas.kernel.ridge",
     "KernelSVM": "cotas.kernel.svm",
     "KernelSVR": "cotas.kernel.svr",
-    "LSBoost": "cotas.regression.stagewise",
+    "LSBoost": "cotas.regression.ls_boost",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
     "LeastSquares": "cotas.regression.least_squares",

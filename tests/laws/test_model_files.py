@@ -119,6 +119,9 @@ CASES = {
     "KernelRidge linear": (cotas.KernelRidge("linear", lam=0.1), REAL),
     "KernelSVR": (cotas.KernelSVR(lam=0.1), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=30), REAL),
+    "LSBoost stumps": (cotas.LSBoost("stump", 5), REAL),
+    "LSBoost trees": (cotas.LSBoost(CATEGORIES, 4, loss="absolute"), with_gaps()),
+    "LSBoost linear": (cotas.LSBoost("linear", 3), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(eps=[0.5] * 10 + [0.25] * 20, max_iter=30), REAL),
     "RegularizedForwardStagewise": (
         cotas.RegularizedForwardStagewise(delta=3.0, max_iter=30),

@@ -45,6 +45,9 @@ REGRESSORS = [
     cotas.KernelRidge(lam=0.05),
     cotas.KernelSVR(lam=0.05),
     cotas.LSBoost(max_iter=10),
+    cotas.LSBoost("stump", 10),
+    cotas.LSBoost("stump", 10, loss="absolute"),
+    cotas.LSBoost("tree", 10),
     cotas.ForwardStagewise(max_iter=10),
     cotas.RegularizedForwardStagewise(delta=1.0, max_iter=10),
 ]

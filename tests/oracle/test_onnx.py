@@ -51,6 +51,7 @@ CASES = {
     "KernelRidge": (cotas.KernelRidge(lam=0.1), REAL),
     "KernelSVR": (cotas.KernelSVR(lam=0.1), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=20), REAL),
+    "LSBoost trees": (cotas.LSBoost("tree", 5), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(max_iter=20), REAL),
     "RegularizedForwardStagewise": (
         cotas.RegularizedForwardStagewise(delta=2.0, max_iter=20),

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray
 from cotas.boosting.anyboost import AnyBoost, find_cost
-from cotas.boosting.base import BoostedClassifier
+from cotas.boosting.base import Boosted, BoostedClassifier
 from cotas.boosting.logitboost import LogitBoost
 from cotas.export.graph import Graph, import_onnx
 from cotas.export.kernels import block
@@ -98,7 +98,11 @@ def _output(graph: Graph, value: str, name: str, dtype: Any, columns: int | None
     return helper.make_tensor_value_info(name, kind, ["n"] if columns is None else ["n", columns])
 
 
-def _prediction(model: LinearRegressor, graph: Graph, X: str) -> Any:
+def _prediction(model: Any, graph: Graph, X: str) -> Any:
+    if isinstance(model, Boosted) and hasattr(model, "ensembles_"):
+        value = graph.op("Squeeze", combined(model.ensembles_[0], graph, X), graph.whole(1))
+        value = graph.op("Add", value, graph.constant(float(model.intercept_)))
+        return _output(graph, value, "prediction", np.float64, None)
     theta = np.asarray(model.coef_, dtype=np.float64)
     columns = None if theta.ndim == 1 else len(theta)
     value = graph.affine(X, theta.T, np.asarray(model.intercept_, dtype=np.float64))

@@ -20,13 +20,11 @@ from cotas.design import canonical
 
 
 @dataclass(frozen=True)
-class Examples:
-    """Validated training data: X as it came, the labels, their codes, and the weights."""
+class TrainingRows:
+    """Validated training data: X as it came, labels or numbers, and the weights."""
 
     X: Matrix
     y: AnyArray
-    classes: AnyArray
-    codes: IntArray
     weights: FloatArray | None
 
     @property
@@ -49,6 +47,14 @@ class Examples:
     def total_weight(self) -> float:
         """The sum of the weights, as they were given."""
         return float(self.n_rows if self.weights is None else self.weights.sum())
+
+
+@dataclass(frozen=True)
+class Examples(TrainingRows):
+    """Rows with labels: the classes that there are, and the code of each row's."""
+
+    classes: AnyArray
+    codes: IntArray
 
     def refuse_classes_without_weight(self) -> None:
         """Raise where a class has no example that counts."""
@@ -110,7 +116,7 @@ def read_examples(
         if len(unknown):
             raise ValueError(f"y holds labels that are not in `classes`: {unknown.tolist()}.")
     weights = _weights(X, y, sample_weight, class_weight)
-    return Examples(X, y, classes, encode(y, classes), weights)
+    return Examples(X, y, weights, classes, encode(y, classes))
 
 
 def refuse_infinite(estimator: Any, X: Matrix, sketches: list[Sketch]) -> None:
@@ -197,12 +203,12 @@ def read_observations(
     *,
     layout: Literal["csr", "csc"] = "csr",
     reset: bool = True,
-    finite: bool = True,
+    finite: bool | str = True,
 ) -> Observations:
     """Validate as scikit-learn does; a dense X is not copied, a sparse one takes the layout.
 
     With `finite=False` it is left open whether a dense X is finite, for callers who will see it
-    in what they compute and then call `refuse_infinite`.
+    in what they compute and then call `refuse_infinite`. "allow-nan" lets missing values pass.
     """
     refuse_inexact(X, "X")
     refuse_inexact(y, "y")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
 from cotas.files.kinds.relations import (
     boosters_fit,
+    columns_or_learners,
     ends_fit,
     expansion_fits,
     kernels_fit,
@@ -158,6 +159,17 @@ BOOSTER: dict[str, Field] = {
     "round_edges": _EACH_ROUND,
     "round_losses": _EACH_ROUND,
 }
+# On columns, or with weak learners: whichever the model has.
+LS_BOOST: dict[str, Field] = {
+    **_EVERY,
+    "coef": Array("d").maybe(),
+    "intercept": Number(),
+    "path": STAGEWISE_PATH.maybe(),
+    "ensembles": Each(ENSEMBLE).maybe(),
+    "round_errors": _ROUNDS.maybe(),
+    "round_edges": _ROUNDS.maybe(),
+    "round_losses": _ROUNDS.maybe(),
+}
 VOTED: dict[str, Field] = {**BOOSTER, "voted": Flag().at("_voted")}
 
 
@@ -199,7 +211,9 @@ MODEL = Family(
         "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
         "Lasso": _regression("lasso.Lasso", LASSO),
         "ElasticNet": _regression("elastic_net.ElasticNet", LASSO),
-        "LSBoost": _regression("stagewise.LSBoost", STAGEWISE),
+        "LSBoost": Estimator(
+            "cotas.regression.ls_boost.LSBoost", LS_BOOST, relation=columns_or_learners
+        ),
         "ForwardStagewise": _regression("stagewise.ForwardStagewise", STAGEWISE),
         "RegularizedForwardStagewise": _regression(
             "stagewise.RegularizedForwardStagewise", STAGEWISE

@@ -83,6 +83,17 @@ def _batches_fit(batches: Any, d: int, q: int) -> None:
         require(len(state.w) == q, "batches", "are of other targets")
 
 
+def columns_or_learners(model: Any) -> None:
+    """LS-Boost has coefficients and their path, or one ensemble."""
+    if hasattr(model, "ensembles_"):
+        require(len(model.ensembles_) == 1, "ensembles", "are of other targets")
+        require(not hasattr(model, "coef_"), "coef", "is not of a model with weak learners")
+        return
+    for name in ("coef_", "path_"):
+        require(hasattr(model, name), name, "is missing")
+    targets_fit(model)
+
+
 def boosters_fit(model: Any) -> None:
     """One ensemble for each machine; if they share their votes, all have the same tests."""
     ensembles = model.ensembles_
