@@ -33,7 +33,8 @@ Model = Annotated[
         "-m",
         help="svm, kernel-svm, perceptron, averaged-perceptron, passive-aggressive, pegasos, "
         "adaboost, real-adaboost, logitboost, gentleboost, …; ridge, least-squares, lasso, "
-        "ls-boost, forward-stagewise, …; or auto. Default: svm or ridge, by the task.",
+        "elastic-net, kernel-ridge, kernel-svr, ls-boost, forward-stagewise, …; or auto. "
+        "Default: svm or ridge, by the task.",
     ),
 ]
 
