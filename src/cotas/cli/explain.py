@@ -11,6 +11,7 @@ from cotas.certificates import Certificate
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
+from cotas.preparation.doubt import doubt_of
 from cotas.preparation.prepared_model import PreparedModel
 
 
@@ -31,7 +32,9 @@ def explain(
     facts = facts_of(saved)
     session.say(*(f"{name}: {value}" for name, value in facts.items()))
     weights = weights_of(saved)
-    for label, table in weights.items():
+    doubts = doubts_of(saved)
+    for (label, whole), doubt in zip(weights.items(), doubts, strict=True):
+        table = [entry for k, entry in enumerate(whole) if k == 0 or abs(entry[2]) > doubt]
         shown = table[: top or None]
         title = None if label is None else f"class {label} against the rest"
         rows = [[name, f"{theta:+.6g}", f"{effect:+.4g}"] for name, theta, effect in shown]
@@ -42,6 +45,9 @@ def explain(
         session.table(names, rows, title)
         if len(table) > len(shown):
             session.say(f"… and {len(table) - len(shown)} more (--top 0 shows all)")
+        if len(whole) > len(table):
+            count = len(whole) - len(table)
+            session.say(f"{count} more are not told from 0: the gap leaves ±{doubt:.1g} open.")
     importances = importances_of(saved)
     if importances:
         rows = [[name, f"{share:.4f}"] for name, share in importances[: top or None]]
@@ -113,6 +119,15 @@ def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
         table.sort(key=lambda entry: -abs(entry[2]))
         found[label] = [("(constant)", bias, 0.0), *table]
     return found
+
+
+def doubts_of(saved: Saved) -> list[float]:
+    """For each row of coefficients, up to what size they are not told from zero."""
+    rows = np.atleast_2d(getattr(saved.estimator, "coef_", np.empty((0, 0))))
+    whole = saved.model.certificate_
+    each = whole.singles if len(whole.singles) == len(rows) else (whole,) * len(rows)
+    n = saved.recipe.n_rows if saved.recipe is not None else 1
+    return [doubt_of(saved.estimator, proof, row, n) for row, proof in zip(rows, each, strict=True)]
 
 
 def _standardized(saved: Saved) -> bool:

@@ -80,6 +80,7 @@ class Tally:
         self.squares = 0.0
         self.certifies = self.classifies = False
         self.odd: list[str] = []
+        self.trained: AnyArray | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """In plain types."""
@@ -88,6 +89,7 @@ class Tally:
             "certified": self.certified if self.certifies else None,
             "test_error": self.error,  # "error" is what went wrong, in every document
             "odd_cells": self.odd,
+            "rows_trained_on": None if self.trained is None else len(self.trained),
         }
 
     @property
@@ -124,6 +126,9 @@ class Tally:
         if self.error is not None:
             what = "wrong predictions" if self.classifies else "root mean square error"
             lines.append(f"The table has the target: {what} {self.error:.4f}.")
+        if self.trained is not None and self.rows:
+            words = f"{len(self.trained)} of these {self.rows} rows were trained on"
+            lines.append(f"{words}: an error on them says little about new ones.")
         return lines
 
 
@@ -175,6 +180,8 @@ def predicted(saved: Saved, table: Table, tally: Tally, only: bool) -> Any:
             found["certified"] = model.certified_predict(X)[1]
             tally.certifies = True
             tally.certified += int(found["certified"].sum())
+    if tally.rows == 0:
+        tally.trained = saved.trained_on(X)
     tally.rows += len(labels)
     truth = _truth(saved, table)
     if truth is not None:
