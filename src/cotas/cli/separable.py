@@ -55,4 +55,4 @@ def _against_the_rest(y: AnyArray, of: str | None) -> AnyArray:
         there = ", ".join(known[:8])
         asked = "which of the classes, against the rest?" if of is None else f"no class {of!r}:"
         raise UsageError(f"{asked} --class takes one of {there}.")
-    return np.where(labels == of, of, "the rest")
+    return np.where(labels == of, str(of), "the rest")
