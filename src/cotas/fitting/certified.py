@@ -132,15 +132,18 @@ class Certified:
         """One for each class or target; none holds if anything that predicts was changed."""
         if not hasattr(self, "_certificates"):
             check_is_fitted(self)
-        state = self._state()
-        try:
-            found = self._measured_certificates()
-        except (ValueError, TypeError, LookupError, AttributeError):
-            # The parameters are not even of the sizes that they had.
-            return [certificate.withdrawn(CHANGED) for certificate in self._certificates]
+        state, found = self._state(), self._measured_or_withdrawn()
         if state != getattr(self, "_seal", None):
             return [certificate.withdrawn(CHANGED) for certificate in found]
         return self._bound(found, state)
+
+    def _measured_or_withdrawn(self) -> list[Certificate]:
+        """The certificates as they are now; those that were, where they cannot be measured."""
+        try:
+            return self._measured_certificates()
+        except (ValueError, TypeError, LookupError, AttributeError):
+            # The parameters are not even of the sizes that they had.
+            return [certificate.withdrawn(CHANGED) for certificate in self._certificates]
 
     def _bound(self, certificates: list[Certificate], state: str) -> list[Certificate]:
         """The certificates; `verify` of the first looks at what the model predicts, too."""
@@ -150,7 +153,7 @@ class Certified:
     def _proved_again(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
         check_is_fitted(self)
-        kept = self._measured_certificates()
+        kept = self._measured_or_withdrawn()
         fresh = [_checked_again(certificate, X, y) for certificate in kept]
         found = self._contradictions([c.witness for c in fresh], X, y)
         fresh = [c.withdrawn(found[0]) if found else c for c in fresh]
@@ -259,6 +262,6 @@ class Predictor:
         """Where it predicts other than its witnesses say, of which this is the first."""
         if self.model._state() != self.state:
             return []
-        others = self.model._measured_certificates()[1:]
+        others = self.model._measured_or_withdrawn()[1:]
         witnesses = [witness, *(certificate.witness for certificate in others)]
         return self.model._contradictions(witnesses, X, y)
