@@ -21,8 +21,9 @@ WIDEST_GRAM = 1000
 LARGEST_GRAM = 4000
 # Part of the tolerance that is left to the problem restricted to the working set.
 INNER = 0.3
-# The way to a small λ, and how well it is solved there.
-STRIDE, ROUGH = 0.9, 1e-3
+# The way to a small λ, how well it is solved there, and how many strides between two looks where
+# all the columns are in the Gram matrix.
+STRIDE, ROUGH, STRIDES = 0.9, 1e-3, 8
 MAX_ROUNDS, ROUNDS_BETWEEN_LOOKS = 1000, 20
 # Seconds of compiled work after which a path comes up for air.
 BREATH = 0.1
@@ -99,7 +100,10 @@ class WorkingSetLasso:
         strong rule lets everything in, and far too many coefficients leave zero.
         """
         while lam < STRIDE * self.lam and not self.ended:
-            self._solve_at(STRIDE * self.lam, ROUGH)
+            if self.whole:
+                self._stride(lam)
+            else:
+                self._solve_at(STRIDE * self.lam, ROUGH)
         if self.ended:
             primal, gap = self.at(lam)
             return self.latest._replace(lam=lam, primal=primal, gap=gap)
@@ -117,6 +121,14 @@ class WorkingSetLasso:
             # As many at a time as take a breath, so that Ctrl-C is heard.
             start, some = start + some, 2 * some if time.perf_counter() - began < BREATH else 1
             yield from found
+
+    def _stride(self, lam: float) -> None:
+        """Some strides towards λ in one go, and a look."""
+        steps = int(min(STRIDES, np.log(lam / self.lam) / np.log(STRIDE)))
+        lams = self.lam * STRIDE ** np.arange(1.0, max(1, steps) + 1.0)
+        self._path_on_gram(lams, ROUGH)
+        self.lam = float(lams[-1])
+        self._look(self.lam)
 
     @property
     def ended(self) -> bool:
