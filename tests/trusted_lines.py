@@ -30,6 +30,7 @@ KINDS = {
     "separation": ["cotas.certificates.theorems.separation"],
     "boosting": ["cotas.certificates.theorems.surrogates"],
     "hull": ["cotas.certificates.theorems.hull"],
+    "boosted trees for numbers": ["cotas.certificates.theorems.additive"],
     "hold-out": ["cotas.certificates.theorems.hold_out"],
     "certified predictions": ["cotas.certificates.consequences.prediction"],
     "paths over λ": ["cotas.certificates.consequences.path"],

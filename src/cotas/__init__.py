@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cotas.kernel.ridge import KernelRidge
     from cotas.kernel.svm import KernelSVM
     from cotas.kernel.svr import KernelSVR
+    from cotas.linear.logistic import LogisticRegression
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import SVMPath, svm_path
     from cotas.linear.pegasos import Pegasos
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
+    from cotas.regression.ls_boost import LSBoost
     from cotas.regression.ridge import Ridge
-    from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
+    from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
     from cotas.selection.choosing import choose
     from cotas.selection.decomposition import bias_variance
     from cotas.selection.learning import learning_curves
@@ -59,12 +61,13 @@ _HOME = {
     "KernelRidge": "cotas.kernel.ridge",
     "KernelSVM": "cotas.kernel.svm",
     "KernelSVR": "cotas.kernel.svr",
-    "LSBoost": "cotas.regression.stagewise",
+    "LSBoost": "cotas.regression.ls_boost",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
     "LeastSquares": "cotas.regression.least_squares",
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
+    "LogisticRegression": "cotas.linear.logistic",
     "LogitBoost": "cotas.boosting.logitboost",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
     "Pegasos": "cotas.linear.pegasos",
@@ -111,6 +114,7 @@ __all__ = [
     "LeastSquares",
     "LinearLearner",
     "LinearSVM",
+    "LogisticRegression",
     "LogitBoost",
     "PassiveAggressive",
     "Pegasos",

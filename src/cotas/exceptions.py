@@ -1,8 +1,15 @@
-"""Errors that a caller may want to catch."""
+"""Errors and warnings that a caller may want to catch."""
 
 from cotas.files.errors import ModelFileError
 from cotas.files.problems import DataFileError
 from cotas.linear.hard_margin import NotSeparableError
 from cotas.regression.trail import DivergedError
+from cotas.stops import InterruptedWarning
 
-__all__ = ["DataFileError", "DivergedError", "ModelFileError", "NotSeparableError"]
+__all__ = [
+    "DataFileError",
+    "DivergedError",
+    "InterruptedWarning",
+    "ModelFileError",
+    "NotSeparableError",
+]

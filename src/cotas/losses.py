@@ -47,14 +47,6 @@ class MarginLoss(ConvexLoss, Protocol):
     def steepest(self) -> float: ...
 
 
-class SmoothLoss(MarginLoss, Protocol):
-    """A margin loss with a slope everywhere, as Newton's method needs it."""
-
-    def curvature(self, z: FloatArray) -> FloatArray:
-        """ℓ''(z); at a corner of the slope, its value on one side."""
-        ...
-
-
 @dataclass(frozen=True)
 class ZeroOne:
     """⟦z ≤ 0⟧: an example on the boundary counts as a mistake. Not convex, no conjugate.
@@ -112,9 +104,6 @@ class SquaredHinge:
     def slope(self, z: FloatArray) -> FloatArray:
         return -2.0 * np.maximum(0.0, 1.0 - z)
 
-    def curvature(self, z: FloatArray) -> FloatArray:
-        return np.where(np.less(z, 1), 2.0, 0.0)
-
     def conjugate(self, a: FloatArray) -> FloatArray:
         # sup_z a z − (1 − z)² is attained at z = 1 + a/2.
         a = np.asarray(a, dtype=np.float64)
@@ -137,9 +126,6 @@ class ModifiedHuber:
 
     def slope(self, z: FloatArray) -> FloatArray:
         return -2.0 * np.clip(1.0 - z, 0.0, 2.0)
-
-    def curvature(self, z: FloatArray) -> FloatArray:
-        return np.where(np.less(np.abs(z), 1), 2.0, 0.0)
 
     def conjugate(self, a: FloatArray) -> FloatArray:
         a = np.asarray(a, dtype=np.float64)
@@ -207,9 +193,6 @@ class Logistic:
 
     def slope(self, z: FloatArray) -> FloatArray:
         return np.asarray(-expit(-np.asarray(z)))
-
-    def curvature(self, z: FloatArray) -> FloatArray:
-        return np.asarray(expit(z) * expit(-np.asarray(z)))
 
     def conjugate(self, a: FloatArray) -> FloatArray:
         # With b = −a in [0, 1]: b log b + (1 − b) log(1 − b), the negative entropy.

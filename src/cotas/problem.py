@@ -26,7 +26,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import entr, logsumexp
 
 from cotas.arrays import FloatArray
 from cotas.losses import Hinge, MarginLoss
@@ -34,7 +33,10 @@ from cotas.losses import Hinge, MarginLoss
 
 @dataclass(frozen=True)
 class RegularizedRisk:
-    """The mean loss of a linear classifier plus (λ/2)‖θ‖², with a free bias or with none."""
+    """The mean loss of a linear classifier plus a penalty, with a free bias or with none.
+
+    The penalty is λ(ρ‖θ‖₁ + ½(1 − ρ)‖θ‖²), ρ being `l1_ratio`: (λ/2)‖θ‖² unless it is given.
+    """
 
     loss: MarginLoss
     lam: float
@@ -42,6 +44,7 @@ class RegularizedRisk:
     # Where not zero, (λ/2)(θ₀/bias_scale)² is added and the bias is free no longer: the problem
     # that LIBLINEAR solves, the bias being the weight of one more feature of that value.
     bias_scale: float = 0.0
+    l1_ratio: float = 0.0
 
     @property
     def gain_is_linear(self) -> bool:
@@ -79,27 +82,14 @@ class RegularizedRisk:
 
 @dataclass(frozen=True)
 class SoftmaxRisk:
-    """The mean log loss of softmax regression plus (λ/2)‖W‖², with free biases or with none."""
+    """The mean log loss of softmax regression plus a penalty, with free biases or with none.
+
+    The penalty is that of `RegularizedRisk`, W being one vector.
+    """
 
     lam: float
     free_bias: bool
-
-    def risk(self, scores: FloatArray, truth: FloatArray, weights: FloatArray) -> float:
-        """Σ sᵢ [log Σₖ exp(zᵢₖ) − zᵢ,y₍ᵢ₎] over some of the examples; truth holds the eᵢ."""
-        losses = logsumexp(scores, axis=1) - (scores * truth).sum(axis=1)
-        return float(weights @ losses)
-
-    def penalty(self, coefs: FloatArray) -> float:
-        """(λ/2)‖W‖²"""
-        return 0.5 * self.lam * float(np.square(coefs).sum())
-
-    def dual_gain(self, probabilities: FloatArray, weights: FloatArray) -> float:
-        """Σ sᵢ H(pᵢ) over some of the examples."""
-        return float(weights @ entr(probabilities).sum(axis=1))
-
-    def dual_cost(self, combination: FloatArray) -> float:
-        """(1/2λ)‖Σ sᵢ xᵢ(eᵢ − pᵢ)ᵀ‖²"""
-        return float(np.square(combination).sum()) / (2.0 * self.lam)
+    l1_ratio: float = 0.0
 
 
 # An objective of this part of the zero model's counts as zero.

@@ -33,6 +33,10 @@ class Stop(Enum):
     THEORY = "no further step can change the model"
 
 
+class InterruptedWarning(UserWarning):
+    """Ctrl-C ended the work early: what came back is what there was."""
+
+
 class Reason(NamedTuple):
     """Why a fit ended, and the words for it where those of `Stop` are not precise enough."""
 
@@ -67,8 +71,8 @@ class Progress:
 class Rule:
     """A stopping rule. `a | b` stops when either does, `a & b` when both do."""
 
-    def reason(self, progress: Progress) -> str | None:
-        """Why to stop here, in words, or None to go on."""
+    def reason(self, progress: Progress) -> Reason | None:
+        """Why to stop here, or None to go on."""
         raise NotImplementedError
 
     def __or__(self, other: Rule) -> Rule:
@@ -85,7 +89,7 @@ class AnyOf(Rule):
     first: Rule
     second: Rule
 
-    def reason(self, progress: Progress) -> str | None:
+    def reason(self, progress: Progress) -> Reason | None:
         return self.first.reason(progress) or self.second.reason(progress)
 
 
@@ -96,10 +100,12 @@ class AllOf(Rule):
     first: Rule
     second: Rule
 
-    def reason(self, progress: Progress) -> str | None:
+    def reason(self, progress: Progress) -> Reason | None:
         one = self.first.reason(progress)
         other = self.second.reason(progress) if one else None
-        return f"{one}, and {other}" if one and other else None
+        if one is None or other is None:
+            return None
+        return Reason(one.stop if one.stop is Stop.PROVED else other.stop, f"{one}, and {other}")
 
 
 @dataclass(frozen=True)
@@ -111,8 +117,8 @@ class ChangeOfJ(Rule):
     Examples
     --------
     >>> rule = ChangeOfJ(1e-6) | MaxIterations(1000)
-    >>> rule.reason(Progress(1000, 2.0, 3.0, 0.1, 0.5, lambda enough: 1.0))
-    '1000 iterations were made'
+    >>> print(rule.reason(Progress(1000, 2.0, 3.0, 0.1, 0.5, lambda enough: 1.0)))
+    1000 iterations were made
     """
 
     eps: float
@@ -120,9 +126,9 @@ class ChangeOfJ(Rule):
     def __post_init__(self) -> None:
         _check_positive(self.eps, "eps")
 
-    def reason(self, progress: Progress) -> str | None:
+    def reason(self, progress: Progress) -> Reason | None:
         if abs(progress.before - progress.objective) < self.eps:
-            return f"J changed by less than {self.eps:g}"
+            return Reason(Stop.STALLED, f"J changed by less than {self.eps:g}")
         return None
 
 
@@ -135,8 +141,10 @@ class ChangeOfTheta(Rule):
     def __post_init__(self) -> None:
         _check_positive(self.eps, "eps")
 
-    def reason(self, progress: Progress) -> str | None:
-        return f"θ moved by less than {self.eps:g}" if progress.move < self.eps else None
+    def reason(self, progress: Progress) -> Reason | None:
+        if progress.move < self.eps:
+            return Reason(Stop.STALLED, f"θ moved by less than {self.eps:g}")
+        return None
 
 
 @dataclass(frozen=True)
@@ -148,9 +156,9 @@ class MaxIterations(Rule):
     def __post_init__(self) -> None:
         _check_positive(self.number, "number")
 
-    def reason(self, progress: Progress) -> str | None:
+    def reason(self, progress: Progress) -> Reason | None:
         if progress.iteration >= self.number:
-            return f"{self.number} iterations were made"
+            return Reason(Stop.ITERATIONS, f"{self.number} iterations were made")
         return None
 
 
@@ -163,8 +171,10 @@ class MaxTime(Rule):
     def __post_init__(self) -> None:
         _check_positive(self.seconds, "seconds")
 
-    def reason(self, progress: Progress) -> str | None:
-        return f"{self.seconds:g} s have passed" if progress.seconds >= self.seconds else None
+    def reason(self, progress: Progress) -> Reason | None:
+        if progress.seconds >= self.seconds:
+            return Reason(Stop.TIME, f"{self.seconds:g} s have passed")
+        return None
 
 
 @dataclass(frozen=True)
@@ -176,9 +186,9 @@ class Gap(Rule):
     def __post_init__(self) -> None:
         _check_positive(self.tol, "tol")
 
-    def reason(self, progress: Progress) -> str | None:
+    def reason(self, progress: Progress) -> Reason | None:
         if progress.relative_gap(self.tol) <= self.tol:
-            return f"a relative gap of {self.tol:g} is proved"
+            return Reason(Stop.PROVED)
         return None
 
 

@@ -106,3 +106,23 @@ def test_any_table_is_prepared_to_finite_numbers(columns):
     assert np.isfinite(Z).all()
     assert Z.shape == (6, len(preparation.get_feature_names_out()))
     assert (preparation.transform(frame[::-1]) == Z[::-1]).all()
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("indptr", [0, -(2**31), 0]),  # SciPy looks no further where the last entry is zero
+        ("indptr", [0, 3, 1]),
+        ("indptr", [0, 1, 9]),
+        ("indptr", [0.0, 1.0, 2.0]),
+        ("indices", [0, 7]),
+        ("indices", [0, -1]),
+        ("shape", [2]),
+        ("shape", [2, 2, 2]),
+    ],
+)
+def test_sparse_npz_that_points_to_what_is_not_there(part, value, tmp_path):
+    parts = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 1, 2], "shape": [2, 2]}
+    np.savez(tmp_path / "X.npz", **{**parts, part: value})
+    with pytest.raises(DataFileError):
+        read_table(tmp_path / "X.npz")

@@ -8,7 +8,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 
 import cotas
-from cotas.fitting.floor import PATIENCE, ROUNDING, Floor, at_floor
+from cotas.fitting.floor import PATIENCE, Floor, at_floor
+from cotas.stops import Stop
 from problems import regression
 
 X, y = load_breast_cancer(return_X_y=True)
@@ -32,7 +33,7 @@ MODELS = [
 def test_a_fit_ends_at_what_rounding_leaves_and_says_so(model, X, y):
     with pytest.warns(ConvergenceWarning, match="More iterations would not help.*Rescale"):
         model.fit(X, y)
-    assert model.stop_reason_ == ROUNDING
+    assert model.stop_ is Stop.ROUNDING
     assert model.certificate_.holds
     assert model.n_iter_ < 500
 

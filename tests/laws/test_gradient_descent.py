@@ -187,7 +187,7 @@ def test_stochastic_steps_come_close_and_say_how_close():
     best = Ridge(lam=0.1).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-3
     assert model.certificate_.lower <= best.certificate_.upper <= model.certificate_.upper
-    assert "proved" in model.stop_reason_
+    assert model.stop_.name == "PROVED"
 
 
 # ---- when it ends ----------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def test_a_gap_that_was_not_proved_is_warned_of():
     X, y = plane(60, 3)
     with pytest.warns(ConvergenceWarning, match="tol=1e-09"):
         model = LeastSquares(solver="gradient", step=1e-3, tol=1e-9, max_iter=5).fit(X, y)
-    assert model.stop_reason_ == "max_iter=5 reached"
+    assert model.stop_.name == "ITERATIONS"
 
 
 def test_callbacks_see_each_iteration_and_can_stop():
@@ -236,7 +236,7 @@ def test_callbacks_see_each_iteration_and_can_stop():
         solver="gradient", step=0.01, callbacks=third, stop=stops.MaxIterations(9)
     ).fit(X, y)
     assert model.n_iter_ == 3
-    assert model.stop_reason_ == "a callback asked to stop"
+    assert model.stop_.name == "CALLBACK"
     assert [progress.objective for progress in seen] == model.history_["J"].tolist()
 
 
@@ -251,6 +251,6 @@ def test_ctrl_c_returns_the_model_so_far():
         model = LeastSquares(
             solver="gradient", step=1e-4, callbacks=interrupt, stop=stops.MaxIterations(10**6)
         ).fit(X, y)
-    assert model.stop_reason_ == "interrupted"
+    assert model.stop_.name == "INTERRUPTED"
     assert model.certificate_.holds
     assert model.certificate_.verify(X, y)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas import Lasso, lasso_path
+from cotas.stops import Stop
 from problems import regression
 
 X, Y = regression(30, 200, seed=9)
@@ -33,7 +34,7 @@ def test_every_report_is_proved_and_they_change_nothing(parameters):
     model = Lasso(**parameters, callbacks=spectator).fit(X, Y)
     expected = Lasso(**parameters).fit(X, Y)
     np.testing.assert_array_equal(model.coef_, expected.coef_)
-    assert model.stop_reason_ == expected.stop_reason_ == "the gap asked for is proved"
+    assert model.stop_ is expected.stop_ is Stop.PROVED
     assert [report.iteration for report in spectator.reports] == [
         *range(1, 1 + len(spectator.reports))
     ]
@@ -55,7 +56,7 @@ def test_the_best_model_so_far_with_its_own_certificate(parameters, interrupts):
     with pytest.warns(UserWarning, match=expected):
         model = Lasso(**parameters, tol=1e-12, callbacks=spectator).fit(X, Y)
     assert len(spectator.reports) == 4
-    assert model.stop_reason_ == ("interrupted" if interrupts else "a callback asked to stop")
+    assert model.stop_ is (Stop.INTERRUPTED if interrupts else Stop.CALLBACK)
     certificate = model.certificate_
     assert certificate.holds
     assert certificate.verify(X, Y)
@@ -78,7 +79,7 @@ def test_interrupted_before_it_has_looked_it_is_the_constant_model():
 def test_no_time_at_all_is_said_to_be_the_reason():
     with pytest.warns(ConvergenceWarning, match="max_time reached"):
         model = Lasso(lam=1e-3, max_time=1e-9).fit(X, Y)
-    assert model.stop_reason_ == "max_time reached"
+    assert model.stop_ is Stop.TIME
     assert model.certificate_.verify(X, Y)
 
 

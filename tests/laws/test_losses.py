@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cotas.certificates.core import losses as core
+from cotas.certificates.core import residuals
 from cotas.losses import (
     Exponential,
     Hinge,
@@ -14,10 +16,11 @@ from cotas.losses import (
     SquaredHinge,
     ZeroOne,
 )
+from cotas.solvers import losses as solvers
 
 CONVEX = [Hinge(), Squared(), Exponential(), Logistic(), SquaredHinge(), ModifiedHuber()]
 MARGIN = [Hinge(), Exponential(), Logistic(), SquaredHinge(), ModifiedHuber()]
-SMOOTH = [Logistic(), SquaredHinge(), ModifiedHuber()]
+SOLVERS = [*solvers.SMOOTH.values(), solvers.Huber(1.35)]
 numbers = st.floats(-30, 30, allow_nan=False)
 
 
@@ -47,14 +50,30 @@ def test_fenchel_young_is_tight_at_the_slope(loss, z):
     assert total == pytest.approx(float(a) * z, rel=1e-9, abs=1e-6)
 
 
-@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
-@given(z=numbers)
-def test_curvature_is_the_derivative_of_the_slope(loss, z):
-    if not isinstance(loss, Logistic) and abs(abs(z) - 1) < 1e-3:
+@pytest.mark.parametrize("loss", SOLVERS, ids=repr)
+@given(y=st.sampled_from([-1.0, 1.0]), z=numbers)
+def test_the_losses_of_the_solvers_have_the_derivatives_that_they_say(loss, y, z):
+    h, edge = 1e-5, abs(abs(z - y) - loss.k) if loss else min(abs(y * z - 1), abs(y * z + 1))
+    if not isinstance(loss, solvers.Logistic) and edge < 1e-3:
         return  # the slope has a corner there
-    h = 1e-5
-    measured = (loss.slope(np.array(z + h)) - loss.slope(np.array(z - h))) / (2 * h)
-    assert loss.curvature(np.array(z)) == pytest.approx(float(measured), rel=1e-5, abs=1e-7)
+    first = (solvers.value(loss, y, z + h) - solvers.value(loss, y, z - h)) / (2 * h)
+    second = (solvers.slope(loss, y, z + h) - solvers.slope(loss, y, z - h)) / (2 * h)
+    assert solvers.slope(loss, y, z) == pytest.approx(first, rel=1e-5, abs=1e-6)
+    assert solvers.curvature(loss, y, z) == pytest.approx(second, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("loss", SOLVERS, ids=repr)
+def test_the_losses_of_the_solvers_are_those_of_the_core_in_every_row(loss):
+    y, z = np.where(np.arange(40) % 3 == 0, 1.0, -1.0), np.linspace(-4, 4, 40)
+    kind = getattr(residuals if loss else core, type(loss).__name__)
+    expected, weights = kind(*loss), np.linspace(0, 1, 40)
+    slopes, curvatures = np.empty((2, 40))
+    value = solvers.derivatives(loss, y, weights, z, slopes, curvatures)
+    assert value == pytest.approx(float(weights @ expected.value(y, z, 0.0)), rel=1e-12)
+    assert value == solvers.total(loss, y, weights, z)
+    np.testing.assert_allclose(slopes, weights * expected.slope(y, z), rtol=1e-6, atol=1e-8)
+    rows = [weights[i] * solvers.curvature(loss, y[i], z[i]) for i in range(40)]
+    np.testing.assert_allclose(curvatures, rows, rtol=1e-14)
 
 
 @pytest.mark.parametrize("loss", MARGIN, ids=lambda loss: loss.name)

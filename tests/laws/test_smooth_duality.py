@@ -14,6 +14,8 @@ from cotas.losses import Hinge, Logistic, ModifiedHuber, SquaredHinge
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers import newton as method
 from cotas.solvers.bias import best_smooth_bias
+from cotas.solvers.losses import SMOOTH as SMOOTH_LOSSES
+from cotas.solvers.risks import RowRisk, SoftmaxLoss
 from problems import clouds, labelled, three_clouds
 
 SMOOTH = [Logistic(), SquaredHinge(), ModifiedHuber()]
@@ -61,7 +63,7 @@ def test_any_multipliers_give_a_lower_bound_for_any_model(loss, bias, data, seed
 def test_the_slopes_at_the_optimum_close_the_gap(loss, bias):
     data = clouds(80, 3)
     weights = np.linspace(0, 1, 80) / np.linspace(0, 1, 80).sum()
-    risk = method.MarginRisk(loss, data.y.astype(float), weights)
+    risk = RowRisk(data.y.astype(float), weights, SMOOTH_LOSSES[loss.name])
     _, best = solve(data.X, risk, bias)[-1]
     theta, theta0 = best.theta[:, 0], float(best.theta0[0])
     share = -loss.slope(data.y * (data.X @ theta + theta0))
@@ -82,7 +84,7 @@ def test_the_gap_of_the_slopes_is_the_square_of_the_gradient(loss, bias):
     if bias == "free":
         return
     data = clouds(80, 3)
-    risk = method.MarginRisk(loss, data.y.astype(float), np.full(80, 1 / 80))
+    risk = RowRisk(data.y.astype(float), np.full(80, 1 / 80), SMOOTH_LOSSES[loss.name])
     for _, best in solve(data.X, risk, bias):
         theta, theta0 = best.theta[:, 0], float(best.theta0[0])
         share = -loss.slope(data.y * (data.X @ theta + theta0))
@@ -97,7 +99,8 @@ def test_the_gap_of_the_slopes_is_the_square_of_the_gradient(loss, bias):
 @settings(max_examples=12)
 @given(data=labelled())
 def test_newton_never_rises_and_ends_where_the_gradient_vanishes(loss, bias, largest, data):
-    risk = method.MarginRisk(loss, data.y.astype(float), np.full(len(data.y), 1 / len(data.y)))
+    n = len(data.y)
+    risk = RowRisk(data.y.astype(float), np.full(n, 1 / n), SMOOTH_LOSSES[loss.name])
     kept, method.LARGEST_SYSTEM = method.LARGEST_SYSTEM, largest
     try:
         path = [point for _, point in solve(data.X, risk, bias)]
@@ -134,7 +137,7 @@ def test_any_reference_gives_a_lower_bound_for_any_softmax_model(free_bias, size
         point = replace(point, reference_coef=size * point.reference_coef)
         certificate = point.check(data, y)
         assert 0 <= certificate.lower <= certificate.upper
-        loss = method.SoftmaxLoss(y, point.weights, 3)
+        loss = SoftmaxLoss(y, point.weights, 3)
         _, best = solve(data, loss, "free" if free_bias else "none")[-1]
         assert certificate.lower <= best.objective + certificate.charge
         ideal = replace(point, reference_coef=best.theta.T, reference_intercept=best.theta0)
@@ -160,8 +163,8 @@ def test_two_classes_of_softmax_are_logistic_regression_with_twice_the_penalty()
     data = clouds(80, 3)
     y = (data.y > 0).astype(int)
     weights = np.full(80, 1 / 80)
-    two = method.SoftmaxLoss(y, weights, 2)
-    one = method.MarginRisk(Logistic(), data.y.astype(float), weights)
+    two = SoftmaxLoss(y, weights, 2)
+    one = RowRisk(data.y.astype(float), weights, SMOOTH_LOSSES["logistic"])
     *_, (_, softmax) = zip(range(40), method.newton(data.X, two, LAM, 0.0), strict=False)
     *_, (_, logistic) = zip(range(40), method.newton(data.X, one, LAM / 2, 0.0), strict=False)
     assert softmax.objective == pytest.approx(logistic.objective, rel=1e-12)

@@ -19,6 +19,10 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])[LABELS]
 
 CLASSIFIERS = [
     cotas.LinearSVM(),
+    cotas.LinearSVM(loss="squared_hinge", fit_intercept=False),
+    cotas.LogisticRegression(),
+    cotas.LogisticRegression(lam=0.01, penalty="l1"),
+    cotas.LogisticRegression(lam=0.01, penalty="elasticnet", multiclass="ovr"),
     cotas.Perceptron(),
     cotas.PassiveAggressive(),
     cotas.Pegasos(lam=0.1, random_state=0),
@@ -41,6 +45,9 @@ REGRESSORS = [
     cotas.KernelRidge(lam=0.05),
     cotas.KernelSVR(lam=0.05),
     cotas.LSBoost(max_iter=10),
+    cotas.LSBoost("stump", 10),
+    cotas.LSBoost("stump", 10, loss="absolute"),
+    cotas.LSBoost("tree", 10),
     cotas.ForwardStagewise(max_iter=10),
     cotas.RegularizedForwardStagewise(delta=1.0, max_iter=10),
 ]

@@ -8,6 +8,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import (
     LogisticRegression,
@@ -186,12 +187,26 @@ def test_our_own_models_are_proved_again_as_they_are_now():
         assert after.upper > before.upper
 
 
+@pytest.mark.parametrize("ratio", [0.5, 1.0])
+def test_an_l1_penalty_has_its_gap_too(ratio):
+    X, codes = three_clouds(90)
+    for y in (codes, codes == 0):
+        for bias in (True, False):
+            model = LogisticRegression(l1_ratio=ratio, solver="saga", C=0.1, fit_intercept=bias)
+            near = certify(model.set_params(max_iter=10_000, tol=1e-8).fit(X, y), X, y)
+            assert near.holds
+            assert near.relative_gap < 1e-5
+            with pytest.warns(ConvergenceWarning):
+                far = certify(model.set_params(max_iter=1).fit(X, y), X, y)
+            assert far.lower == pytest.approx(near.lower, rel=1e-6)
+            assert far.relative_gap > 10 * near.relative_gap
+
+
 @pytest.mark.parametrize(
     "model",
     [
         LogisticRegression(C=np.inf),
-        LogisticRegression(l1_ratio=1.0, solver="saga"),
-        LogisticRegression(l1_ratio=0.5, solver="saga"),
+        LogisticRegression(l1_ratio=1.0, solver="liblinear"),
         LogisticRegressionCV(Cs=2, cv=2, use_legacy_attributes=False),
         SGDClassifier(penalty="l1"),
         SGDClassifier(penalty=None, loss="log_loss"),

@@ -38,6 +38,12 @@ CASES = {
     "LinearSVM": (cotas.LinearSVM(lam=0.1), (TWO.X, TWO.y > 0)),
     "LinearSVM floats": (cotas.LinearSVM(lam=0.1), (TWO.X, TWO.y.astype(float))),
     "LinearSVM three": (cotas.LinearSVM(lam=0.1), THREE),
+    "LogisticRegression": (cotas.LogisticRegression(lam=0.1), NAMED),
+    "LogisticRegression softmax": (cotas.LogisticRegression(lam=0.1), OBJECTS),
+    "LogisticRegression rest": (
+        cotas.LogisticRegression(lam=0.01, penalty="l1", multiclass="ovr"),
+        THREE,
+    ),
     "LeastSquares": (cotas.LeastSquares(), MANY_TARGETS),
     "Ridge": (cotas.Ridge(lam=0.1), REAL),
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
@@ -45,6 +51,7 @@ CASES = {
     "KernelRidge": (cotas.KernelRidge(lam=0.1), REAL),
     "KernelSVR": (cotas.KernelSVR(lam=0.1), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=20), REAL),
+    "LSBoost trees": (cotas.LSBoost("tree", 5), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(max_iter=20), REAL),
     "RegularizedForwardStagewise": (
         cotas.RegularizedForwardStagewise(delta=2.0, max_iter=20),

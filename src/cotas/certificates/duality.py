@@ -17,11 +17,12 @@ from cotas.certificates.core.gap import Claim, Risk, all_bounds
 from cotas.certificates.core.regularizers import L2
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparsity import ElasticNet
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
 from cotas.certificates.words import in_words
-from cotas.problem import RegularizedRisk
+from cotas.problem import RegularizedRisk, SoftmaxRisk
 
 SECTION = "weak duality, section 3.7 of document 000"
 OPTIMIZATION_ONLY = "It certifies the optimization, not the error on new data."
@@ -55,9 +56,36 @@ def bias_in_words(problem: RegularizedRisk) -> str:
 def risk_of(problem: RegularizedRisk) -> Risk:
     """The problem as the core knows it."""
     loss = LOSSES.get(problem.loss.name)
-    if loss is None or not (0 < problem.lam < math.inf and math.isfinite(problem.bias_scale)):
-        raise ValueError("λ must be a finite number above zero, and the loss one of the core's.")
-    return Risk(loss, L2(problem.lam), problem.free_bias, problem.bias_scale)
+    if loss is None or not math.isfinite(problem.bias_scale):
+        raise ValueError("The loss must be one of the core's, and bias_scale a finite number.")
+    if problem.l1_ratio and problem.bias_scale:
+        raise ValueError("A penalized bias goes with the squares alone.")
+    return Risk(loss, regularizer_of(problem), problem.free_bias, problem.bias_scale)
+
+
+def regularizer_of(problem: RegularizedRisk | SoftmaxRisk) -> L2 | ElasticNet:
+    """λ(ρ‖θ‖₁ + ½(1 − ρ)‖θ‖²) as the core knows it."""
+    lam, ratio = problem.lam, problem.l1_ratio
+    if not (0 < lam < math.inf and 0 <= ratio <= 1):
+        raise ValueError("λ must be a finite number above zero, and l1_ratio between 0 and 1.")
+    return ElasticNet(lam * ratio, lam * (1.0 - ratio)) if ratio else L2(lam)
+
+
+def penalty_in_words(problem: RegularizedRisk | SoftmaxRisk, theta: str = "θ") -> str:
+    """The penalty as it is written."""
+    if not problem.l1_ratio:
+        return f"(λ/2)‖{theta}‖²"
+    if problem.l1_ratio == 1.0:
+        return f"λ‖{theta}‖₁"
+    return f"λ(ρ‖{theta}‖₁ + ½(1 − ρ)‖{theta}‖²), ρ = {problem.l1_ratio:.6g}"
+
+
+def penalty_figures(problem: RegularizedRisk | SoftmaxRisk, coef: FloatArray) -> dict[str, float]:
+    """λ, and with an ℓ1 part its share and what it leaves."""
+    if not problem.l1_ratio:
+        return {"λ": problem.lam}
+    used = float(np.count_nonzero(coef))
+    return {"λ": problem.lam, "ρ": problem.l1_ratio, "coefficients that are not zero": used}
 
 
 @dataclass(frozen=True)
@@ -141,7 +169,8 @@ class DualPoint:
         """Put both values and what follows from them into words."""
         problem = self.problem
         lower, upper = found.lower, found.upper
-        figures = {"λ": problem.lam, "‖θ‖": float(np.linalg.norm(self.coef))}
+        figures = penalty_figures(problem, self.coef)
+        figures["‖θ‖"] = float(np.linalg.norm(self.coef))
         remarks, trusted = [], []
         if self.expectation is not None:
             figures["R (longest row)"] = longest
@@ -156,8 +185,9 @@ class DualPoint:
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=lower <= 0.01 * upper,
             statement=(
-                f"No classifier has a smaller {mean_of(self)} {problem.loss.name} loss + (λ/2)‖θ‖² "
-                f"({bias_in_words(problem)}) than {at_least(lower)}; this one has {at_most(upper)}."
+                f"No classifier has a smaller {mean_of(self)} {problem.loss.name} loss "
+                f"+ {penalty_in_words(problem)} ({bias_in_words(problem)}) than {at_least(lower)}; "
+                f"this one has {at_most(upper)}."
             ),
             reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
             figures=figures,
@@ -183,6 +213,7 @@ class DualPoint:
             "lam": self.problem.lam,
             "free_bias": self.problem.free_bias,
             "bias_scale": self.problem.bias_scale,
+            "l1_ratio": self.problem.l1_ratio,
         }
         return plain
 

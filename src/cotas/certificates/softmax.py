@@ -8,11 +8,18 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import softmax
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.softmax import softmax_bounds
-from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
+from cotas.certificates.duality import (
+    OPTIMIZATION_ONLY,
+    mean_of,
+    penalty_figures,
+    penalty_in_words,
+    regularizer_of,
+    rows_of,
+)
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
@@ -41,17 +48,19 @@ class SoftmaxPoint:
     reference_intercept: FloatArray = field(repr=False)
     weights: FloatArray = field(repr=False)
 
-    def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """Both values, recomputed from the data."""
+    def check(
+        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
+    ) -> Certificate:
+        """Both values, recomputed from the data; `facts` are those of it, if they are known."""
         y, classes = np.asarray(y), list(self.classes)
-        rows = rows_of(X, self.problem.free_bias)
+        rows = rows_of(X, self.problem.free_bias, facts, each)
         if rows.n != len(self.weights):
             raise ValueError(f"X has {rows.n} rows; the certificate is about {len(self.weights)}.")
         if not np.isin(y, self.classes).all() or len(set(classes)) < len(classes):
             raise ValueError("y holds labels that the certificate does not know.")
         truth = np.stack([signs_of(y, label) > 0 for label in classes], axis=1).astype(np.float64)
         found = self._bounds(rows, truth)
-        return self._conclude(found, _joint_sketch(gather_facts(X, y, classes)))
+        return self._conclude(found, _joint_sketch(facts or gather_facts(X, y, classes)))
 
     def _bounds(self, rows: Any, truth: FloatArray) -> Bounds | Objection:
         coef, intercept = (np.asarray(a, np.float64) for a in (self.coef, self.intercept))
@@ -62,7 +71,7 @@ class SoftmaxPoint:
                 p = np.asarray(softmax(scores, axis=1))
             problem = self.problem
             model = (coef.T, intercept, p, problem.free_bias, self.weights)
-            return softmax_bounds(problem.lam, rows, truth, *model)
+            return softmax_bounds(regularizer_of(problem), rows, truth, *model)
         except Objection as objection:
             return objection
 
@@ -79,11 +88,12 @@ class SoftmaxPoint:
             vacuous=lower <= 0.01 * upper,
             statement=(
                 f"No softmax regression has a smaller {mean_of(self)} log loss "
-                f"+ (λ/2)‖W‖² ({bias}) than {at_least(lower)}; this one has {at_most(upper)}."
+                f"+ {penalty_in_words(problem, 'W')} ({bias}) than {at_least(lower)}; "
+                f"this one has {at_most(upper)}."
             ),
             reference="weak duality, theory/logistic.md",
             figures={
-                "λ": problem.lam,
+                **penalty_figures(problem, self.coef),
                 "‖W‖": float(np.linalg.norm(self.coef)),
                 "classes": float(len(self.classes)),
             },
@@ -101,6 +111,7 @@ class SoftmaxPoint:
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types."""
         problem = {"loss": "softmax", "lam": self.problem.lam, "free_bias": self.problem.free_bias}
+        problem["l1_ratio"] = self.problem.l1_ratio
         return {**plain_fields(self), "problem": problem}
 
 

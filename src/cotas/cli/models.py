@@ -15,6 +15,7 @@ from cotas.cli.exits import UsageError
 
 CLASSIFIERS = {
     "svm": "LinearSVM",
+    "logistic": "LogisticRegression",
     "kernel-svm": "KernelSVM",
     "perceptron": "Perceptron",
     "averaged-perceptron": "AveragedPerceptron",

@@ -15,32 +15,28 @@ PATIENCE = 1.0
 
 
 class Watcher:
-    """Listens to a fit: keeps the gaps, shows them after a second, and ends it when time is up."""
+    """Listens to a fit: keeps the gaps, and shows them after a second."""
 
-    def __init__(self, session: Session, name: str, max_time: float | None = None) -> None:
+    def __init__(self, session: Session, name: str) -> None:
         self.trace: list[tuple[float, float]] = []
-        self.out_of_time = False
-        self._session, self._name, self._max_time = session, name, max_time
+        self._session, self._name = session, name
         self._began = time.perf_counter()
         self._bar: Progress | None = None
         self._task: Any = None
 
     @property
-    def callback(self) -> Callable[[Any], bool]:
+    def callback(self) -> Callable[[Any], None]:
         """What an estimator calls; a plain function, so that it can be cloned with it."""
         return lambda report: self.hear(report)
 
-    def hear(self, report: Any) -> bool:
-        """One report of a fit; True ends it."""
+    def hear(self, report: Any) -> None:
+        """One report of a fit."""
         seconds = time.perf_counter() - self._began
         gap = _gap_of(report)
         if gap is not None:
             self.trace.append((seconds, gap))
         if self._session.shows_progress and seconds > PATIENCE:
             self._show(report, gap)
-        if self._max_time is not None and seconds > self._max_time:
-            self.out_of_time = True
-        return self.out_of_time
 
     def _show(self, report: Any, gap: float | None) -> None:
         if self._bar is None:
@@ -64,9 +60,9 @@ class Watcher:
 
 
 @contextmanager
-def watching(session: Session, name: str, max_time: float | None = None) -> Iterator[Watcher]:
+def watching(session: Session, name: str) -> Iterator[Watcher]:
     """A watcher whose bar is gone at the end, whatever happens."""
-    watcher = Watcher(session, name, max_time)
+    watcher = Watcher(session, name)
     try:
         yield watcher
     finally:

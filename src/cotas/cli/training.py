@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
 import cotas
@@ -21,16 +21,22 @@ from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.words import speak
 from cotas.files.models import versions
+from cotas.files.remarks import Remark
 from cotas.files.tables import Table
-from cotas.preparation.inspection import Remark, inspect_table
+from cotas.preparation.inspection import copies, inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
 from cotas.preparation.targets import hold_out_rows
 from cotas.report.words import remark_in, words_of
+from cotas.stops import Stop
 
-# They make a fixed number of iterations, and tell nobody in between.
-NO_TIME_LIMIT = ("ls-boost", "forward-stagewise", "regularized-forward-stagewise")
+# For a sum of independent mistakes of unequal chances the binomial tail is the larger one.
+CLASS_BY_CLASS = (
+    "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
+    "this table (Hoeffding 1956)."
+)
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 
@@ -49,6 +55,8 @@ class Settings:
     max_time: float | None = None
     command: str = ""
     lang: str = "en"
+    preparation: Preparation = field(default_factory=Preparation)
+    group: str | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,9 @@ class Rows:
 def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> FitRecord:
     """Split, look at the data, train, and measure on the rows that were set aside."""
     rows, few = split(table, y, settings)
-    remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test))]
+    table = rows.table
+    keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
+    remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test), keep)]
     session.note(*(_noted(remark, settings.lang) for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
     if name == "auto":
@@ -114,7 +124,21 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Rem
     if len(y) < FEWEST_TO_SPLIT:
         words = f"With {len(y)} rows all are trained on, and none are held out."
         return Rows(table, y, everything, nothing), [Remark("few rows", None, words)]
-    return Rows(table, y, *hold_out_rows(y, settings.task, share, settings.seed)), []
+    table, groups, said = _groups(table, settings)
+    rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
+    return Rows(table, y, *rows), said
+
+
+def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, list[Remark]]:
+    """What must stay on one side: the groups of a column, which is then no feature, or copies."""
+    if settings.group is None:
+        return table, *copies(table)
+    if settings.group not in table.names:
+        raise UsageError(f"--group: there is no column {settings.group!r}.")
+    column = table.features[settings.group].cast(str).fill_null("")
+    words = f"Rows with the same {settings.group!r} are on one side of the split; it is left out."
+    remark = Remark("group", settings.group, words)
+    return table.without([settings.group]), column.to_numpy(), [remark]
 
 
 def try_all(session: Session, rows: Rows, settings: Settings) -> list[tuple[Trained, Sample]]:
@@ -134,45 +158,35 @@ def try_all(session: Session, rows: Rows, settings: Settings) -> list[tuple[Trai
 def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Trained:
     """One model on the training rows, with λ chosen on some of them if that was asked for."""
     X, y = rows.take(rows.train)
-    with watching(session, name, settings.max_time) as watcher:
+    with watching(session, name) as watcher:
         callback = watcher.callback
-        estimator, notes = build(name, y, settings.seed, _timed(name, settings), callback)
+        estimator, notes = build(name, y, settings.seed, _timed(settings), callback)
         session.note(*(f"Note: {note}" for note in notes))
-        if settings.max_time is not None and name in NO_TIME_LIMIT:
-            session.note(f"Note: {name} has no time limit; set iterations with --param.")
+        try:
+            estimator._check_parameters()
+        except (TypeError, ValueError) as error:
+            raise UsageError(str(error)) from error
         choice = None
         if settings.select is not None:
             estimator, choice = _chosen(estimator, X, y, settings)
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            try:
-                model = PreparedModel(estimator).fit(X, y)
-            except (TypeError, ValueError) as error:
-                if str(error).split(" ")[0] in settings.given:
-                    raise UsageError(str(error)) from error
-                raise
+            model = PreparedModel(estimator, settings.preparation).fit(X, y)
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
-    if watcher.out_of_time:
+    if model.estimator_.stop_ is Stop.TIME:
         words = (*words, f"The {settings.max_time:g} s were up; this is the best so far.")
-    early = not watcher.out_of_time and _was_interrupted(model.estimator_, words)
+    early = model.estimator_.stop_ is Stop.INTERRUPTED
     if hasattr(model.estimator_, "callbacks"):
         model.estimator_.callbacks = None
     return Trained(name, model, seconds, words, tuple(watcher.trace), early, choice)
 
 
-def _timed(name: str, settings: Settings) -> dict[str, Any]:
-    """`max_time` as a parameter, for the models that have no callback to be stopped by."""
-    if settings.max_time is not None and name in ("lasso", "elastic-net"):
-        return {**settings.given, "max_time": settings.max_time}
-    return settings.given
-
-
-def _was_interrupted(estimator: Any, words: tuple[str, ...]) -> bool:
-    return getattr(estimator, "stop_reason_", "") == "interrupted" or any(
-        word.startswith("Interrupted") for word in words
-    )
+def _timed(settings: Settings) -> dict[str, Any]:
+    """The parameters that were given, `max_time` among them."""
+    limit = {} if settings.max_time is None else {"max_time": settings.max_time}
+    return settings.given | limit
 
 
 def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[Any, Any]:
@@ -180,7 +194,7 @@ def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[An
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
         raise UsageError(f"{type(estimator).__name__} has no {parameter!r} to select.")
-    pipeline = Pipeline([("preparation", Preparation()), ("model", estimator)])
+    pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
     choice = cotas.choose(
         pipeline, X, y, parameter, random_state=settings.seed, refit=False, progress=False
     )
@@ -225,15 +239,29 @@ def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark])
 
 
 def measured(record: FitRecord, rows: Rows, tried: int, confidence: float) -> FitRecord:
-    """The record with the rows held out and the bound that they prove."""
+    """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
-        return record
+        return replace(record, quality=_quality(record, record.training, confidence))
     sample = sample_of(record.model, rows, rows.test)
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        bound = cotas.hold_out_bound(wrong, confidence=confidence, tried=tried)
-    return replace(record, hold_out=sample, bound=bound)
+        bound = cotas.hold_out_bound(wrong, confidence=confidence, tried=tried).noted(
+            CLASS_BY_CLASS
+        )
+    quality = _quality(record, sample, confidence)
+    return replace(record, hold_out=sample, bound=bound, quality=quality)
+
+
+def _quality(record: FitRecord, sample: Sample, confidence: float) -> Quality:
+    """What a sample says about the model, against always giving the same answer."""
+    trained = record.training.truth
+    if record.task == "regression":
+        return quality_of_numbers(sample.truth, sample.predictions, trained, confidence)
+    classes = record.model.classes_
+    return quality_of_classes(
+        sample.truth, sample.predictions, sample.scores, classes, trained, confidence
+    )
 
 
 def rival_of(rows: Rows, one: Trained, sample: Sample) -> Rival:

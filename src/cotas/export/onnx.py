@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray
 from cotas.boosting.anyboost import AnyBoost, find_cost
-from cotas.boosting.base import BoostedClassifier
+from cotas.boosting.base import Boosted, BoostedClassifier
 from cotas.boosting.logitboost import LogitBoost
 from cotas.export.graph import Graph, import_onnx
 from cotas.export.kernels import block
@@ -23,6 +23,7 @@ from cotas.kernel.base import KernelClassifier, KernelExpansion
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.regression import KernelRegressor
 from cotas.linear.base import LinearClassifier
+from cotas.linear.logistic import LogisticRegression
 from cotas.losses import Exponential, Logistic, SquaredHinge
 from cotas.regression.base import LinearRegressor
 
@@ -97,7 +98,11 @@ def _output(graph: Graph, value: str, name: str, dtype: Any, columns: int | None
     return helper.make_tensor_value_info(name, kind, ["n"] if columns is None else ["n", columns])
 
 
-def _prediction(model: LinearRegressor, graph: Graph, X: str) -> Any:
+def _prediction(model: Any, graph: Graph, X: str) -> Any:
+    if isinstance(model, Boosted) and hasattr(model, "ensembles_"):
+        value = graph.op("Squeeze", combined(model.ensembles_[0], graph, X), graph.whole(1))
+        value = graph.op("Add", value, graph.constant(float(model.intercept_)))
+        return _output(graph, value, "prediction", np.float64, None)
     theta = np.asarray(model.coef_, dtype=np.float64)
     columns = None if theta.ndim == 1 else len(theta)
     value = graph.affine(X, theta.T, np.asarray(model.intercept_, dtype=np.float64))
@@ -120,7 +125,7 @@ def _classification(model: Any, graph: Graph, X: str) -> list[Any]:
         _output(graph, label, "label", kind, None),
         _output(graph, scores, "scores", np.float64, columns),
     ]
-    if isinstance(model, BoostedClassifier):
+    if hasattr(model, "predict_proba"):
         value = _probabilities(model, graph, scores, k)
         if value is not None:
             outputs.append(_output(graph, value, "probabilities", np.float64, k))
@@ -222,10 +227,10 @@ def _centred(graph: Graph, values: str, k: int) -> str:
 # ---- probabilities -----------------------------------------------------------------------------
 
 
-def _probabilities(model: BoostedClassifier, graph: Graph, scores: str, k: int) -> str | None:
+def _probabilities(model: Any, graph: Graph, scores: str, k: int) -> str | None:
     """What `predict_proba` returns; None for a cost that is no formula of cotas."""
-    in_one_machine = isinstance(model, LogitBoost) or getattr(model, "multiclass", "") == "samme"
-    if in_one_machine and k > 2:
+    together = getattr(model, "multiclass", "") in ("samme", "softmax")
+    if k > 2 and (together or isinstance(model, LogitBoost)):
         return graph.op("Softmax", scores, axis=1)
     p = _against_the_rest(model, graph, scores)
     if p is None:
@@ -240,9 +245,10 @@ def _probabilities(model: BoostedClassifier, graph: Graph, scores: str, k: int) 
     return graph.op("Where", some, graph.op("Div", p, safe), graph.constant(1.0 / k))
 
 
-def _against_the_rest(model: BoostedClassifier, graph: Graph, F: str) -> str | None:
+def _against_the_rest(model: Any, graph: Graph, F: str) -> str | None:
     """p with p·C′(F) = (1−p)·C′(−F), for the cost C of the model."""
     cost = find_cost(model.cost) if isinstance(model, AnyBoost) else Exponential()
+    cost = Logistic() if isinstance(model, LogisticRegression) else cost
     if isinstance(cost, Exponential):
         return graph.op("Sigmoid", graph.op("Mul", F, graph.constant(2.0)))
     if isinstance(cost, Logistic):

@@ -14,6 +14,7 @@ from cotas.files.container import NAME_OF_TYPE
 from cotas.files.errors import ModelFileError
 from cotas.files.records import Family
 from cotas.files.schema import DEEPEST, LONGEST, Scope
+from cotas.files.sparse_parts import compressed
 
 SPARSE = {
     "csr_matrix": sparse.csr_matrix,
@@ -151,16 +152,12 @@ class Decoder:
         shape = _whole_numbers(value["shape"])
         parts = [self.decode(value[part], depth + 1) for part in ("data", "indices", "indptr")]
         sound = len(shape) == 2 and max(shape) < LONGEST
-        sound = sound and all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts)
-        if not sound or parts[0].dtype.kind != "f" or any(p.dtype.kind != "i" for p in parts[1:]):
-            raise ModelFileError("A sparse matrix of the file is not sound.")
-        long = shape[0] if "csr" in value["sparse"] else shape[1]
-        if len(parts[2]) != long + 1 or not np.isfinite(parts[0]).all():
+        sound = sound and all(isinstance(part, np.ndarray) for part in parts)
+        if not sound or parts[0].dtype.kind != "f" or not np.isfinite(parts[0]).all():
             raise ModelFileError("A sparse matrix of the file is not sound.")
         try:
-            matrix = make(tuple(parts), shape=tuple(shape))
-            matrix.check_format(full_check=True)
-        except (ValueError, IndexError, TypeError) as error:
+            matrix = compressed(make, parts[0], parts[1], parts[2], shape)
+        except ValueError as error:
             raise ModelFileError(f"A sparse matrix of the file is not sound: {error}.") from None
         for name, part in zip(("data", "indices", "indptr"), parts, strict=True):
             getattr(matrix, name).flags.writeable = part.flags.writeable

@@ -13,6 +13,7 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Matrix
 from cotas.files.compression import Place, on_disk, open_bytes
 from cotas.files.problems import DataFileError
+from cotas.files.sparse_parts import compressed
 
 _CSR = ("data", "indices", "indptr", "shape")
 
@@ -51,9 +52,7 @@ def _matrix(arrays: Any, source: str) -> Matrix:
             raise DataFileError(f"its sparse matrix is stored as {kind}; store it as CSR.", source)
         build = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
         parts = arrays["data"], arrays["indices"], arrays["indptr"]
-        X = build(parts, shape=tuple(arrays["shape"]))
-        X.check_format(full_check=True)
-        return X.tocsr()
+        return compressed(build, *parts, arrays["shape"]).tocsr()
     if "X" not in arrays.files:
         raise DataFileError(
             f"it needs an array X, or the arrays of a CSR matrix; it has {arrays.files}.", source

@@ -21,7 +21,7 @@ from cotas.certificates.certificate import CHANGED
 from cotas.files.models import save
 from cotas.fitting.floor import shortfall
 from cotas.fitting.state import digest
-from cotas.stops import Reason, Stop
+from cotas.stops import InterruptedWarning, Reason, Stop
 
 # What no prediction depends on: how the fit went, and what a next one would go on from.
 NOT_PREDICTING = frozenset(
@@ -42,7 +42,7 @@ OF_SCIKIT_LEARN = ("_metadata_request", "_skl", "_callback_fit", "_parent_callba
 INTERRUPTED = "Interrupted: this is the best model so far, and its certificate is about it."
 
 
-def _outside() -> int:
+def outside() -> int:
     """The `stacklevel` at which a warning names the line outside of this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("cotas."):
@@ -98,14 +98,14 @@ class Certified:
         """
         self._stop, self.stop_reason_ = reason.stop.name, str(reason)
         if reason.stop is Stop.INTERRUPTED:
-            warnings.warn(INTERRUPTED, stacklevel=_outside())
+            warnings.warn(INTERRUPTED, InterruptedWarning, stacklevel=outside())
         gaps = [c.relative_gap for c in self._certificates if c.kind != "none"]
         tol = None if advice is None else getattr(self, "tol", None)
         if tol is not None and gaps and not max(gaps) <= tol:
             warnings.warn(
-                shortfall(max(gaps), tol, str(reason), str(advice)),
+                shortfall(max(gaps), tol, reason, str(advice)),
                 ConvergenceWarning,
-                stacklevel=_outside(),
+                stacklevel=outside(),
             )
         return self._sealed()
 
@@ -151,7 +151,7 @@ class Certified:
         """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
         check_is_fitted(self)
         kept = self._measured_certificates()
-        fresh = [c if c.witness is None else c.witness.check(X, y) for c in kept]
+        fresh = [_checked_again(certificate, X, y) for certificate in kept]
         found = self._contradictions([c.witness for c in fresh], X, y)
         fresh = [c.withdrawn(found[0]) if found else c for c in fresh]
         return self._together(self._bound(fresh, self._state()))
@@ -233,6 +233,16 @@ class Certified:
             and class. Without it the file is small, and nothing can be verified.
         """
         save(self, path, data=data, preparation=preparation, witness=witness)
+
+
+def _checked_again(certificate: Certificate, X: Matrix, y: AnyArray) -> Certificate:
+    """What the witness proves now; one that was tampered with proves nothing."""
+    if certificate.witness is None:
+        return certificate
+    try:
+        return certificate.witness.check(X, y)
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        return certificate.withdrawn(f"The witness cannot be checked: {error}")
 
 
 @dataclass(frozen=True)

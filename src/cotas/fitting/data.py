@@ -20,13 +20,11 @@ from cotas.design import canonical
 
 
 @dataclass(frozen=True)
-class Examples:
-    """Validated training data: X as it came, the labels, their codes, and the weights."""
+class TrainingRows:
+    """Validated training data: X as it came, labels or numbers, and the weights."""
 
     X: Matrix
     y: AnyArray
-    classes: AnyArray
-    codes: IntArray
     weights: FloatArray | None
 
     @property
@@ -45,6 +43,25 @@ class Examples:
         if self.weights is None:
             return np.full(self.n_rows, 1.0 / self.n_rows)
         return np.asarray(self.weights / self.weights.sum())
+
+    def total_weight(self) -> float:
+        """The sum of the weights, as they were given."""
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+
+@dataclass(frozen=True)
+class Examples(TrainingRows):
+    """Rows with labels: the classes that there are, and the code of each row's."""
+
+    classes: AnyArray
+    codes: IntArray
+
+    def refuse_classes_without_weight(self) -> None:
+        """Raise where a class has no example that counts."""
+        counted = np.bincount(self.codes, self.weights, len(self.classes))
+        if not (counted > 0).all():
+            lost = self.classes[counted <= 0].tolist()
+            raise ValueError(f"The weights leave no example of class {lost}: leave it out.")
 
     def positives(self) -> IntArray:
         """The codes of the classes that are trained against the rest."""
@@ -99,7 +116,7 @@ def read_examples(
         if len(unknown):
             raise ValueError(f"y holds labels that are not in `classes`: {unknown.tolist()}.")
     weights = _weights(X, y, sample_weight, class_weight)
-    return Examples(X, y, classes, encode(y, classes), weights)
+    return Examples(X, y, weights, classes, encode(y, classes))
 
 
 def refuse_infinite(estimator: Any, X: Matrix, sketches: list[Sketch]) -> None:
@@ -186,12 +203,12 @@ def read_observations(
     *,
     layout: Literal["csr", "csc"] = "csr",
     reset: bool = True,
-    finite: bool = True,
+    finite: bool | str = True,
 ) -> Observations:
     """Validate as scikit-learn does; a dense X is not copied, a sparse one takes the layout.
 
     With `finite=False` it is left open whether a dense X is finite, for callers who will see it
-    in what they compute and then call `refuse_infinite`.
+    in what they compute and then call `refuse_infinite`. "allow-nan" lets missing values pass.
     """
     refuse_inexact(X, "X")
     refuse_inexact(y, "y")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from cotas.certificates import Certificate
+from cotas.stops import Reason, Stop
 
-ROUNDING = "rounding leaves no smaller gap to prove"
-NO_PROGRESS = "the solver made no further progress"
 ADVICE = (
     "More iterations would not help: double precision keeps 16 digits of each number, and on "
     "these data their rounding is as large as the gap that is left. Rescale the features, for "
@@ -24,11 +23,6 @@ PATIENCE, BETTER = 10, 0.9
 def at_floor(certificate: Certificate) -> bool:
     """Whether the gap that is proved is no more than what rounding alone can make."""
     return bool(certificate.gap <= NEAR * certificate.charge)
-
-
-def why_it_ended(certificate: Certificate) -> str:
-    """What to say of a solver that ended by itself, given the best that was proved."""
-    return ROUNDING if at_floor(certificate) else NO_PROGRESS
 
 
 class Idle:
@@ -52,6 +46,8 @@ class Floor:
 
     def is_stuck(self, believed: float) -> bool:
         """Whether the solver has stopped getting on, by its own account, so that a look is due."""
+        if math.isinf(believed):
+            return False
         idle = self.believed.see(believed)
         return idle > 0 and idle % PATIENCE == 0
 
@@ -68,9 +64,9 @@ class Floor:
         return rounding and believed is not None and believed < 0.1 * gap and idle >= PATIENCE
 
 
-def shortfall(gap: float, tol: float, reason: str, advice: str) -> str:
+def shortfall(gap: float, tol: float, reason: Reason, advice: str) -> str:
     """The warning of a fit that could not prove what was asked for."""
     return (
         f"The relative gap proved is {gap:.2g}, and tol={tol:g} was asked for ({reason}). "
-        f"{ADVICE if reason == ROUNDING else advice}"
+        f"{ADVICE if reason.stop is Stop.ROUNDING else advice}"
     )

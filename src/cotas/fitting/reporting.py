@@ -50,6 +50,15 @@ class SolverReport:
     certificate: Certificate
 
 
+@dataclass(frozen=True)
+class StepReport:
+    """What a callback is told after some steps of a fixed number; returning True stops them."""
+
+    iteration: int
+    max_iter: int
+    seconds: float
+
+
 # Takes the report of an estimator; a true answer ends the fit.
 Callback = Callable[[Any], Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,12 +14,15 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_certificate
 from cotas.design import as_design
 from cotas.design.blocks import times
-from cotas.losses import Hinge, SmoothLoss
+from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import interior_point
-from cotas.solvers.newton import MarginRisk, NewtonPoint, ScoreLoss, newton
+from cotas.solvers.losses import SMOOTH
+from cotas.solvers.newton import NewtonPoint, newton
+from cotas.solvers.proximal_newton import proximal_newton
+from cotas.solvers.risks import LogisticRisk, LogLoss, RowRisk, ScoreLoss
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM
 
 # A dual point is good enough when its gap is this part of the objective.
@@ -145,10 +148,10 @@ def multipliers(
     signs, s = np.where(positive, 1.0, -1.0), weights / weights.sum()
     if isinstance(problem.loss, Hinge):
         return shares(_hinge_dual(problem, X, signs, s, max_time), weights / weights.sum())
-    risk = MarginRisk(cast(SmoothLoss, problem.loss), signs, s)
+    name = problem.loss.name
+    risk = LogisticRisk(signs, s) if name == "logistic" else RowRisk(signs, s, SMOOTH[name])
     best = optimum(X, risk, problem, max_time, start)
-    scores = times(X, best.theta[:, 0]) + best.theta0[0]
-    return np.asarray(-problem.loss.slope(signs * scores))
+    return shares(-signs * best.slopes[:, 0], s)
 
 
 def optimum(
@@ -162,12 +165,19 @@ def optimum(
     penalty = 0.0 if problem.free_bias else None
     if getattr(problem, "bias_scale", 0.0):
         penalty = problem.lam / problem.bias_scale**2
-    began, best = time.perf_counter(), next(newton(X, loss, problem.lam, penalty))
+
+    def points(start: Any = None) -> Iterator[NewtonPoint]:
+        lam, ratio = problem.lam, problem.l1_ratio
+        if ratio:
+            parts = (lam * ratio, lam * (1.0 - ratio), problem.free_bias)
+            return proximal_newton(X, cast(LogLoss, loss), *parts, start)
+        return newton(X, loss, lam, penalty, start)
+
+    began, best = time.perf_counter(), next(points())
     if start is not None:
         own = (start[0], np.asarray(start[1]) * (penalty is not None))
-        lower = next(newton(X, loss, problem.lam, penalty, own)).objective < best.objective
-        start = own if lower else None
-    for step, point in enumerate(newton(X, loss, problem.lam, penalty, start)):
+        start = own if next(points(own)).objective < best.objective else None
+    for step, point in enumerate(points(start)):
         best = point if point.gap < best.gap else best
         late = time.perf_counter() - began > max_time
         if best.gap <= CLOSE * best.objective or late or step == 200:
@@ -215,6 +225,5 @@ def with_best_bias(point: DualPoint, X: Matrix, y: AnyArray) -> DualPoint:
     if isinstance(point.problem.loss, Hinge):
         theta0 = best_bias(scores, positive, weights)
     else:
-        loss = cast(SmoothLoss, point.problem.loss)
-        theta0 = best_smooth_bias(scores, positive, weights, loss)
+        theta0 = best_smooth_bias(scores, positive, weights, point.problem.loss)
     return replace(point, intercept=theta0)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
-from cotas.certificates.theorems.combinations import Combined
+from cotas.certificates.theorems.combinations import Labelled
 from cotas.fitting.certified import Certified
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.foreign.boosting import adaboost_classifier
@@ -88,9 +88,10 @@ def certify(
 ) -> Certificate:
     """How far a fitted model is from the best one for its own problem, proved from the data.
 
-    From cotas: every estimator, proved again as it is now. From scikit-learn, with an l2 penalty:
-    `LinearSVC` with either loss, `LogisticRegression` with any solver and any number of classes,
-    `SGDClassifier` with hinge, log, squared hinge or modified Huber loss; `SVC` with any kernel,
+    From cotas: every estimator, proved again as it is now. From scikit-learn:
+    `LogisticRegression` with any solver, penalty and number of classes; with an l2 penalty
+    `LinearSVC` with either loss, and `SGDClassifier` with hinge, log, squared hinge or modified
+    Huber loss; `SVC` with any kernel,
     one certificate for each pair of classes; `Perceptron` and `PassiveAggressiveClassifier` for
     whether they separate the data; `LinearRegression`, `Ridge`, `Lasso`, `ElasticNet` and
     `SGDRegressor` with squared error; `AdaBoostClassifier` for the bound on its training error.
@@ -228,7 +229,7 @@ def _each_of_them(
         one = found.singles[0]
         # The witness speaks of the labels as they are, so that `verify` takes them.
         witness: Any = one.witness
-        if isinstance(witness, Combined):
+        if isinstance(witness, Labelled):
             certificates.append(replace(witness, classes=np.array([label])).check(X, y))
             continue
         named = None if witness is None else replace(witness, positive=label)

@@ -12,7 +12,7 @@ from cotas.certificates import Certificate, SoftmaxPoint, no_certificate
 from cotas.foreign.against_the_rest import class_weighted, measure, optimum, parameters
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk
-from cotas.solvers.newton import SoftmaxLoss
+from cotas.solvers.risks import SoftmaxLoss
 
 
 def logistic_regression(
@@ -31,17 +31,19 @@ def logistic_regression(
             "Σ αᵢyᵢxᵢ = 0 exactly, so there is no gap to prove. A large finite C has one."
         )
         return [no_certificate(reason)]
-    if penalty != "l2":
-        reason = f"LogisticRegression with {penalty} penalty: cotas proves the l2 penalty only."
+    ratio = {"l2": 0.0, "l1": 1.0}.get(penalty)
+    ratio = float(model.l1_ratio) if ratio is None else ratio
+    if ratio and model.solver == "liblinear" and model.fit_intercept:
+        reason = "LogisticRegression(solver='liblinear') penalizes its bias by the l1 norm as well."
         return [no_certificate(reason)]
     if len(model.classes_) > 2:
-        return [_softmax(model, X, y, weights, max_time, free_bias)]
+        return [_softmax(model, X, y, weights, max_time, free_bias, ratio)]
     penalized = model.solver == "liblinear" and model.fit_intercept
     scale = float(model.intercept_scaling) if penalized else 0.0
     free = bool(model.fit_intercept) and not penalized
 
     def state(given: FloatArray) -> RegularizedRisk:
-        return RegularizedRisk(Logistic(), 1.0 / (model.C * given.sum()), free, scale)
+        return RegularizedRisk(Logistic(), 1.0 / (model.C * given.sum()), free, scale, ratio)
 
     weighted = class_weighted(model, y, weights, balanced_by_weight=True)
     return measure(model, state, X, y, weighted, max_time, free_bias and not free)
@@ -58,7 +60,13 @@ def _penalty(model: Any) -> str | None:
 
 
 def _softmax(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float, free_bias: bool
+    model: Any,
+    X: Matrix,
+    y: AnyArray,
+    weights: FloatArray,
+    max_time: float,
+    free_bias: bool,
+    ratio: float,
 ) -> Certificate:
     """All the classes at once: one problem, one certificate."""
     codes = np.searchsorted(model.classes_, y)
@@ -69,7 +77,7 @@ def _softmax(
         weights = weights * np.asarray(of_class, dtype=np.float64)[codes]
     s = weights / weights.sum()
     problem = SoftmaxRisk(
-        1.0 / (model.C * weights.sum()), free_bias=bool(model.fit_intercept) or free_bias
+        1.0 / (model.C * weights.sum()), bool(model.fit_intercept) or free_bias, ratio
     )
     coefs, biases = parameters(model)
     best = optimum(X, SoftmaxLoss(codes, s, len(coefs)), problem, max_time, (coefs.T, biases))

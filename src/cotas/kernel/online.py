@@ -139,8 +139,9 @@ class OnlineKernelClassifier(KernelClassifier):
             pursuit: Pursuit[Any] = Pursuit(*limits, began=began)
             ended = pursuit.follow(iterates, ends=ends, report=report)
         self.n_iter_, shape = len(done), (len(done), len(run.bias))
-        self.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in done]).reshape(shape)
-        self.updates_per_epoch_ = np.array([epoch.updates for epoch in done]).reshape(shape)
+        mistakes, updates = [e.mistakes for e in done], [e.updates for e in done]
+        self.mistakes_per_epoch_ = np.array(mistakes, np.int64).reshape(shape)
+        self.updates_per_epoch_ = np.array(updates, np.int64).reshape(shape)
         return ended.reason
 
     def _conclude(self, examples: Examples, used: IntArray, run: KernelRun) -> None:

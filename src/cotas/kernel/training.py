@@ -33,14 +33,14 @@ def solve_all(
     n_jobs, room = setting.model.n_jobs, int(setting.model.cache_mb * 2**20)
     largest = max(len(problem.signs) for problem in problems)
     if len(problems) > 1 and largest <= SMALL and not setting.monitor.callbacks:
-        threads = thread_count(n_jobs, len(problems))
+        threads = thread_count(n_jobs, len(problems), largest * largest)
 
         def alone(task: Task) -> Ended[Machine]:
             return solve(setting, *task, room // threads, map)  # they share the cache out
 
         with one_thread_in_blas():
             return setting.monitor.for_each(alone, tasks, threads)
-    with one_thread_in_blas(), pooled(n_jobs) as each:
+    with one_thread_in_blas(), pooled(n_jobs, largest * largest) as each:
         return [solve(setting, *task, room, each) for task in tasks]
 
 

@@ -45,11 +45,15 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
+        X = self._rows_to_predict(X)
+        return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
+
+    def _rows_to_predict(self, X: Matrix) -> Matrix:
+        """X as the fit would take it."""
         check_is_fitted(self)
-        X = validate_data(
+        return validate_data(
             self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
         )
-        return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
 
     def _machine_scores(self, X: Matrix) -> FloatArray:
         values = self.predict(X)

@@ -7,14 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from cotas import schedules, stops
+from cotas import schedules
 from cotas.certificates import Descent
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.pursuit import Pursuit
 from cotas.regression.task import Outcome, Task
 from cotas.regression.trail import Trail
 from cotas.solvers.conjugate_gradients import conjugate_gradients
 from cotas.solvers.gradient_descent import gradient_descent
-from cotas.solvers.quadratic import Iterate, MomentQuadratic, Quadratic, RowQuadratic
+from cotas.solvers.iterate import Iterate
+from cotas.solvers.quadratic import MomentQuadratic, Quadratic, QuadraticIterate, RowQuadratic
 
+# Without another limit; a rule of the user decides earlier, unless it never does.
+MOST_ITERATIONS, MOST_WITH_A_RULE = 1000, 1_000_000
 # A matrix of so many columns squared still fits, and takes about as long to factor as to fill.
 LARGEST_GRAM = 2000
 
@@ -50,19 +55,19 @@ def by_conjugate_gradients(task: Task) -> Outcome:
 
 def follow(
     task: Task,
-    iterates: Iterator[Iterate],
+    iterates: Iterator[QuadraticIterate],
     start: tuple[float, float],
     explain: Callable[[], str],
 ) -> Outcome:
     """Go along the iterates until there is a reason to stop; `start` is J and ‖∇J‖ at zero."""
     model = task.model
-    rule = model.stop or stops.Gap(model.tol)
-    trail = Trail(model, rule, task.coordinates.model, task.look_at, explain)
-    trail.follow(iterates, start)
-    assert trail.theta is not None
-    return Outcome(
-        trail.theta, trail.theta0, reason=trail.reason, iterations=trail.iterations, trail=trail
-    )
+    most = int(model.max_iter or (MOST_ITERATIONS if model.stop is None else MOST_WITH_A_RULE))
+    with Monitor(model, total=most) as monitor:
+        trail = Trail(task, start, explain, monitor.show)
+        pursuit: Pursuit[Any] = Pursuit(None, most, model.max_time, monitor, began=task.began)
+        ended = pursuit.follow(map(Iterate, iterates), ends=trail.see, report=trail.report)
+    model_found = (trail.theta, trail.theta0)
+    return Outcome(*model_found, reason=ended.reason, iterations=trail.iterations, trail=trail)
 
 
 def _at_zero(objective: Quadratic) -> tuple[float, float]:

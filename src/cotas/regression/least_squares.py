@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.streamed import Stream
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.floor import ROUNDING, at_floor, shortfall
-from cotas.fitting.parameters import check_positive
-from cotas.fitting.threads import cpu_count, in_order, one_thread_in_blas
+from cotas.fitting.floor import at_floor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.closed_form import SINGULAR
 from cotas.regression.iterations import LARGEST_GRAM
@@ -27,10 +26,11 @@ from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
-from cotas.stops import Rule
+from cotas.stops import Reason, Rule, Stop
 
 # So many entries of X are worth a second thread.
 WORTH_A_THREAD = 1 << 18
+ADVICE = 'Raise max_iter, max_time or tol, set standardize=True, or choose solver="auto".'
 
 
 class SquaredLossRegressor(LinearRegressor):
@@ -45,8 +45,10 @@ class SquaredLossRegressor(LinearRegressor):
     stop: Rule | None
     tol: float
     max_iter: int | None
+    max_time: float | None
     standardize: bool
     random_state: Any
+    n_jobs: int | None
     callbacks: Any
     progress: bool | None
 
@@ -64,18 +66,25 @@ class SquaredLossRegressor(LinearRegressor):
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero plays no part.
         """
+        began = time.perf_counter()
         self._check_parameters()
         data = read_observations(self, X, y, sample_weight, finite=False)
         self._forget()
-        with _threads(data) as (each, threads):
+        with self._threads(data) as (each, threads):
             task = Task(self, data, self._lam(), each, threads)
+            task.began = began
             self.solver_, why = choose(task)
             outcome = solve(task, self.solver_)
             points = task.points(outcome.theta, outcome.theta0, descent=outcome.descent)
             certificates = task.certificates(points)
         self._keep(data, outcome, certificates, (why, *outcome.remarks))
-        self._warn(outcome, stacklevel=3)
-        return self._sealed()
+        if outcome.singular:
+            warnings.warn(SINGULAR, stacklevel=2)
+        reason = outcome.reason
+        worst = max(self._certificates, key=lambda certificate: certificate.relative_gap)
+        if self.stop is None and not worst.relative_gap <= self.tol and at_floor(worst):
+            reason = Reason(Stop.ROUNDING)
+        return self._conclude_fit(reason, ADVICE if self.stop is None else None)
 
     def partial_fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Learn from one more batch.
@@ -115,7 +124,7 @@ class SquaredLossRegressor(LinearRegressor):
                 f"partial_fit keeps a matrix of the size of θ, and {d} features are too many: use "
                 'solver="stochastic".'
             )
-        with _threads(data) as (each, threads):
+        with self._threads(data) as (each, threads):
             task = Task(self, data, lam, each, threads)
             moments = task.moments if before is None else before[0].merge(task.moments)
             scale = moments.deviation(self.fit_intercept) if self.standardize and lam else None
@@ -135,7 +144,7 @@ class SquaredLossRegressor(LinearRegressor):
         self.solver_ = "normal-equations"
         self._keep(data, outcome, certificates, (SINGULAR,) if singular and not lam else ())
         self._memory = (moments, stream)
-        return self._sealed()
+        return self._conclude_fit(outcome.reason)
 
     def _step_on(self, data: Observations, before: Any) -> Self:
         """One pass of stochastic steps over the batch."""
@@ -144,7 +153,7 @@ class SquaredLossRegressor(LinearRegressor):
                 "partial_fit cannot take stochastic steps on standardized columns: the deviations "
                 "of later batches are not known. Scale the data and set standardize=False."
             )
-        with _threads(data) as (each, threads):
+        with self._threads(data) as (each, threads):
             task = Task(self, data, self._lam(), each, threads)
             outcome = one_pass(task, before)
             points = task.points(outcome.theta, outcome.theta0)
@@ -152,7 +161,7 @@ class SquaredLossRegressor(LinearRegressor):
         self.solver_ = "stochastic"
         self._keep(data, outcome, certificates, ("It speaks of the last batch.",))
         self._memory = outcome.state
-        return self._sealed()
+        return self._conclude_fit(outcome.reason)
 
     def _keep(
         self,
@@ -164,32 +173,23 @@ class SquaredLossRegressor(LinearRegressor):
         self._keep_parameters(outcome.theta, outcome.theta0, data.single)
         self._certificates = [c.noted(*notes) for c in certificates]
         self.n_iter_ = outcome.iterations
-        self.stop_reason_ = outcome.reason
         self.condition_number_ = outcome.condition
         self.history_: dict[str, FloatArray] = {}
         if outcome.trail is not None:
-            self.history_ = outcome.trail.history.as_arrays(data.single)
+            self.history_ = outcome.trail.arrays(data.single)
 
-    def _warn(self, outcome: Outcome, stacklevel: int) -> None:
-        if outcome.singular:
-            warnings.warn(SINGULAR, stacklevel=stacklevel)
-        worst = max(self._certificates, key=lambda certificate: certificate.relative_gap)
-        if self.stop is None and not worst.relative_gap <= self.tol:
-            warnings.warn(
-                shortfall(
-                    worst.relative_gap,
-                    self.tol,
-                    ROUNDING if at_floor(worst) else outcome.reason,
-                    'Raise max_iter or tol, set standardize=True, or choose solver="auto".',
-                ),
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
+    @contextmanager
+    def _threads(self, data: Observations) -> Iterator[tuple[Each, int]]:
+        """A map that works in threads where the data are large enough, and how many there are."""
+        with rows_in_threads(data.X, self.n_jobs, WORTH_A_THREAD) as each:
+            yield each, 1 if each is map else thread_count(self.n_jobs)
 
     def _check_parameters(self) -> None:
         check_positive(self.tol, "tol")
         if self.max_iter is not None:
             check_positive(self.max_iter, "max_iter")
+        check_time(self.max_time)
+        check_jobs(self.n_jobs)
         check_positive(self.batch_size, "batch_size")
         if self.batch_size != int(self.batch_size):
             raise ValueError(f"batch_size must be a whole number, not {self.batch_size!r}.")
@@ -206,17 +206,6 @@ class SquaredLossRegressor(LinearRegressor):
                 f"stop must be None or a rule of cotas.stops, such as stops.ChangeOfJ(1e-9), not "
                 f"{self.stop!r}."
             )
-
-
-@contextmanager
-def _threads(data: Observations) -> Iterator[tuple[Each, int]]:
-    """A map that works in threads where the data are large enough, and how many there are."""
-    entries = data.X.nnz if hasattr(data.X, "nnz") else data.X.size
-    if entries < WORTH_A_THREAD:
-        yield map, 1
-        return
-    with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
-        yield in_order(pool, cpu_count()), cpu_count()
 
 
 class LeastSquares(SquaredLossRegressor):
@@ -262,11 +251,16 @@ class LeastSquares(SquaredLossRegressor):
     max_iter : int, optional
         Iterations of the iterative solvers, or epochs of "stochastic", whatever `stop` says. None
         stands for a thousand, and for a million where `stop` is given.
+    max_time : float, optional
+        Seconds after the call of `fit` at which an iterative solver ends with what it has.
     standardize : bool, default=False
         Run the iterations on columns of zero mean and unit deviation. `coef_` is in the units of
         the data all the same.
     random_state : int, RandomState or None
         For the order of "stochastic".
+    n_jobs : int, optional
+        Threads for the fit and its proof; all cores if not given, but one inside a worker of
+        joblib.
     callbacks : callable or list of callables, optional
         Called with a `cotas.stops.Progress` after each iteration; True ends the fit.
     progress : bool or None
@@ -284,7 +278,7 @@ class LeastSquares(SquaredLossRegressor):
         made divided by the sum of the steps: the data are not read again for them.
     solver_ : the solver that was used
     n_iter_ : iterations made
-    stop_reason_ : why the fit ended, in words
+    stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
     condition_number_ : of the normal equations with columns of unit length, estimated; None for
         the iterative solvers
 
@@ -325,8 +319,10 @@ class LeastSquares(SquaredLossRegressor):
         stop: Rule | None = None,
         tol: float = 1e-6,
         max_iter: int | None = None,
+        max_time: float | None = None,
         standardize: bool = False,
         random_state: Any = None,
+        n_jobs: int | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
     ) -> None:
@@ -339,8 +335,10 @@ class LeastSquares(SquaredLossRegressor):
         self.stop = stop
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.standardize = standardize
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.progress = progress
 

@@ -10,7 +10,7 @@ from cotas.stops import Rule
 
 
 class Ridge(SquaredLossRegressor):
-    """Linear regression with a quadratic penalty, in closed form or by gradient descent.
+    r"""Linear regression with a quadratic penalty, in closed form or by gradient descent.
 
     Minimises
 
@@ -35,18 +35,21 @@ class Ridge(SquaredLossRegressor):
     stop : rule of `cotas.stops`, optional
     tol : float, default=1e-6
     max_iter : int, optional
+    max_time : float, optional
         All as for `LeastSquares`.
     standardize : bool, default=False
         Run the iterations on columns of zero mean and unit deviation σⱼ, and penalize their
         coefficients: the penalty is (λ/2) Σ (σⱼθⱼ)². `coef_` is in the units of the data.
     random_state : int, RandomState or None
+    n_jobs : int, optional
     callbacks : callable or list of callables, optional
     progress : bool or None
         As for `LeastSquares`.
 
     Attributes
     ----------
-    coef_, intercept_, certificate_, history_, solver_, n_iter_, stop_reason_, condition_number_
+    coef_, intercept_, certificate_, history_, solver_, n_iter_, stop_, stop_reason_, \
+condition_number_
         As for `LeastSquares`.
 
     Examples
@@ -73,8 +76,10 @@ class Ridge(SquaredLossRegressor):
         stop: Rule | None = None,
         tol: float = 1e-6,
         max_iter: int | None = None,
+        max_time: float | None = None,
         standardize: bool = False,
         random_state: Any = None,
+        n_jobs: int | None = None,
         callbacks: Any = None,
         progress: bool | None = None,
     ) -> None:
@@ -88,8 +93,10 @@ class Ridge(SquaredLossRegressor):
         self.stop = stop
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.standardize = standardize
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callbacks = callbacks
         self.progress = progress
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
-from contextlib import closing
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
@@ -18,15 +16,18 @@ from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.floor import shortfall
-from cotas.fitting.parameters import check_positive
-from cotas.fitting.reporting import ProgressBar, as_callbacks
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import Ended, Pursuit, worst_of
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.problem import relative_gap
 from cotas.regression.base import LinearRegressor
-from cotas.regression.lasso_run import INTERRUPTED, LassoRun
+from cotas.solvers.iterate import Iterate
+from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 from cotas.solvers.penalties import penalty_of
+from cotas.stops import Reason, Stop
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
 DEFAULT_PART = 0.01
@@ -63,20 +64,23 @@ class SparseRegressor(LinearRegressor):
         sample_weight : array of shape (n_samples,), optional
             Non-negative; only their proportions matter.
         """
+        began = time.perf_counter()
         self._check_parameters()
         seen = read_observations(self, X, y, sample_weight, layout="csc")
-        bar = ProgressBar(None, type(self).__name__, self.progress, "look")
         weights = self._weights(seen.X.shape[1])
-        with closing(bar), one_thread_in_blas(), rows_in_threads(seen.X, self.n_jobs) as each:
-            threads = thread_count(self.n_jobs)
-            columns = centred_columns(seen, self._problem(), each, threads)
-            ends: list[_End] = []
-            for target in range(len(seen.columns)):
-                go_on = not (ends and ends[-1].reason == INTERRUPTED)
-                ends.append(self._fit_target(columns, seen, weights, target, bar, go_on))
-        self._keep(ends, seen.single)
-        self._warn(ends)
-        return self._sealed()
+        with (
+            Monitor(self, "look") as monitor,
+            one_thread_in_blas(),
+            rows_in_threads(seen.X, self.n_jobs) as each,
+        ):
+            columns = centred_columns(seen, self._problem(), each, thread_count(self.n_jobs))
+            ended = [
+                self._fit_target(columns, seen, weights, target, monitor, began)
+                for target in range(len(seen.columns))
+            ]
+        self._keep([one.proved for one in ended], seen.single)
+        advice = "Raise max_iter, max_time or tol, or rescale the features."
+        return self._conclude_fit(worst_of(ended), advice)
 
     def certified_zeros(self, X: Matrix, y: Any) -> BoolArray:
         """For each feature, whether the gap proves that it is zero at the exact optimum.
@@ -118,8 +122,8 @@ class SparseRegressor(LinearRegressor):
             check_positive(self.lam, "lam")
         check_positive(self.tol, "tol")
         check_positive(self.max_iter, "max_iter")
-        if self.max_time is not None:
-            check_positive(self.max_time, "max_time")
+        check_time(self.max_time)
+        check_jobs(self.n_jobs)
 
     def _weights(self, n_features: int) -> FloatArray | None:
         """w as an array, refused where it is none; None where all are one."""
@@ -150,45 +154,49 @@ class SparseRegressor(LinearRegressor):
         seen: Observations,
         weights: FloatArray | None,
         target: int,
-        bar: ProgressBar,
-        go_on: bool,
-    ) -> _End:
-        """One target; if not to go on, the model that an interruption finds at the start."""
-
-        def certify(iterate: LassoIterate) -> Certificate:
-            coefs, biases = in_units_of_the_data(columns, [iterate], y[:, None], scale, self.delta)
-            penalized = replace(self._problem(), lam=iterate.lam)
-            problem = self._problem() if self.delta is not None else penalized
-            column = seen.columns[target]
-            model = (coefs[0], float(biases[0]), seen.weights, column, scale)
-            point = LassoPoint(problem, *model)
-            return LassoPoint.check_all([point], seen.X, seen.y, each=columns.each)[0]
-
+        monitor: Monitor,
+        began: float,
+    ) -> Ended[Solution]:
+        """One target: the problem for λ, or on the ball of radius δ."""
         y, scale = seen.targets[:, target], penalty_scale(columns, weights)
-        deadline = np.inf if self.max_time is None else time.perf_counter() + self.max_time
+        column = seen.columns[target]
+        deadline = np.inf if self.max_time is None else began + self.max_time
         penalty = penalty_of(float(self.l1_ratio), bool(self.positive), weights)
         solver = WorkingSetLasso(columns, y, penalty, deadline, int(self.max_iter))
-        run = LassoRun(
-            solver,
-            *self._aim(solver.largest_lam),
-            certify,
-            as_callbacks(self.callbacks),
-            bar,
-            seen.columns[target],
-        )
-        run.interrupted = not go_on
-        found = run.solve(SHARE * self.tol) if go_on else run.best
-        certificate = certify(found)
-        reason = run.reason(certificate, self.tol)
-        return _End(found, certificate, solver.rounds, reason)
+        lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
 
-    def _aim(self, largest_lam: float) -> tuple[float | None, float | None]:
-        """λ and δ of the problem, one of them None."""
-        if self.delta is not None:
-            return None, float(self.delta)
-        return float(self.lam or DEFAULT_PART * (largest_lam or 1.0)), None
+        def check(iterate: Iterate) -> Solution:
+            found = iterate.model
+            coefs, biases = in_units_of_the_data(columns, [found], y[:, None], scale, self.delta)
+            problem = replace(self._problem(), lam=None if self.delta is not None else lam)
+            model = (coefs[0], float(biases[0]), seen.weights, column, scale)
+            point = LassoPoint(problem, *model)
+            [certificate] = LassoPoint.check_all([point], seen.X, seen.y, each=columns.each)
+            return Solution(found, certificate, solver.rounds)
 
-    def _keep(self, ends: list[_End], single: bool) -> None:
+        limits = (self.tol, None, self.max_time, monitor)
+        pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
+        start = Iterate(self._solving(solver.latest, lam))
+        return pursuit.follow(self._iterates(solver, lam, monitor), check, start=start)
+
+    def _iterates(
+        self, solver: WorkingSetLasso, lam: float, monitor: Monitor
+    ) -> Generator[Iterate, None, Reason | None]:
+        tol, delta = SHARE * self.tol, self.delta
+        looks = solver.looks(lam, tol) if delta is None else looks_at_ball(solver, delta, tol)
+        for look in looks:
+            primal, gap = solver.at(lam)
+            if delta is not None:
+                primal, gap = look.primal, gap_on_ball(look, delta)
+            monitor.show(gap=f"{relative_gap(gap, primal):.1e}")
+            yield Iterate(self._solving(look, lam), believed_gap=np.inf)
+        return Reason(Stop.ITERATIONS) if solver.out_of_rounds else None
+
+    def _solving(self, look: LassoIterate, lam: float) -> LassoIterate:
+        """What the solver has, as a solution of the problem at hand: for λ, or inside the ball."""
+        return look._replace(lam=lam) if self.delta is None else inside_ball(look, self.delta)
+
+    def _keep(self, ends: list[Solution], single: bool) -> None:
         self._certificates = [end.certificate for end in ends]
         models = [end.certificate.witness for end in ends]
         coefs = np.stack([model.coef for model in models if model is not None])
@@ -198,37 +206,15 @@ class SparseRegressor(LinearRegressor):
         lengths = np.array([end.found.length for end in ends])
         self.lam_ = float(lams[0]) if single else lams
         self.delta_ = float(lengths[0]) if single else lengths
-        self.n_iter_ = max(1, *(end.rounds for end in ends))
-
-    def _warn(self, ends: list[_End]) -> None:
-        worst = max(ends, key=lambda end: end.certificate.relative_gap)
-        self.stop_reason_ = worst.reason
-        if any(end.reason == INTERRUPTED for end in ends):
-            self.stop_reason_ = INTERRUPTED
-            warnings.warn(
-                "Interrupted: this is the best model so far, and its certificate is about it.",
-                stacklevel=3,
-            )
-        if worst.certificate.relative_gap > self.tol:
-            warnings.warn(
-                shortfall(
-                    worst.certificate.relative_gap,
-                    self.tol,
-                    worst.reason,
-                    "Raise max_iter, max_time or tol, or rescale the features.",
-                ),
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self.n_iter_ = max(end.rounds for end in ends)
 
 
-class _End(NamedTuple):
-    """How the work on one target ended."""
+class Solution(NamedTuple):
+    """What was found for one target, its certificate, and the rounds that the solver had made."""
 
     found: LassoIterate
     certificate: Certificate
     rounds: int
-    reason: str
 
 
 def centred_columns(

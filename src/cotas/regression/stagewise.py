@@ -1,10 +1,10 @@
-"""LS-Boost, forward stagewise regression and its regularized form."""
+"""Forward stagewise regression and its regularized form; what LS-Boost shares with them."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -15,17 +15,24 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
+from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations
-from cotas.fitting.parameters import check_positive
-from cotas.fitting.threads import cpu_count, one_thread_in_blas, rows_in_threads
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.reporting import StepReport
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.stagewise_path import StagewisePath
+from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import Schedule, Stagewise
+from cotas.stops import Reason, Stop
 
 Rate = float | Sequence[float] | Callable[[int], float]
 TIES = ("first", "random")
-STEPS_BETWEEN_LOOKS = 10_000
+# At most so many steps, and so many changed correlations, between two looks at the clock.
+STEPS_BETWEEN_LOOKS, WORK_BETWEEN_LOOKS = 10_000, 1 << 24
 # So many spreads away from zero, the products of a column would lose a thousandth of their digits.
 FAR = 8.0
 
@@ -57,11 +64,29 @@ class StagewiseRegressor(LinearRegressor):
 
     algorithm: ClassVar[str]
     _certificates: list[StagewiseCertificate]  # type: ignore[assignment]
-    eps: Any
-    max_iter: int
-    fit_intercept: bool
-    ties: str
-    random_state: Any
+
+    def __init__(
+        self,
+        *,
+        eps: Any = 0.1,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        ties: str = "first",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.eps = eps
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.ties = ties
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.callbacks = callbacks
+        self.progress = progress
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -79,17 +104,19 @@ class StagewiseRegressor(LinearRegressor):
         sample_weight : array of shape (n_samples,), optional
             How often each row counts; n is their sum.
         """
+        began = time.perf_counter()
+        self._check_parameters()
         eps = self._rates()
         seen = read_observations(self, X, y, sample_weight, layout="csc")
         target = seen.y if seen.single else column_or_1d(seen.y, warn=True)
         size = float(seen.n_rows if seen.weights is None else seen.weights.sum())
         shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
-        with one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
-            threads = 1 if each is map else cpu_count()
+        with one_thread_in_blas(), rows_in_threads(seen.X, self.n_jobs) as each:
+            threads = 1 if each is map else thread_count(self.n_jobs)
             options = (bool(self.fit_intercept), True, each, threads)
             near, shift = _nearer(seen.X, bool(self.fit_intercept))
             columns = CentredColumns(near, shares, *options)
-            path = self._run(columns, target, size, eps, seen.weights, shift)
+            path, reason = self._run(columns, target, size, eps, seen.weights, shift, began)
             certificate = path.run.check(seen.X, target, each)
         self.coef_, self.intercept_ = path.run.coef.copy(), path.run.intercept
         self._certificates = [certificate]
@@ -98,7 +125,18 @@ class StagewiseRegressor(LinearRegressor):
         self.path_ = replace(
             path, losses=proof.losses, lengths=proof.lengths, nonzeros=proof.nonzeros
         )
-        return self._sealed()
+        return self._conclude_fit(reason)
+
+    def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
+        """What `predict` would say after each iteration.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        X = self._rows_to_predict(X)
+        for k in range(1, len(self.path_)):
+            yield np.asarray(times(X, self.path_.coef(k)) + self.path_.intercept(k))
 
     def _run(
         self,
@@ -108,17 +146,11 @@ class StagewiseRegressor(LinearRegressor):
         eps: FloatArray,
         weights: FloatArray | None,
         shift: FloatArray,
-    ) -> StagewisePath:
+        began: float,
+    ) -> tuple[StagewisePath, Reason]:
         y_shift = float(np.mean(y) if np.ptp(y) else y[0]) if columns.centre else 0.0
         solver = Stagewise(columns, y - y_shift, size, self._schedule(eps))
-        try:
-            while solver.advance(STEPS_BETWEEN_LOOKS):
-                pass
-        except KeyboardInterrupt:
-            warnings.warn(
-                "Interrupted: this is the model so far, and its certificate is about it.",
-                stacklevel=4,
-            )
+        reason = self._follow_steps(solver, began)
         path = solver.finished()
         m = len(path.chosen)
         delta = self._delta()
@@ -137,7 +169,35 @@ class StagewiseRegressor(LinearRegressor):
         y_mean = y_shift + float(columns.weights @ (y - y_shift)) * columns.centre
         nothing = np.zeros(0)
         whole = StagewisePath(shell, scale, shift + columns.mean, y_mean, nothing, nothing, nothing)
-        return replace(whole, run=shell.about(whole.coef(m), whole.intercept(m)))
+        return replace(whole, run=shell.about(whole.coef(m), whole.intercept(m))), reason
+
+    def _follow_steps(self, solver: Stagewise, began: float) -> Reason:
+        """Make the steps, or as many as there is time for; why they ended."""
+
+        def iterates() -> Iterator[Iterate]:
+            some = min(STEPS_BETWEEN_LOOKS, 1 + WORK_BETWEEN_LOOKS // solver.columns.p)
+            going = True
+            while going:
+                going = solver.advance(some)
+                monitor.show()
+                yield Iterate(solver.done)
+
+        def report(iterate: Iterate) -> StepReport:
+            return StepReport(solver.done, self.max_iter, pursuit.seconds)
+
+        with Monitor(self) as monitor:
+            pursuit: Pursuit[Any] = Pursuit(None, None, self.max_time, monitor, began=began)
+            reason = pursuit.follow(iterates(), report=report).reason
+        if reason.stop is not Stop.STALLED:
+            return reason
+        if solver.done < self.max_iter:
+            return Reason(Stop.THEORY, "no column is correlated with the residual")
+        return Reason(Stop.ITERATIONS)
+
+    def _check_parameters(self) -> None:
+        check_jobs(self.n_jobs)
+        check_time(self.max_time)
+        self._rates()
 
     def _rates(self) -> FloatArray:
         """ε for each iteration, whatever it was given as."""
@@ -178,72 +238,7 @@ class StagewiseRegressor(LinearRegressor):
         return Schedule(eps if boost else nothing, nothing if boost else eps, keep, draws)
 
 
-class LSBoost(StagewiseRegressor):
-    """Least squares by boosting, LS-Boost(ε): Algorithm 8 of document 001.
-
-    The column most correlated with the residual gets the part ε of the coefficient that fits
-    the residual best. The columns are centred and of unit length while it runs; `coef_` is in
-    the units of X.
-
-    Parameters
-    ----------
-    eps : float, sequence or function of k, default=0.1
-        The learning rate in (0, 1], for all iterations or for each.
-    max_iter : int, default=1000
-        It ends earlier where the residual is uncorrelated with every column.
-    fit_intercept : bool, default=True
-    ties : "first" or "random", default="first"
-        Which of several columns with the same correlation: the lowest index, or a seeded draw.
-    random_state : int or RandomState, optional
-
-    Attributes
-    ----------
-    coef_, intercept_ : the model after the last iteration
-    path_ : StagewisePath
-        βᵏ, its loss, its length and its sparsity for every k.
-    certificate_ : StagewiseCertificate
-        Theorem 2.1.2; `certificate_.at(k)` has its six items at iteration k.
-    n_iter_ : int
-
-    Examples
-    --------
-    >>> import cotas
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = cotas.LSBoost(eps=0.5, max_iter=200).fit(X, y)
-    >>> model.certificate_.holds
-    True
-    >>> for item in model.certificate_.at(200)[:2]:
-    ...     print(item.name, item.measured <= item.bound, item.vacuous)
-    training error True False
-    coefficients True False
-    >>> int(model.path_.nonzeros[20])
-    8
-    """
-
-    algorithm = "LS-Boost"
-
-    def __init__(
-        self,
-        *,
-        eps: Any = 0.1,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        ties: str = "first",
-        random_state: Any = None,
-    ) -> None:
-        self.eps = eps
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.ties = ties
-        self.random_state = random_state
-
-    def _check_rates(self, eps: FloatArray) -> None:
-        if (eps > 1).any():
-            raise ValueError(f"eps must lie in (0, 1] for LS-Boost, not {eps.max():g}.")
-
-
-class ForwardStagewise(LSBoost):
+class ForwardStagewise(StagewiseRegressor):
     """Incremental forward stagewise regression, FS_ε and FS_εₖ (document 001, section 2).
 
     The column most correlated with the residual gets a step of ±ε, for columns centred and of
@@ -254,11 +249,11 @@ class ForwardStagewise(LSBoost):
     eps : float, sequence or function of k, default=0.1
         The step, in the units of y: FS_ε, or FS_εₖ if it varies with k.
     max_iter : int, default=1000
-    fit_intercept, ties, random_state : as in `LSBoost`
+    fit_intercept, ties, random_state, n_jobs, max_time, callbacks, progress : as in `LSBoost`
 
     Attributes
     ----------
-    coef_, intercept_, path_, n_iter_ : as in `LSBoost`
+    coef_, intercept_, path_, n_iter_, stop_, stop_reason_ : as in `LSBoost`
     certificate_ : StagewiseCertificate
         Theorem 2.2.1, about the best iteration so far; it covers ε that vary too.
 
@@ -276,11 +271,8 @@ class ForwardStagewise(LSBoost):
 
     algorithm = "FS"
 
-    def _check_rates(self, eps: FloatArray) -> None:
-        """Any positive ε will do."""
 
-
-class RegularizedForwardStagewise(LSBoost):
+class RegularizedForwardStagewise(StagewiseRegressor):
     """Forward stagewise regression inside the L1-ball, R-FS_ε,δ: Algorithm 9 of document 001.
 
     As `ForwardStagewise`, but all coefficients shrink by 1 − ε/δ before each step, so that
@@ -295,11 +287,11 @@ class RegularizedForwardStagewise(LSBoost):
         The radius, for columns centred and of unit length; infinite gives FS_ε. For n rows it is
         √n times the `delta` of `Lasso(standardize=True)`.
     max_iter : int, default=1000
-    fit_intercept, ties, random_state : as in `LSBoost`
+    fit_intercept, ties, random_state, n_jobs, max_time, callbacks, progress : as in `LSBoost`
 
     Attributes
     ----------
-    coef_, intercept_, path_, n_iter_ : as in `LSBoost`
+    coef_, intercept_, path_, n_iter_, stop_, stop_reason_ : as in `LSBoost`
     certificate_ : StagewiseCertificate
         Theorem 2.2.3 and Proposition 2.2.2: the gap of the Lasso on the ball.
     omegas_ : array of shape (n_iter_ + 1,)
@@ -326,6 +318,10 @@ class RegularizedForwardStagewise(LSBoost):
         fit_intercept: bool = True,
         ties: str = "first",
         random_state: Any = None,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
     ) -> None:
         super().__init__(
             eps=eps,
@@ -333,6 +329,10 @@ class RegularizedForwardStagewise(LSBoost):
             fit_intercept=fit_intercept,
             ties=ties,
             random_state=random_state,
+            n_jobs=n_jobs,
+            max_time=max_time,
+            callbacks=callbacks,
+            progress=progress,
         )
         self.delta = delta
 

@@ -17,7 +17,7 @@ from cotas.regression.iterations import checked_step, follow
 from cotas.regression.task import Outcome, Task
 from cotas.regression.trail import DivergedError
 from cotas.solvers.dual_coordinate_ascent import squared_lengths
-from cotas.solvers.quadratic import Iterate
+from cotas.solvers.quadratic import QuadraticIterate
 from cotas.solvers.stochastic_gradient import (
     Epoch,
     RunState,
@@ -25,6 +25,9 @@ from cotas.solvers.stochastic_gradient import (
     new_descent,
     stochastic_gradient,
 )
+from cotas.stops import Reason, Stop
+
+ONE_PASS = Reason(Stop.ITERATIONS, "one pass was made")
 
 
 def by_stochastic_steps(task: Task) -> Outcome:
@@ -44,7 +47,7 @@ def by_stochastic_steps(task: Task) -> Outcome:
     return follow(task, _epochs(task, rows, largest, state), (at_zero, 0.0), explain)
 
 
-def _epochs(task: Task, rows: Any, largest: float, state: RunState) -> Iterator[Iterate]:
+def _epochs(task: Task, rows: Any, largest: float, state: RunState) -> Iterator[QuadraticIterate]:
     """The epochs with what they say of J and its gradient; the data are not read again for it."""
     z = np.zeros((task.coordinates.size, task.data.targets.shape[1]))
     for number, epoch in enumerate(_passes(task, rows, largest, state), start=1):
@@ -53,7 +56,7 @@ def _epochs(task: Task, rows: Any, largest: float, state: RunState) -> Iterator[
         objective = epoch.loss + 0.5 * task.lam * float(np.sum(v * v))
         move = float(np.linalg.norm(z - before))
         slope = move / epoch.length if epoch.length > 0 else 0.0
-        yield Iterate(number, z, objective, slope, move)
+        yield QuadraticIterate(number, z, objective, slope, move)
 
 
 def one_pass(task: Task, before: tuple[RunState, int] | None) -> Outcome:
@@ -64,7 +67,9 @@ def one_pass(task: Task, before: tuple[RunState, int] | None) -> Outcome:
     theta, theta0 = state.model()
     if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
         raise DivergedError("The coefficients overflowed: the step is too large.")
-    return Outcome(theta, theta0, reason="one pass was made", state=(state, done))
+    return Outcome(
+        theta, theta0, reason=Reason(Stop.ITERATIONS, "one pass was made"), state=(state, done)
+    )
 
 
 def _passes(

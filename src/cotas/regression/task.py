@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,9 @@ from cotas.regression.base import refuse_infinite
 from cotas.regression.trail import Trail
 from cotas.solvers.moments import Moments, column_deviation, gather_moments, weighted_mean
 from cotas.solvers.quadratic import Coordinates, plain_coordinates, standardizing
+from cotas.stops import Reason, Stop
+
+CLOSED_FORM = Reason(Stop.THEORY, "solved in closed form")
 
 
 @dataclass
@@ -25,7 +29,7 @@ class Outcome:
     theta: FloatArray  # one row for each target
     theta0: FloatArray
     remarks: tuple[str, ...] = ()
-    reason: str = "solved in closed form"
+    reason: Reason = CLOSED_FORM
     iterations: int = 1
     trail: Trail | None = None
     descent: Descent | None = None
@@ -42,6 +46,7 @@ class Task:
     ) -> None:
         self.model, self.data, self.lam = model, data, lam
         self.each, self.threads = each, threads
+        self.began = time.perf_counter()
         self.free_bias = bool(model.fit_intercept)
         self.survey: Survey | None = None
 

@@ -1,23 +1,22 @@
-"""Following an iterative solver: its history, when it ends, and whether it runs away."""
+"""What an iterative solver leaves behind: its history, and whether it runs away."""
 
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.certificates import Certificate
-from cotas.fitting.floor import ROUNDING, Floor
-from cotas.fitting.reporting import ProgressBar, as_callbacks, tell_all
-from cotas.solvers.quadratic import Iterate
-from cotas.stops import Progress, Rule
+from cotas.fitting.floor import Floor
+from cotas.solvers.iterate import Iterate
+from cotas.solvers.quadratic import QuadraticIterate
+from cotas.stops import Gap, Progress, Reason, Rule, Stop
 
-# Without another limit; a rule of the user decides earlier, unless it never does.
-MOST_ITERATIONS, MOST_WITH_A_RULE = 1000, 1_000_000
+if TYPE_CHECKING:
+    from cotas.regression.task import Task
+
 # At most so many entries of the history, and so many numbers in it.
 LONGEST_HISTORY, LARGEST_HISTORY = 1000, 1_000_000
 # An objective so many times the first one will not come back.
@@ -57,83 +56,67 @@ class History:
 
 
 class Trail:
-    """Walks along the iterates of a solver until a rule says to stop."""
+    """What an iterative solver leaves behind, and when its rule, or rounding, ends it.
+
+    `start` is J and ‖∇J‖ before the first step.
+    """
 
     def __init__(
         self,
-        model: Any,
-        rule: Rule,
-        to_model: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
-        look_at: Callable[[FloatArray, FloatArray], list[Certificate]],
+        task: Task,
+        start: tuple[float, float],
         explain_divergence: Callable[[], str],
+        show: Callable[[], None],
     ) -> None:
-        self.model, self.rule, self.to_model = model, rule, to_model
-        self.look_at, self.explain = look_at, explain_divergence
-        self.callbacks = as_callbacks(model.callbacks)
-        self.reason, self.iterations = "interrupted", 0
-        self.theta: FloatArray | None = None
-        self.theta0 = np.zeros(0)
+        self.task, self.explain, self.show = task, explain_divergence, show
+        self.rule: Rule = task.model.stop or Gap(task.model.tol)
+        self.first, self.first_slope = start
+        self.before, self.iterations = self.first, 0
+        shape = (task.coordinates.size, task.data.targets.shape[1])
+        self.theta, self.theta0 = task.coordinates.model(np.zeros(shape))
+        self.history = History(self.theta.size + self.theta0.size)
+        self.last: tuple[Any, ...] | None = None
         self.next_check, self.floor, self.at_floor = 1, Floor(), False
-        default = MOST_ITERATIONS if model.stop is None else MOST_WITH_A_RULE
-        self.most = int(model.max_iter or default)
 
-    def follow(self, iterates: Iterable[Iterate], start: tuple[float, float]) -> None:
-        """Go on until there is a reason to stop; `start` is J and ‖∇J‖ before the first step."""
-        first, first_slope = start
-        before, began = first, time.perf_counter()
-        bar = ProgressBar(self.most, type(self.model).__name__, self.model.progress)
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                for iterate in iterates:
-                    self._take(iterate)
-                    self._refuse_runaway(iterate, first)
-                    reason = self._reason(iterate, before, time.perf_counter() - began)
-                    if reason is None and iterate.slope <= VANISHED * first_slope:
-                        reason = "the gradient vanished up to rounding"
-                    if reason is not None:
-                        self.reason = reason
-                        break
-                    before = iterate.objective
-                    bar.step()
-        except KeyboardInterrupt:
-            if self.theta is None:
-                raise
-            warnings.warn(
-                "Interrupted: this is the model so far, and its certificate is about it.",
-                stacklevel=5,
-            )
-        finally:
-            bar.close()
-        if self.theta is not None and self.history.entries[-1][0] != self.iterations:
+    def see(self, iterate: Iterate) -> Reason | None:
+        """Keep an iterate; why to end with it, if there is a reason."""
+        point = iterate.model
+        self._take(point)
+        self._refuse_runaway(point)
+        seconds = time.perf_counter() - self.task.began
+        numbers = (point.number, point.objective, self.before, point.move, seconds)
+        self.progress = Progress(*numbers, self._relative_gap)
+        self.before = point.objective
+        self.show()
+        reason = self.rule.reason(self.progress)
+        if reason is None and self.task.model.stop is None and self.at_floor:
+            return Reason(Stop.ROUNDING)
+        if reason is None and point.slope <= VANISHED * self.first_slope:
+            return Reason(Stop.ROUNDING, "the gradient vanished up to rounding")
+        return reason
+
+    def report(self, iterate: Iterate) -> Progress:
+        """What callbacks are told."""
+        return self.progress
+
+    def arrays(self, single: bool) -> dict[str, FloatArray]:
+        """The history, which ends with the last iterate."""
+        if self.last is not None and self.history.entries[-1][0] != self.iterations:
             self.history.entries.append(self.last)
+        return self.history.as_arrays(single)
 
-    def _take(self, iterate: Iterate) -> None:
-        theta, theta0 = self.to_model(iterate.z)
-        if self.theta is None:
-            self.history = History(theta.size + theta0.size)
-        self.theta, self.theta0, self.iterations = theta, theta0, iterate.number
-        self.last = (iterate.number, iterate.objective, theta, theta0, iterate.slope)
+    def _take(self, point: QuadraticIterate) -> None:
+        theta, theta0 = self.task.coordinates.model(point.z)
+        self.theta, self.theta0, self.iterations = theta, theta0, point.number
+        self.last = (point.number, point.objective, theta, theta0, point.slope)
         self.history.add(*self.last)
 
-    def _refuse_runaway(self, iterate: Iterate, first: float) -> None:
-        if not iterate.objective <= RUNAWAY * max(first, 1e-300):
+    def _refuse_runaway(self, point: QuadraticIterate) -> None:
+        if not point.objective <= RUNAWAY * max(self.first, 1e-300):
             raise DivergedError(
-                f"The objective grew from {first:.3g} to {iterate.objective:.3g} in "
-                f"{iterate.number} iterations: the step is too large. {self.explain()}"
+                f"The objective grew from {self.first:.3g} to {point.objective:.3g} in "
+                f"{point.number} iterations: the step is too large. {self.explain()}"
             )
-
-    def _reason(self, iterate: Iterate, before: float, seconds: float) -> str | None:
-        progress = Progress(
-            iterate.number, iterate.objective, before, iterate.move, seconds, self._relative_gap
-        )
-        reason = self.rule.reason(progress)
-        if tell_all(self.callbacks, progress):
-            reason = reason or "a callback asked to stop"
-        if reason is None and self.model.stop is None and self.at_floor:
-            reason = ROUNDING
-        if reason is None and iterate.number >= self.most:
-            reason = f"max_iter={self.most} reached"
-        return reason
 
     def _relative_gap(self, enough: float) -> float:
         """What the checker proves of the current model.
@@ -141,10 +124,10 @@ class Trail:
         It reads all the data, so it is asked in every iteration at first and then each time that
         a tenth of the iterations so far have been added.
         """
-        if self.iterations < self.next_check or self.theta is None:
+        if self.iterations < self.next_check:
             return float("inf")
         self.next_check = self.iterations + max(1, self.iterations // 10)
-        found = self.look_at(self.theta, self.theta0)
+        found = self.task.look_at(self.theta, self.theta0)
         worst = max(found, key=lambda certificate: certificate.relative_gap)
         self.at_floor = self.floor.reached(worst, None)
         return worst.relative_gap

@@ -18,12 +18,14 @@ from cotas.certificates import Certificate
 from cotas.fitting.certified import Certified
 from cotas.foreign.certify import certify
 from cotas.kernel.svm import KernelSVM
+from cotas.linear.logistic import LogisticRegression
 from cotas.linear.svm import LinearSVM
 from cotas.selection.enclosure import Enclosure, enclose
 from cotas.selection.parameter import Parameter, final_step, inside, is_number, is_whole
 from cotas.selection.prefixes import certificate_of_prefix, has_prefixes, prefix
 from cotas.selection.splits import Part
 from cotas.selection.yardstick import Tally, Yardstick
+from cotas.stops import Stop
 
 # Of these kinds the difference of the two sides is how far the model is from the best one.
 WITH_A_GAP = ("duality", "gradient")
@@ -94,7 +96,8 @@ class Fitter:
         """Whether each fit can begin where the one before it ended, without changing its aim."""
         last = final_step(self.model)
         path_of_lam = inside(self.model) + "lam"
-        return isinstance(last, LinearSVM | KernelSVM) and self.parameter.path == path_of_lam
+        warm = isinstance(last, LinearSVM | KernelSVM | LogisticRegression)
+        return warm and self.parameter.path == path_of_lam
 
     def fresh(self) -> Any:
         """A model to be fitted: silent, and with one thread if it is not alone."""
@@ -113,33 +116,33 @@ class Fitter:
         names = [last + name for name in ("progress", "n_jobs", "warm_start")]
         return model.set_params(**{name: known[name] for name in names if name in known})
 
-    def run(self, values: list[Any], part: Part, tell: Any, stopped: Any) -> list[Fit]:
-        """Fit the values in turn; `tell` hears of each, and `stopped` ends it before the next."""
+    def run(self, values: list[Any], part: Part, tell: Any, watch: Any) -> list[Fit]:
+        """Fit the values in turn; `tell` hears of each, and `watch` ends it before the next."""
         if self.goes_by_prefixes and all(is_whole(value) and value > 0 for value in values):
-            return self._prefixes(values, part, tell, stopped)
+            return self._prefixes(values, part, tell)
         found: list[Fit] = []
         model = self.fresh()
         for value in values:
-            if stopped():
+            if watch.stopped():
                 break
             model = model if self.starts_warm else self.fresh()
             began = time.perf_counter()
-            self.train(self.parameter.set(model, value), value, part)
-            if stopped():  # the fit itself was interrupted: it is not what was asked for
+            try:
+                self.train(self.parameter.set(model, value), value, part)
+            except KeyboardInterrupt:
+                watch.stop()
                 break
             kept = apart(model) if self.starts_warm else model
             found.append(self.measured(value, kept, part, time.perf_counter() - began))
             tell(found[-1])
         return found
 
-    def _prefixes(self, values: list[Any], part: Part, tell: Any, stopped: Any) -> list[Fit]:
+    def _prefixes(self, values: list[Any], part: Part, tell: Any) -> list[Fit]:
         most = max(values)
         whole = self.parameter.set(self.fresh(), most)
         began = time.perf_counter()
         self.train(whole, most, part)
         seconds = (time.perf_counter() - began) / len(values)
-        if stopped():
-            return []
         found, rows = [], seen_by_last(whole, part.X)
         for value in values:
             short = prefix(whole, int(value))
@@ -186,12 +189,18 @@ class Fitter:
         return lower and useful and not math.isnan(fit.gap) and not self.goes_by_prefixes
 
     def train(self, model: Any, value: Any, part: Part) -> None:
-        """Fit on the training rows; an error says at which value it happened."""
+        """Fit on the training rows; an error says at which value it happened.
+
+        An estimator answers Ctrl-C by the model so far, which is not what was asked for: it is
+        raised again.
+        """
         try:
             model.fit(part.X, part.y, **weights_for(model, part.weights))
         except Exception as error:
             error.add_note(f"This happened with {self.parameter.over}={value!r}.")
             raise
+        if getattr(final_step(model), "stop_", None) is Stop.INTERRUPTED:
+            raise KeyboardInterrupt
 
     def measured(
         self,

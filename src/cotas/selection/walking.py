@@ -15,19 +15,18 @@ from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.splits import Part
+from cotas.stops import InterruptedWarning
 
 # So many values share a warm start, however many threads there are: the threads do not change
 # the result.
 TOGETHER = 4
 Key = tuple[int, int]  # the part of the data, the position of the value
-INTERRUPTED = "Interrupted"
+# What the table of the fits tells, or the caller himself.
+TOLD_OTHERWISE = (ConvergenceWarning, InterruptedWarning)
 
 
 class Watch:
-    """Hears the warnings of the fits, and knows when one of them was interrupted.
-
-    Estimators answer Ctrl-C by a warning and the model so far; threads never see it themselves.
-    """
+    """Hears the warnings of the fits, and knows whether the work is to end."""
 
     def __init__(self) -> None:
         self.heard: list[warnings.WarningMessage] = []
@@ -39,8 +38,6 @@ class Watch:
 
     def stopped(self) -> bool:
         """Whether the work is to end."""
-        if any(str(w.message).startswith(INTERRUPTED) for w in self.heard):
-            self._stop.set()
         return self._stop.is_set()
 
     @contextmanager
@@ -55,7 +52,7 @@ class Watch:
         told = set()
         for w in self.heard:
             text = str(w.message)
-            silent = issubclass(w.category, ConvergenceWarning) or text.startswith(INTERRUPTED)
+            silent = issubclass(w.category, TOLD_OTHERWISE)
             if silent or "valid feature names" in text or (w.category, text) in told:
                 continue
             told.add((w.category, text))
@@ -82,7 +79,7 @@ def fit_all(
     def work(group: tuple[int, range]) -> None:
         p, span = group
         run = [values[k] for k in span]
-        done = fitter.run(run, parts[p], lambda fit: step(bar, fit), watch.stopped)
+        done = fitter.run(run, parts[p], lambda fit: step(bar, fit), watch)
         found.update({(p, span[k]): fit for k, fit in enumerate(done)})
 
     in_threads(work, groups, threads, watch)
@@ -100,9 +97,7 @@ def tighten_all(
     """Fit these again, each with a gap to prove that belongs to its level."""
 
     def work(key: Key) -> None:
-        fit = fitter.tighter(found[key], parts[key[0]], levels[key])
-        if not watch.stopped():
-            found[key] = fit
+        found[key] = fitter.tighter(found[key], parts[key[0]], levels[key])
 
     in_threads(work, list(levels), threads, watch)
 
@@ -146,10 +141,8 @@ def gather(
     watch, found = Watch(), {}
 
     def one(task: Any) -> None:
-        result = work(task)
-        if not watch.stopped():
-            found[task] = result
-            bar.step()
+        found[task] = work(task)
+        bar.step()
 
     try:
         with watch.listening():

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from cotas.arrays import BoolArray, FloatArray
-from cotas.losses import SmoothLoss
+from cotas.losses import MarginLoss
 
 
 def best_bias(scores: FloatArray, positive: BoolArray, weights: FloatArray | None) -> float:
@@ -53,7 +53,7 @@ def best_bias_of_numbers(residuals: FloatArray, weights: FloatArray, epsilon: fl
 
 
 def best_smooth_bias(
-    scores: FloatArray, positive: BoolArray, weights: FloatArray, loss: SmoothLoss
+    scores: FloatArray, positive: BoolArray, weights: FloatArray, loss: MarginLoss
 ) -> float:
     """The θ₀ with the least mean loss, θ being fixed, for a loss with a slope everywhere.
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cotas.solvers.quadratic import Iterate, Quadratic
+from cotas.solvers.quadratic import Quadratic, QuadraticIterate
 
 # The gradient is followed by a recurrence and computed afresh after so many iterations.
 FRESH_GRADIENT = 25
 
 
-def conjugate_gradients(objective: Quadratic) -> Iterator[Iterate]:
+def conjugate_gradients(objective: Quadratic) -> Iterator[QuadraticIterate]:
     """H z = b, each target on its own, all in the same products with H.
 
     Hestenes and Stiefel 1952. Departures: the gradient is computed afresh every 25 iterations,
@@ -41,4 +41,4 @@ def conjugate_gradients(objective: Quadratic) -> Iterator[Iterate]:
         before, squares = squares, np.sum(gradient**2, axis=0)
         turn = np.divide(squares, before, where=before > 0, out=np.zeros_like(before))
         direction = -gradient + (0.0 if number % FRESH_GRADIENT == 0 else turn) * direction
-        yield Iterate(number, z, value, float(np.sqrt(squares.sum())), moved)
+        yield QuadraticIterate(number, z, value, float(np.sqrt(squares.sum())), moved)

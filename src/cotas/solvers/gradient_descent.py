@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.solvers.quadratic import Iterate, Quadratic, Steps
+from cotas.solvers.quadratic import Quadratic, QuadraticIterate, Steps
 
 
 def gradient_descent(
     objective: Quadratic, step: Steps, start: FloatArray | None = None
-) -> Iterator[Iterate]:
+) -> Iterator[QuadraticIterate]:
     """z ← z − step·∇P(z), for ever.
 
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + (λ/2)‖θ‖²
@@ -31,6 +31,6 @@ def gradient_descent(
         move = -step(number) * gradient
         z = z + move
         value, gradient = objective.look(z)
-        yield Iterate(
+        yield QuadraticIterate(
             number, z, value, float(np.linalg.norm(gradient)), float(np.linalg.norm(move))
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 
@@ -61,9 +61,6 @@ class WorkingSetLasso:
     ) -> None:
         self.columns, self.penalty = columns, penalty
         self.deadline, self.max_rounds = deadline, max_rounds
-        # Told after each look; True ends the work.
-        self.tell: Callable[[LassoIterate], bool] = lambda _: False
-        self.asked_to_stop = False
         self.target = columns.centred(y)
         self.square = float(columns.weights @ self.target**2)
         self.rho = columns.start(self.target, self.square)  # with the residual, of all the columns
@@ -86,28 +83,30 @@ class WorkingSetLasso:
 
     def _fit_unpenalized(self) -> None:
         """Fit the coefficients without a penalty, at a λ that keeps all others at zero."""
-        lengths = self.columns.lengths() * np.sqrt(self.square)
-        on = self.thresholds > 0
-        self._solve_at(
-            2.0 * float((lengths[on] / self.thresholds[on]).max(initial=0.0)) or 1.0, 0.0
-        )
+        most, on = self.columns.lengths() * np.sqrt(self.square), self.thresholds > 0
+        above = 2.0 * float((most[on] / self.thresholds[on]).max())
+        _exhaust(self._looks_at(above or 1.0, 0.0))
         self.largest_lam = self.lam = self._largest()
 
-    def solve(self, lam: float, tol: float) -> LassoIterate:
-        """β for this λ with P − D ≤ tol·P, if there is time for it.
+    def looks(self, lam: float, tol: float) -> Iterator[LassoIterate]:
+        """What it has each time that it looked at all the columns, until P − D ≤ tol·P for λ.
 
         A λ far below the last one is approached in strides, roughly solved: from too far away the
         strong rule lets everything in, and far too many coefficients leave zero.
         """
         while lam < STRIDE * self.lam and not self.ended:
             if self.whole:
-                self._stride(lam)
+                yield self._stride(lam)
             else:
-                self._solve_at(STRIDE * self.lam, ROUGH)
-        if self.ended:
-            primal, gap = self.at(lam)
-            return self.latest._replace(lam=lam, primal=primal, gap=gap)
-        return self._solve_at(lam, tol)
+                yield from self._looks_at(STRIDE * self.lam, ROUGH)
+        if not self.ended:
+            yield from self._looks_at(lam, tol)
+
+    def solve(self, lam: float, tol: float) -> LassoIterate:
+        """β for this λ with P − D ≤ tol·P, if there is time for it."""
+        _exhaust(self.looks(lam, tol))
+        primal, gap = self.at(lam)
+        return self.latest._replace(lam=lam, primal=primal, gap=gap)
 
     def path(self, lams: FloatArray, tol: float) -> Iterator[LassoIterate]:
         """β for each λ, which should fall."""
@@ -122,18 +121,18 @@ class WorkingSetLasso:
             start, some = start + some, 2 * some if time.perf_counter() - began < BREATH else 1
             yield from found
 
-    def _stride(self, lam: float) -> None:
+    def _stride(self, lam: float) -> LassoIterate:
         """Some strides towards λ in one go, and a look."""
         steps = int(min(STRIDES, np.log(lam / self.lam) / np.log(STRIDE)))
         lams = self.lam * STRIDE ** np.arange(1.0, max(1, steps) + 1.0)
         self._path_on_gram(lams, ROUGH)
         self.lam = float(lams[-1])
-        self._look(self.lam)
+        return self._look(self.lam)
 
     @property
     def ended(self) -> bool:
-        """Whether the time or the rounds are spent, or someone asked to stop."""
-        return self.asked_to_stop or self.out_of_rounds or time.perf_counter() > self.deadline
+        """Whether the time or the rounds are spent."""
+        return self.out_of_rounds or time.perf_counter() > self.deadline
 
     @property
     def out_of_rounds(self) -> bool:
@@ -180,17 +179,19 @@ class WorkingSetLasso:
         w = self.length_weights
         return w[chosen] if w.ndim else np.full(len(chosen), float(w))
 
-    def _solve_at(self, lam: float, tol: float) -> LassoIterate:
+    def _looks_at(self, lam: float, tol: float) -> Iterator[LassoIterate]:
         if not self.whole:
             likely = self._reach() >= (2 * lam - self.lam) * self.thresholds
             self._enlarge(np.flatnonzero(likely & ~self.working.inside))
         self.lam = lam
-        while self._solve_on_working_set(lam, INNER * tol) and not (self.whole or self.proved(tol)):
+        while True:
+            solved = yield from self._looks_at_working_set(lam, INNER * tol)
+            if not solved or self.whole or self.proved(tol):
+                return
             new = np.flatnonzero(self._steep(lam) & ~self.working.inside)
             if len(new) == 0:
-                break
+                return
             self._enlarge(self._steepest(new, max(100, len(self.working))))
-        return self.latest
 
     def _enlarge(self, new: IntArray) -> None:
         """More columns. Once there are too many, those at zero go, and then the Gram matrix."""
@@ -230,24 +231,26 @@ class WorkingSetLasso:
             return penalty
         return with_weights(penalty, penalty.weights[self.working.members])
 
-    def _solve_on_working_set(self, lam: float, tol: float) -> bool:
-        """Whether it was solved; it ends with a look."""
+    def _looks_at_working_set(self, lam: float, tol: float) -> Generator[LassoIterate, None, bool]:
+        """Solve the problem on the working set; whether that was done."""
         penalty = self._penalty(lam)
         if not self.working.has_gram:
-            return self._descend(lam, penalty, tol)
+            return (yield from self._descend(lam, penalty, tol))
         problem = (len(self.working), penalty, self.square, tol)
         for _ in range(MAX_ROUNDS // ROUNDS_BETWEEN_LOOKS):
             most = int(min(ROUNDS_BETWEEN_LOOKS, max(1, self.max_rounds - self.rounds)))
             done, rounds = solve_on_gram(self.working.state, *problem, most)
             self.rounds += rounds
-            self._look(lam)
+            yield self._look(lam)
             if done:
                 return True
             if self.ended:
                 return False
         return False
 
-    def _descend(self, lam: float, penalty: Penalty, tol: float) -> bool:
+    def _descend(
+        self, lam: float, penalty: Penalty, tol: float
+    ) -> Generator[LassoIterate, None, bool]:
         """Rounds of sweeps on the residual, each ten times as careful, until the gap is proved."""
         working, beta = self.working, self.working.state.beta
         descent = ResidualDescent(self.columns, self.target, working.members, beta, penalty)
@@ -258,8 +261,11 @@ class WorkingSetLasso:
             beta[:] = descent.beta
             self._look(lam)
             outside = self._steep(lam) & ~working.inside
-            if self.proved(tol) or outside.any() or careful < 1e-30 * self.square:
+            done = self.proved(tol) or outside.any() or careful < 1e-30 * self.square
+            if done:
                 self._settle_unpenalized(lam)
+            yield self.latest
+            if done:
                 return True
             if self.ended or not (settled or self.latest.gap < before):
                 return False
@@ -277,7 +283,7 @@ class WorkingSetLasso:
             self.working.state.beta[places] += step
             self._look(lam)
 
-    def _look(self, lam: float) -> None:
+    def _look(self, lam: float) -> LassoIterate:
         """Correlations of all the columns with the residual, P, and P − D."""
         working, state = self.working, self.working.state
         chosen = working.support()
@@ -297,4 +303,9 @@ class WorkingSetLasso:
         self.products, self.beta = (a, b), np.zeros(self.columns.p)
         self.beta[members] = beta
         self.latest = self._iterate(lam, members, self.beta, self.at(lam))
-        self.asked_to_stop |= bool(self.tell(self.latest))
+        return self.latest
+
+
+def _exhaust(looks: Iterator[LassoIterate]) -> None:
+    for _ in looks:
+        pass

@@ -1,19 +1,17 @@
-"""Newton's method for regularized risks with a smooth loss: logistic, squared hinge, softmax."""
+"""Newton's method for regularized risks with a smooth loss: logistic, squared hinge, Huber."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import logsumexp
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import FloatArray, Matrix
 from cotas.design.blocks import row_block, row_spans, times, times_transposed
-from cotas.losses import SmoothLoss
+from cotas.solvers.risks import Local, ScoreLoss
 
 # Up to so many unknowns, times the number of scores, the Newton system is formed and factorized;
 # above, it is solved by conjugate gradients.
@@ -21,96 +19,18 @@ LARGEST_SYSTEM = 1000
 
 
 @dataclass(frozen=True)
-class Local:
-    """What a loss is like near given scores: one row for each example, one column for each score.
-
-    The second derivative of example i is diag(diagonalᵢ) − outerᵢ outerᵢᵀ.
-    """
-
-    risk: float
-    slopes: FloatArray
-    diagonal: FloatArray
-    outer: FloatArray | None = None
-
-    def bend(self, moves: FloatArray) -> FloatArray:
-        """The second derivatives times the moves of the scores."""
-        bent = self.diagonal * moves
-        if self.outer is not None:
-            bent -= self.outer * (self.outer * moves).sum(axis=1, keepdims=True)
-        return bent
-
-    def second(self, k: int, m: int) -> FloatArray:
-        """The second derivatives by scores k and m."""
-        found = self.diagonal[:, k] if k == m else np.zeros(len(self.diagonal))
-        return found if self.outer is None else found - self.outer[:, k] * self.outer[:, m]
-
-
-class ScoreLoss(Protocol):
-    """The mean loss as a function of the scores of all examples."""
-
-    @property
-    def columns(self) -> int: ...
-
-    def near(self, scores: FloatArray) -> Local:
-        """Value and derivatives at these scores."""
-        ...
-
-    def risk(self, scores: FloatArray) -> float:
-        """The value alone."""
-        ...
-
-
-@dataclass(frozen=True)
-class MarginRisk:
-    """Σ sᵢ ℓ(yᵢzᵢ), one score for each example."""
-
-    loss: SmoothLoss
-    signs: FloatArray
-    weights: FloatArray
-    columns: int = 1
-
-    def risk(self, scores: FloatArray) -> float:
-        return float(self.weights @ self.loss.value(self.signs * scores[:, 0]))
-
-    def near(self, scores: FloatArray) -> Local:
-        agreements = self.signs * scores[:, 0]
-        slopes = self.weights * self.signs * self.loss.slope(agreements)
-        diagonal = self.weights * self.loss.curvature(agreements)
-        return Local(self.risk(scores), slopes[:, None], diagonal[:, None])
-
-
-@dataclass(frozen=True)
-class SoftmaxLoss:
-    """Σ sᵢ [log Σₖ exp(zᵢₖ) − zᵢ,y₍ᵢ₎], one score for each class; codes are the yᵢ."""
-
-    codes: IntArray
-    weights: FloatArray
-    columns: int
-
-    def risk(self, scores: FloatArray) -> float:
-        own = scores[np.arange(len(scores)), self.codes]
-        return float(self.weights @ (logsumexp(scores, axis=1) - own))
-
-    def near(self, scores: FloatArray) -> Local:
-        p = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
-        diagonal = self.weights[:, None] * p
-        slopes = diagonal.copy()
-        slopes[np.arange(len(scores)), self.codes] -= self.weights
-        return Local(self.risk(scores), slopes, diagonal, np.sqrt(self.weights)[:, None] * p)
-
-
-@dataclass(frozen=True)
 class NewtonPoint:
     """θ and θ₀, a column for each score, the objective there, and how far it may be above the best.
 
-    Without a bias, or with a penalized one, the distance is the duality gap of the dual point
-    α = −s·ℓ'. With a free bias it is an estimate: α has to be repaired.
+    `slopes` are s·ℓ', the dual point. Without a bias, or with a penalized one, the distance is
+    its duality gap. With a free bias it is an estimate: their sum has to be made zero.
     """
 
     theta: FloatArray
     theta0: FloatArray
     objective: float
     gap: float
+    slopes: FloatArray
 
 
 def newton(
@@ -146,7 +66,7 @@ def newton(
         objective = local.risk + 0.5 * float((penalty * point**2).sum())
         gradient = system.gathered(local.slopes) + penalty * point
         gap = float((gradient**2 / np.where(penalty > 0, penalty, lam)).sum()) / 2
-        yield NewtonPoint(point[:-1].copy(), point[-1].copy(), objective, gap)
+        yield NewtonPoint(point[:-1].copy(), point[-1].copy(), objective, gap, local.slopes)
         step = system.solve(local, -gradient)
         promised = float((gradient * step).sum())
         if not promised < 0:

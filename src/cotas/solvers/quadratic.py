@@ -23,7 +23,7 @@ from cotas.solvers.moments import Moments
 Steps: TypeAlias = Callable[[int], float]
 
 
-class Iterate(NamedTuple):
+class QuadraticIterate(NamedTuple):
     """A point of a run: z, the objective and the length of the gradient over all targets."""
 
     number: int

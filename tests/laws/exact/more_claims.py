@@ -18,6 +18,7 @@ from cotas.certificates.core.regularizers import L2
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import softmax_bounds
+from cotas.certificates.core.sparsity import ElasticNet
 from laws.exact.cases import SHARES, STYLES, _layout, _rows, _weights
 from laws.exact.oracle import DIGITS, Exact, Rational, at_least, at_most, decimal, near, rational
 
@@ -119,7 +120,8 @@ def _of_softmax(rng: np.random.Generator) -> Iterator[str]:
     X, s, free = _rows(rng, n, d, style), _weights(rng, n, style), bool(rng.random() < 0.5)
     truth = np.eye(k)[rng.integers(k, size=n)]
     lam = float(10.0 ** rng.uniform(-3, 3))
-    W, b, p = _softmax_fit(X, s, truth, lam, free)
+    penalty = _softmax_penalty(rng, lam)
+    W, b, p = _softmax_fit(X, s, truth, penalty, free)
     which = rng.integers(8)
     if which == 1:
         p = rng.random((n, k)) * 10.0 ** rng.uniform(-300, 300)
@@ -128,10 +130,10 @@ def _of_softmax(rng: np.random.Generator) -> Iterator[str]:
     elif which == 3:
         p = rng.permutation(p)
     models = [(W, b), (W * (1 + 1e-9 * rng.normal(size=W.shape)), b), (0 * W, 0 * b)]
-    values = [softmax_value(X, s, truth, *model, lam) for model in models]
+    values = [softmax_value(X, s, truth, *model, penalty) for model in models]
     model = models[int(rng.integers(2))]
     try:
-        found = softmax_bounds(lam, Rows(_layout(rng, X), free), truth, *model, p, free, s)
+        found = softmax_bounds(penalty, Rows(_layout(rng, X), free), truth, *model, p, free, s)
     except Objection as objection:
         if style not in ("extreme", "denormal"):
             yield f"{style}: objection {objection.code!r}"
@@ -139,12 +141,13 @@ def _of_softmax(rng: np.random.Generator) -> Iterator[str]:
     except Exception as error:  # every other exception is a failure here
         yield f"{style}: {error!r}"
         return
-    value = softmax_value(X, s, truth, *model, lam)
+    value = softmax_value(X, s, truth, *model, penalty)
     if not at_least(found.upper, value):
         yield f"{style}: upper {found.upper!r} below {value}"
     if not at_most(found.lower, min(values)):
         yield f"{style}: lower {found.lower!r} above {min(values)}"
-    if style == "plain" and which > 3 and (s @ truth > 0).all() and not _narrow(found):
+    square = isinstance(penalty, L2)  # the solution of the others is too rough to be near
+    if style == "plain" and which > 3 and square and (s @ truth > 0).all() and not _narrow(found):
         yield f"{style}: {found} at an optimum"
 
 
@@ -152,9 +155,20 @@ def _narrow(found: Bounds) -> bool:
     return found.gap <= 1e-3 * found.upper + 1e-6
 
 
-def _softmax_fit(X: Any, s: Any, truth: Any, lam: float, free: bool) -> Any:
-    """A float solution, as good as a short run makes it."""
+def _softmax_penalty(rng: np.random.Generator, lam: float) -> Any:
+    """The squares, the ℓ1 norm, or both."""
+    ratio = float(rng.choice([0.0, 0.0, 0.3, 1.0]))
+    return ElasticNet(lam * ratio, lam * (1 - ratio)) if ratio else L2(lam)
+
+
+def _softmax_fit(X: Any, s: Any, truth: Any, penalty: Any, free: bool) -> Any:
+    """A float solution, as good as a short run makes it; the ℓ1 norm is rounded off at zero."""
     d, k = X.shape[1], truth.shape[1]
+    lam, first = (0.0, 0.0)
+    if isinstance(penalty, L2):
+        lam = penalty.lam
+    else:
+        lam, first = penalty.lam2, penalty.lam1
     share = s / s.sum()
 
     def both(v: Any) -> Any:
@@ -165,8 +179,10 @@ def _softmax_fit(X: Any, s: Any, truth: Any, lam: float, free: bool) -> Any:
         p = np.exp(z) / total
         value = share @ (np.log(total[:, 0]) - (z * truth).sum(axis=1))
         g = share[:, None] * (p - truth)
-        slope = np.append((X.T @ g + lam * W).ravel(), g.sum(axis=0) * free)
-        return value + lam / 2 * (W**2).sum(), slope, p
+        length = np.sqrt(W**2 + 1e-16)
+        slope = X.T @ g + lam * W + first * W / length
+        whole = value + lam / 2 * (W**2).sum() + first * length.sum()
+        return whole, np.append(slope.ravel(), g.sum(axis=0) * free), p
 
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -177,13 +193,18 @@ def _softmax_fit(X: Any, s: Any, truth: Any, lam: float, free: bool) -> Any:
     return W, b, p
 
 
-def softmax_value(X: Any, s: Any, truth: Any, W: Any, b: Any, lam: float) -> Decimal:
+def softmax_value(X: Any, s: Any, truth: Any, W: Any, b: Any, penalty: Any) -> Decimal:
     """P(W, b) with 45 digits."""
     k = truth.shape[1]
     columns = [rational(W[:, j]) for j in range(k)]
     biases, weights = rational(b), rational(s)
     whole = sum(weights)
-    value = decimal(Rational(lam) * sum(w * w for column in columns for w in column) / 2)
+    squares = sum(w * w for column in columns for w in column)
+    if isinstance(penalty, L2):
+        value = decimal(Rational(penalty.lam) * squares / 2)
+    else:
+        length = sum(abs(w) for column in columns for w in column)
+        value = decimal(Rational(penalty.lam1) * length + Rational(penalty.lam2) * squares / 2)
     with localcontext(DIGITS):
         for row, e, weight in zip(map(rational, X), truth, weights, strict=True):
             scores = [

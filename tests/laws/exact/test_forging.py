@@ -52,6 +52,16 @@ EXAMPLES: dict[str, Callable[[], tuple[Any, Any, Certificate]]] = {
         CLASSES,
         cotas.certify(LogisticRegression().fit(X, CLASSES), X, CLASSES),
     ),
+    "logistic": lambda: (
+        X,
+        Y,
+        cotas.LogisticRegression(lam=0.05, penalty="elasticnet").fit(X, Y).certificate_,
+    ),
+    "softmax l1": lambda: (
+        X,
+        CLASSES,
+        cotas.LogisticRegression(lam=0.01, penalty="l1").fit(X, CLASSES).certificate_,
+    ),
     "lasso": lambda: (X, T, cotas.Lasso(lam=0.1).fit(X, T).certificate_),
     "kernel ridge": lambda: (X, T, cotas.KernelRidge(lam=0.1).fit(X, T).certificate_),
     "kernel svr": lambda: (X, T, cotas.KernelSVR(lam=0.1).fit(X, T).certificate_),

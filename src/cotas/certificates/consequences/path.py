@@ -185,7 +185,9 @@ def _points(certificates: Sequence[Certificate]) -> list[DualPoint]:
     """The witnesses of a fit, if there is a path over λ."""
     points = [c.witness for c in certificates if isinstance(c.witness, DualPoint)]
     problems = [point.problem for point in points]
-    soft = all(isinstance(one.loss, Hinge) and not one.bias_scale for one in problems)
+    soft = all(
+        isinstance(one.loss, Hinge) and not (one.bias_scale or one.l1_ratio) for one in problems
+    )
     if len(points) < len(certificates) or not soft:
         raise ValueError("Only a soft margin with a free bias or none has a path over λ.")
     return points

@@ -61,7 +61,9 @@ class Region:
 def optimum_region(certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
     """The region that a duality certificate proves, from the data it is about; None if none."""
     point = certificate.witness
-    if not isinstance(point, DualPoint) or not certificate.holds or point.problem.bias_scale:
+    if not isinstance(point, DualPoint) or not certificate.holds:
+        return None
+    if point.problem.bias_scale or point.problem.l1_ratio:
         return None
     gap = up(certificate.upper - certificate.lower)
     radius = above(math.sqrt(above(2.0 * gap / point.problem.lam, 3)))

@@ -206,7 +206,7 @@ def lower(
 
     # Some t worth trying; every one gives a valid bound, so how they are found is of no matter.
     reach = min(regularizer.reach(pull, claim.theta, share), loss.reach)
-    multiples = [t * min(1.0, reach) for t in MULTIPLES]
+    multiples = [1.0, *(t * min(1.0, reach) for t in MULTIPLES)]
     if loss.quadratic:
         # The gain is tL − t²Q, and the cost goes with the power `degree` of t.
         one, two, paid = gain(1.0)[0] * share, gain(2.0)[0] * share, cost(1.0)

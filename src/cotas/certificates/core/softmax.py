@@ -1,14 +1,15 @@
 """Softmax regression: the same inequality, with a score for each class.
 
-    P(W, b) = Σ sᵢ [log Σₖ exp(zᵢₖ) − zᵢ,y₍ᵢ₎]/S + (λ/2)‖W‖²,      zᵢ = Wᵀxᵢ + b
+    P(W, b) = Σ sᵢ [log Σₖ exp(zᵢₖ) − zᵢ,y₍ᵢ₎]/S + Σₖ Ω(wₖ),      zᵢ = Wᵀxᵢ + b
 
 The dual variable of a row is s(p − e), p being any probabilities and e those that are sure of yᵢ:
 
-    min P  ≥  Σ sᵢ H(pᵢ)/S − ‖Σ sᵢ xᵢ(pᵢ − eᵢ)ᵀ/S‖²/2λ − Σₖ|δₖ|B/S,    δ = Σ sᵢ(pᵢ − eᵢ).
+    min P  ≥  Σ sᵢ H(pᵢ)/S − Σₖ Ω*(−Σ sᵢ xᵢ(pᵢ − eᵢ)ₖ/S) − Σₖ|δₖ|B/S,    δ = Σ sᵢ(pᵢ − eᵢ).
 
-H is the entropy. Rows of numbers q ≥ 0 stand for the probabilities q/Σq, which sum to one exactly;
-so do the δₖ to zero, and only differences of biases matter: those of a model with P ≤ `level` are
-at most B = 2 max‖x‖√(2·level/λ) + level/(smallest share of a class).
+Ω is a sum over the entries of W, H the entropy. Rows of numbers q ≥ 0 stand for the probabilities
+q/Σq, which sum to one exactly; so do the δₖ to zero, and only differences of biases matter: those
+of a model with P ≤ `level` are at most B = 2 max‖x‖·r + level/(smallest share of a class), where
+Ω ≤ level implies ‖W‖ ≤ r.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import MULTIPLES, Weights
-from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.regularizers import Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
     FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total, total_down, total_up, up,
@@ -43,7 +44,7 @@ def balanced(p: FloatArray, truth: FloatArray, s: FloatArray) -> FloatArray:
 
 @np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
 def softmax_bounds(
-    lam: float,
+    penalty: Any,
     rows: Any,
     truth: FloatArray,
     W: FloatArray,
@@ -60,9 +61,10 @@ def softmax_bounds(
         raise Objection("model not finite")
     if b.any() and not free_bias:
         raise Objection("bias")
-    if not (lam > 0 and math.isfinite(lam)):
+    if penalty.weights is not None:
         raise Objection("penalty")
-    w, penalty = Weights.of(weights, n), L2(lam)
+    penalty.refuse(W.ravel())
+    w = Weights.of(weights, n)
     z, off, _ = rows.scores(W, [(value,) for value in b])
     # Scores off by `off` move log Σ exp and the score of the truth by the largest `off` each.
     slack = 2 * off.max(axis=1)
@@ -72,8 +74,7 @@ def softmax_bounds(
     parts = np.abs(top) + np.abs((z * truth).sum(axis=1)) + np.log(tails)
     losses = (top - (z * truth).sum(axis=1)) + np.log(tails) + slack + (k + 16) * U * (1.0 + parts)
     value, error = total(w.s * np.maximum(losses, 0.0))
-    size = above(norm_up(W.ravel()), 1)
-    upper = up(above(up(value + error) / w.low, 4) + penalty.value(np.array([size])))
+    upper = up(above(up(value + error) / w.low, 4) + penalty.value(W.ravel()))
     if not math.isfinite(upper):
         raise Objection("not finite")
     p = np.where(np.isfinite(p).all(axis=1, keepdims=True) & (p >= 0), p, truth)
@@ -81,25 +82,37 @@ def softmax_bounds(
         p = balanced(p, truth, w.s)
     sums = p.sum(axis=1, keepdims=True)
     p = np.where(sums > 0, p / np.where(sums > 0, sums, 1.0), truth)
-    lower, charge = _lower(lam, rows, w, truth, p, upper, free_bias)
+    lower, charge = _lower(penalty, rows, w, truth, W, p, upper, free_bias)
     return Bounds.proved(lower, upper, 2 * charge + 2 * total_up(w.s * slack) / w.low)
 
 
 def _lower(
-    lam: float, rows: Any, w: Weights, truth: FloatArray, p: FloatArray, level: float, free: bool
+    penalty: Any,
+    rows: Any,
+    w: Weights,
+    truth: FloatArray,
+    W: FloatArray,
+    p: FloatArray,
+    level: float,
+    free: bool,
 ) -> tuple[float, float]:
     """D of e + t(p − e) at the best of some t, rounded down; p is known to k + 4 roundings."""
     k, share = truth.shape[1], up(1.0 / w.low)
     c = w.s[:, None] * (p - truth)
-    pulls = rows.pull(c)
     # What the roundings of p and of c are worth: γ of their sizes, |p − e| ≤ p + e.
     felt = [above(gamma(k + 8) * total_up(column * rows.lengths), rows.d + 4)
             for column in (w.s[:, None] * (p + truth)).T]  # fmt: skip
-    cost = 0.0
-    plain = 0.0
-    for pull, more in zip(pulls, felt, strict=True):
-        cost = up(cost + L2(lam).conjugate(pull._replace(off=up(pull.off + more)), 1.0, share))
-        plain += L2(lam).conjugate(pull._replace(off=0.0), 1.0, share)
+    pulls = [
+        pull._replace(off=up(pull.off + more))
+        for pull, more in zip(rows.pull(c), felt, strict=True)
+    ]
+
+    def cost(t: float, pulls: list[Pull]) -> float:
+        paid = 0.0
+        for pull in pulls:
+            paid = up(paid + penalty.conjugate(pull, t, share))
+        return paid
+
     slip = 0.0
     if free:
         rests = [sharp_total(column) for column in c.T]
@@ -109,16 +122,22 @@ def _lower(
         if not smallest > 0:
             return 0.0, 0.0
         level = min(level, above(math.log(k), 8))  # that of W = 0, b = 0
-        reach = above(2 * rows.longest() * L2(lam).radius(level), 2)
+        reach = above(2 * rows.longest() * penalty.radius(level), 2)
         slip = above(rest * share * up(reach + above(level * w.high / smallest, 3)), 4)
-    best, charge = 0.0, cost - plain + slip
-    for t in MULTIPLES:
+    exact = [pull._replace(off=0.0) for pull in pulls]
+    known = zip(pulls, W.T, strict=True)
+    charge = sum(pull.off * norm_up(theta * rows.unit) * share for pull, theta in known)
+    reach = min(penalty.reach(pull, theta, share) for pull, theta in zip(pulls, W.T, strict=True))
+    best, rounding = 0.0, 0.0
+    for t in {1.0, *(t * min(1.0, reach) for t in MULTIPLES)}:
         q = p if t == 1.0 else truth + t * (p - truth)
         log = np.log(np.where(q > 0, q, 1.0))
         value, off = total(w.s[:, None] * (-q * log))
         # k + 4 roundings of p, or of 1 − p, move a term by so many units of these.
         sizes = total_up(w.s[:, None] * (q if t == 1.0 else q + truth) * (2.0 + np.abs(log)))
         gain = down(value - up(off + above(gamma(k + 24) * sizes, 2)))
-        found = down(below(max(gain, 0.0) / w.high, 1) - above(t * t * cost, 2))
-        best = max(best, down(found - above(t * slip)))
-    return best, charge
+        paid = cost(t, pulls)
+        found = down(down(below(max(gain, 0.0) / w.high, 1) - paid) - above(t * slip))
+        if found > best:
+            best, rounding = found, paid - cost(t, exact) + slip
+    return best, rounding + charge

@@ -166,11 +166,8 @@ _STUMPS = Record(
         "categorical": Array("d", "bool"),
     },
 )
-_BOOSTED: dict[str, Field] = {
-    "combinations": Each(_SUM, tuple),
-    "classes": Labels("k"),
-    "weights": _WEIGHTS,
-}
+_COMBINED: dict[str, Field] = {"combinations": Each(_SUM, tuple), "weights": _WEIGHTS}
+_BOOSTED: dict[str, Field] = {**_COMBINED, "classes": Labels("k")}
 
 WITNESS = Family(
     "witness",
@@ -246,6 +243,10 @@ WITNESS = Family(
         "hull": Record(
             "cotas.certificates.theorems.hull.HullPoint",
             {**_BOOSTED, "cost": LOSS, "stumps": _STUMPS, "radius": _NUMBER.or_none()},
+        ),
+        "sum of functions": Record(
+            "cotas.certificates.theorems.additive.AdditiveFit",
+            {**_COMBINED, "constant": _NUMBER, "loss": Text(), "tests": _STUMPS},
         ),
     },
 )

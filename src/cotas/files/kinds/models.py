@@ -9,6 +9,7 @@ from __future__ import annotations
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
 from cotas.files.kinds.relations import (
     boosters_fit,
+    columns_or_learners,
     ends_fit,
     expansion_fits,
     kernels_fit,
@@ -69,6 +70,7 @@ _REGION = Record(
 _COUNTED = Array("s", "int64", low=0)
 LINEAR_SVM: dict[str, Field] = {
     **_LINEAR,
+    "lam": Number(0.0).maybe(),
     "solver": Text(),
     "n_support": Array("m", "int64", low=0),
     "margin_width": Array("m", infinite=True),
@@ -77,6 +79,12 @@ LINEAR_SVM: dict[str, Field] = {
     "dual_coef": Either((Array("s"), Each(Array("s"), side="m"))),
     "regions": Each(_REGION.or_none(), side="m").at("_regions"),
     "ends": Each(ENDING).at("_ends").maybe(),
+}
+
+LOGISTIC: dict[str, Field] = {
+    **_LINEAR,
+    "lam": Number(0.0),
+    "multiclass": Text(("softmax", "ovr")),
 }
 
 _KERNEL_REGION = Record(
@@ -151,6 +159,17 @@ BOOSTER: dict[str, Field] = {
     "round_edges": _EACH_ROUND,
     "round_losses": _EACH_ROUND,
 }
+# On columns, or with weak learners: whichever the model has.
+LS_BOOST: dict[str, Field] = {
+    **_EVERY,
+    "coef": Array("d").maybe(),
+    "intercept": Number(),
+    "path": STAGEWISE_PATH.maybe(),
+    "ensembles": Each(ENSEMBLE).maybe(),
+    "round_errors": _ROUNDS.maybe(),
+    "round_edges": _ROUNDS.maybe(),
+    "round_losses": _ROUNDS.maybe(),
+}
 VOTED: dict[str, Field] = {**BOOSTER, "voted": Flag().at("_voted")}
 
 
@@ -180,8 +199,9 @@ MODEL = Family(
         "Perceptron": _linear("perceptron.Perceptron", ONLINE),
         "AveragedPerceptron": _linear("perceptron.AveragedPerceptron", ONLINE),
         "PassiveAggressive": _linear("passive_aggressive.PassiveAggressive", ONLINE),
-        "Pegasos": _linear("pegasos.Pegasos", ONLINE),
+        "Pegasos": _linear("pegasos.Pegasos", {**ONLINE, "lam": Number(0.0).maybe()}),
         "LinearSVM": Estimator("cotas.linear.svm.LinearSVM", LINEAR_SVM, relation=ends_fit),
+        "LogisticRegression": _linear("logistic.LogisticRegression", LOGISTIC),
         "KernelPegasos": _kernel("pegasos.KernelPegasos", KERNEL_ONLINE),
         "KernelPerceptron": _kernel("perceptron.KernelPerceptron", KERNEL_ONLINE),
         "KernelSVM": _kernel("svm.KernelSVM", KERNEL_SVM),
@@ -191,7 +211,9 @@ MODEL = Family(
         "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
         "Lasso": _regression("lasso.Lasso", LASSO),
         "ElasticNet": _regression("elastic_net.ElasticNet", LASSO),
-        "LSBoost": _regression("stagewise.LSBoost", STAGEWISE),
+        "LSBoost": Estimator(
+            "cotas.regression.ls_boost.LSBoost", LS_BOOST, relation=columns_or_learners
+        ),
         "ForwardStagewise": _regression("stagewise.ForwardStagewise", STAGEWISE),
         "RegularizedForwardStagewise": _regression(
             "stagewise.RegularizedForwardStagewise", STAGEWISE

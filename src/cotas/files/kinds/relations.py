@@ -69,6 +69,29 @@ def targets_fit(model: Any) -> None:
     for certificate in model._certificates:
         column = getattr(certificate.witness, "column", None if single else 0)
         require((column is None) == single, "certificates", "are of other targets")
+    if hasattr(model, "_memory"):
+        _batches_fit(model._memory, model.n_features_in_, 1 if single else len(model.coef_))
+
+
+def _batches_fit(batches: Any, d: int, q: int) -> None:
+    """The batches so far have d features and q targets."""
+    state, more = batches
+    if hasattr(state, "cross"):
+        sides = (len(state.target_mean), len(more.centre), len(more.gram))
+        require(sides == (q, d + q, d + 1 + q), "batches", "are of other targets")
+    else:
+        require(len(state.w) == q, "batches", "are of other targets")
+
+
+def columns_or_learners(model: Any) -> None:
+    """LS-Boost has coefficients and their path, or one ensemble."""
+    if hasattr(model, "ensembles_"):
+        require(len(model.ensembles_) == 1, "ensembles", "are of other targets")
+        require(not hasattr(model, "coef_"), "coef", "is not of a model with weak learners")
+        return
+    for name in ("coef_", "path_"):
+        require(hasattr(model, name), name, "is missing")
+    targets_fit(model)
 
 
 def boosters_fit(model: Any) -> None:

@@ -96,6 +96,15 @@ VALUES = (LOSS, KERNEL, STEP, STOP, LEARNER)
 
 RISK = Record(
     "cotas.problem.RegularizedRisk",
-    {"loss": LOSS, "lam": Number(), "free_bias": Flag(), "bias_scale": Number()},
+    {
+        "loss": LOSS,
+        "lam": Number(),
+        "free_bias": Flag(),
+        "bias_scale": Number(),
+        "l1_ratio": Number().maybe(),
+    },
 )
-SOFTMAX_RISK = Record("cotas.problem.SoftmaxRisk", {"lam": Number(), "free_bias": Flag()})
+SOFTMAX_RISK = Record(
+    "cotas.problem.SoftmaxRisk",
+    {"lam": Number(), "free_bias": Flag(), "l1_ratio": Number().maybe()},
+)

@@ -1,0 +1,254 @@
+"""Logistic regression, solved until a duality gap is proved."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.utils import check_scalar
+
+from cotas.arrays import Each, FloatArray, Matrix
+from cotas.certificates import Certificate
+from cotas.certificates.core.rows import Rows
+from cotas.certificates.sweep import gather_facts
+from cotas.fitting.data import Examples, read_examples
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, penalty_of
+from cotas.fitting.pursuit import Ended, Pursuit, worst_of
+from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
+from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start, pursue
+from cotas.linear.base import LinearClassifier
+from cotas.losses import Logistic
+from cotas.problem import RegularizedRisk, SoftmaxRisk
+
+PENALTIES = ("l2", "l1", "elasticnet")
+MULTICLASS = ("softmax", "ovr")
+
+
+class LogisticRegression(LinearClassifier):
+    """Logistic regression, for two classes or for more by softmax, with a proved gap.
+
+    Minimizes
+
+        mean log loss + λ(ρ‖θ‖₁ + ½(1 − ρ)‖θ‖²),    the bias not penalized,
+
+    until the checker proves a relative gap of at most `tol`. It is solved by Newton's method, and
+    by the proximal Newton method if ρ > 0.
+
+    Parameters
+    ----------
+    lam : float, default=1e-3
+        λ, the weight of the penalty.
+    C : float, optional
+        In the place of `lam`, as scikit-learn has it: λ = 1/(C · sum of the weights).
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        ρ is 0, 1 or `l1_ratio`.
+    l1_ratio : float, default=0.5
+        ρ for "elasticnet", between 0 and 1.
+    multiclass : {"softmax", "ovr"}, default="softmax"
+        With more than two classes: all at once, with one certificate, or each against the rest.
+    fit_intercept : bool, default=True
+        Whether to train the free bias θ₀.
+    tol : float, default=1e-4
+        The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
+        lower by at most that share, and warns if it cannot get there.
+    max_iter : int, default=1000
+        Newton steps.
+    max_time : float or None
+        Seconds after which the best model so far is returned.
+    warm_start : bool, default=False
+        Begin where the last `fit` of this object ended, if it had the same classes and features.
+    class_weight : dict, "balanced" or None
+        Multiplies the sample weights, class by class.
+    random_state : int, RandomState or None
+        Not used: nothing here is random.
+    n_jobs : int or None, default=None
+        Threads for the classes, and for the checker where there are many rows; None means all
+        cores. It does not change the result.
+    callbacks : callable or list of callables, optional
+        Called with a `SolverReport` after each step, by one thread at a time; True ends the work.
+    progress : bool or None
+        Show a bar with the relative gap for work longer than a second. None shows it if tqdm is
+        installed and the output is a terminal or a notebook.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of labels; of two the second counts as +1
+    certificate_ : Certificate, with a part for each class if they are trained against the rest
+    lam_ : float, λ
+    n_iter_ : steps of the longest run; 0 if a warm start was good enough as it was
+    stop_, stop_reason_ : why the fit ended, and in words
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = cotas.LogisticRegression(C=1.0).fit(X, y)
+    >>> model.certificate_.holds, model.certificate_.relative_gap <= 1e-4
+    (True, True)
+    >>> model.predict_proba(X[:1]).round(2).tolist()
+    [[0.98, 0.02, 0.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        lam: float = 1e-3,
+        C: float | None = None,
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
+        multiclass: str = "softmax",
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.lam = lam
+        self.C = C
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.progress = progress
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Train on X, y until the gap is proved.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Two classes or more.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; an example of weight zero is left out.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        examples = read_examples(self, X, y, sample_weight, self.class_weight)
+        examples.refuse_classes_without_weight()
+        starts = self._starts(examples)
+        self.classes_, self.lam_ = examples.classes, penalty_of(self, examples.total_weight())
+        self.multiclass_ = self.multiclass if len(self.classes_) > 2 else "ovr"
+        ended = self._solve(examples, starts, began)
+        self._certificates = [one.proved.certificate for one in ended]
+        self.coef_ = np.concatenate([one.proved.coef for one in ended])
+        self.intercept_ = np.concatenate([one.proved.intercept for one in ended])
+        self.n_iter_ = max(one.iterations for one in ended)
+        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
+
+    def predict_proba(self, X: Matrix) -> FloatArray:
+        """The probability of each class, in the order of `classes_`.
+
+        Against the rest, the probabilities of more than two classes are divided by their sum.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        z = self._machine_scores(X)
+        if self.multiclass_ == "softmax":
+            return np.asarray(softmax(z, axis=1))
+        if z.shape[1] == 1:
+            return np.asarray(expit(np.hstack([-z, z])))
+        p = np.maximum(expit(z), np.finfo(np.float64).tiny)
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    def predict_log_proba(self, X: Matrix) -> FloatArray:
+        """The logarithms of `predict_proba`, with all their digits where it is near zero.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        z = self._machine_scores(X)
+        if self.multiclass_ == "softmax":
+            return np.asarray(log_softmax(z, axis=1))
+        logs = np.asarray(log_expit(np.hstack([-z, z]) if z.shape[1] == 1 else z))
+        return logs if z.shape[1] == 1 else np.log(self.predict_proba(X))
+
+    def _check_parameters(self) -> None:
+        penalty_of(self, 1.0)
+        for name in ("tol", "max_iter"):
+            check_positive(getattr(self, name), name)
+        if self.max_time is not None:
+            check_positive(self.max_time, "max_time")
+        check_jobs(self.n_jobs)
+        for name, known in (("penalty", PENALTIES), ("multiclass", MULTICLASS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
+        check_scalar(self.l1_ratio, "l1_ratio", (int, float), min_val=0, max_val=1)
+
+    def _solve(
+        self, examples: Examples, starts: list[Start | None], began: float
+    ) -> list[Ended[Solution]]:
+        """Find the best model of each part: one for all the classes, or one for each."""
+        alone = len(starts) == 1
+        with (
+            Monitor(self) as monitor,
+            one_thread_in_blas(),
+            rows_in_threads(examples.X, self.n_jobs if alone else 1) as each,
+        ):
+            parts = self._parts(examples, each)
+
+            def solve(c: int) -> Ended[Solution]:
+                limits = (self.tol, self.max_iter, self.max_time, monitor)
+                pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=parts[c].label)
+                return pursue(pursuit, parts[c], starts[c])
+
+            threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))
+            return monitor.for_each(solve, range(len(parts)), threads)
+
+    def _parts(self, examples: Examples, each: Each) -> list[AllClasses | AgainstTheRest]:
+        ratio = {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))
+        free, labels = bool(self.fit_intercept), list(self.classes_[examples.positives()])
+        facts = gather_facts(examples.X, examples.y, labels, each=each)
+        known = replace(facts, rows=Rows(examples.X, free, each))
+        if self.multiclass_ == "softmax":
+            return [AllClasses(examples, SoftmaxRisk(self.lam_, free, ratio), known, each)]
+        problem = RegularizedRisk(Logistic(), self.lam_, free, l1_ratio=ratio)
+        return [
+            AgainstTheRest(examples, label, problem, replace(known, sketches=[sketch]), each)
+            for label, sketch in zip(labels, facts.sketches, strict=True)
+        ]
+
+    def _starts(self, examples: Examples) -> list[Start | None]:
+        """Where the last fit ended, for each part; None stands for a start from zero."""
+        k = 1 if len(examples.classes) == 2 else len(examples.classes)
+        together = self.multiclass == "softmax"
+        goes_on = (
+            self.warm_start
+            and hasattr(self, "coef_")
+            and np.array_equal(self.classes_, examples.classes)
+            and self.coef_.shape == (k, examples.X.shape[1])
+        )
+        if not goes_on:
+            return [None] * (1 if together else k)
+        theta, theta0 = self.coef_.T, self.intercept_ * bool(self.fit_intercept)
+        if together:
+            return [(theta, theta0)]
+        return [(theta[:, c : c + 1], theta0[c : c + 1]) for c in range(k)]
+
+    def _measured_certificates(self) -> list[Certificate]:
+        if self.multiclass_ == "softmax":
+            return [one.about(self.coef_, self.intercept_) for one in self._certificates]
+        return super()._measured_certificates()

@@ -1,0 +1,168 @@
+"""Every estimator of the package ends when it is asked to, says why, and keeps an honest model."""
+
+import ast
+import inspect
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+
+import cotas
+from cotas.exceptions import InterruptedWarning
+from cotas.fitting.certified import Certified
+from cotas.fitting.threads import thread_count
+from cotas.stops import Stop
+from problems import regression, three_clouds
+
+SOURCES = Path(cotas.__file__).parent
+# What makes an estimator take several steps on a small problem, where its defaults do not.
+LONGER = {
+    "LeastSquares": {"solver": "gradient", "standardize": True},
+    "Ridge": {"solver": "gradient", "standardize": True},
+    "LSBoost": {"eps": 1e-3, "max_iter": 30_000},
+    "ForwardStagewise": {"eps": 1e-3, "max_iter": 30_000},
+    "RegularizedForwardStagewise": {"eps": 1e-3, "max_iter": 30_000, "delta": 1e3},
+}
+
+
+def estimators():
+    """Those of the public names that are trained step by step."""
+    found = [getattr(cotas, name) for name in cotas.__all__]
+    found = [one for one in found if inspect.isclass(one) and issubclass(one, Certified)]
+    return [one for one in found if {"max_iter", "n_estimators", "tol"} & set(one().get_params())]
+
+
+def model_of(kind, **options):
+    """One that does not prove its gap at once, and takes more than one step."""
+    given = {"tol": 1e-14} if isinstance(kind().get_params().get("tol"), float) else {}
+    return kind(**{**given, **LONGER.get(kind.__name__, {}), **options})
+
+
+def data_of(kind, classes=3):
+    if not is_classifier(kind()):
+        return regression(60, 5)
+    X, y = three_clouds(90)
+    return X, (y if classes == 3 else np.where(y == 2, 0, y))
+
+
+def fit(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y)
+
+
+every = pytest.mark.parametrize("kind", estimators(), ids=lambda kind: kind.__name__)
+
+
+def check(model, X, y, stop):
+    assert model.stop_ is stop
+    assert isinstance(model.stop_reason_, str)
+    assert model.predict(X).shape == y.shape
+    assert model.certificate_.holds
+    assert model.certificate_.verify(X, y)
+
+
+@every
+def test_one_vocabulary_for_limits_and_for_watching(kind):
+    assert {"max_time", "n_jobs", "callbacks", "progress"} <= set(kind().get_params())
+    with pytest.raises(ValueError, match="max_time"):
+        kind(max_time=-1.0).fit(*data_of(kind))
+    with pytest.raises(TypeError, match="n_jobs"):
+        kind(n_jobs="all").fit(*data_of(kind))
+
+
+@every
+@pytest.mark.parametrize("classes", [2, 3])
+def test_without_time_there_is_a_model_that_predicts_and_can_be_kept(kind, classes, tmp_path):
+    X, y = data_of(kind, classes)
+    model = fit(model_of(kind, max_time=1e-9), X, y)
+    check(model, X, y, Stop.TIME)
+    model.save(tmp_path / "model.cotas")
+    again = cotas.load(tmp_path / "model.cotas")
+    assert again.stop_ is Stop.TIME
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@every
+@pytest.mark.parametrize("call", [1, 2])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_ctrl_c_gives_the_model_so_far_with_its_certificate(kind, call, classes):
+    X, y = data_of(kind, classes)
+    calls = []
+
+    def press(report):
+        calls.append(report)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+
+    model = model_of(kind, callbacks=press, n_jobs=1)
+    with pytest.warns(InterruptedWarning):
+        model.fit(X, y)
+    check(model, X, y, Stop.INTERRUPTED)
+    assert len(calls) == call
+
+
+@every
+def test_ctrl_c_inside_the_first_step_gives_the_start(kind, monkeypatch):
+    """Before any callback is told of anything."""
+    X, y = data_of(kind)
+
+    def pressed(source):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cotas.fitting.pursuit.Pursuit._walk", lambda self, source: pressed(source))
+    with pytest.warns(InterruptedWarning):
+        model = model_of(kind).fit(X, y)
+    check(model, X, y, Stop.INTERRUPTED)
+
+
+@every
+def test_a_callback_ends_the_fit(kind):
+    X, y = data_of(kind)
+    model = fit(model_of(kind, callbacks=lambda report: True), X, y)
+    check(model, X, y, Stop.CALLBACK)
+
+
+@every
+def test_one_thread_is_one_thread_in_the_fit_the_proof_and_the_predictions(kind, monkeypatch):
+    X, y = data_of(kind)
+    many = np.tile(X, (40, 1)), np.tile(y, 40)
+
+    def submit(*_):
+        raise AssertionError("a thread was asked for")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    monkeypatch.setattr("cotas.fitting.threads.WORTH_A_THREAD", 1)
+    short = {"max_iter": 3} if "max_iter" in kind().get_params() else {"n_estimators": 3}
+    model = fit(kind(n_jobs=1, **short), *many)
+    assert model.predict(many[0]).shape == many[1].shape
+
+
+def test_inside_a_worker_there_is_one_thread_unless_more_are_asked_for():
+    def counts():
+        return [thread_count(n_jobs) for n_jobs in (None, -1, 1, 3)]
+
+    cores = thread_count(None)
+    assert counts() == [cores, cores, 1, 3]
+    inside = joblib.Parallel(n_jobs=2, backend="threading")(joblib.delayed(counts)() for _ in "ab")
+    assert inside == [[1, 1, 1, 3]] * 2
+    alone = joblib.Parallel(n_jobs=1)(joblib.delayed(counts)() for _ in "a")
+    assert alone == [counts()]
+
+
+def test_no_line_of_the_package_reads_why_a_fit_ended_in_words():
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr == "stop_reason_":
+                assert isinstance(node.ctx, ast.Store), f"{path}:{node.lineno}"
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr":
+                assert "stop_reason_" not in ast.unparse(node), f"{path}:{node.lineno}"
+
+
+@every
+def test_a_clone_has_not_ended(kind):
+    assert not hasattr(clone(kind()), "stop_")
