@@ -15,8 +15,7 @@ from cotas.design import as_design
 from cotas.design.blocks import times_transposed
 from cotas.problem import relative_gap
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
-from cotas.solvers.interior_point import Iterate as PrimalDual
-from cotas.solvers.interior_point import Start, interior_point
+from cotas.solvers.interior_point import PrimalDual, Start, interior_point
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.semismooth_newton import to_the_last_digit
 
