@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
     from cotas.kernel.perceptron import KernelPerceptron
+    from cotas.kernel.ridge import KernelRidge
     from cotas.kernel.svm import KernelSVM
+    from cotas.kernel.svr import KernelSVR
     from cotas.linear.logistic import LogisticRegression
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import SVMPath, svm_path
@@ -36,8 +38,9 @@ if TYPE_CHECKING:
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
+    from cotas.regression.ls_boost import LSBoost
     from cotas.regression.ridge import Ridge
-    from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
+    from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
     from cotas.selection.choosing import choose
     from cotas.selection.decomposition import bias_variance
     from cotas.selection.learning import learning_curves
@@ -55,8 +58,10 @@ _HOME = {
     "GentleBoost": "cotas.boosting.gentleboost",
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
+    "KernelRidge": "cotas.kernel.ridge",
     "KernelSVM": "cotas.kernel.svm",
-    "LSBoost": "cotas.regression.stagewise",
+    "KernelSVR": "cotas.kernel.svr",
+    "LSBoost": "cotas.regression.ls_boost",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
     "LeastSquares": "cotas.regression.least_squares",
@@ -100,7 +105,9 @@ __all__ = [
     "GentleBoost",
     "KernelPegasos",
     "KernelPerceptron",
+    "KernelRidge",
     "KernelSVM",
+    "KernelSVR",
     "LSBoost",
     "Lasso",
     "LassoPath",

@@ -24,7 +24,7 @@ from problems import clouds, plane, regression, three_clouds
 
 warnings.filterwarnings("ignore")
 SETTINGS = {
-    "LinearSVM": [{"lam": 0.1}, {"margin": "hard"}],
+    "LinearSVM": [{"lam": 0.1}, {"C": 1.0, "loss": "squared_hinge"}, {"margin": "hard"}],
     "LogisticRegression": [
         {"lam": 0.1},
         {"lam": 0.05, "penalty": "l1"},
@@ -44,6 +44,12 @@ SETTINGS = {
         {"weak_learner": DecisionTreeClassifier(max_depth=1), "n_estimators": 2},
     ],
     "ConvexAnyBoost": [{"n_estimators": 5}],
+    "LSBoost": [
+        {"max_iter": 20},
+        {"weak_learner": "stump", "n_estimators": 4},
+        {"weak_learner": "tree", "n_estimators": 3, "loss": "absolute"},
+        {"weak_learner": "linear", "n_estimators": 2},
+    ],
     "RegularizedForwardStagewise": [{"delta": 2.0, "max_iter": 20}],
     "KernelPegasos": [{"max_iter": 2, "random_state": 0}],
 }

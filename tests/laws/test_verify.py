@@ -19,6 +19,7 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])[LABELS]
 
 CLASSIFIERS = [
     cotas.LinearSVM(),
+    cotas.LinearSVM(loss="squared_hinge", fit_intercept=False),
     cotas.LogisticRegression(),
     cotas.LogisticRegression(lam=0.01, penalty="l1"),
     cotas.LogisticRegression(lam=0.01, penalty="elasticnet", multiclass="ovr"),
@@ -41,7 +42,12 @@ REGRESSORS = [
     cotas.Lasso(lam=0.05),
     cotas.Lasso(delta=1.0),
     cotas.ElasticNet(lam=0.05),
+    cotas.KernelRidge(lam=0.05),
+    cotas.KernelSVR(lam=0.05),
     cotas.LSBoost(max_iter=10),
+    cotas.LSBoost("stump", 10),
+    cotas.LSBoost("stump", 10, loss="absolute"),
+    cotas.LSBoost("tree", 10),
     cotas.ForwardStagewise(max_iter=10),
     cotas.RegularizedForwardStagewise(delta=1.0, max_iter=10),
 ]

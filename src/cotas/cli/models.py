@@ -35,6 +35,8 @@ REGRESSORS = {
     "least-squares": "LeastSquares",
     "lasso": "Lasso",
     "elastic-net": "ElasticNet",
+    "kernel-ridge": "KernelRidge",
+    "kernel-svr": "KernelSVR",
     "ls-boost": "LSBoost",
     "forward-stagewise": "ForwardStagewise",
     "regularized-forward-stagewise": "RegularizedForwardStagewise",

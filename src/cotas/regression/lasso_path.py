@@ -16,13 +16,13 @@ from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.certified import outside
+from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import SolverReport
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.problem import relative_gap
-from cotas.regression.base import Observations, read_observations
 from cotas.regression.lasso import Lasso
 from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
 from cotas.solvers.homotopy import Homotopy

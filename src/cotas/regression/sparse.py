@@ -15,12 +15,13 @@ from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
+from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Ended, Pursuit, worst_of
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.problem import relative_gap
-from cotas.regression.base import LinearRegressor, Observations, read_observations
+from cotas.regression.base import LinearRegressor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
 from cotas.solvers.lasso_state import LassoIterate

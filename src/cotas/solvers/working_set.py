@@ -159,7 +159,8 @@ def climb_pairs(
 @loop
 def steepest(kink: Any, F: float, a: float) -> float:
     """The slope along which the objective falls, on the side where it does; zero if on none."""
-    return min(0.0, upwards(kink, F, a)) + max(0.0, downwards(kink, F, a))  # type: ignore[no-any-return]
+    slope: float = min(0.0, upwards(kink, F, a)) + max(0.0, downwards(kink, F, a))
+    return slope
 
 
 @loop
