@@ -173,9 +173,10 @@ class Pursuit(Generic[P]):
             self.monitor.show(**({} if known is None else {"gap": f"{known:.1e}"}))
         if certificate is not None and self._is_proved():
             return Reason(Stop.PROVED)
-        if certificate is not None and due and self.floor.reached(certificate, believed):
-            return Reason(Stop.ROUNDING)
-        return reason or (Reason(Stop.CALLBACK) if asked else None)
+        rounding = certificate is not None and due and self.floor.reached(certificate, believed)
+        if reason is None and (asked or rounding):
+            return Reason(Stop.CALLBACK if asked else Stop.ROUNDING)
+        return reason
 
     def _told(self, iterate: Iterate, certificate: Certificate | None) -> Any:
         if self._report is not None:
