@@ -22,6 +22,7 @@ KINDS = {
     "softmax": ["cotas.certificates.softmax"],
     "kernel machines": ["cotas.certificates.kernel"],
     "Lasso, elastic net, ball": ["cotas.certificates.lasso"],
+    "robust regression": ["cotas.certificates.residuals"],
     "least squares, ridge": ["cotas.certificates.least_squares"],
     "batches of least squares": ["cotas.certificates.streamed"],
     "stagewise": ["cotas.certificates.theorems.stagewise"],

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM
+    from cotas.regression.huber import HuberRegressor
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
+    from cotas.regression.linear_svr import LinearSVR
     from cotas.regression.ridge import Ridge
     from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
     from cotas.selection.choosing import choose
@@ -51,6 +53,7 @@ _HOME = {
     "ConvexAnyBoost": "cotas.boosting.anyboost",
     "ForwardStagewise": "cotas.regression.stagewise",
     "GentleBoost": "cotas.boosting.gentleboost",
+    "HuberRegressor": "cotas.regression.huber",
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
     "KernelSVM": "cotas.kernel.svm",
@@ -60,6 +63,7 @@ _HOME = {
     "LeastSquares": "cotas.regression.least_squares",
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
+    "LinearSVR": "cotas.regression.linear_svr",
     "LogisticRegression": "cotas.linear.logistic",
     "LogitBoost": "cotas.boosting.logitboost",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
@@ -95,6 +99,7 @@ __all__ = [
     "ConvexAnyBoost",
     "ForwardStagewise",
     "GentleBoost",
+    "HuberRegressor",
     "KernelPegasos",
     "KernelPerceptron",
     "KernelSVM",
@@ -104,6 +109,7 @@ __all__ = [
     "LeastSquares",
     "LinearLearner",
     "LinearSVM",
+    "LinearSVR",
     "LogisticRegression",
     "LogitBoost",
     "PassiveAggressive",

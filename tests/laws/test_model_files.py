@@ -113,6 +113,8 @@ CASES = {
     "Ridge": (cotas.Ridge(lam=0.1), REAL),
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
     "Lasso ball": (cotas.Lasso(delta=2.0), MANY_TARGETS),
+    "LinearSVR": (cotas.LinearSVR(C=1.0, warm_start=True), MANY_TARGETS),
+    "HuberRegressor": (cotas.HuberRegressor(lam=0.1, epsilon=0.5), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=30), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(eps=[0.5] * 10 + [0.25] * 20, max_iter=30), REAL),
     "RegularizedForwardStagewise": (

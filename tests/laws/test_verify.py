@@ -41,6 +41,8 @@ REGRESSORS = [
     cotas.Ridge(lam=0.1),
     cotas.Lasso(lam=0.05),
     cotas.Lasso(delta=1.0),
+    cotas.LinearSVR(epsilon=0.05),
+    cotas.HuberRegressor(epsilon=0.05, fit_intercept=False),
     cotas.LSBoost(max_iter=10),
     cotas.ForwardStagewise(max_iter=10),
     cotas.RegularizedForwardStagewise(delta=1.0, max_iter=10),

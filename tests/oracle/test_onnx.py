@@ -47,6 +47,8 @@ CASES = {
     "LeastSquares": (cotas.LeastSquares(), MANY_TARGETS),
     "Ridge": (cotas.Ridge(lam=0.1), REAL),
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
+    "LinearSVR": (cotas.LinearSVR(lam=0.1), MANY_TARGETS),
+    "HuberRegressor": (cotas.HuberRegressor(lam=0.1), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=20), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(max_iter=20), REAL),
     "RegularizedForwardStagewise": (

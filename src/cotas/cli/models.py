@@ -34,6 +34,8 @@ REGRESSORS = {
     "ridge": "Ridge",
     "least-squares": "LeastSquares",
     "lasso": "Lasso",
+    "svr": "LinearSVR",
+    "huber": "HuberRegressor",
     "ls-boost": "LSBoost",
     "forward-stagewise": "ForwardStagewise",
     "regularized-forward-stagewise": "RegularizedForwardStagewise",

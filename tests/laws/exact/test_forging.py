@@ -63,6 +63,8 @@ EXAMPLES: dict[str, Callable[[], tuple[Any, Any, Certificate]]] = {
         cotas.LogisticRegression(lam=0.01, penalty="l1").fit(X, CLASSES).certificate_,
     ),
     "lasso": lambda: (X, T, cotas.Lasso(lam=0.1).fit(X, T).certificate_),
+    "absolute residuals": lambda: (X, T, cotas.LinearSVR(lam=0.1).fit(X, T).certificate_),
+    "Huber": lambda: (X, T, cotas.HuberRegressor(lam=0.1).fit(X, T).certificate_),
     "least squares": lambda: (X, T, cotas.LeastSquares().fit(X, T).certificate_),
     "ridge": lambda: (X, T, cotas.Ridge(lam=0.1).fit(X, T).certificate_),
     "perceptron": lambda: (APART, SIDE, cotas.Perceptron().fit(APART, SIDE).certificate_),

@@ -225,6 +225,19 @@ WITNESS = Family(
         "lasso": Record(
             "cotas.certificates.lasso.LassoPoint", {"problem": _LASSO, **_THETA, **_COLUMN}
         ),
+        "residual loss": Record(
+            "cotas.certificates.residuals.ResidualPoint",
+            {
+                "loss": Text(),
+                "threshold": _NUMBER,
+                "lam": _NUMBER,
+                "free_bias": Flag(),
+                **_THETA,
+                "slopes": _given("n").or_none(),
+                "weights": _WEIGHTS,
+                "column": Whole(0).or_none(),
+            },
+        ),
         "stagewise run": STAGEWISE_RUN,
         "surrogate bound": Record(
             "cotas.certificates.theorems.surrogates.SurrogateBound",

@@ -142,6 +142,7 @@ LASSO: dict[str, Field] = {
     "lam": Either((Number(), Array("q"))),
     "delta": Either((Number(), Array("q"))),
 }
+ROBUST: dict[str, Field] = {**_TARGETS, "lam": Number(0.0)}
 STAGEWISE: dict[str, Field] = {**_TARGETS, "path": STAGEWISE_PATH}
 
 _ROUNDS = Array("r", infinite=True, nan=True)
@@ -187,6 +188,8 @@ MODEL = Family(
         "LeastSquares": _regression("least_squares.LeastSquares", LEAST_SQUARES),
         "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
         "Lasso": _regression("lasso.Lasso", LASSO),
+        "LinearSVR": _regression("linear_svr.LinearSVR", ROBUST),
+        "HuberRegressor": _regression("huber.HuberRegressor", ROBUST),
         "LSBoost": _regression("stagewise.LSBoost", STAGEWISE),
         "ForwardStagewise": _regression("stagewise.ForwardStagewise", STAGEWISE),
         "RegularizedForwardStagewise": _regression(
