@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import boosting, kernel, lasso, online, regression, startup, svm, tables
+from bench import boosted_numbers, boosting, kernel, lasso, online, regression, startup, svm, tables
 
 SECTIONS = {
     "startup": startup.main,
@@ -14,6 +14,7 @@ SECTIONS = {
     "regression": regression.main,
     "lasso": lasso.main,
     "boosting": boosting.main,
+    "boosted-numbers": boosted_numbers.main,
     "tables": tables.main,
 }
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
     from cotas.kernel.perceptron import KernelPerceptron
+    from cotas.kernel.ridge import KernelRidge
     from cotas.kernel.svm import KernelSVM
+    from cotas.kernel.svr import KernelSVR
     from cotas.linear.logistic import LogisticRegression
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import SVMPath, svm_path
@@ -32,13 +34,15 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM
+    from cotas.regression.elastic_net import ElasticNet
     from cotas.regression.huber import HuberRegressor
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
     from cotas.regression.linear_svr import LinearSVR
+    from cotas.regression.ls_boost import LSBoost
     from cotas.regression.ridge import Ridge
-    from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
+    from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
     from cotas.selection.choosing import choose
     from cotas.selection.decomposition import bias_variance
     from cotas.selection.learning import learning_curves
@@ -51,13 +55,16 @@ _HOME = {
     "AveragedPerceptron": "cotas.linear.perceptron",
     "Certificate": "cotas.certificates",
     "ConvexAnyBoost": "cotas.boosting.anyboost",
+    "ElasticNet": "cotas.regression.elastic_net",
     "ForwardStagewise": "cotas.regression.stagewise",
     "GentleBoost": "cotas.boosting.gentleboost",
     "HuberRegressor": "cotas.regression.huber",
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
+    "KernelRidge": "cotas.kernel.ridge",
     "KernelSVM": "cotas.kernel.svm",
-    "LSBoost": "cotas.regression.stagewise",
+    "KernelSVR": "cotas.kernel.svr",
+    "LSBoost": "cotas.regression.ls_boost",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
     "LeastSquares": "cotas.regression.least_squares",
@@ -97,12 +104,15 @@ __all__ = [
     "AveragedPerceptron",
     "Certificate",
     "ConvexAnyBoost",
+    "ElasticNet",
     "ForwardStagewise",
     "GentleBoost",
     "HuberRegressor",
     "KernelPegasos",
     "KernelPerceptron",
+    "KernelRidge",
     "KernelSVM",
+    "KernelSVR",
     "LSBoost",
     "Lasso",
     "LassoPath",

@@ -44,6 +44,12 @@ SETTINGS = {
         {"weak_learner": DecisionTreeClassifier(max_depth=1), "n_estimators": 2},
     ],
     "ConvexAnyBoost": [{"n_estimators": 5}],
+    "LSBoost": [
+        {"max_iter": 20},
+        {"weak_learner": "stump", "n_estimators": 4},
+        {"weak_learner": "tree", "n_estimators": 3, "loss": "absolute"},
+        {"weak_learner": "linear", "n_estimators": 2},
+    ],
     "RegularizedForwardStagewise": [{"delta": 2.0, "max_iter": 20}],
     "KernelPegasos": [{"max_iter": 2, "random_state": 0}],
 }

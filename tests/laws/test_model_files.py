@@ -13,6 +13,7 @@ import sys
 import textwrap
 import types
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -113,9 +114,16 @@ CASES = {
     "Ridge": (cotas.Ridge(lam=0.1), REAL),
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
     "Lasso ball": (cotas.Lasso(delta=2.0), MANY_TARGETS),
+    "ElasticNet": (cotas.ElasticNet(lam=0.1), REAL),
+    "KernelRidge": (cotas.KernelRidge(lam=0.1), REAL),
+    "KernelRidge linear": (cotas.KernelRidge("linear", lam=0.1), REAL),
+    "KernelSVR": (cotas.KernelSVR(lam=0.1), REAL),
     "LinearSVR": (cotas.LinearSVR(C=1.0, warm_start=True), MANY_TARGETS),
     "HuberRegressor": (cotas.HuberRegressor(lam=0.1, epsilon=0.5), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=30), REAL),
+    "LSBoost stumps": (cotas.LSBoost("stump", 5), REAL),
+    "LSBoost trees": (cotas.LSBoost(CATEGORIES, 4, loss="absolute"), with_gaps()),
+    "LSBoost linear": (cotas.LSBoost("linear", 3), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(eps=[0.5] * 10 + [0.25] * 20, max_iter=30), REAL),
     "RegularizedForwardStagewise": (
         cotas.RegularizedForwardStagewise(delta=3.0, max_iter=30),
@@ -616,6 +624,18 @@ def test_other_names_of_a_file_keep_the_old_one(old_file):
     fitted("KernelSVM")[0].save(old_file)
     assert other.read_bytes() == before
     assert type(cotas.load(old_file)) is cotas.KernelSVM
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
+def test_many_may_save_to_one_name_at_once(tmp_path):
+    """Each takes what the others are writing for what it is, and the last one stays."""
+    path = tmp_path / "model.cotas"
+    code = "for _ in range(200): write_atomically(path, chunks(20_000))"
+    with ThreadPoolExecutor(4) as pool:
+        ended = list(pool.map(lambda _: in_another_process(code, path), range(4)))
+    assert [done.returncode for done in ended] == [0] * 4, ended[0].stderr
+    assert path.read_bytes() == b"x" * 20_000
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
 def test_a_folder_that_is_not_there(tmp_path):

@@ -47,9 +47,13 @@ CASES = {
     "LeastSquares": (cotas.LeastSquares(), MANY_TARGETS),
     "Ridge": (cotas.Ridge(lam=0.1), REAL),
     "Lasso": (cotas.Lasso(lam=0.1), REAL),
+    "ElasticNet": (cotas.ElasticNet(lam=0.1), REAL),
+    "KernelRidge": (cotas.KernelRidge(lam=0.1), REAL),
+    "KernelSVR": (cotas.KernelSVR(lam=0.1), REAL),
     "LinearSVR": (cotas.LinearSVR(lam=0.1), MANY_TARGETS),
     "HuberRegressor": (cotas.HuberRegressor(lam=0.1), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=20), REAL),
+    "LSBoost trees": (cotas.LSBoost("tree", 5), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(max_iter=20), REAL),
     "RegularizedForwardStagewise": (
         cotas.RegularizedForwardStagewise(delta=2.0, max_iter=20),

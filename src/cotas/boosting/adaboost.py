@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from cotas.arrays import Each, FloatArray, Matrix
+from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import Ensemble, votes_of
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared, check_choice
@@ -21,7 +22,7 @@ from cotas.solvers.samme import samme
 MARGINS_UP_TO = 1 << 23  # entries of X
 
 
-class ExponentialBooster(Booster):
+class ExponentialBooster(BoostedClassifier, Booster):
     """What the algorithms that descend on J(F) = E[exp(−yF)] share."""
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:

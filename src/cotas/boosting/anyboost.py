@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import Each, FloatArray
-from cotas.boosting.base import _spread
+from cotas.boosting.base import BoostedClassifier, _spread
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
 from cotas.certificates.theorems.hull import HullPoint
@@ -58,7 +58,7 @@ class _Named:
         return np.asarray(self.cost.slope(z), dtype=np.float64)
 
 
-class AnyBoost(Booster):
+class AnyBoost(BoostedClassifier, Booster):
     """AnyBoost: gradient descent on the mean cost of the margins, one function of ±1 a round.
 
     F ← F + w·f with f maximizing −⟨∇H(F), f⟩, Algorithm 5 of document 001. Its certificate, for a

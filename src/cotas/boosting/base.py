@@ -1,4 +1,4 @@
-"""What every boosted classifier can do once it is fitted."""
+"""What every boosted model can do once it is fitted."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ A_PREFIX = (
 )
 
 
-class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
-    """F = Σ cₘ fₘ for each class, and the certificates of the fit."""
+class Boosted(Certified, BaseEstimator):
+    """F = Σ cₘ fₘ for each class or for a number, and the certificates of the fit."""
 
     weak_learner: Any
-    classes_: AnyArray
     ensembles_: list[Ensemble]
     _certificates: list[Certificate]
     _parameters_that_predict = ("weak_learner",)  # it says whether NaN may be left in X
@@ -64,6 +63,54 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         parts = [ensemble.importances(self.n_features_in_) for ensemble in self.ensembles_]
         total = np.mean(parts, axis=0)
         return np.asarray(total / total.sum() if total.sum() > 0 else total)
+
+    def __getitem__(self, rounds: slice) -> Self:
+        """The model after its first rounds: `model[:10]`."""
+        check_is_fitted(self, "ensembles_")
+        whole = isinstance(rounds, slice) and rounds.start in (None, 0) and rounds.step in (None, 1)
+        if not whole:
+            raise IndexError("Only prefixes exist: model[:k] is the model after k rounds.")
+        k = len(range(*rounds.indices(self.n_rounds_)))
+        prefix = copy.copy(self)
+        prefix.ensembles_ = [ensemble.prefix(k) for ensemble in self.ensembles_]
+        if k < self.n_rounds_:
+            now = [ensemble.combination() for ensemble in prefix.ensembles_]
+            prefix._certificates = [
+                _objected(c, m, now, A_PREFIX) for m, c in enumerate(self._certificates)
+            ]
+        return prefix
+
+    # ---- inside ------------------------------------------------------------------------------
+
+    def _totals(self, X: Matrix) -> FloatArray:
+        """F of each ensemble, one column each."""
+        return np.stack([e.values(X) for e in self.ensembles_], axis=1)
+
+    def _machine_scores(self, X: Matrix) -> FloatArray:
+        return self._totals(self._read(X))
+
+    def _read(self, X: Matrix) -> Matrix:
+        check_is_fitted(self, "ensembles_")
+        missing = takes_missing_values(resolve(self.weak_learner))
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            reset=False,
+            ensure_all_finite="allow-nan" if missing else True,
+        )
+
+    def _measured_certificates(self) -> list[Certificate]:
+        """About the ensembles as they are now."""
+        now = [ensemble.combination() for ensemble in self.ensembles_]
+        return [_objected(c, k, now, CHANGED) for k, c in enumerate(self._certificates)]
+
+
+class BoostedClassifier(ClassifierMixin, Boosted):
+    """The sign of F with two classes, the largest of F_k with more."""
+
+    classes_: AnyArray
 
     # ---- prediction --------------------------------------------------------------------------
 
@@ -145,60 +192,18 @@ class BoostedClassifier(Certified, ClassifierMixin, BaseEstimator):
         for chosen in self.staged_predict(X):
             yield float(accuracy_score(y, chosen, sample_weight=sample_weight))
 
-    def __getitem__(self, rounds: slice) -> Self:
-        """The model after its first rounds: `model[:10]`."""
-        check_is_fitted(self, "ensembles_")
-        whole = isinstance(rounds, slice) and rounds.start in (None, 0) and rounds.step in (None, 1)
-        if not whole:
-            raise IndexError("Only prefixes exist: model[:k] is the model after k rounds.")
-        k = len(range(*rounds.indices(self.n_rounds_)))
-        prefix = copy.copy(self)
-        prefix.ensembles_ = [ensemble.prefix(k) for ensemble in self.ensembles_]
-        if k < self.n_rounds_:
-            now = [ensemble.combination() for ensemble in prefix.ensembles_]
-            prefix._certificates = [
-                _objected(c, m, now, A_PREFIX) for m, c in enumerate(self._certificates)
-            ]
-        return prefix
-
     # ---- what a subclass says ----------------------------------------------------------------
 
     def _probabilities(self, values: FloatArray) -> FloatArray:
         return _spread(expit(2 * values))
 
-    def _totals(self, X: Matrix) -> FloatArray:
-        """F of each ensemble, one column each."""
-        return np.stack([e.values(X) for e in self.ensembles_], axis=1)
-
-    def _machine_scores(self, X: Matrix) -> FloatArray:
-        return self._totals(self._read(X))
-
     def _decided(self, values: FloatArray) -> FloatArray:
         """From one column for each ensemble to what the caller expects."""
         return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
 
-    # ---- inside ------------------------------------------------------------------------------
-
-    def _read(self, X: Matrix) -> Matrix:
-        check_is_fitted(self, "ensembles_")
-        missing = takes_missing_values(resolve(self.weak_learner))
-        return validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            reset=False,
-            ensure_all_finite="allow-nan" if missing else True,
-        )
-
     def _chosen(self, values: FloatArray) -> AnyArray:
         chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
-
-    def _measured_certificates(self) -> list[Certificate]:
-        """About the ensembles as they are now."""
-        now = [ensemble.combination() for ensemble in self.ensembles_]
-        return [_objected(c, k, now, CHANGED) for k, c in enumerate(self._certificates)]
 
 
 def _objected(

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray
+from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
@@ -18,19 +19,23 @@ from cotas.losses import Logistic
 from cotas.solvers.boosting import Round, Steps, logitboost, logitboost_classes
 
 
-class LogitBoost(Booster):
+class LogitBoost(BoostedClassifier, Booster):
     """LogitBoost: each round a weighted regression on the working response of the likelihood.
 
     F ← F + ½ f with f the least-squares fit of z = (y* − p)/(p(1−p)), Algorithm 3 of document 001,
-    p kept in [1e-5, 1 − 1e-5] and the leaves of trees in [−4, 4]. More than two classes are
-    trained together, one function for each class in a round. Its certificate: the training error
-    is at most the negative log-likelihood in bits.
+    z kept in [−4, 4] as Friedman, Hastie and Tibshirani do, whom the document follows. More than
+    two classes are trained together, one function for each class in a round. Its certificate: the
+    training error is at most the negative log-likelihood in bits.
 
     Parameters
     ----------
     weak_learner : "stump", "tree", "linear", Stump, Tree, LinearLearner or a regressor
     step : float, sequence or function, default=1.0
         Multiplies what each round adds.
+    safeguard : bool, default=True
+        Whether a step that would lower the likelihood is halved until it raises it; where the
+        clipping of z leaves none, the round fits z as it is. Without it every step is taken, as
+        the document prints it.
 
     The other parameters and the attributes are those of `AdaBoost`.
 
@@ -45,6 +50,43 @@ class LogitBoost(Booster):
     >>> model.certificate_.holds
     True
     """
+
+    def __init__(
+        self,
+        weak_learner: Any = "stump",
+        n_estimators: int = 100,
+        *,
+        step: Any = 1.0,
+        safeguard: bool = True,
+        class_weight: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        warm_start: bool = False,
+        certify: bool = True,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(
+            weak_learner,
+            n_estimators,
+            step=step,
+            class_weight=class_weight,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            warm_start=warm_start,
+            certify=certify,
+            n_jobs=n_jobs,
+            max_time=max_time,
+            random_state=random_state,
+            callbacks=callbacks,
+            progress=progress,
+        )
+        self.safeguard = safeguard
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -66,9 +108,10 @@ class LogitBoost(Booster):
     def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
         learner, y, s, F, first = weak.learner, machine.y, machine.s, machine.F, machine.first
+        safe = bool(self.safeguard)
         if F.ndim == 2:
-            return logitboost_classes(learner, y, s, F, steps, first)
-        return logitboost(learner, y, s, F, steps, first, each)
+            return logitboost_classes(learner, y, s, F, steps, first, safe)
+        return logitboost(learner, y, s, F, steps, first, each, safe)
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         if F.ndim == 1:

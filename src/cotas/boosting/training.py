@@ -1,4 +1,4 @@
-"""How a boosted classifier is fitted: data, weak learner, rounds, and when they end."""
+"""How a boosted model is fitted: data, weak learner, rounds, and when they end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_scalar
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.boosting.base import BoostedClassifier
+from cotas.boosting.base import Boosted
 from cotas.boosting.ensemble import Ensemble, collect
 from cotas.boosting.sharing import shared_with
 from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missing_values
@@ -47,9 +47,10 @@ class RoundReport:
     label
         The class that is trained against the rest, or None when all are trained together.
     error : float
-        The weighted error of this round's learner before the round.
+        The weighted error of this round's learner before the round; for numbers the share of the
+        loss that it leaves.
     edge : float
-        The inner product −⟨∇H(F), f⟩ before the round.
+        The inner product −⟨∇H(F), f⟩ before the round; for numbers what f takes off the loss.
     loss : float
         The mean cost after the round.
     validation_loss : float or None
@@ -84,8 +85,8 @@ class Machine:
         return 1 if self.before is None else len(self.before[0]) + 1
 
 
-class Booster(BoostedClassifier):
-    """Base of the boosted classifiers; subclasses name the algorithm and its certificate."""
+class Booster(Boosted):
+    """Base of the boosted models; subclasses name the algorithm and its certificate."""
 
     def __init__(
         self,
@@ -152,21 +153,8 @@ class Booster(BoostedClassifier):
         self._check_parameters()
         learner = resolve(self.weak_learner)
         resumes = self.warm_start and hasattr(self, "ensembles_")
-        examples = read_examples(
-            self,
-            X,
-            y,
-            sample_weight,
-            self.class_weight,
-            classes=self.classes_ if resumes else None,
-            reset=not resumes,
-            finite="allow-nan" if takes_missing_values(learner) else True,
-        )
-        held_out = None
-        if self.early_stopping:
-            examples, held_out = hold_out(examples, self.validation_fraction, self.random_state)
-        _refuse_one_class(examples)
-        self.classes_ = examples.classes
+        finite = "allow-nan" if takes_missing_values(learner) else True
+        examples, held_out = self._examples(X, y, sample_weight, resumes, finite)
         before = self.ensembles_ if resumes else None
         threads = thread_count(self.n_jobs)
         with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
@@ -186,7 +174,28 @@ class Booster(BoostedClassifier):
         check_jobs(self.n_jobs)
         check_time(self.max_time)
 
-    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[Machine]:
+    def _examples(
+        self, X: Matrix, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
+    ) -> tuple[Any, IntArray | None]:
+        """The training data, and the rows that early stopping sets aside."""
+        examples = read_examples(
+            self,
+            X,
+            y,
+            sample_weight,
+            self.class_weight,
+            classes=self.classes_ if resumes else None,  # type: ignore[has-type]
+            reset=not resumes,
+            finite=finite,
+        )
+        held_out = None
+        if self.early_stopping:
+            examples, held_out = hold_out(examples, self.validation_fraction, self.random_state)
+        _refuse_one_class(examples)
+        self.classes_ = examples.classes
+        return examples, held_out
+
+    def _machines(self, examples: Any, before: list[Ensemble] | None) -> list[Machine]:
         """One run for two classes, one against the rest for each of several."""
         s = examples.shares()
         machines = []
@@ -234,7 +243,7 @@ class Booster(BoostedClassifier):
         def ends(iterate: Iterate) -> Reason | None:
             last, _ = iterate.model
             rounds.append(last)
-            monitor.show(mistakes=round(len(machine.y) * last.error))
+            monitor.show(loss=f"{last.loss:.4g}")
             if held_out is None:
                 return None
             losses.append(float(self._losses(machine.F[held_out], machine.y[held_out]).mean()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -24,6 +25,7 @@ from cotas.solvers.weak_learners import (
     LinearRegression,
     Named,
     WeakLearner,
+    best_multiple,
     half_log_odds,
 )
 
@@ -112,7 +114,8 @@ class Prepared:
 
     learner: WeakLearner
     categories: Categories | None = None
-    stumps: StumpClass | None = None
+    stumps: StumpClass | None = None  # the class that the learner finds the best function of
+    tests: StumpClass | None = None  # the tests that its trees are made of
 
 
 def resolve(weak_learner: Any) -> Any:
@@ -163,8 +166,8 @@ def prepare(
     bin_columns = make_sparse_bins if sparse.issparse(X) else make_bins
     bins, scale = bin_columns(X, used, categorical, each)
     trees = BinnedTrees(bins, scale, learner.depth, each, threads, gini=learner.criterion == "gini")
-    stumps = StumpClass(tuple(scale.edges), categorical) if trees.by_edge else None
-    return Prepared(trees, list_categories(scale), stumps)
+    tests = StumpClass(tuple(scale.edges), categorical)
+    return Prepared(trees, list_categories(scale), tests if trees.by_edge else None, tests)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
@@ -193,11 +196,12 @@ def _mask(given: Any, n_features: int) -> BoolArray:
 @dataclass(frozen=True)
 class Function:
     """A fitted estimator as a function of rows: its sign, its value, half its log-odds, or ±1 as
-    it names the class with a certain code or not."""
+    it names the class with a certain code or not. The value may be multiplied by a number."""
 
     estimator: Any
     asks: str
     code: int = 0
+    multiple: float = 1.0
 
     def __call__(self, rows: Matrix) -> FloatArray:
         if self.asks == "log odds":
@@ -208,7 +212,7 @@ class Function:
         if self.asks == "class":
             return np.where(self.estimator.predict(rows) == self.code, 1.0, -1.0)
         f = np.asarray(self.estimator.predict(rows), dtype=np.float64)
-        return np.where(f > 0, 1.0, -1.0) if self.asks == "sign" else f
+        return np.where(f > 0, 1.0, -1.0) if self.asks == "sign" else self.multiple * f
 
 
 class EstimatorLearner:
@@ -222,11 +226,17 @@ class EstimatorLearner:
     def edge(self, s: FloatArray) -> Fitted:
         return self._fit(np.where(s > 0, 1.0, -1.0), np.abs(s), "sign")
 
-    def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted:
+    def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
         if not is_regressor(self.template):
             raise ValueError(f"This algorithm needs a regressor, and {self.template!r} is none.")
         z = np.divide(wz, w, out=np.zeros_like(w), where=w > 0)
         return self._fit(z, w, "value")
+
+    def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
+        """The regression of the signs of z, times the number that suits z best."""
+        function, f = self.least_squares(w * np.sign(z), w)
+        c = best_multiple(z, f, w)
+        return Fitted(replace(function, multiple=c), c * f)
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
         if not (is_classifier(self.template) and hasattr(self.template, "predict_proba")):

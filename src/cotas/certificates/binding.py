@@ -88,7 +88,7 @@ def outputs(
     if hasattr(witness, "combinations"):
         part = rows if len(some) == rows.shape[0] else rows[some]
         sums = [_sum_of_functions(each, part, sign) for each in witness.combinations]
-        return np.stack(sums, axis=1)
+        return np.asarray(np.stack(sums, axis=1) + sign(np.asarray(witness.intercept)))
     theta, theta0 = sign(np.atleast_2d(witness.coef).T), sign(np.asarray(witness.intercept))
     if hasattr(witness, "kernel"):
         return np.asarray(_expansion(witness.kernel, theta, rows, some, sign) + theta0)

@@ -12,7 +12,8 @@ from cotas.experiments.samples import Regression, informative_covariates
 from cotas.regression.lasso import Lasso
 from cotas.regression.lasso_path import lasso_path
 from cotas.regression.least_squares import LeastSquares
-from cotas.regression.stagewise import ForwardStagewise, LSBoost, RegularizedForwardStagewise
+from cotas.regression.ls_boost import LSBoost
+from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
 
 DELTA = 200.0
 RUNS = (250, 500, 1000)

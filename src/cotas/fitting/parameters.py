@@ -28,6 +28,11 @@ def check_jobs(value: Any) -> None:
         check_scalar(value, "n_jobs", Integral)
 
 
+def check_rate(value: Any, name: str) -> None:
+    """A number above zero and at most one."""
+    check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="right")
+
+
 def penalty_of(model: Any, total: float) -> float:
     """λ: `lam`, or 1/(C · total) with the sum of the weights; only one of them may be given."""
     if model.C is None:

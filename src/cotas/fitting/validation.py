@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from cotas.arrays import IntArray
-from cotas.fitting.data import Examples
+from cotas.fitting.data import Examples, TrainingRows
+
+Rows = TypeVar("Rows", bound=TrainingRows)
 
 
 class Patience:
@@ -29,14 +31,19 @@ class Patience:
 
 
 def hold_out(
-    examples: Examples, validation_fraction: float, random_state: Any
-) -> tuple[Examples, IntArray]:
-    """Set the validation fraction aside: weight zero in training, hence in the certificate."""
+    examples: Rows, validation_fraction: float, random_state: Any
+) -> tuple[Rows, IntArray]:
+    """Set the validation fraction aside: weight zero in training, hence in the certificate.
+
+    Of each class the same share.
+    """
     used = examples.used()
     rows = np.arange(examples.n_rows) if used is None else used
-    splitter = StratifiedShuffleSplit(1, test_size=validation_fraction, random_state=random_state)
+    codes = examples.codes[rows] if isinstance(examples, Examples) else None
+    split = ShuffleSplit if codes is None else StratifiedShuffleSplit
+    splitter = split(1, test_size=validation_fraction, random_state=random_state)
     try:
-        _, held_out = next(splitter.split(rows[:, None], examples.codes[rows]))
+        _, held_out = next(splitter.split(rows[:, None], codes))
     except ValueError as error:
         raise ValueError(
             f"early_stopping cannot set validation_fraction={validation_fraction} of "

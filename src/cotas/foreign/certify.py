@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
-from cotas.certificates.theorems.combinations import Combined
+from cotas.certificates.theorems.combinations import Labelled
 from cotas.fitting.certified import Certified
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.foreign.boosting import adaboost_classifier
@@ -229,7 +229,7 @@ def _each_of_them(
         one = found.singles[0]
         # The witness speaks of the labels as they are, so that `verify` takes them.
         witness: Any = one.witness
-        if isinstance(witness, Combined):
+        if isinstance(witness, Labelled):
             certificates.append(replace(witness, classes=np.array([label])).check(X, y))
             continue
         named = None if witness is None else replace(witness, positive=label)

@@ -194,7 +194,7 @@ class KernelSVM(KernelClassifier):
         began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
-        kernel = as_kernel(self.kernel, examples.X)
+        kernel = as_kernel(self.kernel, examples.X, examples.weights)
         used = examples.used()
         rows = np.arange(examples.n_rows) if used is None else used
         refuse_indefinite(kernel, examples.X, rows, self.indefinite)

@@ -14,6 +14,7 @@ from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.machine import KernelCheck, Machine, Setting
 from cotas.kernel.problems import BinaryProblem
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.smo import smo
 from cotas.solvers.smo_simple import smo_simple
 
@@ -63,11 +64,12 @@ def iterates(
     """The run of the solver that the model asks for, on the rows that take part."""
     model = setting.model
     blocks = KernelBlocks(setting.kernel, X, room // 2)
-    given = (blocks, problem.signs, problem.weights, problem.lam, bool(model.fit_intercept))
+    given = (problem.signs, problem.weights, problem.lam, bool(model.fit_intercept))
     if model.solver == "smo-simple":
-        return smo_simple(*given)
-    tol, left = float(model.tol), room - blocks.copied
-    return smo(*given, tol, left, each, start, shrinking=bool(model.shrinking))
+        return smo_simple(blocks, *given)
+    dual, left = SignedDual.of(*given), room - blocks.copied
+    shrinking = bool(model.shrinking)
+    return smo(blocks, dual, float(model.tol), left, each, start, shrinking=shrinking)
 
 
 def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:

@@ -13,7 +13,7 @@ from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
 from cotas.plots.words import Say
 from cotas.regression.lasso_path import LassoPath
-from cotas.regression.stagewise import LSBoost
+from cotas.regression.stagewise import StagewiseRegressor
 
 # Of a longer run so many iterations are drawn, evenly spread.
 MOST_POINTS = 500
@@ -164,12 +164,14 @@ def _curves(model: Any) -> _Curves:
     if isinstance(model, LassoPath):
         ones = np.ones(len(model.coef))
         return _Curves(model.coef, model.delta, model.lam, ones, "Lasso")
-    if not isinstance(model, LSBoost):
+    if not isinstance(model, StagewiseRegressor):
         raise ValueError(
             "coefficient_path draws LSBoost, ForwardStagewise, RegularizedForwardStagewise or a "
             f"LassoPath, not {type(model).__name__}."
         )
     require_fitted(model, "coefficient_path")
+    if not hasattr(model, "path_"):
+        raise ValueError("coefficient_path draws coefficients, and a model with trees has none.")
     run = model.path_
     ks = np.unique(np.linspace(0, len(run) - 1, MOST_POINTS).round().astype(np.int64))
     coefs = np.stack([run.unit_coef(int(k)) for k in ks], axis=1)

@@ -11,11 +11,12 @@ import numpy as np
 from cotas.arrays import Each, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
+from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Ended, Pursuit, worst_of
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
-from cotas.regression.base import LinearRegressor, Observations, read_observations
+from cotas.regression.base import LinearRegressor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import EpsilonInsensitive, Huber
 from cotas.solvers.proximal_point import Start, proximal_point

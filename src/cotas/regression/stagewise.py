@@ -1,4 +1,4 @@
-"""LS-Boost, forward stagewise regression and its regularized form."""
+"""Forward stagewise regression and its regularized form; what LS-Boost shares with them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
+from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
+from cotas.fitting.data import read_observations
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import StepReport
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
-from cotas.regression.base import LinearRegressor, read_observations
+from cotas.regression.base import LinearRegressor
 from cotas.regression.stagewise_path import StagewisePath
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import Schedule, Stagewise
@@ -62,15 +64,29 @@ class StagewiseRegressor(LinearRegressor):
 
     algorithm: ClassVar[str]
     _certificates: list[StagewiseCertificate]  # type: ignore[assignment]
-    eps: Any
-    max_iter: int
-    fit_intercept: bool
-    ties: str
-    random_state: Any
-    n_jobs: int | None
-    max_time: float | None
-    callbacks: Any
-    progress: bool | None
+
+    def __init__(
+        self,
+        *,
+        eps: Any = 0.1,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        ties: str = "first",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.eps = eps
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.ties = ties
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.callbacks = callbacks
+        self.progress = progress
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -111,6 +127,17 @@ class StagewiseRegressor(LinearRegressor):
         )
         return self._conclude_fit(reason)
 
+    def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
+        """What `predict` would say after each iteration.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        X = self._rows_to_predict(X)
+        for k in range(1, len(self.path_)):
+            yield np.asarray(times(X, self.path_.coef(k)) + self.path_.intercept(k))
+
     def _run(
         self,
         columns: CentredColumns,
@@ -123,7 +150,7 @@ class StagewiseRegressor(LinearRegressor):
     ) -> tuple[StagewisePath, Reason]:
         y_shift = float(np.mean(y) if np.ptp(y) else y[0]) if columns.centre else 0.0
         solver = Stagewise(columns, y - y_shift, size, self._schedule(eps))
-        reason = self._follow(solver, began)
+        reason = self._follow_steps(solver, began)
         path = solver.finished()
         m = len(path.chosen)
         delta = self._delta()
@@ -144,7 +171,7 @@ class StagewiseRegressor(LinearRegressor):
         whole = StagewisePath(shell, scale, shift + columns.mean, y_mean, nothing, nothing, nothing)
         return replace(whole, run=shell.about(whole.coef(m), whole.intercept(m))), reason
 
-    def _follow(self, solver: Stagewise, began: float) -> Reason:
+    def _follow_steps(self, solver: Stagewise, began: float) -> Reason:
         """Make the steps, or as many as there is time for; why they ended."""
 
         def iterates() -> Iterator[Iterate]:
@@ -211,90 +238,7 @@ class StagewiseRegressor(LinearRegressor):
         return Schedule(eps if boost else nothing, nothing if boost else eps, keep, draws)
 
 
-class LSBoost(StagewiseRegressor):
-    """Least squares by boosting, LS-Boost(ε): Algorithm 8 of document 001.
-
-    The column most correlated with the residual gets the part ε of the coefficient that fits
-    the residual best. The columns are centred and of unit length while it runs; `coef_` is in
-    the units of X.
-
-    Parameters
-    ----------
-    eps : float, sequence or function of k, default=0.1
-        The learning rate in (0, 1], for all iterations or for each.
-    max_iter : int, default=1000
-        It ends earlier where the residual is uncorrelated with every column.
-    fit_intercept : bool, default=True
-    ties : "first" or "random", default="first"
-        Which of several columns with the same correlation: the lowest index, or a seeded draw.
-    random_state : int or RandomState, optional
-    n_jobs : int, optional
-        Threads for the fit and its proof; all cores if not given, but one inside a worker of
-        joblib.
-    max_time : float, optional
-        Seconds after the call of `fit` at which it ends with the steps it has made.
-    callbacks : callable or list of callables, optional
-        Called with a `StepReport` every few thousand steps; True ends the fit.
-    progress : bool or None
-        Show a bar for work longer than a second; None shows it if someone watches.
-
-    Attributes
-    ----------
-    coef_, intercept_ : the model after the last iteration
-    path_ : StagewisePath
-        βᵏ, its loss, its length and its sparsity for every k.
-    certificate_ : StagewiseCertificate
-        Theorem 2.1.2; `certificate_.at(k)` has its six items at iteration k.
-    n_iter_ : int
-    stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
-
-    Examples
-    --------
-    >>> import cotas
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = cotas.LSBoost(eps=0.5, max_iter=200).fit(X, y)
-    >>> model.certificate_.holds
-    True
-    >>> for item in model.certificate_.at(200)[:2]:
-    ...     print(item.name, item.measured <= item.bound, item.vacuous)
-    training error True False
-    coefficients True False
-    >>> int(model.path_.nonzeros[20])
-    8
-    """
-
-    algorithm = "LS-Boost"
-
-    def __init__(
-        self,
-        *,
-        eps: Any = 0.1,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        ties: str = "first",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.eps = eps
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.ties = ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callbacks = callbacks
-        self.progress = progress
-
-    def _check_rates(self, eps: FloatArray) -> None:
-        if (eps > 1).any():
-            raise ValueError(f"eps must lie in (0, 1] for LS-Boost, not {eps.max():g}.")
-
-
-class ForwardStagewise(LSBoost):
+class ForwardStagewise(StagewiseRegressor):
     """Incremental forward stagewise regression, FS_ε and FS_εₖ (document 001, section 2).
 
     The column most correlated with the residual gets a step of ±ε, for columns centred and of
@@ -327,11 +271,8 @@ class ForwardStagewise(LSBoost):
 
     algorithm = "FS"
 
-    def _check_rates(self, eps: FloatArray) -> None:
-        """Any positive ε will do."""
 
-
-class RegularizedForwardStagewise(LSBoost):
+class RegularizedForwardStagewise(StagewiseRegressor):
     """Forward stagewise regression inside the L1-ball, R-FS_ε,δ: Algorithm 9 of document 001.
 
     As `ForwardStagewise`, but all coefficients shrink by 1 − ε/δ before each step, so that

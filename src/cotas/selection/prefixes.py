@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from cotas.arrays import AnyArray, Matrix
-from cotas.boosting.base import BoostedClassifier
+from cotas.boosting.base import Boosted
 from cotas.certificates import Certificate
 from cotas.foreign.certify import certify
 from cotas.regression.stagewise import StagewiseRegressor
@@ -22,12 +22,18 @@ def has_prefixes(model: Any, parameter: Parameter) -> bool:
     last = final_step(model)
     if parameter.field is not None or "__" in parameter.path.removeprefix(_last_name(model)):
         return False
-    if isinstance(last, BoostedClassifier):
+    if _has_rounds(last):
         fixed = not (getattr(last, "early_stopping", False) or getattr(last, "warm_start", False))
         return parameter.name == "n_estimators" and fixed and not last.callbacks
     # A sequence of rates is as long as the run.
     plain = callable(getattr(last, "eps", None)) or np.ndim(getattr(last, "eps", 0.0)) == 0
     return isinstance(last, StagewiseRegressor) and parameter.name == "max_iter" and plain
+
+
+def _has_rounds(model: Any) -> bool:
+    """Whether it is made of weak learners; LS-Boost on columns has none."""
+    on_columns = isinstance(model, StagewiseRegressor) and getattr(model, "weak_learner", 0) is None
+    return isinstance(model, Boosted) and not on_columns
 
 
 def _last_name(model: Any) -> str:
@@ -41,7 +47,7 @@ def prefix(model: Any, k: int) -> Any:
         short = copy.copy(model)
         short.steps = [*model.steps[:-1], (name, prefix(last, k))]
         return short
-    if isinstance(model, BoostedClassifier):
+    if _has_rounds(model):
         return model[:k]
     short = copy.copy(model)
     m = min(k, len(model.path_) - 1)
@@ -52,7 +58,7 @@ def prefix(model: Any, k: int) -> Any:
 
 def certificate_of_prefix(model: Any, whole: Any, X: Matrix, y: AnyArray) -> Certificate:
     """Proved anew for the shorter run; X are the rows as the estimator itself sees them."""
-    if isinstance(model, BoostedClassifier):
+    if _has_rounds(model):
         found = certify(model, X, y)
         model._certificates = list(found.singles)
     else:

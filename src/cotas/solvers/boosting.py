@@ -11,14 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray, IntArray
 from cotas.solvers.exponential_weights import ExponentialWeights
-from cotas.solvers.logistic_weights import P_MIN, LogisticWeights
+from cotas.solvers.logistic_weights import (
+    HALVINGS,
+    LARGEST_Z,
+    LEAST_WEIGHT,
+    LogisticWeights,
+)
 from cotas.solvers.weak_learners import WeakLearner
 
 ERR_CLIP = 2.0**-52  # an error below this counts as this in ½ ln((1−err)/err)
+LARGEST_LEAF = LARGEST_Z  # of a tree of LogitBoost whose targets were not clipped
 CHANCE = 1e-12  # an error nearer to ½ than this is ½
 
 # A number for every round, numbers for each, or a function of the round (counted from one).
@@ -179,26 +185,36 @@ def logitboost(
     steps: Steps = 1.0,
     first: int = 1,
     each: Each = map,
+    safeguard: bool = True,
 ) -> Iterator[Round]:
     """LogitBoost, Algorithm 3 of 001: Newton steps for the log-likelihood of p = 1/(1+e^{−2F}).
 
         z ← (y* − p)/(p(1−p)),  w ← p(1−p),  f ← least squares of z,  F ← F + ½ f
 
-    Departures: p is kept between 1e-5 and 1 − 1e-5 in z and w, and the leaves of trees between −4
-    and 4. (Clipping z itself to ±4, as FHT00 advise, would push F to infinity wherever the rarer
-    class has less than a fifth.) The factor ½ stays in F, so that p is as in (1.1); the
-    document's last line drops it. Cost: a learner and O(n) a round.
+    z is kept in [−4, 4] and w above 2⁻⁵¹, as Friedman, Hastie and Tibshirani 2000 do, whom the
+    document follows. Departures: with `safeguard` a step that would lower the likelihood is halved
+    until it raises it. Where no step along f does, since z was clipped, f is fitted to z as it is,
+    with the leaves of trees in [−4, 4]; if that does not help either, the run ends. The factor ½
+    stays in F, so that p is as in (1.1); the document's last line drops it.
+    Invariant: with `safeguard` the likelihood rises in every round. Cost: a learner and O(n).
     """
     weights = LogisticWeights(y, s, F, each)
     m = first
     while True:
-        f = weak.least_squares(weights.wz, weights.w)
-        edge, mass = float(weights.wz @ f.values), float(weights.w.sum())
-        if not edge > CHANCE * mass:
-            raise NothingLeft("the learner found nothing that would raise the likelihood")
-        error = float(weights.w[(y * f.values) < 0].sum() / mass)
         a = 0.5 * step_of(steps, m)
-        weights.advance(f.values, a)
+        for wz, largest in ((weights.wz, math.inf), (weights.g, LARGEST_LEAF)):
+            f = weak.least_squares(wz, weights.w, largest)
+            edge, mass = float(weights.g @ f.values), float(weights.w.sum())
+            error = float(weights.w[(y * f.values) < 0].sum() / mass)
+            if not safeguard:
+                weights.advance(f.values, a)
+                break
+            taken = weights.raise_likelihood(f.values, a) if edge > 0 else 0.0
+            if taken:
+                a = taken
+                break
+        else:
+            raise NothingLeft("the learner found nothing that would raise the likelihood")
         yield Round((f.learner,), a, error, edge, weights.loss)
         m += 1
 
@@ -210,36 +226,61 @@ def logitboost_classes(
     T: FloatArray,
     steps: Steps = 1.0,
     first: int = 1,
+    safeguard: bool = True,
 ) -> Iterator[Round]:
     """LogitBoost with K classes, Algorithm 6 of Friedman, Hastie and Tibshirani 2000.
 
     T has one column for each class, the sum of its functions; F = (K−1)/K (T − mean of T), and
-    p = softmax(F). Each round fits one function for each class. Departures as in `logitboost`.
+    p = softmax(F). Each round fits one function for each class. z, w and the departures are those
+    of `logitboost`.
     """
-    K, m = T.shape[1], first
+    m, loss = first, _loss_of_classes(T, codes, s)
     while True:
-        F = (K - 1) / K * (T - T.mean(axis=1, keepdims=True))
-        p = softmax(F, axis=1)
-        a, learners, edge = step_of(steps, m), [], 0.0
-        for k in range(K):
-            f, wz = _newton(weak, codes == k, p[:, k], s)
-            edge += float(wz @ f.values)
-            learners.append(f.learner)
-            T[:, k] += a * f.values
-        if not edge > CHANCE:
+        a, before, start = step_of(steps, m), loss, T.copy()
+        for clipped in (True, False):
+            learners, values, edge = _newton_classes(weak, codes, s, start, clipped)
+            for _ in range(HALVINGS if safeguard else 1):
+                T[:] = start + a * values
+                loss = _loss_of_classes(T, codes, s)
+                if loss < before or not safeguard:
+                    break
+                a /= 2
+            if loss < before or not safeguard:
+                break
+            a = step_of(steps, m)
+        else:
+            T[:] = start
             raise NothingLeft("the learners found nothing that would raise the likelihood")
-        F = (K - 1) / K * (T - T.mean(axis=1, keepdims=True))
-        error = float(s @ (F.argmax(axis=1) != codes))
-        loss = float(-s @ np.log(np.maximum(softmax(F, axis=1)[np.arange(len(T)), codes], 1e-300)))
+        error = float(s @ (T.argmax(axis=1) != codes))
         yield Round(tuple(learners), a, error, edge, loss)
         m += 1
 
 
-def _newton(weak: WeakLearner, positive: Any, p: FloatArray, s: FloatArray) -> Any:
-    """Least squares of z with the weights p(1−p)."""
-    p = np.clip(p, P_MIN, 1 - P_MIN)
-    w, wz = s * p * (1 - p), s * (positive - p)
-    return weak.least_squares(wz, w), wz
+def _newton_classes(
+    weak: WeakLearner, codes: IntArray, s: FloatArray, T: FloatArray, clipped: bool
+) -> tuple[list[Any], FloatArray, float]:
+    """For each class the least squares of z with the weights p(1−p), and the edge of all."""
+    p = softmax(_centred(T), axis=1)
+    learners, values, edge = [], np.empty_like(T), 0.0
+    for k in range(T.shape[1]):
+        own = codes == k
+        g, w = s * (own - p[:, k]), s * np.maximum(p[:, k] * (1 - p[:, k]), LEAST_WEIGHT)
+        wz = np.clip(g, -LARGEST_Z * w, LARGEST_Z * w) if clipped else g
+        f = weak.least_squares(wz, w, math.inf if clipped else LARGEST_LEAF)
+        learners.append(f.learner)
+        values[:, k] = f.values
+        edge += float(g @ f.values)
+    return learners, values, edge
+
+
+def _centred(T: FloatArray) -> FloatArray:
+    """F = (K−1)/K (T − mean of T)"""
+    K = T.shape[1]
+    return np.asarray((K - 1) / K * (T - T.mean(axis=1, keepdims=True)))
+
+
+def _loss_of_classes(T: FloatArray, codes: IntArray, s: FloatArray) -> float:
+    return float(-s @ log_softmax(_centred(T), axis=1)[np.arange(len(T)), codes])
 
 
 def _exp(x: float) -> float:

@@ -8,7 +8,9 @@ from cotas.arrays import Each, FloatArray
 from cotas.loops import loop
 from cotas.solvers.exponential_weights import parts_of
 
-P_MIN = 1e-5  # LogitBoost keeps p between this and one minus this, hence |z| ≤ 1e5
+LARGEST_Z = 4.0  # of the working response, as Friedman, Hastie and Tibshirani advise
+HALVINGS = 20  # of a step, after which it counts as none
+LEAST_WEIGHT = 2.0**-51  # p(1−p) is no smaller: twice the precision of a double
 
 
 @loop
@@ -18,10 +20,11 @@ def newton_rows(
     s: FloatArray,
     f: FloatArray,
     a: float,
+    g: FloatArray,
     wz: FloatArray,
     w: FloatArray,
 ) -> float:
-    """F ← F + a·f, w = s·p(1−p) and wz = s(y* − p); the loss Σ s·ln(1 + e^{−2yF}).
+    """F ← F + a·f, g = s(y* − p), w = s·p(1−p), wz with z clipped; the loss Σ s·ln(1 + e^{−2yF}).
 
     With e = exp(−2|F|) nothing overflows: p is 1/(1+e) or e/(1+e).
     """
@@ -30,10 +33,14 @@ def newton_rows(
         F[i] += a * f[i]
         e = np.exp(-2.0 * abs(F[i]))
         small = e / (1.0 + e)
-        p = 1.0 - small if F[i] > 0 else small
-        p = min(max(p, P_MIN), 1.0 - P_MIN)
-        w[i] = s[i] * p * (1.0 - p)
-        wz[i] = s[i] * ((1.0 if y[i] > 0 else 0.0) - p)
+        right = y[i] * F[i] > 0
+        wrong = small if right else 1.0 - small  # the probability of the other class
+        sure = 1.0 - small if right else small
+        g[i] = s[i] * y[i] * wrong
+        w[i] = s[i] * max(sure * wrong, LEAST_WEIGHT)
+        # z = y/(probability of its own class), and wz = g where z is not clipped.
+        z = min(LARGEST_Z, 1.0 / sure) if sure > 0.0 else LARGEST_Z
+        wz[i] = y[i] * w[i] * z
         loss += s[i] * (np.log1p(e) + 2.0 * max(0.0, -y[i] * F[i]))
     return loss
 
@@ -41,12 +48,13 @@ def newton_rows(
 class LogisticWeights:
     """F on all the rows, with the weights, the weighted targets and the loss that belong to it.
 
-    Invariant: w = s·p(1−p) and wz = s(y* − p) for p = 1/(1+e^{−2F}), clipped.
+    Invariant: with p = 1/(1+e^{−2F}) the gradient of the likelihood is g = s(y* − p), w = s·p(1−p),
+    no smaller than 2⁻⁵¹s, and wz = w·z with the working response z = (y* − p)/(p(1−p)) in [−4, 4].
     """
 
     def __init__(self, y: FloatArray, s: FloatArray, F: FloatArray, each: Each = map) -> None:
         self.y, self.s, self.F = y, s, F
-        self.w, self.wz = np.empty_like(F), np.empty_like(F)
+        self.g, self.w, self.wz = np.empty_like(F), np.empty_like(F), np.empty_like(F)
         self.parts = parts_of(len(F))
         self.each = each if len(self.parts) > 1 else map
         self.advance(np.zeros_like(F), 0.0)
@@ -61,8 +69,21 @@ class LogisticWeights:
                 self.s[part],
                 f[part],
                 a,
+                self.g[part],
                 self.wz[part],
                 self.w[part],
             )
 
         self.loss = float(sum(self.each(one, self.parts)))
+
+    def raise_likelihood(self, f: FloatArray, a: float) -> float:
+        """F ← F + a·f, a being halved until the loss falls; zero if it never does."""
+        F, before = self.F.copy(), self.loss
+        for _ in range(HALVINGS):
+            self.advance(f, a)
+            if self.loss < before:
+                return a
+            self.F[:] = F
+            a /= 2
+        self.advance(f, 0.0)
+        return 0.0

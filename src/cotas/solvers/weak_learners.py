@@ -1,15 +1,18 @@
 """Weak learners: what a boosting round asks for a function on the rows.
 
-A round asks for one of four things, s being signed weights, w weights and z targets:
+A round asks for one of five things, s being signed weights, w weights and z targets:
 
     edge(s)              f(x) in {−1, +1} with a large Σ sᵢ f(xᵢ)
     least_squares(wz, w) real f with a small Σ wᵢ (zᵢ − f(xᵢ))²
+    least_absolute(z, w) real f with a small Σ wᵢ |zᵢ − f(xᵢ)|
     log_odds(wy, w)      f = ½ ln(p/(1−p)) with p the weighted share of y = +1 around x
     name(classes, w, K)  a class of K for each x with a large Σ wᵢ⟦it is that of i⟧
 """
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,13 +22,12 @@ from cotas.design.blocks import row_block, row_spans, times
 from cotas.loops import loop
 from cotas.solvers.binning import Bins, Scale
 from cotas.solvers.class_trees import ClassGini, MostVotes, grow_class_tree
-from cotas.solvers.split_search import Edge, Gini, LeastSquares
+from cotas.solvers.split_search import TIE, Edge, Gini, LeastSquares
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import Trees
 
 LEAST_SHARE = 1e-12  # of the whole weight, below which a side of a cut is rounding
-LARGEST_LEAF = 4.0  # a least-squares tree has no larger value: Newton steps stay short
 P_CLIP = 1e-6  # log_odds keeps p between this and one minus this
 
 
@@ -49,7 +51,9 @@ class WeakLearner(Protocol):
 
     def edge(self, s: FloatArray) -> Fitted: ...
 
-    def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted: ...
+    def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted: ...
+
+    def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted: ...
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted: ...
 
@@ -91,9 +95,14 @@ class BinnedTrees:
             tree, leaf, sums = self._grow_signed(s)
         return self._with(tree, leaf, np.where(sums.real > 0, 1.0, -1.0))
 
-    def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted:
+    def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
         tree, leaf, sums = self._grow(wz, w)
-        return self._with(tree, leaf, np.clip(_means(sums), -LARGEST_LEAF, LARGEST_LEAF))
+        return self._with(tree, leaf, np.clip(_means(sums), -largest, largest))
+
+    def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
+        """A tree for the signs of z, whose leaves then hold the medians (Friedman 2001)."""
+        tree, leaf, _ = self._grow_signed(w * np.sign(z))
+        return self._with(tree, leaf, leaf_medians(z, w, leaf, tree.value.shape[1]))
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
         tree, leaf, sums = self._grow_signed(wy)
@@ -125,6 +134,33 @@ class BinnedTrees:
         return Fitted(tree._replace(value=value[None, :]), self.values)
 
 
+def weighted_median(z: FloatArray, w: FloatArray) -> float:
+    """The smallest z that at least half of the weight is not above; zero without weight.
+
+    >>> weighted_median(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]))
+    2.0
+    """
+    used = w > 0
+    if not used.all():
+        z, w = z[used], w[used]
+    if not len(z):
+        return 0.0
+    if w.min() == w.max():
+        middle = (len(z) - 1) // 2
+        return float(np.partition(z, middle)[middle])
+    order = np.argsort(z)
+    below = np.cumsum(w[order])
+    return float(z[order[np.searchsorted(below, (0.5 - TIE) * below[-1])]])
+
+
+def leaf_medians(z: FloatArray, w: FloatArray, leaf: AnyArray, n_leaves: int) -> FloatArray:
+    """The weighted median of z in each leaf."""
+    order = np.argsort(leaf, kind="stable")
+    bounds = np.searchsorted(leaf[order], np.arange(n_leaves + 1))
+    parts = (order[a:b] for a, b in pairwise(bounds))
+    return np.array([weighted_median(z[rows], w[rows]) for rows in parts])
+
+
 def _means(sums: AnyArray) -> FloatArray:
     filled = sums.imag > 0
     return np.where(filled, sums.real / np.where(filled, sums.imag, 1.0), 0.0)
@@ -139,7 +175,10 @@ class ExactStumpLearner:
     def edge(self, s: FloatArray) -> Fitted:
         return Fitted(*self.stumps.search(s))
 
-    def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted:
+    def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
+        raise ValueError(EXACT_ONLY_CLASSIFIES)
+
+    def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
         raise ValueError(EXACT_ONLY_CLASSIFIES)
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
@@ -156,6 +195,12 @@ EXACT_ONLY_CLASSIFIES = (
     "Stump(search='exact') finds the stump of ±1 with the smallest weighted error, so it serves "
     "AdaBoost, AnyBoost and ConvexAnyBoost only. Take search='histogram' for this algorithm."
 )
+
+
+def best_multiple(z: FloatArray, f: FloatArray, w: FloatArray) -> float:
+    """The number c with the smallest Σ w|z − c·f|."""
+    told = f != 0
+    return weighted_median(z[told] / f[told], w[told] * np.abs(f[told]))
 
 
 class Linear(NamedTuple):
@@ -175,8 +220,14 @@ class LinearRegression:
     def edge(self, s: FloatArray) -> Fitted:
         return self._fit(s, np.abs(s), sign=True)
 
-    def least_squares(self, wz: FloatArray, w: FloatArray) -> Fitted:
+    def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
         return self._fit(wz, w, sign=False)
+
+    def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
+        """The regression of the signs of z, times the number that suits z best."""
+        linear, f = self._fit(w * np.sign(z), w, sign=False)
+        c = best_multiple(z, f, w)
+        return Fitted(Linear(c * linear.coef, c * linear.intercept, False), c * f)
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
         raise ValueError(

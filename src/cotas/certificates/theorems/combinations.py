@@ -79,13 +79,9 @@ class Lead(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Combined:
-    """A witness that is its model: a combination for each class and the weights of the examples.
-
-    With one combination `classes` has one entry, the class where F > 0.
-    """
+    """A witness that is its model: combinations and the weights of the examples."""
 
     combinations: tuple[Combination, ...]
-    classes: AnyArray
     weights: FloatArray | None = None
 
     kind: ClassVar[str]
@@ -99,11 +95,6 @@ class Combined:
     def intercept(self) -> float:
         return 0.0
 
-    @property
-    def subject(self) -> str:
-        """The class that is told from the rest; with several classes at once, none."""
-        return f"{np.ravel(self.classes)[0]} against the rest" if np.size(self.classes) == 1 else ""
-
     def about(self, coef: FloatArray, intercept: float) -> Self:
         rows = np.atleast_2d(np.asarray(coef, dtype=np.float64))
         pairs = zip(self.combinations, rows, strict=True)
@@ -116,12 +107,11 @@ class Combined:
     def to_dict(self) -> dict[str, Any]:
         return {
             "combinations": [c.to_dict() for c in self.combinations],
-            "classes": np.asarray(self.classes).tolist(),
             "weights": None if self.weights is None else np.asarray(self.weights).tolist(),
         }
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
-        sweep = LongSweep(X, y, list(np.ravel(self.classes)))
+        sweep = self.sweep(X, y)
         try:
             self.refuse_unsound()
             return self.measure(sweep, Weights.of(self.weights, sweep.X.shape[0]), each)
@@ -130,6 +120,10 @@ class Combined:
                 self.kind, 0.0, math.inf, statement="Nothing is proved.", reference="",
                 witness=self, sketch=None, objection=str(why), vacuous=True,
             )  # fmt: skip
+
+    def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
+        """The data, to be read block by block."""
+        raise NotImplementedError
 
     def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
         """What is proved of the model, which is sound."""
@@ -145,10 +139,7 @@ class Combined:
         return max(0.0, *map(total_down, sizes)), max(0.0, *map(total_up, sizes))
 
     def refuse_unsound(self) -> None:
-        """Object to what is no model: coefficients, classes or functions that do not fit."""
-        K = len(self.combinations)
-        if np.shape(self.classes) != (K,) or K in (0, 2) or len(np.unique(self.classes)) < K:
-            raise Objection("The classes are not those of the combinations.")
+        """Object to what is no model: coefficients or functions that do not fit."""
         for c in self.combinations:
             if len(numbers(c.coefficients, "the coefficients")) != len(c.learners):
                 raise Objection("There is not one coefficient for each function.")
@@ -178,6 +169,31 @@ class Combined:
                 votes = _votes(np.stack([value.f for value in found]))
             most = off[0] if len(off) == 1 else np.maximum.reduce(off)
             yield Terms(cf, most, mass, largest, votes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled(Combined):
+    """A combination for each class; with one of them `classes` has one entry, where F > 0."""
+
+    classes: AnyArray
+
+    @property
+    def subject(self) -> str:
+        """The class that is told from the rest; with several classes at once, none."""
+        return f"{np.ravel(self.classes)[0]} against the rest" if np.size(self.classes) == 1 else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "classes": np.asarray(self.classes).tolist()}
+
+    def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
+        return LongSweep(X, y, list(np.ravel(self.classes)))
+
+    def refuse_unsound(self) -> None:
+        """Object also to classes that are not those of the combinations."""
+        K = len(self.combinations)
+        if np.shape(self.classes) != (K,) or K in (0, 2) or len(np.unique(self.classes)) < K:
+            raise Objection("The classes are not those of the combinations.")
+        super().refuse_unsound()
 
     def lead(self, block: Block, read: Callable[[FloatArray, Terms], None] | None = None) -> Lead:
         """By how much the right class is ahead of each other one, F being computed here.

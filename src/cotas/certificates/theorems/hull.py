@@ -25,7 +25,7 @@ from cotas.certificates.core.rounding import TINY, above, down, gamma, up
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
-    Combined,
+    Labelled,
     LongSweep,
     Weights,
     read_sketch,
@@ -63,7 +63,7 @@ KNOWN: dict[type, Curve] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class HullPoint(Combined):
+class HullPoint(Labelled):
     """A combination in radius·conv(stumps), to be compared with all the others there.
 
     `radius=None` takes Σ|w| of the model.

@@ -26,7 +26,7 @@ from cotas.certificates.core.rounding import U, above, down, gamma, total_down, 
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
-    Combined,
+    Labelled,
     LongSweep,
     Terms,
     Weights,
@@ -66,7 +66,7 @@ class Survey:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurrogateBound(Combined):
+class SurrogateBound(Labelled):
     """The training error of a booster and the surrogate that bounds it.
 
     `surrogate` is "exponential" (e^{−yF}), "likelihood" (−log₂ of the probability of the right

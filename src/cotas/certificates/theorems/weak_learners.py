@@ -231,14 +231,19 @@ class StumpClass:
 
     def described(self) -> str:
         """The class in words."""
+        words = self.in_words()
+        return f"the stumps with {words}" if words else "all stumps"
+
+    def in_words(self) -> str:
+        """The tests in words; nothing where all are allowed."""
         if self.thresholds is None:
-            return "all stumps"
+            return ""
         plain = np.flatnonzero(~self.categorical)
         cuts, grouped = (
             sum(len(self.thresholds[j]) for j in plain),
             len(self.categorical) - len(plain),
         )
-        words = f"the stumps with one of the fit's {cuts} thresholds"
+        words = f"one of the fit's {cuts} thresholds"
         return f"{words} or any group of the categories of {grouped} features" if grouped else words
 
     def contains(self, learners: Learners) -> bool:
@@ -247,20 +252,18 @@ class StumpClass:
             return True
         if not isinstance(learners, PlainTrees) or learners.feature.shape[1] != 1:
             return False
-        if not (np.abs(learners.value) == 1.0).all():
-            return False
-        return all(
-            j < 0 or self._allows(j, t, group)
-            for j, t, group in zip(
-                learners.feature[:, 0], learners.threshold[:, 0], learners.group[:, 0], strict=True
-            )
-        )
+        return bool((np.abs(learners.value) == 1.0).all()) and self.allows_all(learners)
+
+    def allows_all(self, trees: PlainTrees) -> bool:
+        """Whether every test of the trees is one of these."""
+        tests = (a.ravel().tolist() for a in (trees.feature, trees.threshold, trees.group))
+        return all(j < 0 or self._allows(j, t, group) for j, t, group in zip(*tests, strict=True))
 
     def with_those_of(self, learners: Learners) -> StumpClass:
         """The class with the thresholds of these trees, which rounds on other data may have."""
         if self.thresholds is None or not isinstance(learners, PlainTrees):
             return self
-        plain = learners.group < 0
+        plain = (learners.group < 0) & np.isfinite(learners.threshold)
         cuts = [
             np.union1d(cuts, learners.threshold[plain & (learners.feature == j)])
             for j, cuts in enumerate(self.thresholds)
@@ -272,7 +275,32 @@ class StumpClass:
             return False
         if self.categorical[j]:
             return True
-        return group < 0 and (self.thresholds is None or threshold in self.thresholds[j])
+        # Infinity tells the missing values from all others.
+        known = self.thresholds is None or threshold == np.inf or threshold in self.thresholds[j]
+        return group < 0 and known
+
+    def cells(self, X: Matrix, used: IntArray) -> tuple[IntArray, IntArray]:
+        """Those of the used rows that no test tells from all others, and the cell of each.
+
+        Two rows are in one cell if every feature has them in the same bin, or category.
+        """
+        source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
+        self._refuse_unsound(source.shape[1])
+        rows, cells = used, np.zeros(len(used), dtype=np.int64)
+        for j in range(source.shape[1]):
+            codes = self._codes(_column(source, j)[rows], j)
+            pairs = cells * (codes.max(initial=0) + 1) + codes
+            _, cells, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+            together = counts[cells] > 1
+            rows, cells = rows[together], cells[together]
+        return rows, np.unique(cells, return_inverse=True)[1]
+
+    def _codes(self, x: FloatArray, j: int) -> IntArray:
+        """A number for each bin or category, and one for what is missing."""
+        if self.thresholds is None or self.categorical[j]:
+            return np.asarray(np.unique(x, return_inverse=True)[1])
+        cuts = np.asarray(self.thresholds[j], dtype=np.float64)
+        return np.where(np.isnan(x), len(cuts) + 1, places(cuts, x))
 
     def largest_edge(self, X: Matrix, g: FloatArray, each: Any = map) -> float:
         """max over the class of Σ gᵢ f(xᵢ), rounded up; `each` may look at features in threads."""

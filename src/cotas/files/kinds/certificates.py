@@ -94,6 +94,10 @@ DUAL_POINT = Record(
 KERNEL_DUAL_POINT = Record(
     "cotas.certificates.kernel.KernelDualPoint", {**_DUAL, "kernel": KERNEL, "subject": Text()}
 )
+_KERNEL_REGRESSION = Record(
+    "cotas.certificates.kernel_regression.KernelRegression",
+    {"lam": _NUMBER, "free_bias": Flag(), "epsilon": _NUMBER.or_none()},
+)
 _LEDGER: dict[str, Field] = {
     **_THETA,
     "positive": Label(),
@@ -162,11 +166,8 @@ _STUMPS = Record(
         "categorical": Array("d", "bool"),
     },
 )
-_BOOSTED: dict[str, Field] = {
-    "combinations": Each(_SUM, tuple),
-    "classes": Labels("k"),
-    "weights": _WEIGHTS,
-}
+_COMBINED: dict[str, Field] = {"combinations": Each(_SUM, tuple), "weights": _WEIGHTS}
+_BOOSTED: dict[str, Field] = {**_COMBINED, "classes": Labels("k")}
 
 WITNESS = Family(
     "witness",
@@ -225,6 +226,10 @@ WITNESS = Family(
         "lasso": Record(
             "cotas.certificates.lasso.LassoPoint", {"problem": _LASSO, **_THETA, **_COLUMN}
         ),
+        "kernel regression": Record(
+            "cotas.certificates.kernel_regression.KernelRegressionPoint",
+            {"problem": _KERNEL_REGRESSION, "kernel": KERNEL, **_THETA, "weights": _WEIGHTS},
+        ),
         "residual loss": Record(
             "cotas.certificates.residuals.ResidualPoint",
             {
@@ -251,6 +256,10 @@ WITNESS = Family(
         "hull": Record(
             "cotas.certificates.theorems.hull.HullPoint",
             {**_BOOSTED, "cost": LOSS, "stumps": _STUMPS, "radius": _NUMBER.or_none()},
+        ),
+        "sum of functions": Record(
+            "cotas.certificates.theorems.additive.AdditiveFit",
+            {**_COMBINED, "constant": _NUMBER, "loss": Text(), "tests": _STUMPS},
         ),
     },
 )

@@ -9,7 +9,9 @@ from __future__ import annotations
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
 from cotas.files.kinds.relations import (
     boosters_fit,
+    columns_or_learners,
     ends_fit,
+    expansion_fits,
     kernels_fit,
     machines_fit,
     targets_fit,
@@ -93,15 +95,20 @@ _KERNEL_REGION = Record(
         "highest": Number(finite=False),
     },
 )
-_EXPANSION: dict[str, Field] = {
-    **_CLASSIFIER,
+_SUPPORT: dict[str, Field] = {
     "kernel": KERNEL,
     "intercept": Array("m"),
     "n_rows": Whole(1, LONGEST, letter="n").at("_n_rows").maybe(),
     "support": Array("s", "int64", low=0, below="n").maybe(),
-    "n_support": Array("k", "int64", low=0).maybe(),
     "dual_coef": Array("m s").maybe(),
     "support_vectors": Rows("v d").maybe(),
+    "coef": Array("m f").maybe(),
+}
+KERNEL_REGRESSOR: dict[str, Field] = {**_EVERY, **_SUPPORT}
+_EXPANSION: dict[str, Field] = {
+    **_CLASSIFIER,
+    **_SUPPORT,
+    "n_support": Array("k", "int64", low=0).maybe(),
     "regions": Each(_KERNEL_REGION.or_none(), side="m").at("_regions").maybe(),
 }
 KERNEL_ONLINE: dict[str, Field] = {
@@ -112,7 +119,6 @@ KERNEL_ONLINE: dict[str, Field] = {
 KERNEL_SVM: dict[str, Field] = {
     **_EXPANSION,
     "features": FEATURES.or_none(),
-    "coef": Array("m f").maybe(),
     "pairs": Each(Together((Label().or_none(), Label())), side="m"),
     "votes": Flag().at("_votes"),
 }
@@ -154,6 +160,17 @@ BOOSTER: dict[str, Field] = {
     "round_edges": _EACH_ROUND,
     "round_losses": _EACH_ROUND,
 }
+# On columns, or with weak learners: whichever the model has.
+LS_BOOST: dict[str, Field] = {
+    **_EVERY,
+    "coef": Array("d").maybe(),
+    "intercept": Number(),
+    "path": STAGEWISE_PATH.maybe(),
+    "ensembles": Each(ENSEMBLE).maybe(),
+    "round_errors": _ROUNDS.maybe(),
+    "round_edges": _ROUNDS.maybe(),
+    "round_losses": _ROUNDS.maybe(),
+}
 VOTED: dict[str, Field] = {**BOOSTER, "voted": Flag().at("_voted")}
 
 
@@ -163,6 +180,10 @@ def _linear(module: str, fields: dict[str, Field]) -> Estimator:
 
 def _kernel(module: str, fields: dict[str, Field]) -> Estimator:
     return Estimator(f"cotas.kernel.{module}", fields, relation=kernels_fit)
+
+
+def _kernel_regressor(module: str) -> Estimator:
+    return Estimator(f"cotas.kernel.{module}", KERNEL_REGRESSOR, relation=expansion_fits)
 
 
 def _regression(module: str, fields: dict[str, Field]) -> Estimator:
@@ -185,12 +206,17 @@ MODEL = Family(
         "KernelPegasos": _kernel("pegasos.KernelPegasos", KERNEL_ONLINE),
         "KernelPerceptron": _kernel("perceptron.KernelPerceptron", KERNEL_ONLINE),
         "KernelSVM": _kernel("svm.KernelSVM", KERNEL_SVM),
+        "KernelRidge": _kernel_regressor("ridge.KernelRidge"),
+        "KernelSVR": _kernel_regressor("svr.KernelSVR"),
         "LeastSquares": _regression("least_squares.LeastSquares", LEAST_SQUARES),
         "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
         "Lasso": _regression("lasso.Lasso", LASSO),
         "LinearSVR": _regression("linear_svr.LinearSVR", ROBUST),
         "HuberRegressor": _regression("huber.HuberRegressor", ROBUST),
-        "LSBoost": _regression("stagewise.LSBoost", STAGEWISE),
+        "ElasticNet": _regression("elastic_net.ElasticNet", LASSO),
+        "LSBoost": Estimator(
+            "cotas.regression.ls_boost.LSBoost", LS_BOOST, relation=columns_or_learners
+        ),
         "ForwardStagewise": _regression("stagewise.ForwardStagewise", STAGEWISE),
         "RegularizedForwardStagewise": _regression(
             "stagewise.RegularizedForwardStagewise", STAGEWISE

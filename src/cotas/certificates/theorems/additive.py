@@ -1,0 +1,285 @@
+"""How far boosted functions of numbers are from the best: duality for sums of functions.
+
+Let P(G) = Σ wᵢℓ(yᵢ − G(xᵢ))/Σ wᵢ with ℓ(r) = ½r² or |r|. For all numbers u (|u| ≤ 1 for |r|) a
+tangent lies below the loss, ½r² ≥ ur − ½u² and |r| ≥ ur, so for every function G
+
+    Σ wᵢ · P(G)  ≥  Σ wᵢuᵢyᵢ − ½ Σ wᵢuᵢ² − Σ wᵢuᵢG(xᵢ)          (the second sum for squares only).
+
+Two classes bound the last sum. Where G = b + Σ cₘfₘ with stumps f = ±1 and Σ|cₘ| ≤ ρ it is at most
+|b||Σ wᵢuᵢ| + ρ·(the largest edge of a stump at w·u). Where G may be anything that tells cells of
+rows apart, it is at most Σ over cells of |Σ wᵢuᵢ|·|G|. An optimal G, or b, is at most max|y| + ρ.
+For squares u may be multiplied by any number, and the best one is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
+from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.bounds import Objection, moved_apart
+from cotas.certificates.core.rounding import TINY, U, above, down, gamma, total, total_up, up
+from cotas.certificates.duality import OPTIMIZATION_ONLY
+from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.sweep import EPS, Block, Sketch, Tally
+from cotas.certificates.targets import ROUNDED
+from cotas.certificates.theorems.combinations import (
+    Combination,
+    Combined,
+    LongSweep,
+    Weights,
+    read_sketch,
+    sketch_block,
+)
+from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass
+
+REFERENCE = "docs/theory/boosted-regression.md; Friedman 2001, Algorithms 2 and 3"
+OWN_WEIGHT = "The radius is the total weight Σ|c| of the model's own stumps."
+EVERY_FUNCTION = "Only rows that no function of the class can tell apart give such a bound."
+LOSSES = {"squared": "half squared error", "absolute": "absolute error"}
+VALUE_OPERATIONS = 8  # roundings of a loss
+
+
+class Dual(NamedTuple):
+    """u for each row, the cells of the rows with one, and how large b or G can be in them."""
+
+    u: FloatArray
+    rows: IntArray
+    cells: IntArray
+    largest: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditiveFit(Combined):
+    """b + Σ cₘfₘ(x), to be compared with others of the same kind.
+
+    `tests` are the thresholds and categories that the functions may use; with all thresholds
+    allowed, the class is that of all functions of x.
+    """
+
+    constant: float
+    loss: str
+    tests: StumpClass
+
+    kind: ClassVar[str] = "duality"
+
+    @property
+    def intercept(self) -> float:
+        return self.constant
+
+    def about(self, coef: FloatArray, intercept: float) -> AdditiveFit:
+        return replace(super().about(coef, intercept), constant=float(intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "constant": self.constant, "loss": self.loss}
+
+    def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
+        return NumberSweep(X, y)
+
+    def refuse_unsound(self) -> None:
+        super().refuse_unsound()
+        if len(self.combinations) != 1 or self.loss not in LOSSES:
+            raise Objection("There is not one combination with a known loss.")
+        if not math.isfinite(self.constant):
+            raise Objection("The constant of the model is not a finite number.")
+        learners = self.combinations[0].learners
+        if isinstance(learners, PlainTrees) and not self.tests.allows_all(learners):
+            raise Objection("A test of the trees is not one of those that the fit could use.")
+
+    # ---- what is measured ----------------------------------------------------------------------
+
+    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+        y, used = sweep.y, np.flatnonzero(weights.w > 0)
+        if not np.isfinite(y).all():
+            raise Objection("y holds what is not a finite number.")
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            r, slack, found = self._residuals(sweep, weights, each)
+            upper = weights.mean(self._value(np.abs(r) + slack), VALUE_OPERATIONS)[1]
+            if not math.isfinite(upper):
+                raise Objection("The loss of the model overflows.")
+            charge = up(upper - weights.mean(self._value(r))[0])
+            constant = self._least(self._whole(y, used, weights, y), y, weights)
+            lower, class_in_words, remarks = self._lower(sweep, used, weights, r, each)
+        lower, upper, moved = moved_apart(lower, upper, charge)
+        figures = {"rounds": float(len(self.combinations[0].learners))}
+        if _exact(self.combinations[0]):
+            figures["rise of the loss in a round, at most"] = self._rise(found, weights, slack)
+        if constant > 0:
+            explained = down(1.0 - up(upper / constant))
+            figures["share of the best constant's loss taken off, at least"] = explained
+        scale, word = constant + self._rounded(y, weights), weights.word
+        return conclude(
+            self.kind,
+            lower,
+            upper,
+            vacuous=lower <= 0.01 * upper and upper > 1e-9 * scale,
+            statement=(
+                f"{class_in_words} a smaller {word}mean {LOSSES[self.loss]} than "
+                f"{at_least(lower)}; this model has {at_most(upper)}."
+            ),
+            reference=REFERENCE,
+            figures=figures,
+            remarks=(*remarks, OPTIMIZATION_ONLY),
+            trusted=self.trusted(),
+            charge=charge,
+            moved=moved,
+            scale=scale,
+            witness=self,
+            sketch=_sketch(found, sweep),
+        )
+
+    def _value(self, r: FloatArray) -> FloatArray:
+        return 0.5 * r * r if self.loss == "squared" else np.abs(r)
+
+    def _total(self, w: FloatArray, r: FloatArray, uniform: bool) -> float:
+        """Σ wᵢℓ(rᵢ) in few passes, and without the threads of a BLAS, which wait for each other."""
+        if self.loss == "absolute":
+            return float(np.einsum("i,i->", w, np.abs(r)))
+        return float(0.5 * (np.einsum("i,i->", r, r) if uniform else np.einsum("i,i,i->", w, r, r)))
+
+    def _rounded(self, y: FloatArray, weights: Weights) -> float:
+        """What makes the rounding of the targets, EPS or EPS² of them, a small relative gap."""
+        size, share = (y * y, ROUNDED) if self.loss == "squared" else (np.abs(y), ROUNDED / EPS)
+        return share * float(weights.w @ size) / weights.mass
+
+    def _residuals(
+        self, sweep: LongSweep, weights: Weights, each: Each
+    ) -> tuple[FloatArray, FloatArray, Tally]:
+        """y − F of each row as computed, how far it may be off, and the loss after each round."""
+        n, rounds = sweep.X.shape[0], len(self.combinations[0].learners)
+        r, slack = np.empty(n), np.empty(n)
+
+        def read(block: Block) -> Tally:
+            left, w = block.signs[:, 0] - self.constant, weights.w[block.span]
+            off, size = np.zeros(len(left)), abs(self.constant)
+            losses = np.zeros(rounds + 1)
+            losses[0] = self._total(w, left, weights.uniform)
+            for m, terms in enumerate(self.terms(block.rows), start=1):
+                left -= terms.cf[0]
+                size += terms.size
+                if isinstance(terms.off, np.ndarray):
+                    off += terms.off
+                losses[m] = self._total(w, left, weights.uniform)
+            # y less a constant and k products.
+            size += float(np.abs(block.signs).max())
+            delta = up(above(2 * gamma(rounds + 8) * size, rounds + 4) + TINY)
+            r[block.span] = left
+            slack[block.span] = off * (1 + 4 * gamma(rounds + 8)) + delta
+            return {"sum losses": losses, **sketch_block(block)}
+
+        return r, slack, sweep.tally(read, each)
+
+    def _rise(self, found: Tally, weights: Weights, slack: FloatArray) -> float:
+        """The largest difference of the losses after a round and before it, rounded up."""
+        losses, widest, W = found["sum losses"], float(slack.max()), weights.most
+        top = float(losses.max())
+        off = gamma(len(slack) + 16) * top + W * widest * (1 + widest)
+        if self.loss == "squared":
+            off += widest * math.sqrt(2 * top * W)
+        rise = up(float(np.diff(losses).max(initial=-np.inf)) + 2 * above(off, 16))
+        return up(rise / (weights.mass if rise > 0 else W)) if len(losses) > 1 else 0.0
+
+    # ---- the lower bound -----------------------------------------------------------------------
+
+    def _lower(
+        self, sweep: LongSweep, used: IntArray, weights: Weights, r: FloatArray, each: Each
+    ) -> tuple[float, str, list[str]]:
+        """The bound, the class that it is about, and what is to be known of it."""
+        learners, y = self.combinations[0].learners, sweep.y
+        rows, cells = self.tests.cells(sweep.X, used)
+        largest = float(np.abs(y[used]).max())
+        lower = 0.0
+        if len(rows):
+            u = self._balanced(y, weights.w, rows, cells)
+            lower = self._least(Dual(u, rows, cells, largest), y, weights)
+        words = self.tests.in_words()
+        if not (isinstance(learners, PlainTrees) and learners.feature.shape[1] == 1):
+            who = f"No trees with {words}" if words else "No functions of the columns of X"
+            return lower, f"{who}, of any size and number, have", [EVERY_FUNCTION]
+        radius = _radius(self.combinations[0])
+        dual = self._whole(y, used, weights, r)._replace(largest=up(largest + radius))
+        edge = self.tests.largest_edge(sweep.X, weights.w * dual.u, each)
+        found = self._least(dual, y, weights, radius, edge)
+        who = f"No combination of stumps with {words}, Σ|c| ≤ {at_least(radius)} and any constant"
+        return max(lower, found), f"{who} has", [OWN_WEIGHT]
+
+    def _whole(self, y: FloatArray, used: IntArray, weights: Weights, v: FloatArray) -> Dual:
+        """u made of v for functions that may add any constant."""
+        cells = np.zeros(len(used), dtype=np.int64)
+        u = self._balanced(v, weights.w, used, cells)
+        return Dual(u, used, cells, float(np.abs(y[used]).max()))
+
+    def _balanced(
+        self, v: FloatArray, w: FloatArray, rows: IntArray, cells: IntArray
+    ) -> FloatArray:
+        """The slope of the loss at v less the best constant of each cell: Σ wu is about zero there.
+
+        For |r|, −1 below the weighted median and 1 above it, and in between what is left.
+        """
+        u, z, weight = np.zeros(len(v)), v[rows], w[rows]
+        mass = np.bincount(cells, weight)
+        if self.loss == "squared":
+            u[rows] = z - (np.bincount(cells, weight * z) / mass)[cells]
+            return u
+        order = np.lexsort((z, cells))
+        sorted_weight, sorted_cells = weight[order], cells[order]
+        before = np.cumsum(sorted_weight) - sorted_weight
+        before -= (np.cumsum(mass) - mass)[sorted_cells]
+        part = (2 * before + sorted_weight - mass[sorted_cells]) / sorted_weight
+        u[rows[order]] = np.clip(part, -1.0, 1.0)
+        return u
+
+    def _least(
+        self, dual: Dual, y: FloatArray, weights: Weights, radius: float = 0.0, edge: float = 0.0
+    ) -> float:
+        """What every function of the class has at least, by the u given."""
+        w, u, n = weights.w[dual.rows], dual.u[dual.rows], len(dual.rows)
+        g = w * u
+        size = total_up(np.abs(g))
+        # The sums of the cells, and what the products g may be off by.
+        sums = total_up(np.abs(np.bincount(dual.cells, g)))
+        bias = up(above(dual.largest * up(sums + above(gamma(n + 4) * size)), 2))
+        reach = up(above(radius * up(edge + above(2 * U * size)), 2))
+        products = g * y[dual.rows]
+        value, off = total(products)
+        off = up(off + above(gamma(4) * total_up(np.abs(products))))
+        lost = above(n * TINY * (4.0 + dual.largest + radius), 4)
+        gain = down(down(value - off) - up(up(bias + reach) + lost))
+        if not 0.0 < gain < math.inf:
+            return 0.0
+        if self.loss == "absolute":
+            return max(0.0, down(gain / weights.most))
+        curve = above(0.5 * total_up(g * u), 4)
+        step = gain / (2 * curve)
+        spent = up(step * step * curve * (1 + gamma(8)))
+        return max(0.0, down(down(down(step * gain) - spent) / weights.most))
+
+
+class NumberSweep(LongSweep):
+    """Blocks whose `signs` hold the targets themselves."""
+
+    def __init__(self, X: Matrix, y: AnyArray) -> None:
+        super().__init__(X, np.asarray(y, dtype=np.float64), [])
+
+    def _signs(self, span: slice) -> FloatArray:
+        return np.asarray(self.y[span, None])
+
+
+def _exact(combination: Combination) -> bool:
+    """Whether the functions have no rounding of their own, so that small differences are told."""
+    return isinstance(combination.learners, PlainTrees)
+
+
+def _radius(combination: Combination) -> float:
+    """Σ|c|·½|right − left|: what the stumps are besides a constant, rounded up."""
+    leaves: Any = combination.learners
+    value, c = np.asarray(leaves.value), np.abs(combination.coefficients)
+    return above(total_up(c * np.abs(value[:, 1] / 2 - value[:, 0] / 2)), 4)
+
+
+def _sketch(found: Tally, sweep: LongSweep) -> Sketch:
+    return replace(read_sketch(found, sweep), label_scale=float(np.abs(sweep.y).max()))

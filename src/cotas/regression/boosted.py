@@ -1,0 +1,97 @@
+"""How functions of numbers are boosted: the data, the constant, the rounds and the witness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from cotas.arrays import Each, FloatArray, IntArray, Matrix
+from cotas.boosting.ensemble import Ensemble
+from cotas.boosting.training import Booster, Machine
+from cotas.boosting.weak_learners import Prepared, check_choice
+from cotas.certificates.theorems.additive import AdditiveFit
+from cotas.certificates.theorems.weak_learners import StumpClass
+from cotas.fitting.data import TrainingRows, read_observations
+from cotas.fitting.parameters import check_rate
+from cotas.fitting.validation import hold_out
+from cotas.solvers.boosted_regression import (
+    AbsoluteError,
+    Error,
+    SquaredError,
+    boosted_regression,
+)
+from cotas.solvers.boosting import Round
+
+ERRORS: dict[str, Error] = {"squared": SquaredError(), "absolute": AbsoluteError()}
+
+
+class BoostedRegressor(Booster):
+    """F = b + Σ rate·fₘ for one number, with the machinery of the boosted classifiers."""
+
+    loss: str
+    learning_rate: float
+    intercept_: Any
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_rate(self.learning_rate, "learning_rate")
+        check_choice(self.loss, "loss", tuple(ERRORS))
+
+    def _examples(
+        self, X: Matrix, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
+    ) -> tuple[TrainingRows, IntArray | None]:
+        seen = read_observations(self, X, y, sample_weight, reset=not resumes, finite=finite)
+        target = seen.y if seen.single else column_or_1d(seen.y, warn=True)
+        examples = TrainingRows(seen.X, target, seen.weights)
+        if not self.early_stopping:
+            return examples, None
+        return hold_out(examples, self.validation_fraction, self.random_state)
+
+    def _machines(self, examples: TrainingRows, before: list[Ensemble] | None) -> list[Machine]:
+        y, s = examples.y, examples.shares()
+        if before is None:
+            self.intercept_ = ERRORS[self.loss].constant(y, s)
+        F = np.full(len(y), float(self.intercept_))
+        if before is not None:
+            F += before[0].values(examples.X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss = float(s @ self._losses(F, y))
+        if not math.isfinite(loss):
+            raise ValueError("The squares of y overflow. Rescale y, and what is predicted with it.")
+        return [Machine(None, y, s, F, before)]
+
+    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+        return boosted_regression(
+            weak.learner,
+            ERRORS[self.loss],
+            machine.y,
+            machine.s,
+            machine.F,
+            float(self.learning_rate),
+        )
+
+    def _losses(self, F: FloatArray, y: Any) -> FloatArray:
+        return ERRORS[self.loss].value(y - F)
+
+    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Any) -> AdditiveFit:
+        combination = self.ensembles_[k].combination()
+        every = StumpClass(None, np.zeros(examples.X.shape[1], dtype=np.bool_))
+        return AdditiveFit(
+            combinations=(combination,),
+            weights=examples.weights,
+            constant=float(self.intercept_),
+            loss=self.loss,
+            tests=(weak.tests or every).with_those_of(combination.learners),
+        )
+
+    def _totals(self, X: Matrix) -> FloatArray:
+        return np.asarray(super()._totals(X) + self.intercept_)
+
+    def _staged(self, X: Matrix) -> Iterator[FloatArray]:
+        """What is predicted after each round."""
+        for values in self.ensembles_[0].staged(self._read(X)):
+            yield values + self.intercept_

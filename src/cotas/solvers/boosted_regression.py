@@ -1,0 +1,83 @@
+"""LS-Boost with any weak learner: gradient boosting for numbers (Friedman 2001, Algorithms 2, 3).
+
+y are numbers, s are weights that sum to one, F holds the model on all the rows and is updated in
+place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.solvers.boosting import CHANCE, NothingLeft, Round
+from cotas.solvers.weak_learners import Fitted, WeakLearner, weighted_median
+
+
+class SquaredError(NamedTuple):
+    """½r² of the residual r: the best constant is the mean, and f a least-squares fit."""
+
+    name: str = "squared"
+
+    def value(self, r: FloatArray) -> FloatArray:
+        """½r²"""
+        return np.asarray(0.5 * r * r)
+
+    def constant(self, y: FloatArray, s: FloatArray) -> float:
+        """The number with the smallest Σ sᵢℓ(yᵢ − it); of equal numbers, that number itself."""
+        used = y[s > 0]
+        return float(np.clip(s @ y / s.sum(), used.min(), used.max()))
+
+    def fit(self, weak: WeakLearner, r: FloatArray, s: FloatArray) -> Fitted:
+        """A function with a small Σ sᵢℓ(rᵢ − f(xᵢ))."""
+        return weak.least_squares(s * r, s)
+
+
+class AbsoluteError(NamedTuple):
+    """|r| of the residual r: the best constant is the median, and the leaves hold medians."""
+
+    name: str = "absolute"
+
+    def value(self, r: FloatArray) -> FloatArray:
+        """|r|"""
+        return np.abs(r)
+
+    def constant(self, y: FloatArray, s: FloatArray) -> float:
+        """The number with the smallest Σ sᵢℓ(yᵢ − it)."""
+        return weighted_median(y, s)
+
+    def fit(self, weak: WeakLearner, r: FloatArray, s: FloatArray) -> Fitted:
+        """A function with a small Σ sᵢℓ(rᵢ − f(xᵢ))."""
+        return weak.least_absolute(r, s)
+
+
+Error = SquaredError | AbsoluteError
+
+
+def boosted_regression(
+    weak: WeakLearner, error: Error, y: FloatArray, s: FloatArray, F: FloatArray, rate: float
+) -> Iterator[Round]:
+    """LS-Boost with functions in place of columns: F ← F + rate·f, f fitted to r = y − F.
+
+        squared:   f ← least squares of r
+        absolute:  f ← a tree for sign(r), its leaves the medians of r
+
+    Algorithm 8 of 001 with f in the place of the best column; for |r| LAD_TreeBoost of Friedman
+    2001. Departures: other learners than trees are fitted to sign(r) and multiplied by the number
+    that suits r best. `Round.error` is the share of the loss that f leaves of r.
+    Invariant: for 0 < rate ≤ 1 the loss never rises: it is convex along F + t·f and no larger at
+    t = 1 than at t = 0. Cost: a learner and O(n) a round.
+    """
+    r = y - F
+    loss = float(s @ error.value(r))
+    while True:
+        f = error.fit(weak, r, s)
+        left = float(s @ error.value(r - f.values))
+        if not left < (1 - CHANCE) * loss:
+            raise NothingLeft("the learner found nothing that would lower the loss")
+        F += rate * f.values
+        np.subtract(y, F, out=r)
+        before, loss = loss, float(s @ error.value(r))
+        yield Round((f.learner,), rate, left / before, before - left, loss)
