@@ -18,13 +18,13 @@ from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.logistic_weights import (
     HALVINGS,
     LARGEST_Z,
+    LEAST_UNCLIPPED,
     LEAST_WEIGHT,
     LogisticWeights,
 )
 from cotas.solvers.weak_learners import WeakLearner
 
 ERR_CLIP = 2.0**-52  # an error below this counts as this in ½ ln((1−err)/err)
-LARGEST_LEAF = LARGEST_Z  # of a tree of LogitBoost whose targets were not clipped
 CHANCE = 1e-12  # an error nearer to ½ than this is ½
 
 # A number for every round, numbers for each, or a function of the round (counted from one).
@@ -194,16 +194,16 @@ def logitboost(
     z is kept in [−4, 4] and w above 2⁻⁵¹, as Friedman, Hastie and Tibshirani 2000 do, whom the
     document follows. Departures: with `safeguard` a step that would lower the likelihood is halved
     until it raises it. Where no step along f does, since z was clipped, f is fitted to z as it is,
-    with the leaves of trees in [−4, 4]; if that does not help either, the run ends. The factor ½
-    stays in F, so that p is as in (1.1); the document's last line drops it.
+    with the leaves of trees in [−4, 4] and w above 1e-5; if that does not help either, the run
+    ends. The factor ½ stays in F, so that p is as in (1.1); the document's last line drops it.
     Invariant: with `safeguard` the likelihood rises in every round. Cost: a learner and O(n).
     """
     weights = LogisticWeights(y, s, F, each)
     m = first
     while True:
         a = 0.5 * step_of(steps, m)
-        for wz, largest in ((weights.wz, math.inf), (weights.g, LARGEST_LEAF)):
-            f = weak.least_squares(wz, weights.w, largest)
+        for clipped in (True, False):
+            f = weak.least_squares(*weights.targets(clipped))
             edge, mass = float(weights.g @ f.values), float(weights.w.sum())
             error = float(weights.w[(y * f.values) < 0].sum() / mass)
             if not safeguard:
@@ -263,10 +263,12 @@ def _newton_classes(
     p = softmax(_centred(T), axis=1)
     learners, values, edge = [], np.empty_like(T), 0.0
     for k in range(T.shape[1]):
-        own = codes == k
-        g, w = s * (own - p[:, k]), s * np.maximum(p[:, k] * (1 - p[:, k]), LEAST_WEIGHT)
+        others = np.delete(p, k, axis=1).sum(axis=1)  # 1 − p, to all its digits
+        g = s * np.where(codes == k, others, -p[:, k])
+        least = LEAST_WEIGHT if clipped else LEAST_UNCLIPPED
+        w = s * np.maximum(p[:, k] * others, least)
         wz = np.clip(g, -LARGEST_Z * w, LARGEST_Z * w) if clipped else g
-        f = weak.least_squares(wz, w, math.inf if clipped else LARGEST_LEAF)
+        f = weak.least_squares(wz, w, math.inf if clipped else LARGEST_Z)
         learners.append(f.learner)
         values[:, k] = f.values
         edge += float(g @ f.values)
