@@ -96,7 +96,6 @@ CHECKED = [
     (AdaBoost(n_estimators=20, multiclass="samme"), REWEIGHTS),
     (RealAdaBoost(n_estimators=10), REWEIGHTS),
     (LogitBoost(n_estimators=10), {**REWEIGHTS, **TIES}),
-    (LogitBoost("tree", n_estimators=10), REWEIGHTS),
     (LogitBoost("linear", n_estimators=5), {}),
     (GentleBoost(n_estimators=10), {}),
     (AnyBoost(n_estimators=10), REWEIGHTS),

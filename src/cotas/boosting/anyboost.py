@@ -13,7 +13,7 @@ from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
 from cotas.certificates.theorems.hull import HullPoint
 from cotas.fitting.data import Examples
-from cotas.fitting.parameters import check_positive
+from cotas.fitting.parameters import check_positive, check_rate
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
 from cotas.solvers.anyboost import anyboost, convex_anyboost
 from cotas.solvers.boosting import Round
@@ -93,6 +93,7 @@ class AnyBoost(BoostedClassifier, Booster):
         n_estimators: int = 100,
         *,
         cost: Any = "exponential",
+        learning_rate: float = 1.0,
         step: Any = "line-search",
         class_weight: Any = None,
         early_stopping: bool = False,
@@ -109,6 +110,7 @@ class AnyBoost(BoostedClassifier, Booster):
         super().__init__(
             weak_learner,
             n_estimators,
+            learning_rate=learning_rate,
             step=step,
             class_weight=class_weight,
             early_stopping=early_stopping,
@@ -146,6 +148,7 @@ class AnyBoost(BoostedClassifier, Booster):
             machine.F,
             check_steps(self.step, self._named_steps),
             machine.first,
+            float(self.learning_rate),
         )
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
@@ -225,6 +228,7 @@ class ConvexAnyBoost(AnyBoost):
         cost: Any = "exponential",
         radius: float = 1.0,
         tol: float = 0.01,
+        learning_rate: float = 1.0,
         step: Any = "line-search",
         class_weight: Any = None,
         early_stopping: bool = False,
@@ -242,6 +246,7 @@ class ConvexAnyBoost(AnyBoost):
             weak_learner,
             n_estimators,
             cost=cost,
+            learning_rate=learning_rate,
             step=step,
             class_weight=class_weight,
             early_stopping=early_stopping,
@@ -260,6 +265,7 @@ class ConvexAnyBoost(AnyBoost):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_rate(self.learning_rate, "learning_rate")
         check_positive(self.radius, "radius")
         check_positive(self.tol, "tol")
 
@@ -279,4 +285,5 @@ class ConvexAnyBoost(AnyBoost):
             # proof rounds outwards, which takes a millionth of it at most.
             0.0 if weak.stumps is None else (1 - 1e-6) * float(self.tol),
             machine.first,
+            float(self.learning_rate),
         )

@@ -53,11 +53,12 @@ def anyboost(
     F: FloatArray,
     steps: Steps | str,
     first: int = 1,
+    rate: float = 1.0,
 ) -> Iterator[Round]:
     """AnyBoost, Algorithm 5 of 001: F ← F + w·f, f maximizing −⟨∇H(F), f⟩.
 
     `steps` is "closed-form" (½ ln((1−err)/err), which minimizes H for the exponential cost),
-    "line-search", a number, numbers or a function of the round.
+    "line-search", a number, numbers or a function of the round; `rate` multiplies it.
     Departures: a line search ends at 18.02, the closed form at an error of 2⁻⁵². Invariant: every
     f takes the values ±1, so Σ|w| is what a combination costs. It ends when −⟨∇H(F), f⟩ ≤ 0: if f
     is the best of a class closed under negation, F minimizes H over lin(F).
@@ -77,6 +78,7 @@ def anyboost(
             w = _line_search(cost, y, s, F, f.values, None)
         else:
             w = step_of(steps, m)  # type: ignore[arg-type]
+        w *= rate
         F += w * f.values
         yield Round((f.learner,), w, error, along * scale, cost_of(cost, y, s, F))
         m += 1
@@ -92,12 +94,13 @@ def convex_anyboost(
     radius: float,
     tol: float = 0.0,
     first: int = 1,
+    rate: float = 1.0,
 ) -> Iterator[Round]:
     """AnyBoost over a convex hull, Algorithm 6 of 001: F ← (1−a)F + a·radius·f.
 
     This is the Frank–Wolfe method on radius·conv(F). `steps` is "line-search" (the best a in
     [0, 1]), "closed-form" (a = w/Σ|w| with w = ½ ln((1−err)/err), Algorithm 7), "2/(m+2)", a
-    number, numbers or a function of the round.
+    number, numbers or a function of the round; `rate`, at most 1, multiplies it.
     Departures: Algorithms 6 and 7 print F + w·f/Σ|w|, which leaves the hull; the text before them
     and the invariant need the convex combination. It ends when the gap −⟨∇H(F), radius·f − F⟩ is
     zero, or at most tol·H(F). Invariant: the coefficients' absolute values sum to at most `radius`.
@@ -124,6 +127,7 @@ def convex_anyboost(
             a = 2.0 / (m + 2.0)
         else:
             a = min(max(step_of(steps, m), 0.0), 1.0)  # type: ignore[arg-type]
+        a *= rate
         F += a * (target - F)
         yield Round(
             (f.learner,), a * radius, error, gap * scale, cost_of(cost, y, s, F), shrink=1.0 - a

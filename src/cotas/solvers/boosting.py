@@ -64,6 +64,11 @@ def step_of(steps: Steps, m: int) -> float:
     return float(steps[m - 1])
 
 
+def slowed(steps: Steps, rate: float) -> Steps:
+    """The same steps, each multiplied by the rate."""
+    return steps if rate == 1.0 else lambda m: rate * step_of(steps, m)
+
+
 def best_step(error: float) -> float:
     """½ ln((1−err)/err), the step that minimizes J(F + cf) (Theorem 1.1.5).
 
@@ -83,6 +88,7 @@ def adaboost(
     spent: float = 0.0,
     first: int = 1,
     each: Each = map,
+    rate: float = 1.0,
 ) -> Iterator[Round]:
     """AdaBoost discrete, Algorithm 1 of 001.
 
@@ -90,11 +96,11 @@ def adaboost(
 
     Departures: the document adds c = ln((1−err)/err) and takes the sign; with half of it F is the
     minimizer of J (Theorem 1.1.5) and p = 1/(1+e^{−2F}). `steps` may replace the coefficient
-    (None: the closed form). A perfect learner (err = 0) gets a coefficient that outweighs all
-    others, whose sum is `spent`, and ends the run; err = ½ ends it too; err > ½ gives a negative
-    coefficient, which flips the learner.
-    Invariant: with the closed form the weighted error of f after the round is ½ (Corollary 1), and
-    Σ sᵢ exp(−yᵢF) = Π 2√(err(1−err)). Cost: a learner and O(n) a round.
+    (None: the closed form), and `rate` multiplies it. A perfect learner (err = 0) gets a
+    coefficient that outweighs all others, whose sum is `spent`, and ends the run; err = ½ ends it
+    too; err > ½ gives a negative coefficient, which flips the learner.
+    Invariant: with the closed form and rate 1 the weighted error of f after the round is ½
+    (Corollary 1), and Σ sᵢ exp(−yᵢF) = Π 2√(err(1−err)). Cost: a learner and O(n) a round.
     """
     weights = ExponentialWeights(y, s, F, each)
     m = first
@@ -107,9 +113,9 @@ def adaboost(
         if perfect:
             a = math.copysign(spent + best_step(0.0), 0.5 - error)
         elif steps is None:
-            a = best_step(error)
+            a = rate * best_step(error)
         else:
-            a = math.copysign(step_of(steps, m), 0.5 - error)
+            a = math.copysign(rate * step_of(steps, m), 0.5 - error)
         weights.advance_signs(f.values, a)
         spent += abs(a)
         after = weights.log_loss
