@@ -48,7 +48,7 @@ docs: $(READY)
 	$(BIN)/mkdocs build --strict --quiet
 
 unit: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test: lint docs unit
 

@@ -3,8 +3,8 @@
 Every kind of file that the package's estimators write, with and without a preparation, is changed
 at random: bytes, values of the JSON, numbers, shapes and types of arrays; nearly always with the
 checksum that it needs, and half of the time with the digest that binds the certificate. Then it
-is loaded, asked about rows, missing values among them, verified, saved and trained on. Each of
-these is counted, and none may happen:
+is loaded, asked about rows, missing values among them, verified, proved again, saved and trained
+on. Each of these is counted, and none may happen:
 
     crash      the process died
     hang       no answer within the time limit
@@ -30,6 +30,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -298,6 +299,8 @@ def _outcome(rng: random.Random, given: Sample, path: Path) -> str:
     verified = False
     if not same or rng.random() < 0.2:
         verified = model.certificate_.verify(_rows(model, given.X), given.y)
+    if rng.random() < 0.2:
+        _prove_again(model, given)
     if rng.random() < 0.1:
         model.save(path)
         _go_on(model, given)
@@ -314,6 +317,13 @@ def _same(answer: Any, expected: Any) -> bool:
     # As exact as `verify` is when it compares what is computed.
     scale = np.abs(expected).max(initial=0.0)
     return bool((np.abs(answer - expected) <= 1e-6 * scale).all())
+
+
+def _prove_again(model: Any, given: Sample) -> None:
+    """Ask for a proof of the model as it is; that the witness is of other data may be said."""
+    inner = getattr(model, "estimator_", model)
+    with suppress(ValueError):
+        str(cotas.certify(inner, _rows(model, given.X), given.y, max_time=1.0))
 
 
 def _rows(model: Any, X: Any) -> Any:
@@ -334,13 +344,12 @@ def _go_on(model: Any, given: Sample) -> None:
     quick = {"max_iter": 3, "n_estimators": 2, "warm_start": True, "max_time": 1.0, "n_jobs": 1}
     known = inner.get_params(deep=False)
     inner.set_params(**{name: value for name, value in quick.items() if name in known})
-    try:
+    refusals = (ValueError, TypeError, AttributeError, KeyError, ArithmeticError, MemoryError)
+    with suppress(*refusals):
         X = _rows(model, given.X)
         if hasattr(inner, "partial_fit"):
             inner.partial_fit(X, given.y)
         inner.fit(X, given.y)
-    except (ValueError, TypeError, AttributeError, KeyError, ArithmeticError, MemoryError):
-        pass
 
 
 # ---- children ------------------------------------------------------------------------------------

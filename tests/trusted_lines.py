@@ -21,6 +21,7 @@ KINDS = {
     "linear SVM, logistic, hard margin": ["cotas.certificates.duality"],
     "softmax": ["cotas.certificates.softmax"],
     "kernel machines": ["cotas.certificates.kernel"],
+    "kernel regression": ["cotas.certificates.kernel_regression"],
     "Lasso, elastic net, ball": ["cotas.certificates.lasso"],
     "least squares, ridge": ["cotas.certificates.least_squares"],
     "batches of least squares": ["cotas.certificates.streamed"],

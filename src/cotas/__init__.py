@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
     from cotas.kernel.perceptron import KernelPerceptron
+    from cotas.kernel.ridge import KernelRidge
     from cotas.kernel.svm import KernelSVM
+    from cotas.kernel.svr import KernelSVR
     from cotas.linear.logistic import LogisticRegression
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import SVMPath, svm_path
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM
+    from cotas.regression.elastic_net import ElasticNet
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
@@ -50,11 +53,14 @@ _HOME = {
     "AveragedPerceptron": "cotas.linear.perceptron",
     "Certificate": "cotas.certificates",
     "ConvexAnyBoost": "cotas.boosting.anyboost",
+    "ElasticNet": "cotas.regression.elastic_net",
     "ForwardStagewise": "cotas.regression.stagewise",
     "GentleBoost": "cotas.boosting.gentleboost",
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
+    "KernelRidge": "cotas.kernel.ridge",
     "KernelSVM": "cotas.kernel.svm",
+    "KernelSVR": "cotas.kernel.svr",
     "LSBoost": "cotas.regression.ls_boost",
     "Lasso": "cotas.regression.lasso",
     "LassoPath": "cotas.regression.lasso_path",
@@ -94,11 +100,14 @@ __all__ = [
     "AveragedPerceptron",
     "Certificate",
     "ConvexAnyBoost",
+    "ElasticNet",
     "ForwardStagewise",
     "GentleBoost",
     "KernelPegasos",
     "KernelPerceptron",
+    "KernelRidge",
     "KernelSVM",
+    "KernelSVR",
     "LSBoost",
     "Lasso",
     "LassoPath",

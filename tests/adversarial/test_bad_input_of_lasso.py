@@ -133,10 +133,10 @@ def test_columns_of_any_scale(model, scale):
 def test_interrupted_fits_are_honest(monkeypatch, parameters):
     real, tries = working_set.solve_on_gram, []
 
-    def interrupted(state, m, lam, positive, square, tol, rounds, screening):
+    def interrupted(state, m, penalty, square, tol, rounds):
         if tries:
             raise KeyboardInterrupt
-        tries.append(real(state, m, lam, positive, square, 1e-2, 1, screening))
+        tries.append(real(state, m, penalty, square, 1e-2, 1))
         return False, 1
 
     monkeypatch.setattr(working_set, "solve_on_gram", interrupted)

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import polars
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from cotas import kernels
 from cotas.exceptions import ModelFileError
 from cotas.files.container import pack, unpack
 from cotas.files.models import checksum
+from cotas.tables import PreparedModel
 from problems import clouds, regression, three_clouds
 
 X, Y = three_clouds(30, 3)
@@ -46,6 +48,7 @@ KINDS = {
     "stumps": (cotas.AdaBoost(n_estimators=2), clouds(20, 3)),
     "samme": (cotas.AdaBoost(n_estimators=2, multiclass="samme"), (ROWS, Y)),
     "boosted lines": (cotas.AdaBoost("linear", n_estimators=2), (X, Y)),
+    "any cost": (cotas.AnyBoost(n_estimators=2), clouds(20, 3)),
     "stagewise": (cotas.LSBoost(max_iter=5), REAL),
     "regression": (cotas.Ridge(lam=0.1), REAL),
 }
@@ -69,7 +72,8 @@ def stored(name):
 
 def read(raw):
     """Load these bytes as a file."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The file also holds a preparation")
         path = Path(folder) / "model.cotas"
         path.write_bytes(raw)
         model = cotas.load(path)
@@ -357,6 +361,52 @@ def reshape_coef(make):
 )
 def test_linear_models_that_cannot_be(change):
     refused(with_model(stored("linear"), change))
+
+
+def one_class(model, tensors):
+    labels = model["fitted"]["classes"]["array"]
+    tensors[labels] = tensors[labels][:1]
+    for name in ("coef", "intercept"):
+        array = model["fitted"][name]["array"]
+        tensors[array] = tensors[array][:1]
+    for name in ("certificates", "regions", "ends"):
+        model["fitted"][name] = model["fitted"][name][:1]
+
+
+def test_one_class_is_no_choice():
+    refused(with_model(stored("linear"), one_class), r"classes has 1 labels")
+
+
+@pytest.mark.parametrize("cost", ["cubic", 3, None, {"list": []}, {"kernel": "linear"}])
+def test_a_strange_cost(cost):
+    def edit(model, tensors):
+        model["parameters"]["cost"] = cost
+
+    refused(with_model(stored("any cost"), edit), "cost")
+
+
+@pytest.mark.parametrize("part", ["columns", "task", "n_rows", "remarks", "seal", "hold_out"])
+@pytest.mark.parametrize("strange", [True, -1, "x", [], [3], {}, {"float": "nan"}, {"array": "t0"}])
+def test_preparations_of_other_types(part, strange):
+    tensors, metadata = opened(prepared())
+    recipe = json.loads(metadata["preparation"])
+    recipe[part] = strange
+    raw = sealed(tensors, {**metadata, "preparation": json.dumps(recipe)})
+    if (part, strange) in (("seal", "x"), ("remarks", [])):
+        read(raw)  # it may be said, and then nothing is proved of the model
+    else:
+        refused(raw, f"preparation.{part}")
+
+
+@cache
+def prepared():
+    """The bytes of a sound file with a preparation."""
+    table = polars.DataFrame({"a": X[:, 0], "b": ["red", "green", "blue"] * 10})
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PreparedModel(cotas.LinearSVM(lam=0.1)).fit(table, Y)
+        model.save(Path(folder) / "model.cotas")
+        return (Path(folder) / "model.cotas").read_bytes()
 
 
 # ---- what compiled loops would read without looking --------------------------------------------

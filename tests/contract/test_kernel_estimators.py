@@ -1,10 +1,12 @@
-"""scikit-learn's own checks on the kernel classifiers."""
+"""scikit-learn's own checks on the kernel machines."""
 
+import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from cotas import KernelPegasos, KernelPerceptron, KernelSVM
+from cotas import KernelPegasos, KernelPerceptron, KernelRidge, KernelSVM, KernelSVR
 from cotas.kernels import RBF, Linear, Polynomial
 from problems import clouds
 
@@ -27,8 +29,13 @@ CHECKED = [
     (KernelPegasos(), EXPECTED),
     (KernelPegasos("linear", lam=0.1), EXPECTED),
     (KernelSVM(), UP_TO_THE_GAP),
+    (KernelSVM(tol=1e-13), {}),
     (KernelSVM("linear", lam=0.1, multiclass="ovr"), UP_TO_THE_GAP),
     (KernelSVM(solver="smo-simple", lam=0.1, tol=1e-3), UP_TO_THE_GAP),
+    (KernelRidge(), {}),
+    (KernelRidge("linear", lam=0.1, fit_intercept=False, cache_mb=1e-3), UP_TO_THE_GAP),
+    (KernelSVR(), UP_TO_THE_GAP),
+    (KernelSVR("poly", C=1.0, epsilon=0.0), {}),
 ]
 
 
@@ -54,6 +61,21 @@ def test_kernels_can_be_searched():
     search = GridSearchCV(KernelPegasos(random_state=0), grid, cv=3).fit(X, y)
     assert search.best_estimator_.certificate_.holds
     assert search.best_score_ > 0.8
+
+
+@pytest.mark.parametrize(
+    "kind", [KernelPegasos, KernelPerceptron, KernelRidge, KernelSVM, KernelSVR]
+)
+def test_the_default_width_counts_rows_by_their_weights(kind):
+    """Rows of weight zero do not count, and one of weight two counts as two."""
+    X, y = clouds(60, 3)
+    X[::7] *= 1e3
+    weights = np.where(np.arange(60) % 7 == 0, 0, np.arange(60) % 3 + 1)
+    repeated = np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    expected = kind().fit(*repeated).kernel_.gamma
+    for rows in (X, sparse.csr_matrix(X)):
+        found = kind().fit(rows, y, sample_weight=weights).kernel_.gamma
+        assert found == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_precomputed_kernel_is_cut_along_both_sides_in_cross_validation():

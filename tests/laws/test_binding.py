@@ -24,7 +24,7 @@ from problems import clouds, plane, regression, three_clouds
 
 warnings.filterwarnings("ignore")
 SETTINGS = {
-    "LinearSVM": [{"lam": 0.1}, {"margin": "hard"}],
+    "LinearSVM": [{"lam": 0.1}, {"C": 1.0, "loss": "squared_hinge"}, {"margin": "hard"}],
     "LogisticRegression": [
         {"lam": 0.1},
         {"lam": 0.05, "penalty": "l1"},

@@ -65,7 +65,7 @@ def test_predictions_in_order_and_beside_the_columns(folder, name, rows):
     model = folder / "shop.cotas"
     said = cotas("predict", model, folder / "shop.csv", "--out", out, "--rows", rows, "--json")
     assert said.code == 0, said.err
-    table = library.read_table(out).features
+    table = library.tables.read_table(out).features
     loaded = PreparedModel.load(model)
     assert table.columns == [*customers().columns, "prediction", "score", "certified"]
     assert table["prediction"].to_list() == loaded.predict(customers()).tolist()
@@ -239,7 +239,7 @@ def test_models_of_scikit_learn(tmp_path):
     said = cotas("predict", tmp_path / "m.skops", tmp_path / "data.npz", "--json")
     predictions = [row["prediction"] for row in said.document["predictions"]]
     assert predictions == model.predict(X).tolist()
-    frame = library.read_table(_houses(tmp_path)).features
+    frame = library.tables.read_table(_houses(tmp_path)).features
     named = Ridge(alpha=0.5).fit(frame.drop("price").to_numpy(), frame["price"].to_numpy())
     io.dump(named, tmp_path / "r.skops")
     said = cotas("certify", tmp_path / "r.skops", tmp_path / "h.csv", "--target", "price")

@@ -1,13 +1,12 @@
 """What prepares a table says the same whatever the table came as, and forgets nothing it needs."""
 
-import datetime as dt
 import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
@@ -17,6 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import cotas
 from cotas.files.errors import ModelFileError
 from cotas.preparation.columns import ColumnError
+from cotas.preparation.inspection import copies as find_copies
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import as_target, hold_out_rows, tell_task
 from cotas.tables import Preparation, PreparedModel, Table, inspect_table
@@ -126,21 +126,46 @@ def test_wide_and_sparse_stays_sparse():
     assert (np.asarray(Z.sum(axis=1)) == 40).all()
 
 
-@pytest.mark.parametrize(
-    ("column", "says"),
-    [
-        ([dt.date(2020, 1, k) for k in range(1, 31)], "holds dates"),
-        (["2020-01-05", "2021-12-31"] * 15, "holds dates"),
-        (["5/1/2020", "31.12.2021"] * 15, "holds dates"),
-        ([f"the text of row {k}" for k in range(30)], "free text"),
-        ([1.0, float("inf")] * 15, "infinite number in row 2"),
-        ([[1, 2]] * 30, "List"),
-    ],
-)
-def test_columns_that_no_model_can_use_are_named(column, says):
-    frame = pl.DataFrame({"x": np.arange(30.0), "odd one": column})
-    with pytest.raises(ColumnError, match=f"column 'odd one' .*{says}"):
+USELESS = {
+    "text": [f"the text of row {k}" for k in range(40)],
+    "identifier": list(range(100, 140)),
+    "other": [[1, 2]] * 40,
+}
+
+
+@pytest.mark.parametrize("why", USELESS)
+def test_columns_that_no_model_can_use_are_left_out_or_named(why):
+    frame = pl.DataFrame({"x": np.arange(40.0) % 7, "odd one": USELESS[why]})
+    preparation = Preparation().fit(frame)
+    assert preparation.dropped_ == [("odd one", why)]
+    assert preparation.used_columns_ == ["x"]
+    assert (preparation.transform(frame.drop("odd one")) == preparation.transform(frame)).all()
+    with pytest.raises(ColumnError, match="'odd one' is left out"):
+        Preparation(strict=True).fit(frame)
+    if why != "other":
+        kept = Preparation(keep=["odd one"], min_frequency=0).fit(frame)
+        assert kept.dropped_ == []
+        assert kept.used_columns_ == ["x", "odd one"]
+
+
+def test_all_columns_that_cannot_be_used_are_named_at_once():
+    with pytest.raises(ColumnError) as caught:
+        Preparation(strict=True).fit(pl.DataFrame(USELESS))
+    assert all(f"'{name}'" in str(caught.value) for name in USELESS)
+    with pytest.raises(ColumnError, match="no column 'nope'"):
+        Preparation(keep=["nope"]).fit(pl.DataFrame(USELESS))
+
+
+def test_an_infinite_number_is_refused_with_its_row():
+    frame = pl.DataFrame({"odd one": [1.0, float("inf")] * 15})
+    with pytest.raises(ColumnError, match=r"column 'odd one' .*infinite number in row 2"):
         Preparation().fit(frame)
+
+
+def test_numbers_that_come_once_but_mean_something_stay():
+    n = 60
+    frame = pl.DataFrame({"year": range(1950, 1950 + n), "size": np.arange(n) ** 3 + 1000})
+    assert Preparation().fit(frame).dropped_ == []
 
 
 def test_tables_that_do_not_fit_the_model_are_refused():
@@ -228,6 +253,8 @@ def test_a_prepared_regressor():
         {"categories_": [["a"]]},
         {"layout_": "cube"},
         {"number_names_": [3, 4]},
+        {"dates_": [("age", "by heart")]},
+        {"dates_": [("nobody", "ymd")]},
     ],
 )
 def test_a_preparation_that_no_fit_leaves_behind_is_refused(changes, tmp_path):
@@ -265,15 +292,47 @@ def test_targets():
         as_target(["a", "b"], "regression")
 
 
-@given(st.integers(0, 100), st.sampled_from([0.1, 0.2, 0.5]))
-def test_rows_held_out(seed, share):
-    y = np.array([0, 1, 1, 1, 0, 0, 1, 0, 1, 0] * 3)
-    train, test = hold_out_rows(y, "classification", share, seed)
-    assert sorted([*train, *test]) == list(range(30))
-    assert len(test) == round(share * 30)
-    assert set(y[train]) == {0, 1}
-    again = hold_out_rows(y, "classification", share, seed)
+@given(
+    seed=st.integers(0, 100),
+    share=st.sampled_from([0.1, 0.2, 0.5]),
+    sizes=st.lists(st.integers(1, 30), min_size=2, max_size=6),
+    task=st.sampled_from(["classification", "regression"]),
+)
+def test_rows_held_out(seed, share, sizes, task):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(y)
+    assume(0 < round(share * n) < n and share * n <= n - len(sizes))
+    train, test = hold_out_rows(y, task, share, seed)
+    assert sorted([*train, *test]) == list(range(n))
+    assert len(test) == round(share * n)
+    again = hold_out_rows(y, task, share, seed)
     assert (train == again[0]).all()
+    if task == "classification":
+        held = np.bincount(y[test], minlength=len(sizes))
+        assert (held < sizes).all()
+        rounded = np.abs(held - share * np.array(sizes)) <= 1
+        assert (rounded | (held == np.array(sizes) - 1) | (min(sizes) == 1)).all()
+
+
+@given(seed=st.integers(0, 100), copies=st.integers(2, 5))
+def test_a_group_is_on_one_side(seed, copies):
+    groups = np.repeat(np.arange(30), copies)
+    y = groups % 3
+    train, test = hold_out_rows(y, "classification", 0.2, seed, groups)
+    assert sorted([*train, *test]) == list(range(30 * copies))
+    assert not set(groups[train]) & set(groups[test])
+    assert set(y[train]) == {0, 1, 2}
+
+
+def test_copies_are_told_from_twins():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 3))
+    marks, said = find_copies(Table(np.vstack([rows, rows[:5]]), None, "t", "npz"))
+    assert (marks[:5] == marks[40:]).all()
+    assert "10 rows occur more than once" in str(said[0])
+    few = pl.DataFrame({"class": ["1st", "2nd"] * 20, "id": np.arange(40) + 900})
+    assert find_copies(Table(few, None, "t", "csv"))[0] is None
+    assert find_copies(Table(rows, None, "t", "npz")) == (None, [])
 
 
 def test_remarks_on_suspicious_data():
@@ -302,9 +361,7 @@ def test_remarks_on_suspicious_data():
     }
     rare = np.arange(n) % 25 == 0
     twice = Table(np.repeat(rng.normal(size=(50, 3)), 2, axis=0), rare, "t", "npz")
-    split = np.arange(0, n, 2), np.arange(1, n, 2)
-    kinds = [remark.kind for remark in inspect_table(twice, split=split)]
-    assert kinds == ["unbalanced", "duplicates"]
+    assert [remark.kind for remark in inspect_table(twice)] == ["unbalanced"]
     linear = pl.DataFrame({"x": np.arange(n) * 1.0, "z": rng.normal(size=n)})
     table = Table(linear, 3.0 * np.arange(n) + 1, "t", "csv")
     assert [r.column for r in inspect_table(table, task="regression")] == ["x"]

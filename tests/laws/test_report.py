@@ -12,6 +12,7 @@ import cotas
 from cotas.certificates.certificate import no_certificate
 from cotas.report import Column, Content, Effects, HeldOut, Picture, render
 from cotas.report.certificates import standing
+from cotas.report.markup import apart, number
 from cotas.report.pictures import drawn
 from cotas.report.words import LANGUAGES, WORDS, words_of
 
@@ -40,7 +41,12 @@ def content(model):
         parameters={"lam": "0.1"},
         preparation=["3 numbers standardized"],
         certificates=[("", model.certificate_)],
-        held_out=HeldOut(20, {"error": 0.05}, 0.2161, tried=4, confusion=[("yes", "no", 1)]),
+        held_out=HeldOut(
+            *(20, {"error": "0.05"}, ("always “yes”", "0.5"), 0.2161),
+            tried=4,
+            classes=[["yes", "10", "9", "1"]],
+            headings=["class", "rows", "as yes", "as no"],
+        ),
         effects=[Effects("", ["area", "rooms"], [2.0, -1.0], [0.02, -1.0])],
         pictures=[Picture("Margins", "What to see.", drawn(lambda ax: ax.plot([0, 1]), "one"))],
         command="cotas fit houses.csv --target sold",
@@ -112,20 +118,27 @@ def test_nothing_from_the_data_becomes_markup(content):
         preparation=[HOSTILE],
         effects=[Effects(HOSTILE, [HOSTILE], [1.0])],
         compared=[[HOSTILE], [HOSTILE]],
-        held_out=HeldOut(3, {HOSTILE: 0.0}, None, confusion=[(HOSTILE, HOSTILE, 3)]),
+        held_out=HeldOut(
+            *(3, {HOSTILE: HOSTILE}, (HOSTILE, HOSTILE)),
+            classes=[[HOSTILE, HOSTILE]],
+            headings=[HOSTILE, HOSTILE],
+        ),
+        alarms=[HOSTILE],
+        short=[HOSTILE],
         command=HOSTILE,
         versions={HOSTILE: HOSTILE},
     )
     page = render(hostile)
     assert "<script" not in page
-    assert "".join(Outline(page).words).count(HOSTILE) >= 15
+    assert "".join(Outline(page).words).count(HOSTILE) >= 22
 
 
 def test_the_page_shows_the_numbers_of_the_model(content, model):
     shown = " ".join(Outline(render(content)).words)
     certificate = model.certificate_
-    for value in (certificate.upper, certificate.lower, certificate.gap, 0.05, 0.2161):
-        assert f"{value:.4g}".replace("-", "−") in shown
+    ends = apart(certificate.lower, certificate.upper)
+    for value in (*ends, number(certificate.gap), "0.05", "0.2161", "0.5"):
+        assert value in shown
     for word in ("houses.csv", "sold", "cotas fit houses.csv", "column 19", "4 models"):
         assert word in shown
 

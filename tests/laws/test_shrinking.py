@@ -96,10 +96,8 @@ def test_F_of_the_active_rows_is_right_and_of_all_after_they_are_back(eager):
 
 def test_scores_of_the_checker_are_as_good_as_those_computed_again(eager):
     X, y = clouds(300, 3, noise=1.5)
-    run = smo_module.smo(
-        KernelBlocks(RBF(2.0), X, 1 << 20), y.astype(float), np.full(300, 1 / 300), 0.002, True,
-        1e-3, 1 << 20,
-    )  # fmt: skip
+    dual = SignedDual.of(y.astype(float), np.full(300, 1 / 300), 0.002, True)
+    run = smo_module.smo(KernelBlocks(RBF(2.0), X, 1 << 20), dual, 1e-3, 1 << 20)
     candidate = next(run)
     while candidate.believed_gap > 1e-3:
         candidate = run.send(None)

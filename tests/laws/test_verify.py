@@ -19,6 +19,7 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])[LABELS]
 
 CLASSIFIERS = [
     cotas.LinearSVM(),
+    cotas.LinearSVM(loss="squared_hinge", fit_intercept=False),
     cotas.LogisticRegression(),
     cotas.LogisticRegression(lam=0.01, penalty="l1"),
     cotas.LogisticRegression(lam=0.01, penalty="elasticnet", multiclass="ovr"),
@@ -40,6 +41,9 @@ REGRESSORS = [
     cotas.Ridge(lam=0.1),
     cotas.Lasso(lam=0.05),
     cotas.Lasso(delta=1.0),
+    cotas.ElasticNet(lam=0.05),
+    cotas.KernelRidge(lam=0.05),
+    cotas.KernelSVR(lam=0.05),
     cotas.LSBoost(max_iter=10),
     cotas.LSBoost("stump", 10),
     cotas.LSBoost("stump", 10, loss="absolute"),

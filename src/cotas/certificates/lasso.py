@@ -1,6 +1,6 @@
 """The Lasso, the elastic net and the ℓ1 ball: how far a model is from the best, by its residual.
 
-    penalized     P(β) = ½ Σ sᵢrᵢ²/S + λ₁ Σ wⱼ|βⱼ| + ½λ₂ Σ (wⱼβⱼ)²
+    penalized     P(β) = ½ Σ sᵢrᵢ²/S + λ₁ Σ wⱼ|βⱼ| + ½λ₂ Σ (wⱼβⱼ)²      λ₁ = λρ, λ₂ = λ(1 − ρ)
     on the ball   P(β) = ½ Σ sᵢrᵢ²/S                          s.t. Σ wⱼ|βⱼ| ≤ δ
 
 Every multiple of the residual r is a dual point; the core finds a good one.
@@ -51,22 +51,23 @@ class LassoProblem:
     standardize: bool = False
     free_bias: bool = True
 
-    def in_words(self, mean: str = "mean") -> str:
-        """The objective as a reader would say it."""
+    def in_words(self, mean: str = "mean", weighted: bool = False) -> str:
+        """The objective as a reader would say it; coefficients may have weights of their own."""
         penalty = " + λ‖β‖₁" if self.l1_ratio == 1.0 else " + λ(ρ‖β‖₁ + ½(1 − ρ)‖β‖²)"
         size = f"‖β‖₁ ≤ {self.delta:g}" if self.delta is not None else ""
         sign = "β ≥ 0" if self.positive else ""
         units = "β in units of the standard deviations" if self.standardize else ""
+        weights = "each coefficient times its weight" if weighted and not self.standardize else ""
         bias = "the bias is free" if self.free_bias else "without bias"
-        where = ", ".join(part for part in (size, sign, units, bias) if part)
+        where = ", ".join(part for part in (size, sign, units, weights, bias) if part)
         return f"½ {mean} square{'' if self.delta is not None else penalty} ({where})"
 
     def risk(self, scale: FloatArray | None) -> Risk:
         """The problem as the core knows it."""
         if scale is not None:
             scale = np.asarray(scale, np.float64)
-            if not (np.isfinite(scale).all() and (scale > 0).all()):
-                raise Objection("weights")
+            if not (np.isfinite(scale).all() and (scale >= 0).all() and scale.any()):
+                raise Objection("parameters")
         if self.delta is not None:
             if not 0 < self.delta < math.inf:
                 raise Objection("penalty")
@@ -157,7 +158,7 @@ class _Survey:
         """Put both values and what follows from them into words."""
         point, problem, found = self.points[k], self.points[k].problem, self.found[k].bounds
         lower, upper = found.lower, found.upper
-        said = problem.in_words(mean_of(point))
+        said = problem.in_words(mean_of(point), point.penalty_scale is not None)
         return conclude(
             kind="duality",
             lower=lower,
@@ -202,7 +203,8 @@ class _Survey:
             return {}
         point, weights = self.points[k], Weights.of(self.points[0].weights, self.rows.n)
         scale = 1.0 if point.penalty_scale is None else point.penalty_scale
-        q = -pull.u / weights.high / scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q = np.where(np.equal(scale, 0.0), 0.0, -pull.u / weights.high / scale)
         top = float((q if problem.positive else np.abs(q)).max(initial=0.0))
         if problem.delta is None:
             return {"λ": float(problem.lam or 0.0), "largest correlation": max(top, 0.0)}
@@ -215,11 +217,12 @@ class _Survey:
         The dual objective is strongly concave: the best dual point v* is no farther than
         √(2·gap) from tv, in the norm Σ sᵢuᵢ²/S. So Xⱼᵀ(s·v*)/S is known up to √(2·gap) times the
         length of the centred column. Where it stays below λwⱼ, or on the ball below that of another
-        column, the coefficient is zero. Nothing is said of the elastic net, nor without a proof.
+        column, the coefficient is zero. λ is the share λ₁ of an elastic net. Nothing is said
+        without a proof.
         """
         point, (bounds, c, pull, t) = self.points[0], self.found[0]
         problem, nothing = point.problem, np.zeros(self.rows.d, dtype=np.bool_)
-        if isinstance(bounds, Objection) or pull is None or c is None or problem.l1_ratio != 1.0:
+        if isinstance(bounds, Objection) or pull is None or c is None:
             return nothing
         w = Weights.of(point.weights, self.rows.n)
         radius = above(math.sqrt(above(2.0 * bounds.gap, 2)))
@@ -229,11 +232,11 @@ class _Survey:
         scale = np.ones(self.rows.d) if point.penalty_scale is None else point.penalty_scale
         value = (-pull.u if problem.positive else np.abs(pull.u)) * t
         off = pull.unit * (above(pull.off * t / w.low, 2)) + 8 * U * np.abs(value) / w.low
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             high = (np.maximum(value, 0.0) / w.low + off + spread) / scale * (1 + 8 * U)
-            low = (value / w.high - off - spread) / scale
+            low = np.where(scale > 0, (value / w.high - off - spread) / scale, 0.0)
         if problem.lam is not None:
-            return np.asarray(high < problem.lam)
+            return np.asarray(high < below(problem.lam * problem.l1_ratio))
         return np.asarray(high < below(max(0.0, down(float(low.max(initial=0.0)))), 4))
 
 

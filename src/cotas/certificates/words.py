@@ -24,6 +24,7 @@ OBJECTIONS = {
     ),
     "parameters": "A parameter of the problem is negative, not finite or of another size.",
     "penalty": "λ must be a finite number above zero.",
+    "indefinite": "The kernel is not positive semi-definite: nothing bounds the best objective.",
     "square": "A precomputed kernel needs the square matrix of k(xᵢ, xⱼ) at the rows of the fit.",
     "kernel": "The kernel is not one that the checker can evaluate.",
 }

@@ -11,10 +11,10 @@ import typer
 from sklearn.pipeline import Pipeline
 
 import cotas
-from cotas.cli.data import open_table, target_of, writable
+from cotas.cli.data import open_table, preparation_of, target_of, writable
 from cotas.cli.exits import UsageError
 from cotas.cli.models import DEFAULTS, build, parameters, task_of
-from cotas.cli.options import Data, Drop, Header, HoldOut, Lang, Seed, Separator, Target, Task
+from cotas.cli.options import NO_WISHES, Columns, Data, HoldOut, Lang, Seed, Target, Task
 from cotas.cli.session import Session
 from cotas.cli.training import Settings, split
 from cotas.cli.words import speak
@@ -34,13 +34,11 @@ def path(
     ] = 10,
     task: Task = "auto",
     tol: Annotated[float, typer.Option(help="The relative gap to prove at each λ.")] = 1e-6,
-    drop: Drop = None,
     hold_out: HoldOut = 0.2,
     picture: Picture = None,
     seed: Seed = 0,
     lang: Lang = "en",
-    separator: Separator = None,
-    header: Header = None,
+    columns: Columns = NO_WISHES,
 ) -> None:
     """Solve for many λ: support vector machines for classes, the Lasso for numbers.
 
@@ -51,11 +49,11 @@ def path(
     speak(lang)
     writable(picture, "--picture", data)
     values = _numbers(lams)
-    table = open_table(data, target, drop, separator=separator, header=header)
+    table = open_table(data, target, columns)
     y, task = target_of(table, task)
     rows, _ = split(table, y, Settings(None, task, {}, seed=seed, hold_out=hold_out))
     (X, y_train), (X_test, y_test) = rows.take(rows.train), rows.take(rows.test)
-    preparation = Preparation().fit(X)
+    preparation = preparation_of(table, columns).fit(X)
     Z = preparation.transform(X)
     if task == "classification":
         values = np.geomspace(1.0, 1e-4, number) if values is None else values
@@ -85,12 +83,10 @@ def curve(
     param: Annotated[
         list[str] | None, typer.Option("--param", "-p", help="Other parameters: name=value.")
     ] = None,
-    drop: Drop = None,
     picture: Picture = None,
     seed: Seed = 0,
     lang: Lang = "en",
-    separator: Separator = None,
-    header: Header = None,
+    columns: Columns = NO_WISHES,
 ) -> None:
     """Training and validation loss against c = 1/(λn), and where under- and overfitting begin.
 
@@ -99,7 +95,7 @@ def curve(
     speak(lang)
     writable(picture, "--picture", data)
     values = _numbers(lams)
-    table = open_table(data, target, drop, separator=separator, header=header)
+    table = open_table(data, target, columns)
     if model is not None and task == "auto":
         task = task_of(model)
     y, task = target_of(table, task)
@@ -109,7 +105,7 @@ def curve(
     estimator, _ = build(name, y, seed, parameters(param or []))
     if "lam" not in estimator.get_params():
         raise UsageError(f"{name} has no λ; cotas curve is about λ.")
-    pipeline = Pipeline([("preparation", Preparation()), ("model", estimator)])
+    pipeline = Pipeline([("preparation", preparation_of(table, columns)), ("model", estimator)])
     choice = cotas.choose(
         *(pipeline, table.features, y, "lam"),
         values=None if values is None else list(values),

@@ -14,7 +14,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.presentation import percent
 from cotas.cli.data import open_table
 from cotas.cli.exits import ProofFailedError, UsageError
-from cotas.cli.options import Data, Header, Separator, Target
+from cotas.cli.options import NO_WISHES, Columns, Data, Target, Text
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
@@ -36,8 +36,7 @@ def certify(
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
-    separator: Separator = None,
-    header: Header = None,
+    text: Text = NO_WISHES,
 ) -> None:
     """Prove a saved model again from its data, trusting nothing that the file says.
 
@@ -53,9 +52,7 @@ def certify(
         target = saved.recipe.target
     if target is not None and saved.recipe is not None and not data.startswith("builtin:"):
         target = None if saved.recipe.preparation.layout_ != "columns" else target
-    table = open_table(
-        data, target, separator=separator, header=header, **_as_it_was_read(saved, data)
-    )
+    table = open_table(data, target, Columns(**vars(text)), **_as_it_was_read(saved, data))
     rows = _training_rows(saved, table)
     y = as_target(table.target, saved.task, f"the target {table.target_name!r}")[rows]
     found = proofs(saved, table, rows, y, max_time)
@@ -77,10 +74,12 @@ class Proofs:
 
 
 def _as_it_was_read(saved: Saved, data: str) -> dict[str, Any]:
-    """A LibSVM file is counted as it was counted for the fit."""
+    """Categories are read as text, and a LibSVM file is counted, as they were for the fit."""
     recipe = saved.recipe
-    if recipe is None or recipe.zero_based is None or data.startswith("builtin:"):
+    if recipe is None or data.startswith("builtin:"):
         return {}
+    if recipe.zero_based is None:
+        return {"categories": recipe.preparation.text_columns_}
     return {
         "zero_based": recipe.zero_based,
         "n_features": recipe.preparation.n_features_in_,

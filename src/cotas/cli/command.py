@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -27,8 +28,14 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
     """A command of typer from a function of a Session and its options."""
     hints = get_type_hints(function, include_extras=True)
     own = list(inspect.signature(function).parameters.values())[1:]
-    parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    groups = {p.name: hints[p.name] for p in own if is_dataclass(hints[p.name])}
+    parameters = [
+        parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in own
+        if parameter.name not in groups
+    ]
+    for group in groups.values():
+        parameters += _options_of(group)
     parameters += [
         inspect.Parameter(
             shared, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation
@@ -38,6 +45,9 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
 
     def run(**values: Any) -> None:
         json_, quiet, debug = (values.pop(shared) for shared in _SHARED)
+        for parameter, group in groups.items():
+            options = {field.name: values.pop(field.name) for field in fields(group)}
+            values[parameter] = group(**options)
         session = Session(name, json=json_, quiet=quiet, debug=debug)
         with guarded(session):
             function(session, **values)
@@ -48,3 +58,17 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     alone.command(name)(run)
     return typer.main.get_command(alone)
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    """An option for each field of a dataclass, which several commands share."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]

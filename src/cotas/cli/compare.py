@@ -9,10 +9,10 @@ import typer
 
 import cotas
 from cotas.certificates import Certificate
-from cotas.cli.data import open_table, target_of, writable
+from cotas.cli.data import open_table, preparation_of, target_of, writable
 from cotas.cli.exits import UsageError
 from cotas.cli.models import sensible, task_of
-from cotas.cli.options import Data, Drop, Header, HoldOut, Lang, Seed, Separator, Target, Task
+from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Lang, Seed, Target, Task
 from cotas.cli.session import Session
 from cotas.cli.training import Rows, Settings, rival_of, sample_of, split, train_one
 from cotas.cli.words import speak
@@ -27,14 +27,13 @@ def compare(
         str | None, typer.Option(help="Which, separated by commas; else all that suit.")
     ] = None,
     task: Task = "auto",
-    drop: Drop = None,
     hold_out: HoldOut = 0.2,
+    group: Group = None,
     max_time: Annotated[float | None, typer.Option(help="Seconds for each model.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the errors and save them.")] = None,
     seed: Seed = 0,
     lang: Lang = "en",
-    separator: Separator = None,
-    header: Header = None,
+    columns: Columns = NO_WISHES,
 ) -> None:
     """Train all suitable models side by side: time, gap, error and its bound.
 
@@ -44,9 +43,14 @@ def compare(
     """
     speak(lang)
     writable(picture, "--picture", data)
-    table = open_table(data, target, drop, separator=separator, header=header)
+    table = open_table(data, target, columns)
     y, task = target_of(table, task)
-    settings = Settings(None, task, {}, seed=seed, hold_out=hold_out, max_time=max_time)
+    settings = Settings(
+        *(None, task, {}, seed, hold_out),
+        max_time=max_time,
+        preparation=preparation_of(table, columns),
+        group=group,
+    )
     rows, few = split(table, y, settings)
     if few or hold_out == 0:
         raise UsageError("comparing needs rows to judge by: at least 30, and a --hold-out.")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cotas.cli.exits import UsageError
+from cotas.cli.options import Columns
 from cotas.datasets import HOUSE_COLUMNS, houses
-from cotas.files.csv_tables import polars
-from cotas.files.tables import Table, read_table
+from cotas.files.frames import polars
+from cotas.files.names import names_among
+from cotas.files.problems import DataFileError
+from cotas.files.remarks import Remark
+from cotas.files.tables import Table, part_of, read_table
+from cotas.preparation.preparation import Preparation
 from cotas.preparation.targets import as_target, tell_task
 
 BUILTIN = {
@@ -24,10 +30,20 @@ BUILTIN = {
 }
 
 
+# Columns with these names are what is to be predicted, if nothing is said.
+_TARGETS = ("target", "label", "class", "y", "outcome", "response", "objetivo", "clase", "etiqueta")
+
+
 def open_table(
-    name: str, target: str | None, drop: list[str] | None = None, **options: Any
+    name: str, target: str | None, columns: Columns | None = None, **options: Any
 ) -> Table:
-    """The table of a file or a built-in one, with its target."""
+    """The table of a file or a built-in one, with its target and without what is to be dropped."""
+    columns = columns or Columns()
+    if columns.rows_without_target not in ("drop", "error"):
+        raise UsageError(
+            f"--rows-without-target is drop or error, not {columns.rows_without_target!r}."
+        )
+    drop = columns.drop or []
     if name.startswith("builtin:"):
         table = builtin(name.removeprefix("builtin:"), name)
         target = table.target_name if target is None else target
@@ -36,10 +52,37 @@ def open_table(
             table = Table(whole, None, name, "builtin")
             table = table.with_target(target)
     else:
-        table = read_table(name, **options)
-        target = _by_number(table, target)
-        table = table.with_target(target)
+        # What is dropped is not looked at, so it may hold anything.
+        text = [*(columns.category or []), *drop, *options.pop("categories", [])]
+        table = read_table(name, **columns.reading(), categories=text, **options)
+        table, target = _with_a_target(table, _by_number(table, target), drop)
+        table = table.with_target(target, columns.rows_without_target)
     return table.without(drop) if drop else table
+
+
+def preparation_of(table: Table, columns: Columns) -> Preparation:
+    """How the columns of this table are to be prepared."""
+    if not table.has_names:
+        return Preparation()
+    keep, seconds = (
+        names_among(words or [], table.names, table.source)
+        for words in (columns.keep, columns.unix_seconds)
+    )
+    return Preparation(keep=keep, strict=columns.strict_columns, unix_seconds=seconds)
+
+
+def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[Table, str | None]:
+    """The column to predict if none was named: one that is called so, or the last."""
+    if target is not None or table.target is not None or not table.has_names:
+        return table, target
+    names = [name for name in table.names if name not in names_among(drop, table.names)]
+    called = [name for name in names if name.lower() in _TARGETS]
+    if len(names) < 2:
+        raise DataFileError("it has one column only; there is nothing to learn from.", table.source)
+    chosen = called[0] if len(called) == 1 else names[-1]
+    words = f"No target was named: {chosen!r} is predicted (--target NAME for another column)."
+    remark = Remark("target", chosen, words)
+    return replace(table, remarks=(remark, *table.remarks)), chosen
 
 
 def _by_number(table: Table, target: str | None) -> str | None:
@@ -95,6 +138,6 @@ def writable(path: Path | None, what: str, *read: str | Path) -> None:
         raise UsageError(f"{what} cannot be written: there is no folder {path.parent}.")
     if not os.access(path.parent, os.W_OK):
         raise UsageError(f"{what} cannot be written: the folder {path.parent} is read-only.")
-    for other in map(Path, read):
+    for other in (Path(part_of(each)[0]) for each in read):
         if path.exists() and other.exists() and path.samefile(other):
             raise UsageError(f"{what} would write over {other}, which is read; name another file.")

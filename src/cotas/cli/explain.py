@@ -105,6 +105,8 @@ def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
         pairs = zip(rows, biases, strict=True)
         originals = [(dict(zip(names, row, strict=True)), float(b)) for row, b in pairs]
     labels = [None] if len(rows) == 1 else list(getattr(estimator, "classes_", range(len(rows))))
+    if getattr(estimator, "_votes", False):  # a machine for each pair of classes
+        labels = estimator._part_names(len(rows))
     found = {}
     for label, row, (weights, bias) in zip(labels, rows, originals, strict=True):
         table = [(n, w, float(e)) for (n, w), e in zip(weights.items(), row, strict=True)]

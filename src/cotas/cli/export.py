@@ -13,7 +13,9 @@ from cotas.cli.data import writable
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
+from cotas.linear.base import LinearClassifier
 from cotas.preparation.prepared_model import PreparedModel
+from cotas.regression.base import LinearRegressor
 
 
 def export(
@@ -52,7 +54,8 @@ def _ready(saved: Saved) -> tuple[Any, list[str], bool]:
     preparation = model.preparation_
     names = preparation.get_feature_names_out().tolist()
     plain = preparation.layout_ == "sparse" or names == preparation.number_names_
-    if not plain or not hasattr(model.estimator_, "coef_"):
+    linear = isinstance(model.estimator_, LinearClassifier | LinearRegressor)
+    if not (plain and linear):
         return model.estimator_, names, True
     return _in_original_units(model), names, False
 

@@ -11,16 +11,19 @@ import typer
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import OPTIMIZATION, percent
-from cotas.cli.data import open_table, target_of, writable
+from cotas.cli.data import open_table, preparation_of, target_of, writable
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError, UsageError
+from cotas.cli.judging import quality_lines, show_classes
 from cotas.cli.models import parameters, task_of
-from cotas.cli.options import Data, Drop, Header, HoldOut, Lang, Seed, Separator, Target, Task
+from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Lang, Seed, Target, Task
 from cotas.cli.session import Session, command_line
 from cotas.cli.training import Settings, train
 from cotas.cli.words import kind_in, speak
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord, telling_parameters
+from cotas.report.alarms import alarms_of
 from cotas.report.certificates import in_words, label_in
+from cotas.report.figures import span
 from cotas.report.words import words_of
 
 Model = Annotated[
@@ -30,7 +33,8 @@ Model = Annotated[
         "-m",
         help="svm, kernel-svm, perceptron, averaged-perceptron, passive-aggressive, pegasos, "
         "adaboost, real-adaboost, logitboost, gentleboost, …; ridge, least-squares, lasso, "
-        "ls-boost, forward-stagewise, …; or auto. Default: svm or ridge, by the task.",
+        "elastic-net, kernel-ridge, kernel-svr, ls-boost, forward-stagewise, …; or auto. "
+        "Default: svm or ridge, by the task.",
     ),
 ]
 
@@ -51,8 +55,8 @@ def fit(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the model here.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
-    drop: Drop = None,
     hold_out: HoldOut = 0.2,
+    group: Group = None,
     confidence: Annotated[float, typer.Option(help="Of the bound for future rows.")] = 0.95,
     max_time: Annotated[float | None, typer.Option(help="Seconds for training.")] = None,
     strict: Annotated[
@@ -60,8 +64,7 @@ def fit(
     ] = False,
     seed: Seed = 0,
     lang: Lang = "en",
-    separator: Separator = None,
-    header: Header = None,
+    columns: Columns = NO_WISHES,
 ) -> None:
     """Train a model on a table, and say what is proved about it.
 
@@ -80,7 +83,7 @@ def fit(
     if model not in (None, "auto"):
         known = task_of(str(model))
         task = known if task == "auto" else task
-    table = open_table(data, target, drop, separator=separator, header=header)
+    table = open_table(data, target, columns)
     y, task = target_of(table, task)
     settings = Settings(
         model=model,
@@ -93,6 +96,8 @@ def fit(
         max_time=max_time,
         command=command_line(),
         lang=lang,
+        preparation=preparation_of(table, columns),
+        group=group,
     )
     record = train(session, table, y, settings)
     if out is not None:
@@ -102,11 +107,16 @@ def fit(
     if report is not None:
         _write_report(record, report, lang)
     session.say(*summary(record, lang))
+    if record.quality is not None and record.hold_out is not None:
+        show_classes(session, record.quality, lang)
+    alarms = alarms_of(record.quality, words_of(lang))
+    session.alarm(*(f"{words_of(lang)['alarm']}: {words}" for words in alarms))
     if out is not None:
         session.say(f"{speak(lang)('saved')}: {out}")
     if report is not None:
         session.say(f"{speak(lang)('report')}: {report}")
-    session.document(record.to_dict() | {"saved": None if out is None else str(out)})
+    saved = None if out is None else str(out)
+    session.document(record.to_dict() | {"alarms": alarms, "saved": saved})
     session.note(*(f"{speak(lang)('warning')}: {words}" for words in record.warnings))
     _finish(record, strict)
 
@@ -143,8 +153,9 @@ def summary(record: FitRecord, lang: str) -> list[str]:
     say = speak(lang)
     table = record.table
     columns = {"rows": table.n_rows, "columns": table.n_columns, "target": table.target}
+    shape = say("rows" if table.n_columns != 1 else "one column", **columns)
     lines = [
-        (say("data"), f"{table.source}: {say('rows', **columns)}"),
+        (say("data"), f"{table.source}: {shape}"),
         (say("model"), f"{record.model_name} ({_parameters(record.model.estimator_, lang)})"),
         (
             say("trained"),
@@ -155,8 +166,13 @@ def summary(record: FitRecord, lang: str) -> list[str]:
         lines.append((say("chosen"), _choice(record.choice)))
     lines += [(say("proved"), words) for words in _proofs(record, lang)]
     lines.append((say("training error"), _error(record.training, say)))
-    if record.hold_out is not None:
-        lines.append((say("held-out error"), _error(record.hold_out, say)))
+    if record.hold_out is not None and record.quality is not None:
+        measure = record.quality.measures["error" if record.quality.classes else "RMSE"]
+        interval = span(measure, words_of(lang), record.quality.confidence)
+        lines.append((say("held-out error"), f"{_error(record.hold_out, say)}; {interval}"))
+    if record.quality is not None:
+        # What was trained on says little about how good the model is.
+        lines += quality_lines(record.quality, lang)[: None if record.hold_out is not None else 1]
     if record.bound is not None:
         figures = record.bound.figures
         words = say("at most", bound=record.bound.upper, confidence=100 * figures["confidence"])

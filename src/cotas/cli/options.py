@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
@@ -10,29 +11,90 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, Parquet, Arrow, LibSVM or .npz, also .gz or .zst; - is standard input; "
-        "builtin:houses, builtin:breast-cancer and others are built in.",
+        help="CSV, JSON, Parquet, Arrow, Excel, SQLite (file.db::table), LibSVM or .npz, also in "
+        ".gz, .zst or .zip; 'data-*.csv' for many files; - is standard input; builtin:houses, "
+        "builtin:breast-cancer and others are built in.",
     ),
 ]
 Target = Annotated[
     str | None,
     typer.Option(
-        "--target", "-t", help="The column to predict, by name or number (-1 is the last)."
+        "--target",
+        "-t",
+        help="The column to predict, by name or number. Default: the last, or one called target.",
     ),
 ]
 Task = Annotated[str, typer.Option(help="classification, regression or auto.")]
-Drop = Annotated[
-    list[str] | None, typer.Option("--drop", help="Leave this column out; may be repeated.")
-]
 HoldOut = Annotated[
     float, typer.Option("--hold-out", help="The share of the rows to set aside; 0 for none.")
 ]
+Group = Annotated[
+    str | None,
+    typer.Option("--group", help="Rows with the same value here are on one side of the split."),
+]
 Seed = Annotated[int, typer.Option(min=0, help="For everything that is drawn at random.")]
 Lang = Annotated[str, typer.Option(help="en or es.")]
-Separator = Annotated[
-    str | None, typer.Option(help="Between the cells of a text table, if it is not recognized.")
-]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line of a text table is names."),
-]
+
+
+@dataclass(frozen=True)
+class Text:
+    """How a text table is written, where that is not to be guessed."""
+
+    separator: Annotated[
+        str | None, typer.Option(help="Between the cells of a text table, if it is not recognized.")
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Whether the first line of a text table is names."
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="Of a text table, such as latin-1, if it is not recognized.")
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option("--missing", help="A word for a missing value; may be repeated."),
+    ] = None
+
+    def reading(self) -> dict[str, Any]:
+        """The arguments for who reads the table."""
+        return {
+            "separator": self.separator,
+            "header": self.header,
+            "encoding": self.encoding,
+            "missing": tuple(self.missing or ()),
+        }
+
+
+@dataclass(frozen=True)
+class Columns(Text):
+    """Which columns and rows of a table are used, and as what."""
+
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", help="Leave these columns out: a,b.")
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Use these columns though they look like identifiers or text."),
+    ] = None
+    category: Annotated[
+        list[str] | None,
+        typer.Option("--category", help="Take these columns as categories, not as numbers."),
+    ] = None
+    unix_seconds: Annotated[
+        list[str] | None,
+        typer.Option("--unix-seconds", help="These columns count the seconds since 1970."),
+    ] = None
+    rows_without_target: Annotated[
+        str, typer.Option("--rows-without-target", help="drop or error.")
+    ] = "drop"
+    strict_columns: Annotated[
+        bool,
+        typer.Option(
+            "--strict-columns", help="Refuse columns that would be left out, naming all of them."
+        ),
+    ] = False
+
+
+NO_WISHES = Columns()

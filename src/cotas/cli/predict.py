@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +16,14 @@ import typer
 from cotas.arrays import AnyArray
 from cotas.cli.data import builtin, writable
 from cotas.cli.exits import UsageError
-from cotas.cli.options import Data, Header, Separator
+from cotas.cli.options import NO_WISHES, Data, Text
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
 from cotas.files.atomic import replacing
-from cotas.files.csv_tables import polars
+from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches
-from cotas.preparation.columns import as_frame
+from cotas.preparation.columns import ColumnWarning, as_frame, numbers_of
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.targets import as_target
 
@@ -44,8 +45,7 @@ def predict(
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
-    separator: Separator = None,
-    header: Header = None,
+    text: Text = NO_WISHES,
 ) -> None:
     """Predict every row of a table, in its order and without reading it all at once.
 
@@ -59,7 +59,7 @@ def predict(
     _refuse_unknown_ending(out)
     saved = open_model(model, trust_pickle)
     tally = Tally()
-    parts = _parts(session, saved, data, rows, separator, header)
+    parts = _parts(session, saved, data, rows, text)
     frames = (predicted(saved, table, tally, only) for table in parts)
     if session.json and out is None:
         rows_of = [row for frame in frames for row in frame.to_dicts()]
@@ -79,6 +79,7 @@ class Tally:
         self.rows = self.certified = self.judged = self.wrong = 0
         self.squares = 0.0
         self.certifies = self.classifies = False
+        self.odd: list[str] = []
 
     def to_dict(self) -> dict[str, Any]:
         """In plain types."""
@@ -86,6 +87,7 @@ class Tally:
             "rows": self.rows,
             "certified": self.certified if self.certifies else None,
             "test_error": self.error,  # "error" is what went wrong, in every document
+            "odd_cells": self.odd,
         }
 
     @property
@@ -97,6 +99,15 @@ class Tally:
             return self.wrong / self.judged
         return float(np.sqrt(self.squares / self.judged))
 
+    def prepared(self, saved: Saved, table: Table) -> Any:
+        """What the model takes; cells that are not what it expects are kept for the notes."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ColumnWarning)
+            X = saved.input_of(_as_numbers(saved, table))
+        later = f" Rows are counted from row {self.rows + 1} on." if self.rows else ""
+        self.odd += [f"{warning.message}{later}" for warning in caught]
+        return X
+
     def judge(self, predictions: AnyArray, truth: AnyArray) -> None:
         """Compare with what the table says."""
         self.judged += len(truth)
@@ -107,7 +118,7 @@ class Tally:
 
     def notes(self) -> list[str]:
         """In words."""
-        lines = []
+        lines = [f"Note: {words}" for words in self.odd]
         if self.certifies and self.rows:
             lines.append(f"Certified: {self.certified} of {self.rows} predictions.")
         if self.error is not None:
@@ -121,8 +132,7 @@ def _parts(
     saved: Saved,
     data: str,
     rows: int,
-    separator: str | None,
-    header: bool | None,
+    text: Text,
 ) -> Iterator[Table]:
     """The table in batches, after its columns were compared with the model's."""
     recipe = saved.recipe
@@ -133,8 +143,7 @@ def _parts(
             data,
             rows,
             types={},
-            separator=separator,
-            header=header,
+            **text.reading(),
             n_features=int(getattr(saved.model, "n_features_in_", 0)) or None,
             zero_based=bool(recipe.zero_based) if recipe is not None else False,
         )
@@ -153,7 +162,7 @@ def _parts(
 def predicted(saved: Saved, table: Table, tally: Tally, only: bool) -> Any:
     """A frame with the columns of the table and those of the predictions."""
     pl = polars()
-    X, model = saved.input_of(_as_numbers(saved, table)), saved.estimator
+    X, model = tally.prepared(saved, table), saved.estimator
     found: dict[str, Any] = {}
     labels = np.asarray(model.predict(X))
     found["prediction"] = labels
@@ -184,8 +193,8 @@ def _as_numbers(saved: Saved, table: Table) -> Table:
     pl = polars()
     names = getattr(saved.model, "feature_names_in_", table.names)
     used = [name for name in names if name in table.names]
-    cast = pl.col(used).cast(pl.Float64, strict=False)
-    return replace(table, features=table.features.select(cast))
+    values = numbers_of(table.features, used)
+    return replace(table, features=pl.DataFrame(values, schema=used))
 
 
 def _scores(model: Any, X: Any) -> Any:

@@ -11,8 +11,8 @@ from sklearn.base import is_classifier, is_regressor
 
 from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
-from cotas.files.csv_tables import polars
 from cotas.files.errors import ModelFileError
+from cotas.files.frames import polars
 from cotas.files.models import read_model_file
 from cotas.files.tables import Table
 from cotas.preparation.columns import numbers_of

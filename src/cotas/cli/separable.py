@@ -7,10 +7,9 @@ from typing import Annotated
 import typer
 
 import cotas
-from cotas.cli.data import open_table, target_of
-from cotas.cli.options import Data, Drop, Header, Separator, Target
+from cotas.cli.data import open_table, preparation_of, target_of
+from cotas.cli.options import NO_WISHES, Columns, Data, Target
 from cotas.cli.session import Session
-from cotas.preparation.preparation import Preparation
 
 
 def separable(
@@ -20,9 +19,7 @@ def separable(
     widest: Annotated[
         bool, typer.Option("--widest", help="Find the separator with the largest margin.")
     ] = False,
-    drop: Drop = None,
-    separator: Separator = None,
-    header: Header = None,
+    columns: Columns = NO_WISHES,
 ) -> None:
     """Is there a hyperplane between two classes? The answer is proved, yes or no.
 
@@ -30,9 +27,10 @@ def separable(
 
     Example: cotas separable builtin:breast-cancer
     """
-    table = open_table(data, target, drop, separator=separator, header=header)
+    table = open_table(data, target, columns)
     y, _ = target_of(table, "classification")
-    answer = cotas.separability(Preparation().fit_transform(table.features), y, widest=widest)
+    X = preparation_of(table, columns).fit_transform(table.features)
+    answer = cotas.separability(X, y, widest=widest)
     session.result(f"separable: {'yes' if answer.separable else 'no'}")
     session.say(str(answer.certificate))
     session.document(

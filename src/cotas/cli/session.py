@@ -36,6 +36,12 @@ class Session:
             for line in lines:
                 self.out.print(line, markup=False)
 
+    def alarm(self, *lines: str) -> None:
+        """Lines of the result that nobody should miss."""
+        if not self.json and not self.quiet:
+            for line in lines:
+                self.out.print(line, markup=False, style="bold red")
+
     def result(self, *lines: str) -> None:
         """Lines that are shown even with --quiet."""
         if not self.json:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
 import cotas
@@ -21,15 +21,22 @@ from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.words import speak
 from cotas.files.models import versions
+from cotas.files.remarks import Remark
 from cotas.files.tables import Table
-from cotas.preparation.inspection import Remark, inspect_table
+from cotas.preparation.inspection import copies, inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
 from cotas.preparation.targets import hold_out_rows
 from cotas.report.words import remark_in, words_of
 from cotas.stops import Stop
 
+# For a sum of independent mistakes of unequal chances the binomial tail is the larger one.
+CLASS_BY_CLASS = (
+    "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
+    "this table (Hoeffding 1956)."
+)
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 
@@ -48,6 +55,8 @@ class Settings:
     max_time: float | None = None
     command: str = ""
     lang: str = "en"
+    preparation: Preparation = field(default_factory=Preparation)
+    group: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,9 @@ class Rows:
 def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> FitRecord:
     """Split, look at the data, train, and measure on the rows that were set aside."""
     rows, few = split(table, y, settings)
-    remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test))]
+    table = rows.table
+    keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
+    remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test), keep)]
     session.note(*(_noted(remark, settings.lang) for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
     if name == "auto":
@@ -113,7 +124,21 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Rem
     if len(y) < FEWEST_TO_SPLIT:
         words = f"With {len(y)} rows all are trained on, and none are held out."
         return Rows(table, y, everything, nothing), [Remark("few rows", None, words)]
-    return Rows(table, y, *hold_out_rows(y, settings.task, share, settings.seed)), []
+    table, groups, said = _groups(table, settings)
+    rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
+    return Rows(table, y, *rows), said
+
+
+def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, list[Remark]]:
+    """What must stay on one side: the groups of a column, which is then no feature, or copies."""
+    if settings.group is None:
+        return table, *copies(table)
+    if settings.group not in table.names:
+        raise UsageError(f"--group: there is no column {settings.group!r}.")
+    column = table.features[settings.group].cast(str).fill_null("")
+    words = f"Rows with the same {settings.group!r} are on one side of the split; it is left out."
+    remark = Remark("group", settings.group, words)
+    return table.without([settings.group]), column.to_numpy(), [remark]
 
 
 def try_all(session: Session, rows: Rows, settings: Settings) -> list[tuple[Trained, Sample]]:
@@ -147,7 +172,7 @@ def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Tr
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = PreparedModel(estimator).fit(X, y)
+            model = PreparedModel(estimator, settings.preparation).fit(X, y)
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:
@@ -169,7 +194,7 @@ def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[An
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
         raise UsageError(f"{type(estimator).__name__} has no {parameter!r} to select.")
-    pipeline = Pipeline([("preparation", Preparation()), ("model", estimator)])
+    pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
     choice = cotas.choose(
         pipeline, X, y, parameter, random_state=settings.seed, refit=False, progress=False
     )
@@ -214,15 +239,29 @@ def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark])
 
 
 def measured(record: FitRecord, rows: Rows, tried: int, confidence: float) -> FitRecord:
-    """The record with the rows held out and the bound that they prove."""
+    """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
-        return record
+        return replace(record, quality=_quality(record, record.training, confidence))
     sample = sample_of(record.model, rows, rows.test)
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        bound = cotas.hold_out_bound(wrong, confidence=confidence, tried=tried)
-    return replace(record, hold_out=sample, bound=bound)
+        bound = cotas.hold_out_bound(wrong, confidence=confidence, tried=tried).noted(
+            CLASS_BY_CLASS
+        )
+    quality = _quality(record, sample, confidence)
+    return replace(record, hold_out=sample, bound=bound, quality=quality)
+
+
+def _quality(record: FitRecord, sample: Sample, confidence: float) -> Quality:
+    """What a sample says about the model, against always giving the same answer."""
+    trained = record.training.truth
+    if record.task == "regression":
+        return quality_of_numbers(sample.truth, sample.predictions, trained, confidence)
+    classes = record.model.classes_
+    return quality_of_classes(
+        sample.truth, sample.predictions, sample.scores, classes, trained, confidence
+    )
 
 
 def rival_of(rows: Rows, one: Trained, sample: Sample) -> Rival:

@@ -12,13 +12,17 @@ WORDS = {
         "{rows} rows, {columns} columns, target {target}",
         "{rows} filas, {columns} columnas, objetivo {target}",
     ),
+    "one column": (
+        "{rows} rows, 1 column, target {target}",
+        "{rows} filas, 1 columna, objetivo {target}",
+    ),
     "model": ("model", "modelo"),
     "defaults": ("defaults", "valores por defecto"),
     "trained": ("trained on", "entrenado con"),
     "seconds": ("{rows} rows in {seconds:.2g} s", "{rows} filas en {seconds:.2g} s"),
     "chosen": ("chosen", "elegido"),
     "training error": ("training error", "error de entrenamiento"),
-    "held-out error": ("held-out error", "error en lo apartado"),
+    "held-out error": ("held-out error", "error en datos reservados"),
     "rms": (
         "{rms:.4g} (root mean square), R² = {r2:.4f}",
         "{rms:.4g} (raíz del cuadrado medio), R² = {r2:.4f}",

@@ -19,8 +19,9 @@ from cotas.export.kernels import block
 from cotas.export.trees import combined
 from cotas.files.atomic import write_atomically
 from cotas.kernel.approximate import FourierFeatures
-from cotas.kernel.base import KernelClassifier
+from cotas.kernel.base import KernelClassifier, KernelExpansion
 from cotas.kernel.choice import is_precomputed
+from cotas.kernel.regression import KernelRegressor
 from cotas.linear.base import LinearClassifier
 from cotas.linear.logistic import LogisticRegression
 from cotas.losses import Exponential, Logistic, SquaredHinge
@@ -69,6 +70,9 @@ def to_onnx(
     X = "X" if np.dtype(dtype) == np.float64 else graph.cast("X", np.float64)
     if isinstance(model, LinearRegressor):
         outputs = [_prediction(model, graph, X)]
+    elif isinstance(model, KernelRegressor):
+        value = graph.op("Squeeze", _kernel_scores(model, graph, X), graph.whole(1))
+        outputs = [_output(graph, value, "prediction", np.float64, None)]
     else:
         outputs = _classification(model, graph, X)
     found = graph.finished(type(model).__name__, [given], outputs)
@@ -168,7 +172,7 @@ def _is_voted(model: KernelClassifier) -> bool:
     return bool(getattr(model, "_votes", False))
 
 
-def _kernel_scores(model: KernelClassifier, graph: Graph, X: str) -> str:
+def _kernel_scores(model: KernelExpansion, graph: Graph, X: str) -> str:
     features = getattr(model, "features_", None)
     if isinstance(features, FourierFeatures):
         return _fourier_scores(model, features.frequencies, graph, X)

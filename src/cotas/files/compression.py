@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ MAX_BYTES = 16 << 30
 # Beyond the first of these, what comes out may be at most so many times what went in.
 UNSUSPICIOUS_BYTES, MAX_RATIO = 256 << 20, 200
 
-GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+GZIP, ZSTANDARD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 STANDARD_INPUT = "standard input"
 
 
@@ -44,7 +45,8 @@ class Counted(io.RawIOBase):
         try:
             piece = self._stream.read(len(view))
         except Exception as error:
-            if not isinstance(error, EOFError | OSError | zlib.error | _zstandard_error()):
+            damage = (EOFError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError)
+            if not isinstance(error, (*damage, _zstandard_error())):
                 raise
             message = f"the compressed data are damaged ({error})."
             raise DataFileError(message, self._source) from None
@@ -114,7 +116,8 @@ Place: TypeAlias = str | Path | bytes | io.BufferedReader
 def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedReader]:
     """The bytes of a file, or of standard input for "-", decompressed if they are compressed.
 
-    gzip and zstandard are recognized by their first bytes, whatever the file is called.
+    gzip, zstandard and zip are recognized by their first bytes, whatever the file is called. A zip
+    must hold one file besides folders; those that are a format by themselves are left as they are.
     """
     source = source_name(path)
     with _raw(path, source) as raw:
@@ -123,6 +126,8 @@ def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedR
             unpacked: Any = gzip.GzipFile(fileobj=raw)
         elif head == ZSTANDARD:
             unpacked = Frames(raw)
+        elif head == ZIP and (member := _member_of(raw, source)) is not None:
+            unpacked = member
         else:
             yield raw
             return
@@ -143,11 +148,33 @@ class _Tally:
             return sys.maxsize  # a pipe: only the absolute limit applies
 
 
+def _member_of(raw: io.BufferedReader, source: str) -> IO[bytes] | None:
+    """The one file in a zip; None if the zip is an .npz or a spreadsheet, or is damaged."""
+    if not raw.seekable():
+        raw = io.BufferedReader(io.BytesIO(raw.read()))
+    try:
+        archive = zipfile.ZipFile(raw)
+        names = archive.namelist()
+        known = ("[Content_Types].xml", "mimetype", "schema.json")
+        if any(name.endswith(".npy") or name in known for name in names):
+            raw.seek(0)
+            return None
+        held = [name for name in names if not name.endswith("/") and "__MACOSX/" not in name]
+        if len(held) != 1:
+            some = ", ".join(held[:5])
+            raise DataFileError(f"it holds {len(held)} files, not one ({some}).", source)
+        return archive.open(held[0])
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+        if isinstance(error, DataFileError):
+            raise
+        raise DataFileError(f"the compressed data are damaged ({error}).", source) from None
+
+
 def is_compressed(path: Place) -> bool:
-    """Whether it begins as gzip or zstandard does."""
+    """Whether it begins as gzip, zstandard or zip does."""
     with _raw(path, source_name(path)) as raw:
         head = raw.peek(4)[:4]
-        return head[:2] == GZIP or head == ZSTANDARD
+        return head[:2] == GZIP or head in (ZSTANDARD, ZIP)
 
 
 def source_name(path: Place) -> str:

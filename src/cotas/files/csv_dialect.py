@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from collections import Counter
 from dataclasses import dataclass
 
+from cotas.files.cells import MISSING, SURE_COMMA, SURE_POINT, looks_like_a_number
+from cotas.files.dates import looks_like_a_date
+from cotas.files.names import without_twins
 from cotas.files.problems import DataFileError
 
 SAMPLE_BYTES = 1 << 16
 SEPARATORS = ",;\t|"
-# Words that stand for a value that is not there.
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "none", "?")
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
-_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_COMMA, _POINT = re.compile(SURE_COMMA), re.compile(SURE_POINT)
+_UNSURE_COMMA = re.compile(r"[^\d]*\d{1,3},\d{3}\D*")
+_MARKS = {
+    b"\xef\xbb\xbf": "utf-8-sig",
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+# What text that is no UTF-8 may be written in; of equals the first is taken.
+_WESTERN = frozenset("áéíóúñüçàèìòùâêîôûäëïöãõåæøßÁÉÍÓÚÑÜÇÀÈÌÒÙÂÊÎÔÛÄËÏÖÃÕÅÆØ")
+_OF_ONE_BYTE = ("cp1252", "cp850", "mac_roman")
 
 
 @dataclass(frozen=True)
@@ -26,16 +37,19 @@ class Dialect:
     Attributes
     ----------
     encoding : str
-        "utf-8", "utf-8-sig", "utf-16" or "cp1252".
+        Such as "utf-8", "utf-8-sig", "utf-16" or "cp1252".
     separator, quote : str
     decimal_comma : bool
-        Numbers are written 1,5.
+        Numbers are written 1,5, where a column does not tell by itself.
     header : bool
         The first line holds the names of the columns.
     names : tuple of str
-        Those names, or column_1, column_2, … if there is no header.
+        Those names, or column_1, column_2, … if there is no header. Of columns with one name the
+        second and later ones get a number.
     missing : tuple of str
         The words for a missing value that occur in the sample.
+    renamed : tuple of (position, name)
+        The columns whose name was taken, and that name.
     """
 
     encoding: str
@@ -45,20 +59,27 @@ class Dialect:
     header: bool
     names: tuple[str, ...]
     missing: tuple[str, ...] = ()
+    renamed: tuple[tuple[int, str], ...] = ()
 
 
 def detect(
-    sample: bytes, source: str, separator: str | None = None, header: bool | None = None
+    sample: bytes,
+    source: str,
+    separator: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
 ) -> Dialect:
     """The dialect of a table that begins with these bytes; what is given is not guessed."""
-    encoding = _encoding(sample)
+    encoding = _known(encoding, source) or _encoding(sample)
     text = sample.decode(encoding, "ignore")
     lines = _whole_lines(text, len(sample) >= SAMPLE_BYTES)
     if not lines:
         raise DataFileError("it is empty.", source)
     if "\0" in text:
         raise DataFileError(
-            "it is neither text nor a format known here (CSV, Parquet, Arrow, LibSVM, npz).", source
+            "it is neither text nor a format known here (CSV, JSON, Parquet, Arrow, Excel, SQLite, "
+            "LibSVM, npz).",
+            source,
         )
     quote = _quote(text)
     separator = "\t" if separator == r"\t" else separator  # as it is typed on a command line
@@ -76,11 +97,11 @@ def detect(
         ) from None
     if header is None:
         header = _has_header(rows)
-    comma = separator != "," and _decimal_comma(rows[1:] if header else rows)
+    comma = _decimal_comma(rows[1:] if header else rows, separator)
     cells = {cell for row in rows[1:] for cell in row}
     missing = tuple(word for word in MISSING if word and word in cells)
-    names = _names(rows[0], header, source)
-    return Dialect(encoding, separator, quote, comma, header, names, missing)
+    names, renamed = _names(rows[0], header)
+    return Dialect(encoding, separator, quote, comma, header, names, missing, renamed)
 
 
 def sample_of(text: bytes) -> bytes:
@@ -93,16 +114,47 @@ def sample_of(text: bytes) -> bytes:
     return text[:end]
 
 
+def _known(encoding: str | None, source: str) -> str | None:
+    """The name that was given, as Python writes it."""
+    if encoding is None:
+        return None
+    try:
+        return codecs.lookup(encoding).name
+    except LookupError:
+        raise DataFileError(f"there is no encoding {encoding!r}.", source) from None
+
+
 def _encoding(sample: bytes) -> str:
     for mark, name in _MARKS.items():
         if sample.startswith(mark):
             return name
+    if b"\0" in sample:
+        return _of_two_bytes(sample)
     try:
         sample[:-4].decode("utf-8")  # the sample may end within a character
     except UnicodeDecodeError as error:
         if error.start < len(sample) - 8:
-            return "cp1252"
+            return of_one_byte(sample)
     return "utf-8"
+
+
+def of_one_byte(text: bytes) -> str:
+    """What text is written in that is no UTF-8."""
+    return max(_OF_ONE_BYTE, key=lambda name: _letters(text, name))
+
+
+def _of_two_bytes(sample: bytes) -> str:
+    """UTF-16 without a mark has a zero beside each letter of Western text; else it is no text."""
+    for zeros, others, name in ((1, 0, "utf-16-le"), (0, 1, "utf-16-be")):
+        if sample[zeros::2].count(0) > len(sample) // 4 and not sample[others::2].count(0):
+            return name
+    return "utf-8"
+
+
+def _letters(sample: bytes, encoding: str) -> float:
+    """How many letters of Western languages there are beyond ASCII, less what is none."""
+    strange = [c for c in sample.decode(encoding, "replace") if ord(c) > 127]
+    return sum((c in _WESTERN) - (c not in _WESTERN and c not in "€£°ºª¿¡«»–—’“”") for c in strange)
 
 
 def _whole_lines(text: str, cut: bool) -> list[str]:
@@ -147,36 +199,37 @@ def _has_header(rows: list[list[str]]) -> bool:
     """
     first, rest = rows[0], rows[1:100]
     if not rest:
-        return not any(is_number(cell) for cell in first)
+        return not any(map(_is_value, first))
     above_numbers = []
     for position, cell in enumerate(first):
         below = [row[position].strip() for row in rest if position < len(row)]
         below = [word for word in below if word not in MISSING]
-        if below and all(map(is_number, below)):
-            above_numbers.append(is_number(cell))
+        if below and all(map(_is_value, below)):
+            above_numbers.append(_is_value(cell))
     if above_numbers:
         return not all(above_numbers)
     return len({cell.strip() for cell in first}) == len(first) and all(map(str.strip, first))
 
 
-def is_number(word: str) -> bool:
-    """Whether a cell is written as a number, with a point or a comma."""
-    word = word.strip()
-    return bool(_NUMBER.fullmatch(word) or _COMMA_NUMBER.fullmatch(word))
+def _is_value(word: str) -> bool:
+    """Whether a cell is a number or a date, and so no name of a column of them."""
+    return looks_like_a_number(word) or looks_like_a_date(word)
 
 
-def _decimal_comma(rows: list[list[str]]) -> bool:
+def _decimal_comma(rows: list[list[str]], separator: str) -> bool:
+    """Whether some cells must have a decimal comma and none a point; 1,234 may be either."""
     cells = [cell.strip() for row in rows for cell in row]
-    commas = any(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
-    points = any(_NUMBER.fullmatch(cell) and "." in cell for cell in cells)
-    return commas and not points
+    cells = [cell for cell in cells if looks_like_a_number(cell)]
+    if any(map(_POINT.match, cells)):
+        return False
+    # Semicolons stand between the cells because commas stand within the numbers.
+    unsure = separator == ";" and any(map(_UNSURE_COMMA.fullmatch, cells))
+    return unsure or any(map(_COMMA.match, cells))
 
 
-def _names(first: list[str], header: bool, source: str) -> tuple[str, ...]:
+def _names(first: list[str], header: bool) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
+    """A name for each column, none twice, and which were taken."""
     if not header:
-        return tuple(f"column_{k}" for k in range(1, len(first) + 1))
-    names = [cell.strip() for cell in first]
-    twice = [name for name, times in Counter(names).items() if times > 1 and name]
-    if twice:
-        raise DataFileError(f"two columns are called {twice[0]!r}; give each its own name.", source)
-    return tuple(name or f"column_{k}" for k, name in enumerate(names, 1))
+        return tuple(f"column_{k}" for k in range(1, len(first) + 1)), ()
+    wanted = [cell.strip() or f"column_{k}" for k, cell in enumerate(first, 1)]
+    return without_twins(wanted)

@@ -5,14 +5,22 @@ from __future__ import annotations
 import codecs
 import io
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cotas.arrays import IntArray
+from cotas.files.cells import (
+    MISSING,
+    Reading,
+    plain_numbers,
+    tell_reading,
+    understood,
+    without_missing,
+)
 from cotas.files.compression import (
     MAX_BYTES,
     Place,
@@ -21,59 +29,66 @@ from cotas.files.compression import (
     open_bytes,
     source_name,
 )
-from cotas.files.csv_dialect import MISSING, SAMPLE_BYTES, Dialect, detect, sample_of
+from cotas.files.csv_dialect import SAMPLE_BYTES, Dialect, detect, of_one_byte, sample_of
+from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.lines import blocks_of_lines
+from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError
+from cotas.files.remarks import Remark
 from cotas.loops import loop
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
 ROWS_FOR_TYPES = 10_000
-_WITH_COMMA = r"^\s*([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)\s*$"
 
 
-def polars() -> Any:
-    """The library that reads tables, or a message on how to get it."""
-    try:
-        import polars
-    except ImportError as error:
-        raise ImportError("Reading tables needs polars: pip install 'cotas[files]'.") from error
-    return polars
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller knows about a text table, in the place of what would be guessed.
 
+    Attributes
+    ----------
+    separator, header, encoding : as for `cotas.files.tables.read_table`
+    missing : tuple of str
+        More words that stand for a missing value.
+    words : tuple of str
+        Columns that are text, whatever they look like.
+    """
 
-def polars_errors() -> tuple[type[BaseException], ...]:
-    """What polars raises when a file is damaged; it also panics, which is no Exception."""
-    pl = polars()
-    return (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+    separator: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
-
-def first_line(error: BaseException) -> str:
-    """A short form of what a library says about a file."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+    def dialect_of(self, sample: bytes, source: str) -> Dialect:
+        """The dialect of a table that begins so."""
+        return detect(sample, source, self.separator, self.header, self.encoding)
 
 
 def read_csv(
-    path: Place,
-    *,
-    separator: str | None = None,
-    header: bool | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> Any:
-    """A text table as a polars frame; see `cotas.files.tables.read_table`."""
-    source = source_name(path)
+    path: Place, wishes: Wishes | None = None, *, max_bytes: int = MAX_BYTES
+) -> tuple[Any, list[Remark]]:
+    """A text table as a polars frame, and remarks; see `cotas.files.tables.read_table`."""
+    source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, max_bytes)
-    dialect = detect(sample, source, separator, header)
+    dialect = wishes.dialect_of(sample, source)
+    words = names_among(wishes.words, dialect.names, source)
     if dialect.encoding != "utf-8":
         text = _as_utf8(text, dialect, source)
     try:
-        frame = _parse(text, dialect, source)
+        frame = _parse(text, dialect, source, words)
     except DataFileError:
-        other = replace(dialect, encoding="cp1252")
         if _is_utf8(text):
             raise
-        text = _as_utf8(text, other, source)
-        frame = _parse(text, dialect, source)
+        # A letter that is no UTF-8 stands beyond the sample.
+        whole = text.read_bytes() if isinstance(text, Path) else text
+        dialect = replace(dialect, encoding=wishes.encoding or of_one_byte(whole))
+        text = _as_utf8(text, dialect, source)
+        frame = _parse(text, dialect, source, words)
     _refuse_short_rows(frame, text, dialect, source)
-    return _without_blank_lines(frame, text)
+    frame = _without_blank_lines(frame, text)
+    frame, remarks = understood(frame, dialect.decimal_comma, source, wishes.missing, words)
+    return frame, [*twins_in_words(dialect.names, dialect.renamed), *remarks]
 
 
 def _text_and_sample(path: Place, max_bytes: int) -> tuple[bytes | Path, bytes]:
@@ -92,31 +107,57 @@ def csv_batches(
     stream: io.BufferedReader,
     rows: int,
     types: Mapping[str, Any] | None = None,
+    wishes: Wishes | None = None,
     *,
-    separator: str | None = None,
-    header: bool | None = None,
     source: str = "",
 ) -> Iterator[Any]:
     """Frames of at most `rows` rows, in order, read with the types given for their columns.
 
-    Columns without a type are text: what the types are must not depend on the batch.
+    Columns without a type are text: what the types are must not depend on the batch. Numbers in
+    them are written as programs write them, as the first block shows how they were written.
     """
-    pl = polars()
+    wishes = wishes or Wishes()
+    stream = _narrow(stream, wishes, source)
     dialect: Dialect | None = None
+    readings: dict[str, Reading] = {}
     for block in blocks_of_lines(stream, source, quote=b'"'):
         first = dialect is None
         if dialect is None:
-            dialect = detect(sample_of(block), source, separator, header)
-            if dialect.encoding == "utf-16":
-                raise DataFileError("UTF-16 cannot be read in batches; save it as UTF-8.", source)
-            overrides = {name: (types or {}).get(name, pl.String) for name in dialect.names}
+            dialect = wishes.dialect_of(sample_of(block), source)
         text = block if dialect.encoding == "utf-8" else _decoded(block, dialect, source)
         skip = first and dialect.header
         if skip and text.count(b"\n") <= 1 and not text.partition(b"\n")[2].strip():
             continue
-        frame = _parse(text, dialect, source, overrides, skip_header=skip)
+        frame = _parse(text, dialect, source, dialect.names, skip_header=skip)
         _refuse_short_rows(frame, text, dialect, source)
-        yield from _without_blank_lines(frame, text).iter_slices(rows)
+        frame = _without_blank_lines(frame, text)
+        frame = frame.select(without_missing(frame[name], wishes.missing) for name in frame.columns)
+        if not readings:
+            readings = {
+                name: tell_reading(frame[name], dialect.decimal_comma) for name in frame.columns
+            }
+        frame = _cast(_in_plain_numbers(frame, readings), types or {}, source)
+        yield from frame.iter_slices(rows)
+
+
+def _narrow(stream: io.BufferedReader, wishes: Wishes, source: str) -> io.BufferedReader:
+    """The same text in UTF-8 if its letters take several bytes each, where no byte ends a line."""
+    head = stream.peek(4096)[:4096]
+    if not head:
+        return stream
+    dialect = wishes.dialect_of(head, source)
+    if not dialect.encoding.replace("_", "-").startswith(("utf-16", "utf-32")):
+        return stream
+    return io.BufferedReader(io.BytesIO(_decoded(stream.read(), dialect, source)))
+
+
+def _in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
+    """Cells that are numbers, in columns that mostly hold numbers, as programs write them."""
+    return frame.with_columns(
+        plain_numbers(frame[name], reading.comma).fill_null(frame[name])
+        for name, reading in readings.items()
+        if reading.numbers
+    )
 
 
 def _is_utf8(text: bytes | Path) -> bool:
@@ -150,36 +191,31 @@ def _parse(
     text: bytes | Path,
     dialect: Dialect,
     source: str,
-    types: Mapping[str, Any] | None = None,
+    words: Sequence[str] = (),
     skip_header: bool | None = None,
 ) -> Any:
-    """The frame, with the types given or told from all rows if the first ones mislead."""
+    """The frame, with types told from all rows if the first ones mislead; `words` are text."""
     pl = polars()
     options: dict[str, Any] = {
         "has_header": dialect.header if skip_header is None else skip_header,
         "separator": dialect.separator,
         "quote_char": dialect.quote,
-        "decimal_comma": dialect.decimal_comma,
+        "decimal_comma": dialect.decimal_comma and dialect.separator != ",",
         # Any word here makes polars a third slower, so none that the beginning does not show.
         "null_values": list(dialect.missing) or None,
         "new_columns": list(dialect.names),
         "glob": False,
     }
-    if types is not None:
+    if tuple(words) == dialect.names:
         options |= {"infer_schema": False}
+    elif words:
+        options |= {"schema_overrides": dict.fromkeys(words, pl.String)}
     try:
-        frame = pl.read_csv(text, infer_schema_length=ROWS_FOR_TYPES, **options)
+        return pl.read_csv(text, infer_schema_length=ROWS_FOR_TYPES, **options)
     except pl.exceptions.NoDataError:
         raise DataFileError("it holds no rows.", source) from None
     except polars_errors():
-        frame = _parse_after_all(text, options, dialect, source)
-    frame = _without_missing_words(frame, numbers=types is None)
-    if types is not None:
-        if dialect.decimal_comma:
-            text_columns = pl.col(pl.String).str
-            frame = frame.with_columns(text_columns.replace(_WITH_COMMA, "${1}.${2}"))
-        frame = _cast(frame, types, source)
-    return frame
+        return _parse_after_all(text, options, dialect, source)
 
 
 def _parse_after_all(
@@ -198,25 +234,6 @@ def _parse_after_all(
         )
     except polars_errors() as error:
         raise DataFileError(first_line(error), source) from None
-
-
-def _without_missing_words(frame: Any, numbers: bool) -> Any:
-    """Columns of text in which a word stands for a missing value; what is left may be numbers."""
-    pl = polars()
-    changed = []
-    for name in frame.columns:
-        column = frame[name]
-        if column.dtype != pl.String or not (missing := column.is_in(list(MISSING))).any():
-            continue
-        column = column.set(missing, None)
-        if numbers:
-            for kind in (pl.Int64, pl.Float64):
-                cast = column.cast(kind, strict=False)
-                if cast.null_count() == column.null_count() < len(column):
-                    column = cast
-                    break
-        changed.append(column)
-    return frame.with_columns(changed) if changed else frame
 
 
 def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:

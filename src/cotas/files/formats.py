@@ -9,8 +9,15 @@ from pathlib import Path
 from cotas.files.compression import Place, on_disk
 from cotas.files.problems import DataFileError
 
-FORMATS = ("csv", "parquet", "arrow", "libsvm", "npz")
-_SIGNS = {b"PAR1": "parquet", b"ARRO": "arrow", b"PK\x03\x04": "npz"}
+FORMATS = ("csv", "parquet", "arrow", "json", "excel", "sqlite", "libsvm", "npz")
+_SIGNS = {
+    b"PAR1": "parquet",
+    b"ARRO": "arrow",
+    b"SQLi": "sqlite",
+    b"\xd0\xcf\x11\xe0": "excel",
+    b"PK\x03\x04": "npz",
+}
+_JSON = re.compile(rb'\s*(\{\s*["}]|\[\s*[{\]])')
 _EXAMPLE = re.compile(rb"[+-]?[\d.]+\S*(\s+qid:\S+)?(\s+\d+:[^\s,;]+)+\s*(#.*)?")
 _ENDINGS = (".svm", ".libsvm", ".svmlight", ".light")
 
@@ -23,7 +30,9 @@ def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str
     if not head:
         raise DataFileError("it is empty.", source)
     signed = _SIGNS.get(head[:4])
-    if wanted in ("parquet", "arrow", "npz") and signed != wanted:
+    if signed == "npz" and not _first_name(head).endswith(b".npy"):
+        signed = "excel"
+    if wanted not in (None, "csv", "json", "libsvm") and signed != wanted:
         raise DataFileError(f"it is no {wanted} file.", source)
     if signed or wanted:
         return str(signed or wanted)
@@ -33,8 +42,15 @@ def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str
             "CSV or .npz.",
             source,
         )
-    name = re.sub(r"\.(gz|zst)$", "", str(path)) if on_disk(path) else ""
+    if _JSON.match(head):
+        return "json"
+    name = re.sub(r"\.(gz|zst|zip)$", "", str(path)) if on_disk(path) else ""
     return "libsvm" if Path(name).suffix in _ENDINGS or _looks_like_libsvm(head) else "csv"
+
+
+def _first_name(head: bytes) -> bytes:
+    """The name of the first file in a zip."""
+    return head[30 : 30 + int.from_bytes(head[26:28], "little")]
 
 
 def _looks_like_libsvm(head: bytes) -> bool:

@@ -1,24 +1,33 @@
 """Tables of data from files of every common kind, whole or in batches.
 
-CSV and its relatives, Parquet, Arrow (Feather), LibSVM and NumPy's .npz; gzip and zstandard around
-the text formats; "-" for standard input. What a file is, is told from its first bytes.
+CSV and its relatives, JSON, Parquet, Arrow (Feather), spreadsheets, SQLite, LibSVM, NumPy's .npz;
+gzip, zstandard and zip around the text formats; "-" for standard input; a pattern for many files.
+What a file is, is told from its first bytes.
 """
 
 from __future__ import annotations
 
+import glob
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from cotas.arrays import AnyArray
+from cotas.files.cells import understood
 from cotas.files.compression import MAX_BYTES, Place, on_disk, open_bytes, source_name
-from cotas.files.csv_tables import csv_batches, first_line, polars, polars_errors, read_csv
+from cotas.files.csv_tables import Wishes, csv_batches, read_csv
+from cotas.files.databases import read_sqlite
 from cotas.files.formats import tell_format
+from cotas.files.frames import first_line, polars, polars_errors
+from cotas.files.json_tables import read_json
 from cotas.files.libsvm import libsvm_batches, read_sparse
+from cotas.files.names import names_among, some, twins_in_words, without_twins
 from cotas.files.numpy_tables import read_npz
 from cotas.files.problems import DataFileError
+from cotas.files.remarks import Remark
+from cotas.files.spreadsheets import read_sheet
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,8 @@ class Table:
     target_name : str or None
     zero_based : bool or None
         How the indices of a LibSVM file were counted.
+    remarks : tuple of Remark
+        What was noticed while it was read, such as cells that are no numbers.
     """
 
     features: Any
@@ -42,6 +53,7 @@ class Table:
     format: str
     target_name: str | None = None
     zero_based: bool | None = None
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -65,13 +77,20 @@ class Table:
             return list(self.features.columns)
         return [f"x{j}" for j in range(self.n_columns)]
 
-    def with_target(self, name: str | None) -> Table:
-        """The same table with that column as its target; None keeps the labels of the file."""
+    def with_target(self, name: str | None, without: str = "error") -> Table:
+        """The same table with that column as its target; None keeps the labels of the file.
+
+        Parameters
+        ----------
+        name : str or None
+        without : {"error", "drop"}
+            What becomes of rows in which the target is missing.
+        """
         if name is None or not self.has_names:
             if self.target is None:
                 raise DataFileError(
                     "which column is to be predicted? Name it as the target; there are "
-                    f"{_some(self.names)}.",
+                    f"{some(self.names)}.",
                     self.source,
                 )
             if name is not None and name != self.target_name:
@@ -83,30 +102,51 @@ class Table:
             return self
         if name not in self.features.columns:
             raise DataFileError(
-                f"there is no column {name!r}; there are {_some(self.names)}.", self.source
+                f"there is no column {name!r}; there are {some(self.names)}.", self.source
             )
+        whole, remarks = self._with_targets_only(name, without)
+        column = whole[name]
+        target = column.cast(polars().String) if _is_category(column) else column
+        return replace(
+            self,
+            features=whole.drop(name),
+            target=target.to_numpy(),
+            target_name=name,
+            remarks=(*self.remarks, *remarks),
+        )
+
+    def _with_targets_only(self, name: str, without: str) -> tuple[Any, list[Remark]]:
+        """The rows that have a target, and what is to be said of the others."""
+        if without not in ("error", "drop"):
+            raise ValueError(f"without must be 'error' or 'drop', not {without!r}.")
         column = self.features[name]
-        if column.null_count():
-            row = int(column.is_null().arg_true()[0]) + 1
+        missing = column.is_null()
+        if column.dtype.is_float():
+            missing = missing | column.is_nan()
+        count = int(missing.sum())
+        if count == 0:
+            return self.features, []
+        row = int(missing.arg_true()[0]) + 1
+        if without == "error" or count == self.n_rows:
             raise DataFileError(
-                f"the target {name!r} is missing in {column.null_count()} rows, first in row "
+                f"the target {name!r} is missing in {count} of {self.n_rows} rows, first in row "
                 f"{row}. Leave those rows out.",
                 self.source,
             )
-        target = column.cast(polars().String) if _is_category(column) else column
-        features = self.features.drop(name)
-        return replace(self, features=features, target=target.to_numpy(), target_name=name)
+        words = (
+            f"The target {name!r} is missing in {count} of {self.n_rows} rows, first in row {row}; "
+            "they are left out."
+        )
+        figures = {"count": str(count), "rows": str(self.n_rows), "row": str(row)}
+        return self.features.filter(~missing), [Remark("without target", name, words, figures)]
 
     def without(self, names: list[str]) -> Table:
-        """The same table without these columns."""
-        unknown = [name for name in names if name not in self.names]
-        if unknown or not self.has_names:
-            raise DataFileError(
-                f"there is no column {(unknown or names)[0]!r} to leave out; there are "
-                f"{_some(self.names)}.",
-                self.source,
-            )
-        return replace(self, features=self.features.drop(names))
+        """The same table without these columns; "a,b" are two."""
+        if not self.has_names:
+            raise DataFileError(f"it has no column {names[0]!r}: it is a matrix.", self.source)
+        names = names_among(names, self.names, self.source)
+        stays = tuple(remark for remark in self.remarks if remark.column not in names)
+        return replace(self, features=self.features.drop(names), remarks=stays)
 
 
 def read_table(
@@ -116,6 +156,10 @@ def read_table(
     format: str | None = None,
     separator: str | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    without_target: str = "error",
     n_features: int | None = None,
     zero_based: bool | str = "auto",
     max_bytes: int = MAX_BYTES,
@@ -125,15 +169,26 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        "-" is standard input. gzip and zstandard are undone on the way.
+        "-" is standard input; "people.db::visits" is a table of an SQLite database, or a sheet of
+        a spreadsheet; "2024-*.csv" are many files with the same columns, one under the other.
+        gzip, zstandard and a zip with one file in it are undone on the way.
     target : str, optional
         The column to be predicted. LibSVM files, and .npz files with an array `y`, carry it.
-    format : {"csv", "parquet", "arrow", "libsvm", "npz"}, optional
+    format : {"csv", "parquet", "arrow", "json", "excel", "sqlite", "libsvm", "npz"}, optional
         What the file is, if its first bytes should not decide.
     separator : str, optional
         Between the cells of a text table; comma, semicolon, tab, bar and space are recognized.
     header : bool, optional
         Whether the first line of a text table holds names.
+    encoding : str, optional
+        Of a text table; UTF-8, UTF-16, UTF-32 and the usual ones of Western languages are
+        recognized.
+    missing : sequence of str
+        Words that stand for a missing value, besides the usual ones.
+    categories : sequence of str
+        Columns that are read as text, also if they look like numbers; "a,b" are two.
+    without_target : {"error", "drop"}
+        What becomes of rows in which the target is missing.
     n_features : int, optional
     zero_based : bool or "auto"
         Of a LibSVM file; see `read_libsvm`.
@@ -150,15 +205,81 @@ def read_table(
     A text table on disk is mapped rather than read, so that memory holds the columns alone: eight
     bytes for each number. From standard input or compressed it is held as text besides.
 
+    Numbers may be written 1234.5, 1,234.5, 1.234,5, 1 234,5 or 1_234.5, with $, €, £ or %, with a
+    Unicode minus or in parentheses for less than zero. A cell in a hundred of a column of numbers
+    may be something else: it is taken as missing, and `Table.remarks` has its row. More of them are
+    an error.
+
     Examples
     --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "houses.csv"
-    >>> _ = file.write_text("area;rooms;price\\n106,5;3;210\\n80;2;150\\n")
+    >>> _ = file.write_text("area;rooms;price\\n106,5;3;210.000\\n80;2;150.500\\n")
     >>> table = read_table(file, target="price")
     >>> table.names, table.features["area"].to_list(), table.target.tolist()
-    (['area', 'rooms'], [106.5, 80.0], [210, 150])
+    (['area', 'rooms'], [106.5, 80.0], [210000, 150500])
     """
+    wishes = Wishes(separator, header, encoding, tuple(missing), tuple(categories))
+    several = files_of(path)
+    if several:
+        table = _joined([_read(file, wishes, format, max_bytes) for file in several], str(path))
+    else:
+        table = _read(path, wishes, format, max_bytes, n_features, zero_based)
+    if table.n_rows == 0:
+        raise DataFileError("it holds no rows.", table.source)
+    return table if target is None else table.with_target(target, without_target)
+
+
+def files_of(path: str | Path) -> list[str]:
+    """The files that a pattern such as data-*.csv stands for; none if it is no pattern."""
+    if not on_disk(path) or not glob.has_magic(str(path)) or Path(path).exists():
+        return []
+    found = sorted(glob.glob(str(path), recursive=True))
+    if not found:
+        raise DataFileError("no file is called like this.", str(path))
+    return found
+
+
+def _joined(tables: list[Table], source: str) -> Table:
+    """One table under the other; all must have the same columns, in any order."""
+    first = tables[0]
+    for table in tables[1:]:
+        if not (first.has_names and table.has_names):
+            raise DataFileError("only tables with named columns can be joined.", source)
+        if set(table.names) != set(first.names):
+            odd = sorted(set(table.names) ^ set(first.names))
+            raise DataFileError(
+                f"its columns are not those of {first.source}: {odd}.", table.source
+            )
+    pl = polars()
+    try:
+        frame = pl.concat([t.features.select(first.names) for t in tables], how="vertical_relaxed")
+    except polars_errors():
+        raise DataFileError(
+            "a column holds numbers in one file and words in another.", source
+        ) from None
+    remarks = tuple(remark for table in tables for remark in table.remarks)
+    return replace(first, features=frame, source=source, remarks=remarks)
+
+
+def part_of(path: str | Path) -> tuple[str | Path, str | None]:
+    """The file and what is named in it: ("people.db", "visits") for "people.db::visits"."""
+    file, colons, name = str(path).rpartition("::")
+    if not colons or not on_disk(path) or Path(path).exists():
+        return path, None
+    return file, name
+
+
+def _read(
+    path: str | Path,
+    wishes: Wishes,
+    format: str | None,
+    max_bytes: int,
+    n_features: int | None = None,
+    zero_based: bool | str = "auto",
+) -> Table:
+    """One file, whatever it is."""
+    path, name = part_of(path)
     source = source_name(path)
     place: Place = path
     if not on_disk(path):
@@ -166,21 +287,47 @@ def read_table(
             place = stream.read()
     with open_bytes(place, max_bytes) as stream:
         kind = tell_format(path, stream, source, format)
+    if name is not None and kind not in ("sqlite", "excel"):
+        raise DataFileError(f"only databases and spreadsheets have parts such as {name!r}.", source)
     if kind == "libsvm":
-        sparse_rows = read_sparse(place, source, n_features, zero_based, False, max_bytes, None)
-        X, y, first = sparse_rows
-        table = Table(X, y, source, kind, "label", first == 0)
-    elif kind == "npz":
+        X, y, first = read_sparse(place, source, n_features, zero_based, False, max_bytes, None)
+        return Table(X, y, source, kind, "label", first == 0)
+    if kind == "npz":
         X, labels = read_npz(place, source, max_bytes)
-        table = Table(X, labels, source, kind, None if labels is None else "y")
-    elif kind == "csv":
-        frame = read_csv(place, separator=separator, header=header, max_bytes=max_bytes)
-        table = Table(frame, None, source, kind)
+        return Table(X, labels, source, kind, None if labels is None else "y")
+    if kind == "csv":
+        frame, remarks = read_csv(place, wishes, max_bytes=max_bytes)
+    elif kind in ("parquet", "arrow"):
+        frame, remarks = _columnar(place, kind, source, max_bytes), []
+        frame = _as_text(frame, names_among(wishes.words, frame.columns, source))
     else:
-        table = Table(_columnar(place, kind, source, max_bytes), None, source, kind)
-    if table.n_rows == 0:
-        raise DataFileError("it holds no rows.", source)
-    return table if target is None else table.with_target(target)
+        frame, remarks = _loose(place, kind, name, source, wishes, max_bytes)
+    return Table(frame, None, source, kind, remarks=tuple(remarks))
+
+
+def _loose(
+    place: Place, kind: str, name: str | None, source: str, wishes: Wishes, max_bytes: int
+) -> tuple[Any, list[Remark]]:
+    """Formats in which numbers may be written as text."""
+    if kind == "json":
+        frame = read_json(place, source, max_bytes)
+    elif kind == "excel":
+        frame = read_sheet(place, name, source, max_bytes)
+    elif on_disk(place):
+        frame = read_sqlite(Path(str(place)), name, source)
+    else:
+        raise DataFileError("a database is read from its file only.", source)
+    names, renamed = without_twins([column.strip() for column in frame.columns])
+    words = names_among(wishes.words, names, source)
+    frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
+    frame, remarks = understood(frame, False, source, wishes.missing, words)
+    return frame, [*twins_in_words(names, renamed), *remarks]
+
+
+def _as_text(frame: Any, names: list[str]) -> Any:
+    """The frame with these columns as text."""
+    pl = polars()
+    return frame.with_columns(pl.col(names).cast(pl.String)) if names else frame
 
 
 def _columnar(place: Place, kind: str, source: str, max_bytes: int) -> Any:
@@ -205,6 +352,8 @@ def batches(
     format: str | None = None,
     separator: str | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
     n_features: int | None = None,
     zero_based: bool = False,
     max_bytes: int = MAX_BYTES,
@@ -220,7 +369,7 @@ def batches(
     types : mapping from names to polars types, optional
         For text tables, in which a batch cannot tell what the whole column is; columns without
         one are text.
-    format, separator, header, n_features, max_bytes
+    format, separator, header, encoding, missing, n_features, max_bytes
         As for `read_table`; a LibSVM file needs `n_features`.
     zero_based : bool
         How a LibSVM file counts its features.
@@ -229,9 +378,27 @@ def batches(
     ------
     Table
     """
-    source = source_name(path)
-    with open_bytes(path, max_bytes) as stream:
-        kind = tell_format(path, stream, source, format)
+    wishes = Wishes(separator, header, encoding, tuple(missing))
+    several: list[str | Path] = [*files_of(path)]
+    for file in several or [path]:
+        yield from _batches(file, rows, types, wishes, format, n_features, zero_based, max_bytes)
+
+
+def _batches(
+    path: str | Path,
+    rows: int,
+    types: Mapping[str, Any] | None,
+    wishes: Wishes,
+    format: str | None,
+    n_features: int | None,
+    zero_based: bool,
+    max_bytes: int,
+) -> Iterator[Table]:
+    """The batches of one file."""
+    file, _ = part_of(path)
+    source = source_name(file)
+    with open_bytes(file, max_bytes) as stream:
+        kind = tell_format(file, stream, source, format)
         if kind == "libsvm":
             if n_features is None:
                 raise ValueError("n_features is needed to read a LibSVM file in batches.")
@@ -244,16 +411,13 @@ def batches(
                     yield Table(X[span], y[span], source, kind, "label", zero_based)
             return
         if kind == "csv":
-            frames = csv_batches(
-                stream, rows, types, separator=separator, header=header, source=source
-            )
-            for frame in frames:
+            for frame in csv_batches(stream, rows, types, wishes, source=source):
                 yield Table(frame, None, source, kind)
             return
-    if kind in ("parquet", "arrow") and on_disk(path):
-        yield from _columnar_batches(Path(path), kind, source, rows)
+    if kind in ("parquet", "arrow") and on_disk(file):
+        yield from _columnar_batches(Path(file), kind, source, rows)
         return
-    whole = read_table(path, format=kind, max_bytes=max_bytes)
+    whole = _read(path, wishes, kind, max_bytes)
     for start in range(0, whole.n_rows, rows):
         span = slice(start, start + rows)
         labels = None if whole.target is None else whole.target[span]
@@ -272,8 +436,3 @@ def _columnar_batches(path: Path, kind: str, source: str, rows: int) -> Iterator
 
 def _is_category(column: Any) -> bool:
     return str(column.dtype).startswith(("Categorical", "Enum"))
-
-
-def _some(names: list[str], most: int = 8) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"

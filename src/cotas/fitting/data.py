@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -158,3 +159,76 @@ def _weights(X: Matrix, y: AnyArray, sample_weight: Any, class_weight: Any) -> F
     if not (weights > 0).any():
         raise ValueError("class_weight leaves no example with a weight: at least one non-zero.")
     return np.asarray(weights, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Validated training data: X as it came, y with one column or several, and the weights."""
+
+    X: Matrix
+    y: FloatArray
+    weights: FloatArray | None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, used or not."""
+        return int(self.X.shape[0])
+
+    @property
+    def single(self) -> bool:
+        """Whether y came as a vector, so that the coefficients are one too."""
+        return self.y.ndim == 1
+
+    @property
+    def targets(self) -> FloatArray:
+        """y with one column for each target."""
+        return self.y[:, None] if self.single else self.y
+
+    @property
+    def columns(self) -> list[int | None]:
+        """For each target its column of y; None where y is a vector."""
+        return [None] if self.single else list(range(self.y.shape[1]))
+
+    @cached_property
+    def shares(self) -> FloatArray | None:
+        """The weights sᵢ of the objective, which sum to one; None stands for 1/n each."""
+        return None if self.weights is None else self.weights / self.weights.sum()
+
+
+def read_observations(
+    estimator: Any,
+    X: Matrix,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    layout: Literal["csr", "csc"] = "csr",
+    reset: bool = True,
+    finite: bool | str = True,
+) -> Observations:
+    """Validate as scikit-learn does; a dense X is not copied, a sparse one takes the layout.
+
+    With `finite=False` it is left open whether a dense X is finite, for callers who will see it
+    in what they compute and then call `refuse_infinite`. "allow-nan" lets missing values pass.
+    """
+    refuse_inexact(X, "X")
+    refuse_inexact(y, "y")
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse=["csr", "csc"],
+        dtype=[np.float64, np.float32],
+        multi_output=True,
+        y_numeric=True,
+        reset=reset,
+        ensure_all_finite=finite or sparse.issparse(X),
+    )
+    if sparse.issparse(X):
+        X = canonical(X.asformat(layout))
+    y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not (weights > 0).any():
+            raise ValueError("sample_weight is zero for all rows: at least one must count.")
+    return Observations(X, y, weights)

@@ -46,6 +46,8 @@ class Floor:
 
     def is_stuck(self, believed: float) -> bool:
         """Whether the solver has stopped getting on, by its own account, so that a look is due."""
+        if math.isinf(believed):
+            return False
         idle = self.believed.see(believed)
         return idle > 0 and idle % PATIENCE == 0
 

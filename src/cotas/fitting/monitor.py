@@ -13,16 +13,20 @@ T = TypeVar("T")
 
 
 class Monitor:
-    """Lets one thread at a time speak to the user, and all of them know when to stop."""
+    """Lets one thread at a time speak to the user, and all of them know when to stop.
+
+    `model` has the `callbacks` and the `progress` that were asked for; `name` stands at the bar.
+    """
 
     def __init__(
         self,
         model: Any,
         unit: str = "iteration",
         total: int | None = None,
+        name: str | None = None,
     ) -> None:
-        self.callbacks = as_callbacks(getattr(model, "callbacks", None))
-        self.bar = ProgressBar(total, type(model).__name__, getattr(model, "progress", False), unit)
+        self.callbacks = as_callbacks(model.callbacks)
+        self.bar = ProgressBar(total, name or type(model).__name__, model.progress, unit)
         self._lock, self._interrupted = Lock(), Event()
 
     def __enter__(self) -> Monitor:

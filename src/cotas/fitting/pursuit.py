@@ -158,16 +158,16 @@ class Pursuit(Generic[P]):
         if self._check is not None:
             due = believed is None or self.floor.is_stuck(believed) or believed <= self.tol
             if due or (self.monitor.callbacks and self._report is None):
-                certificate = self._prove(iterate)
+                # Callbacks must not end a solver that ends by itself.
+                certificate = self._prove(iterate, keep=believed != np.inf)
         asked = bool(self.monitor.callbacks) and self.monitor.tell(self._told(iterate, certificate))
-        if certificate is not None:
-            if self._is_proved():
-                return Reason(Stop.PROVED)
-            if due and self.floor.reached(certificate, believed):
-                return Reason(Stop.ROUNDING)
-            believed = certificate.relative_gap
-        if self._check is not None:
-            self.monitor.show(**({} if believed is None else {"gap": f"{believed:.1e}"}))
+        known = believed if certificate is None else certificate.relative_gap
+        if self._check is not None and believed != np.inf:  # that solver shows what it knows
+            self.monitor.show(**({} if known is None else {"gap": f"{known:.1e}"}))
+        if certificate is not None and self._is_proved():
+            return Reason(Stop.PROVED)
+        if certificate is not None and due and self.floor.reached(certificate, believed):
+            return Reason(Stop.ROUNDING)
         return reason or (Reason(Stop.CALLBACK) if asked else None)
 
     def _told(self, iterate: Iterate, certificate: Certificate | None) -> Any:
@@ -176,9 +176,11 @@ class Pursuit(Generic[P]):
         assert certificate is not None
         return SolverReport(self.label, self.iterations, self.seconds, certificate)
 
-    def _prove(self, iterate: Iterate) -> Certificate:
+    def _prove(self, iterate: Iterate, keep: bool = True) -> Certificate:
         assert self._check is not None
         found = self._check(iterate)
+        if not keep:
+            return found.certificate
         self._checked = iterate
         if self.best is None or found.certificate.relative_gap < self._gap():
             self.best = found

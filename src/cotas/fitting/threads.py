@@ -17,6 +17,8 @@ from cotas.arrays import Each, Matrix
 T = TypeVar("T")
 # Fewer entries than this are read before a second thread has begun.
 WORTH_A_THREAD = 1 << 20
+# A task on fewer entries, gone over many times, ends before a thread for it has begun.
+WORTH_A_TASK = 1 << 14
 
 
 @cache
@@ -25,12 +27,21 @@ def cpu_count() -> int:
     return int(joblib.cpu_count())
 
 
-def thread_count(n_jobs: int | None, tasks: int | None = None) -> int:
+def entries_of(X: Matrix) -> int:
+    """How many entries X has, or stores if it is sparse."""
+    return int(X.nnz if hasattr(X, "nnz") else X.size)
+
+
+def thread_count(n_jobs: int | None, tasks: int | None = None, entries: int = WORTH_A_TASK) -> int:
     """How many threads may work, on so many tasks: all cores for None, all but k − 1 for −k.
+
+    It is one for tasks that go over too few `entries` each.
 
     Inside a worker of joblib, such as those of `GridSearchCV(n_jobs=-1)`, the cores are taken by
     the other workers: there it is one, unless a number of threads is given.
     """
+    if entries < WORTH_A_TASK:
+        return 1
     backend, _ = joblib.parallel.get_active_backend()
     cores = 1 if (backend.nesting_level or 0) > 0 else cpu_count()
     wanted = cores if n_jobs is None else n_jobs
@@ -59,13 +70,12 @@ def one_thread_in_blas() -> Iterator[None]:
 @contextmanager
 def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int | None = None) -> Iterator[Each]:
     """What goes over parts of X: several threads if it has entries worth them, else `map`."""
-    entries = X.nnz if hasattr(X, "nnz") else X.size
     threads = thread_count(n_jobs)
     if threads == 1:
         with one_thread_in_blas():
             yield map
         return
-    if entries < (worth or WORTH_A_THREAD):
+    if entries_of(X) < (worth or WORTH_A_THREAD):
         yield map
         return
     with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
@@ -73,9 +83,9 @@ def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int | None = None) -> 
 
 
 @contextmanager
-def pooled(n_jobs: int | None) -> Iterator[Each]:
-    """A map that works in threads, as many as `n_jobs` allows."""
-    threads = thread_count(n_jobs)
+def pooled(n_jobs: int | None, entries: int = WORTH_A_TASK) -> Iterator[Each]:
+    """A map that works in threads, as many as `n_jobs` allows and so many entries are worth."""
+    threads = thread_count(n_jobs, entries=entries)
     if threads == 1:
         yield map
         return

@@ -1,4 +1,4 @@
-"""What every fitted kernel classifier can do, whatever trained it."""
+"""What every fitted kernel machine can do, whatever trained it."""
 
 from __future__ import annotations
 
@@ -20,41 +20,30 @@ from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.threads import one_thread_in_blas, pooled
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.expansion import BLOCK, Group, expand
+from cotas.kernel.functions import Linear
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import is_dense
 
 
-class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
-    """Σ βᵢ k(xᵢ, x) + θ₀ for each class, and the certificates of the fit."""
+class KernelExpansion(Certified, BaseEstimator):
+    """Σ βᵢ k(xᵢ, x) + θ₀ over some training rows, for one machine or several."""
 
     kernel: Any
     n_jobs: int | None
     kernel_: Kernel
-    classes_: AnyArray
     support_: IntArray
-    n_support_: IntArray
     support_vectors_: Matrix
     dual_coef_: FloatArray
     intercept_: FloatArray
+    coef_: FloatArray  # θ, where the kernel is linear
     _certificates: list[Certificate]
-    _regions: list[KernelRegion | None]  # of the optimum, as far as the certificates know it
+    _n_rows: int
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
-
-    def decision_function(self, X: Matrix) -> FloatArray:
-        """Σ βᵢ k(xᵢ, x) + θ₀ for each row: (n_samples,), or (n_samples, n_classes) for several.
-
-        The kernel is computed in blocks of 512 × 512, one for each core at a time.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        """
-        return self._decided(self._machine_scores(X))
 
     def _rows(self, X: Matrix) -> Matrix:
         """X as it can be compared with the support vectors."""
@@ -79,13 +68,6 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     def _machine_scores(self, X: Matrix) -> FloatArray:
         return self._scores(self._rows(X))
 
-    def _decided(self, scores: FloatArray) -> FloatArray:
-        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
-
-    def _chosen(self, decision: FloatArray) -> AnyArray:
-        chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
-
     def _foreign_rows(self, X: Matrix) -> bool:
         """Whether the support vectors are not the rows `support_` of X."""
         if is_precomputed(self.kernel_):
@@ -96,6 +78,65 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
         """The support vectors and the machines they have a part in: here all in all."""
         every = np.arange(len(self.intercept_))
         return [Group(slice(0, len(self.support_)), every, self.dual_coef_.T.copy())]
+
+    def _keep_expansion(
+        self, X: Matrix, support: IntArray, beta: FloatArray, theta0: FloatArray
+    ) -> None:
+        """Keep these rows of X, their coefficients in each machine, and the biases."""
+        self.support_ = support
+        self.dual_coef_ = np.ascontiguousarray(beta)
+        self.intercept_ = np.array(theta0, dtype=np.float64)
+        # Of a precomputed kernel the columns of new rows are all that is needed.
+        self.support_vectors_ = X[support[:0] if is_precomputed(self.kernel_) else support]
+        if is_dense(self.support_vectors_):
+            self.support_vectors_.flags.writeable = False  # the certificates speak of these
+        self._n_rows = int(X.shape[0])
+        self.__dict__.pop("coef_", None)  # of an earlier fit with another kernel
+        if isinstance(self.kernel_, Linear):
+            self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
+
+    def _measured_certificates(self) -> list[Certificate]:
+        """One for each machine, about `dual_coef_` and `intercept_` as they are now."""
+        beta = np.zeros((len(self.dual_coef_), self._n_rows))
+        beta[:, self.support_] = self.dual_coef_
+        current = [
+            certificate.about(coef, theta0)
+            for certificate, coef, theta0 in zip(
+                self._certificates, beta, self.intercept_, strict=True
+            )
+        ]
+        return [
+            c
+            if c.witness is None or getattr(c.witness, "kernel", None) == self.kernel_
+            else c.withdrawn("The kernel was changed after the fit.")
+            for c in current
+        ]
+
+
+class KernelClassifier(KernelExpansion, ClassifierMixin, BaseEstimator):
+    """Σ βᵢ k(xᵢ, x) + θ₀ for each class, and the certificates of the fit."""
+
+    classes_: AnyArray
+    n_support_: IntArray
+    _regions: list[KernelRegion | None]  # of the optimum, as far as the certificates know it
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """Σ βᵢ k(xᵢ, x) + θ₀ for each row: (n_samples,), or (n_samples, n_classes) for several.
+
+        The kernel is computed in blocks of 512 × 512, one for each core at a time.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        return self._decided(self._machine_scores(X))
+
+    def _decided(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
+
+    def _chosen(self, decision: FloatArray) -> AnyArray:
+        chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
 
     def predict(self, X: Matrix) -> AnyArray:
         """The class of each row; a row exactly on the boundary belongs to the first class (−1).
@@ -161,33 +202,8 @@ class KernelClassifier(Certified, ClassifierMixin, BaseEstimator):
     ) -> None:
         """Keep these rows with their coefficients, class by class as `SVC` does."""
         order = np.argsort(examples.codes[support], kind="stable")
-        self.support_ = support[order]
         self.n_support_ = np.bincount(examples.codes[support], minlength=len(examples.classes))
-        self.dual_coef_ = np.ascontiguousarray(beta[:, order])
-        self.intercept_ = np.array(theta0, dtype=np.float64)
-        # Of a precomputed kernel the columns of new rows are all that is needed.
-        rows = self.support_[:0] if is_precomputed(self.kernel_) else self.support_
-        self.support_vectors_ = examples.X[rows]
-        if is_dense(self.support_vectors_):
-            self.support_vectors_.flags.writeable = False  # the certificates speak of these
-        self._n_rows = examples.n_rows
-
-    def _measured_certificates(self) -> list[Certificate]:
-        """One for each class, about `dual_coef_` and `intercept_` as they are now."""
-        beta = np.zeros((len(self.dual_coef_), self._n_rows))
-        beta[:, self.support_] = self.dual_coef_
-        current = [
-            certificate.about(coef, theta0)
-            for certificate, coef, theta0 in zip(
-                self._certificates, beta, self.intercept_, strict=True
-            )
-        ]
-        return [
-            c
-            if c.witness is None or getattr(c.witness, "kernel", None) == self.kernel_
-            else c.withdrawn("The kernel was changed after the fit.")
-            for c in current
-        ]
+        self._keep_expansion(examples.X, support[order], beta[:, order], theta0)
 
 
 def same_entries(A: Matrix, B: Matrix) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from cotas.arrays import IntArray, Matrix
+from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates.kernel import examine
 from cotas.design.blocks import row_spans
 from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
@@ -23,16 +24,16 @@ NAMED: dict[str, Kernel] = {
 }
 
 
-def as_kernel(given: Any, X: Matrix) -> Kernel:
+def as_kernel(given: Any, X: Matrix, weights: FloatArray | None = None) -> Kernel:
     """A kernel, one of the names, or None or "rbf" for an RBF as wide as the data.
 
     Its γ is then 1/(d·Var(X)), d being the number of columns, as with scikit-learn's
-    `gamma="scale"`.
+    `gamma="scale"`. With weights, a row counts as often as its weight says.
     """
     if isinstance(given, Kernel):
         return given
     if given is None or given == "rbf":
-        return scaled_rbf(X)
+        return scaled_rbf(X, weights)
     if isinstance(given, str) and given in NAMED:
         return NAMED[given]
     raise ValueError(
@@ -60,18 +61,27 @@ def is_precomputed(given: Any) -> bool:
     return isinstance(given, Precomputed) or (isinstance(given, str) and given == "precomputed")
 
 
-def scaled_rbf(X: Matrix) -> RBF:
-    """γ = 1/(d·Var(X)), the variance being that of all entries together; 1 if they are the same."""
+def scaled_rbf(X: Matrix, weights: FloatArray | None = None) -> RBF:
+    """γ = 1/(d·Var(X)), the variance being that of all entries together; 1 if they are the same.
+
+    A row counts as often as its weight says, as if it were repeated.
+    """
+    if weights is not None:
+        X, weights = X[weights > 0], weights[weights > 0]
     n, d = X.shape
+    share = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
     largest = max(float(X.max()), -float(X.min()))
     unit = largest if largest > 0 else 1.0  # so that no square overflows
-    mean = float(X.mean(dtype=np.float64)) / unit
+
+    def mean_of(of_row: Callable[[Matrix], Any]) -> float:
+        parts = (share[span] @ np.asarray(of_row(X[span] / unit)).ravel() for span in row_spans(X))
+        return float(sum(parts) / d)
+
+    mean = mean_of(lambda rows: rows.sum(axis=1, dtype=np.float64))
     if is_dense(X):
-        squares = (np.square(X[span] / unit - mean).sum() for span in row_spans(X))
-        variance = float(sum(squares)) / (n * d)
+        variance = mean_of(lambda rows: row_squares(rows - mean))
     else:
-        squares = (row_squares(X[span] / unit).sum() for span in row_spans(X))
-        variance = float(sum(squares)) / (n * d) - mean * mean
+        variance = mean_of(row_squares) - mean * mean
     width = unit * math.sqrt(max(0.0, variance) * d)
     if not width > 0:
         return RBF(gamma=1.0)

@@ -89,7 +89,7 @@ class OnlineKernelClassifier(KernelClassifier):
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         self.classes_ = examples.classes
-        self.kernel_ = as_kernel(self.kernel, examples.X)
+        self.kernel_ = as_kernel(self.kernel, examples.X, examples.weights)
         some = examples.used()
         used = np.arange(examples.n_rows) if some is None else some
         refuse_indefinite(self.kernel_, examples.X, used, self.indefinite)

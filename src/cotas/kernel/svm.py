@@ -17,7 +17,7 @@ from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_ce
 from cotas.certificates.certificate import CHANGED
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.parameters import check_jobs, check_positive, check_time, penalty_of
 from cotas.fitting.pursuit import Ended, worst_of
 from cotas.fitting.state import digest
 from cotas.fitting.threads import one_thread_in_blas
@@ -194,7 +194,7 @@ class KernelSVM(KernelClassifier):
         began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
-        kernel = as_kernel(self.kernel, examples.X)
+        kernel = as_kernel(self.kernel, examples.X, examples.weights)
         used = examples.used()
         rows = np.arange(examples.n_rows) if used is None else used
         refuse_indefinite(kernel, examples.X, rows, self.indefinite)
@@ -336,11 +336,10 @@ class KernelSVM(KernelClassifier):
         return fewest, most
 
     def _check_parameters(self) -> None:
-        for name in ("lam", "tol", "cache_mb"):
+        penalty_of(self, 1.0)
+        for name in ("tol", "cache_mb"):
             check_positive(getattr(self, name), name)
         check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
-        if self.C is not None:
-            check_positive(self.C, "C")
         check_time(self.max_time)
         check_jobs(self.n_jobs)
         check_scalar(self.n_components, "n_components", Integral, min_val=1)

@@ -14,6 +14,7 @@ from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.machine import KernelCheck, Machine, Setting
 from cotas.kernel.problems import BinaryProblem
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.smo import smo
 from cotas.solvers.smo_simple import smo_simple
 
@@ -32,14 +33,14 @@ def solve_all(
     n_jobs, room = setting.model.n_jobs, int(setting.model.cache_mb * 2**20)
     largest = max(len(problem.signs) for problem in problems)
     if len(problems) > 1 and largest <= SMALL and not setting.monitor.callbacks:
-        threads = thread_count(n_jobs, len(problems))
+        threads = thread_count(n_jobs, len(problems), largest * largest)
 
         def alone(task: Task) -> Ended[Machine]:
             return solve(setting, *task, room // threads, map)  # they share the cache out
 
         with one_thread_in_blas():
             return setting.monitor.for_each(alone, tasks, threads)
-    with one_thread_in_blas(), pooled(n_jobs) as each:
+    with one_thread_in_blas(), pooled(n_jobs, largest * largest) as each:
         return [solve(setting, *task, room, each) for task in tasks]
 
 
@@ -63,11 +64,12 @@ def iterates(
     """The run of the solver that the model asks for, on the rows that take part."""
     model = setting.model
     blocks = KernelBlocks(setting.kernel, X, room // 2)
-    given = (blocks, problem.signs, problem.weights, problem.lam, bool(model.fit_intercept))
+    given = (problem.signs, problem.weights, problem.lam, bool(model.fit_intercept))
     if model.solver == "smo-simple":
-        return smo_simple(*given)
-    tol, left = float(model.tol), room - blocks.copied
-    return smo(*given, tol, left, each, start, shrinking=bool(model.shrinking))
+        return smo_simple(blocks, *given)
+    dual, left = SignedDual.of(*given), room - blocks.copied
+    shrinking = bool(model.shrinking)
+    return smo(blocks, dual, float(model.tol), left, each, start, shrinking=shrinking)
 
 
 def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:

@@ -13,11 +13,15 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.design import as_design
 from cotas.design.blocks import times_transposed
-from cotas.problem import relative_gap
+from cotas.losses import Hinge
+from cotas.problem import RegularizedRisk, relative_gap
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import Iterate as PrimalDual
 from cotas.solvers.interior_point import Start, interior_point
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.losses import SMOOTH
+from cotas.solvers.newton import newton
+from cotas.solvers.risks import RowRisk
 from cotas.solvers.semismooth_newton import to_the_last_digit
 
 SOLVERS = ("auto", "newton", "interior-point", "dual-coordinate-ascent")
@@ -66,11 +70,20 @@ class Task:
     X: Matrix
     signs: FloatArray
     weights: FloatArray
-    lam: float
-    bias: float
+    problem: RegularizedRisk
     seed: int
     start: Ending | None = None
     each: Each = map
+
+    @property
+    def lam(self) -> float:
+        """λ"""
+        return self.problem.lam
+
+    @property
+    def bias(self) -> float:
+        """One if there is a bias, else zero."""
+        return float(self.problem.free_bias)
 
     def start_from(self, end: Ending) -> Start:
         """The dual point to begin with.
@@ -78,7 +91,7 @@ class Task:
         Other weights or labels than those of the earlier fit may have put it out of balance:
         with a bias the heavier side is scaled down, so that Σ αᵢyᵢ = 0.
         """
-        alpha = np.clip(end.share, 0.0, 1.0) * self.weights
+        alpha = np.clip(end.share, 0.0, self.problem.loss.steepest) * self.weights
         if self.bias:
             sides = np.array([alpha[self.signs > 0].sum(), alpha[self.signs < 0].sum()])
             share = sides.min() / np.where(sides > 0, sides, 1.0)
@@ -101,7 +114,7 @@ def first_iterate(task: Task, end: Ending) -> Iterate:
 def iterates(solver: str, task: Task) -> Iterator[Iterate]:
     """θ and α from the solver, α over all the rows, with the gap that it believes to have."""
     return {
-        "newton": _newton,
+        "newton": _newton if isinstance(task.problem.loss, Hinge) else _smooth_newton,
         "interior-point": _interior_point,
         "dual-coordinate-ascent": _dual_coordinate_ascent,
     }[solver](task)
@@ -119,6 +132,17 @@ def _newton(task: Task) -> Iterator[Iterate]:
     used = _Used(task)
     found = to_the_last_digit(*used.problem, start=used.start(task), each=task.each)
     return map(used.iterate, found)
+
+
+def _smooth_newton(task: Task) -> Iterator[Iterate]:
+    """Newton's method on the loss as it is; α are the slopes."""
+    end, bias = task.start, 0.0 if task.bias else None
+    known = end is not None and len(end.theta) == task.X.shape[1]
+    start = (end.theta, np.array([end.theta0 * task.bias])) if end and known else None
+    risk = RowRisk(task.signs, task.weights, SMOOTH[task.problem.loss.name])
+    for found in newton(task.X, risk, task.lam, bias, start):
+        believed = relative_gap(found.gap, found.objective)
+        yield Iterate(found.theta[:, 0], -task.signs * found.slopes[:, 0], believed)
 
 
 def _interior_point(task: Task) -> Iterator[Iterate]:

@@ -18,7 +18,7 @@ from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, worst_of
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
 from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start, pursue
 from cotas.linear.base import LinearClassifier
 from cotas.losses import Logistic
@@ -215,7 +215,8 @@ class LogisticRegression(LinearClassifier):
                 pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=parts[c].label)
                 return pursue(pursuit, parts[c], starts[c])
 
-            return monitor.for_each(solve, range(len(parts)), thread_count(self.n_jobs, len(parts)))
+            threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))
+            return monitor.for_each(solve, range(len(parts)), threads)
 
     def _parts(self, examples: Examples, each: Each) -> list[AllClasses | AgainstTheRest]:
         ratio = {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))

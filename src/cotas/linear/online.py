@@ -20,7 +20,7 @@ from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_fraction, check_jobs, check_time
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import EpochReport
-from cotas.fitting.threads import aside, one_thread_in_blas, pooled, thread_count
+from cotas.fitting.threads import aside, entries_of, one_thread_in_blas, pooled, thread_count
 from cotas.fitting.validation import Patience, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
@@ -280,7 +280,7 @@ class OnlineClassifier(LinearClassifier):
             sampling=self._sampling(),
             random=check_random_state(self.random_state),
             examples=examples.used(),
-            threads=thread_count(self.n_jobs, len(history.run.b)),
+            threads=thread_count(self.n_jobs, len(history.run.b), entries_of(examples.X)),
             **self._training_options(),
         )
         done: list[Epoch] = []
@@ -354,7 +354,8 @@ class OnlineClassifier(LinearClassifier):
             history.sketches = None
             return
         # Several classes make matrix products long enough to be worth a thread.
-        with pooled(self.n_jobs if len(theta) > 1 else 1) as each:
+        jobs = self.n_jobs if len(theta) > 1 else 1
+        with pooled(jobs, entries_of(examples.X)) as each:
             self._certificates = self._certify(examples, history, facts, each)
         history.sketches = [c.sketch for c in self._certificates if c.sketch is not None]
 

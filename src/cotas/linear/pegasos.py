@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from cotas.arrays import FloatArray, IntArray
+from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, Expectation
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
-from cotas.fitting.parameters import check_positive
+from cotas.fitting.parameters import check_positive, penalty_of
 from cotas.linear.history import History
 from cotas.linear.online import OnlineClassifier
 from cotas.losses import Hinge
@@ -39,7 +39,10 @@ class Pegasos(OnlineClassifier):
     Parameters
     ----------
     lam : float, default=1e-4
-        λ, the weight of the penalty; C = 1/(λn) in the other convention.
+        λ, the weight of the penalty.
+    C : float, optional
+        In the place of `lam`, the other convention: λ = 1/(C · sum of the weights). Not for
+        `partial_fit`, which never knows that sum.
     max_iter : int, default=20
         Passes over the examples.
     step : {"1/(lam*t)", "1/t", "1/(1+t)"}, float or callable, default="1/(lam*t)"
@@ -63,6 +66,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
 
     Attributes
     ----------
+    lam_ : float, λ
     coef_, intercept_, classes_, certificate_, n_iter_, stop_, stop_reason_, mistakes_per_epoch_
         As in `Perceptron`.
 
@@ -84,6 +88,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         self,
         *,
         lam: float = 1e-4,
+        C: float | None = None,
         max_iter: int = 20,
         step: str | float | Callable[[int], float] = "1/(lam*t)",
         sampling: str = "permutation",
@@ -104,6 +109,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         progress: bool | None = None,
     ) -> None:
         self.lam = lam
+        self.C = C
         self.max_iter = max_iter
         self.step = step
         self.sampling = sampling
@@ -125,7 +131,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive(self.lam, "lam")
+        penalty_of(self, 1.0)
         if self.tol is not None:
             check_positive(self.tol, "tol")
             if not self.certify:
@@ -142,8 +148,25 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
             check_positive(self.step, "step")
 
     def _rule(self) -> PegasosRule:
-        radius = 1.0 / math.sqrt(self.lam) if self.project else math.inf
-        return PegasosRule(float(self.fit_intercept), float(self.lam), radius)
+        radius = 1.0 / math.sqrt(self.lam_) if self.project else math.inf
+        return PegasosRule(float(self.fit_intercept), self.lam_, radius)
+
+    def partial_fit(
+        self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        if self.C is not None:
+            raise ValueError("C needs all the data at once: give lam to use partial_fit.")
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    partial_fit.__doc__ = OnlineClassifier.partial_fit.__doc__
+
+    def _begin(self, examples: Examples) -> History:
+        self.lam_ = penalty_of(self, examples.total_weight())
+        return super()._begin(examples)
+
+    def _resume(self, examples: Examples) -> History:
+        self.lam_ = penalty_of(self, examples.total_weight())
+        return super()._resume(examples)
 
     def _sampling(self) -> Sampling:
         return self.sampling  # type: ignore[return-value]
@@ -162,7 +185,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
 
     def _steps(self) -> Steps:
         """η for an array of times t."""
-        step, lam = self.step, float(self.lam)
+        step, lam = self.step, self.lam_
         if callable(step):
             return lambda t: _called(step, t)
         if isinstance(step, str):
@@ -202,7 +225,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         n = examples.n_rows if used is None else len(used)
         points = [
             DualPoint(
-                problem=RegularizedRisk(Hinge(), float(self.lam), bool(self.fit_intercept)),
+                problem=RegularizedRisk(Hinge(), self.lam_, bool(self.fit_intercept)),
                 coef=self.coef_[c].copy(),
                 intercept=float(self.intercept_[c]),
                 positive=self.classes_[history.run.positive[c]],

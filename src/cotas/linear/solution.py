@@ -14,7 +14,7 @@ from cotas.design.blocks import times
 from cotas.fitting.data import Examples
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
-from cotas.solvers.bias import best_bias
+from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.iterate import Iterate
 
 
@@ -28,14 +28,13 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class HingeCheck:
+class Check:
     """Proves what it can of (θ, α), θ₀ being the best bias for θ."""
 
     examples: Examples
     weights: FloatArray
     label: Any
-    lam: float
-    free_bias: bool
+    problem: RegularizedRisk
     facts: Facts
     each: Each = map
 
@@ -52,13 +51,16 @@ class HingeCheck:
 
     def _point(self, theta: FloatArray, alpha: FloatArray) -> DualPoint:
         given, theta0 = self.examples.weights, 0.0
-        if self.free_bias:
-            values = times(self.examples.X, theta)
-            theta0 = best_bias(values, self.examples.y == self.label, given)
+        if self.problem.free_bias:
+            values, positive = times(self.examples.X, theta), self.examples.y == self.label
+            if isinstance(self.problem.loss, Hinge):
+                theta0 = best_bias(values, positive, given)
+            else:
+                theta0 = best_smooth_bias(values, positive, self.weights, self.problem.loss)
         share = np.zeros_like(self.weights)
         np.divide(alpha, self.weights, out=share, where=self.weights > 0)
         return DualPoint(
-            problem=RegularizedRisk(Hinge(), self.lam, self.free_bias),
+            problem=self.problem,
             coef=theta,
             intercept=theta0,
             positive=self.label,

@@ -16,10 +16,10 @@ from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.parameters import check_jobs, check_positive, check_time, penalty_of
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.pursuit import Ended, Pursuit, worst_of
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
@@ -31,10 +31,13 @@ from cotas.linear.dispatch import (
     serves,
 )
 from cotas.linear.hard_margin import widest_margin
-from cotas.linear.solution import HingeCheck, Solution
+from cotas.linear.solution import Check, Solution
+from cotas.losses import Hinge, MarginLoss, SquaredHinge
+from cotas.problem import RegularizedRisk
 from cotas.solvers.semismooth_newton import FEW_FEATURES, LARGEST_SYSTEM
 from cotas.stops import Reason, Stop
 
+LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 # Below this the interior point gets there sooner.
 FINEST_FOR_NEWTON = 1e-10
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
@@ -50,12 +53,18 @@ class LinearSVM(LinearClassifier):
 
         mean hinge loss + (λ/2)‖θ‖²,    the bias not penalized,
 
-    until the checker proves a relative gap of at most `tol`. C = 1/(λn) in the other convention.
+    until the checker proves a relative gap of at most `tol`; or the same with the square of the
+    hinge loss, max(0, 1 − z)², which scikit-learn's `LinearSVC` takes unless told otherwise.
 
     Parameters
     ----------
     lam : float, default=1e-3
         λ, the weight of the penalty.
+    C : float, optional
+        In the place of `lam`, the other convention: λ = 1/(C · sum of the weights).
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        The squared hinge is smooth: it is solved by Newton's method, and gives no
+        `certified_predict` with a bias.
     margin : {"soft", "hard"}, default="soft"
         "hard" allows no violation: the separator with the largest margin, λ playing no part. Data
         that cannot be separated then raise `NotSeparableError`, which carries the proof.
@@ -98,6 +107,7 @@ class LinearSVM(LinearClassifier):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of labels; the second counts as +1, the first as −1
+    lam_ : float, λ
     certificate_ : Certificate, with a part for each of more than two classes
     support_ : array of row numbers, or a list of them with more than two classes
         The examples with αᵢ > 0, as far as the gap that was reached can tell.
@@ -122,6 +132,8 @@ class LinearSVM(LinearClassifier):
         self,
         *,
         lam: float = 1e-3,
+        C: float | None = None,
+        loss: str = "hinge",
         margin: str = "soft",
         fit_intercept: bool = True,
         solver: str = "auto",
@@ -136,6 +148,8 @@ class LinearSVM(LinearClassifier):
         progress: bool | None = None,
     ) -> None:
         self.lam = lam
+        self.C = C
+        self.loss = loss
         self.margin = margin
         self.fit_intercept = fit_intercept
         self.solver = solver
@@ -164,7 +178,7 @@ class LinearSVM(LinearClassifier):
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         starts = self._starts(examples, len(examples.positives()))
-        self.classes_ = examples.classes
+        self.classes_, self.lam_ = examples.classes, penalty_of(self, examples.total_weight())
         self.solver_, why = self._choose_solver(examples.X)
         ended = self._solve(examples, starts, began)
         solutions = [one.proved for one in ended]
@@ -206,21 +220,27 @@ class LinearSVM(LinearClassifier):
         return labels, shared_by_all(codes, low, high)
 
     def _check_parameters(self) -> None:
-        check_positive(self.lam, "lam")
+        penalty_of(self, 1.0)
         check_positive(self.tol, "tol")
         check_positive(self.max_iter, "max_iter")
         check_time(self.max_time)
         check_jobs(self.n_jobs)
         if self.margin not in ("soft", "hard"):
             raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {tuple(LOSSES)}, not {self.loss!r}.")
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, not {self.solver!r}.")
+        if self.loss != "hinge" and self.solver not in ("auto", "newton"):
+            raise ValueError(f"solver={self.solver!r} is for loss='hinge'; take 'newton'.")
 
     def _choose_solver(self, X: Matrix) -> tuple[str, str]:
         if self.margin == "hard":
             return "hard-margin", "Solved as the nearest points of the two convex hulls."
         if self.solver != "auto":
             return self.solver, f"Solved by {self.solver}, as asked."
+        if self.loss != "hinge":
+            return "newton", "Solved by newton, the loss being smooth."
         few, many = X.shape[1] <= FEW_FEATURES, X.shape[1] > LARGEST_SYSTEM
         if self.tol <= FINEST_FOR_NEWTON and not many:
             return "interior-point", "Solved by interior-point, tol being so small."
@@ -239,21 +259,21 @@ class LinearSVM(LinearClassifier):
         # A seed for each class, so that nothing depends on which one is solved first.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(labels))
         examples = replace(examples, X=as_solved(examples.X, self.solver_))
-        lam, bias = float(self.lam), bool(self.fit_intercept)
+        bias = bool(self.fit_intercept)
+        problem = RegularizedRisk(LOSSES[self.loss], self.lam_, bias)
 
         def solve(c: int) -> Ended[Solution]:
             if self.margin == "hard":
                 found = widest_margin(examples, weights, labels[c], float(bias))
                 return Ended(found, CLOSED, 1, time.perf_counter() - began)
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
-            problem = (examples.X, signs, weights, lam, float(bias))
-            task = Task(*problem, int(seeds[c]), starts[c], each)
+            task = Task(examples.X, signs, weights, problem, int(seeds[c]), starts[c], each)
             own = Facts(facts.longest, [facts.sketches[c]], rows)
-            check = HingeCheck(examples, weights, labels[c], lam, bias, own, each)
+            check = Check(examples, weights, labels[c], problem, own, each)
             limits = (self.tol, self.max_iter, self.max_time, monitor)
             return self._follow(Pursuit(*limits, began=began, label=labels[c]), check, task)
 
-        threads = thread_count(self.n_jobs, len(labels))
+        threads = thread_count(self.n_jobs, len(labels), entries_of(examples.X))
         rows_jobs = self.n_jobs if len(labels) == 1 and self.solver_ == "newton" else 1
         with (
             Monitor(self) as monitor,
@@ -264,7 +284,7 @@ class LinearSVM(LinearClassifier):
             rows = Rows(examples.X, bias, each)
             return monitor.for_each(solve, range(len(labels)), threads)
 
-    def _follow(self, pursuit: Pursuit[Solution], check: HingeCheck, task: Task) -> Ended[Solution]:
+    def _follow(self, pursuit: Pursuit[Solution], check: Check, task: Task) -> Ended[Solution]:
         """Follow one solver and keep its best model, by what is proved of it."""
         if task.start is not None:
             certificate = pursuit.begin(first_iterate(task, task.start), check)

@@ -1,25 +1,51 @@
-"""What a column of a table is: a number, a truth value, a category, or nothing a model can use."""
+"""What a column of a table is: a number, a truth value, a category, a date, or nothing of use."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+import warnings
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray
-from cotas.files.csv_tables import polars
+from cotas.files.cells import FEW_WORDS, cells_in_words, few_enough, numbers_of_words
+from cotas.files.dates import order_is_open, tell_form
+from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
+from cotas.files.remarks import Remark
 from cotas.files.tables import Table
 
-# Words with more distinct values than this, in more than half of the rows, are free text.
-FEW_WORDS, FREE_TEXT_SHARE = 20, 0.5
-_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}( .*)?")
+# Words with more distinct values than FEW_WORDS, in more than half of the rows, are free text.
+FREE_TEXT_SHARE = 0.5
+# Fewer rows than this may all have another number by chance.
+ENOUGH_ROWS = 30
+# Whole numbers between these are years, which mean something though each comes once.
+YEARS = 1500, 2100
+_NUMBERING = {"id", "ids", "uuid", "guid", "key", "index", "idx", "rowid", "rownames", "serial"}
+LEFT_OUT = ("identifier", "text", "other")
 
 
 class ColumnError(DataFileError):
     """A column that a model cannot use, or that is not as the model expects it."""
+
+
+class ColumnWarning(UserWarning):
+    """Cells that are not as the model expects them, and were taken as missing."""
+
+
+class Role(NamedTuple):
+    """What a column is used as.
+
+    `kind` is "number", "boolean", "category", "date", "empty", or one of LEFT_OUT; `form` is how
+    dates are written; `remark` is what a reader should know about it.
+    """
+
+    kind: str
+    form: str = ""
+    remark: Remark | None = None
 
 
 def as_frame(X: Any) -> Any:
@@ -53,47 +79,100 @@ def _from_pandas(column: Any) -> Any:
     return pl.Series(values=plain)
 
 
-def kind_of(column: Any, name: str) -> str:
-    """ "number", "boolean", "category" or "empty"; a date or free text raises."""
+def roles_of(
+    frame: Any, keep: Collection[str] = (), unix_seconds: Collection[str] = ()
+) -> dict[str, Role]:
+    """What each column of a frame is used as.
+
+    Parameters
+    ----------
+    frame : polars DataFrame
+    keep : names of columns that are used though they look like identifiers or free text
+    unix_seconds : names of columns of numbers that count the seconds since 1970
+    """
+    unknown = [name for name in (*keep, *unix_seconds) if name not in frame.columns]
+    if unknown:
+        raise ColumnError(f"there is no column {unknown[0]!r} among {', '.join(frame.columns)}.")
+    return {
+        name: Role("date", "unix")
+        if name in unix_seconds
+        else _role_of(frame[name], name, name in keep)
+        for name in frame.columns
+    }
+
+
+def _role_of(column: Any, name: str, keep: bool) -> Role:
     pl = polars()
     dtype = column.dtype
     if column.null_count() == len(column) or dtype == pl.Null:
-        return "empty"
+        return Role("empty")
     if dtype == pl.Boolean:
-        return "boolean"
+        return Role("boolean")
     if dtype.is_numeric():
-        return "number"
+        return Role("number") if keep or not _is_identifier(column, name) else _identifier(name)
+    if dtype == pl.Duration:
+        return Role("number")
     if dtype.is_temporal():
-        raise _is_a_date(name)
+        return Role("date", "time" if dtype == pl.Time else "ymd")
     if dtype == pl.String:
-        _refuse_free_text(column, name)
-        return "category"
+        return _role_of_words(column, name, keep)
     if dtype in (pl.Categorical, pl.Enum):
-        return "category"
-    raise ColumnError(
-        f"column {name!r} holds {dtype}, which no model here can use. Leave it out, or turn it "
-        "into numbers first."
+        return Role("category")
+    words = f"Column {name!r} is left out: it holds {dtype}, which no model here can use."
+    return Role("other", remark=Remark("other", name, words, {"type": str(dtype)}))
+
+
+def _is_identifier(column: Any, name: str) -> bool:
+    """Whether whole numbers merely tell the rows apart.
+
+    All are different, and they stand close together or have such a name; years do too.
+    """
+    if not column.dtype.is_integer() or len(column) <= ENOUGH_ROWS:
+        return False
+    if column.null_count() or column.n_unique() < len(column):
+        return False
+    low, high = int(column.min()), int(column.max())
+    if YEARS[0] <= low and high <= YEARS[1]:
+        return False
+    words = re.findall(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+", name)
+    return high - low < 2 * len(column) or bool(words and words[-1].lower() in _NUMBERING)
+
+
+def _identifier(name: str) -> Role:
+    words = (
+        f"Column {name!r} is left out: another whole number in every row, like an identifier "
+        f"(--keep {name!r} takes it)."
     )
+    return Role("identifier", remark=Remark("identifier", name, words))
 
 
-def _refuse_free_text(column: Any, name: str) -> None:
+def _role_of_words(column: Any, name: str, keep: bool) -> Role:
+    form = tell_form(column)
+    if form is not None:
+        return Role("date", form, _open_order(column, name) if form in ("dmy", "mdy") else None)
     present = column.drop_nulls()
-    if all(_DATE.fullmatch(word.strip()) for word in present.head(200)):
-        raise _is_a_date(name)
     distinct = present.n_unique()
-    if distinct > FEW_WORDS and distinct > FREE_TEXT_SHARE * len(present):
-        raise ColumnError(
-            f"column {name!r} holds {distinct} different texts in {len(present)} rows (such as "
-            f"{present[0][:40]!r}): free text or names, from which nothing can be learned this "
-            "way. Leave it out."
-        )
-
-
-def _is_a_date(name: str) -> ColumnError:
-    return ColumnError(
-        f"column {name!r} holds dates or times. Turn them into numbers that mean something (the "
-        "year, the days since a date), or leave the column out."
+    if keep or distinct <= FEW_WORDS or distinct <= FREE_TEXT_SHARE * len(present):
+        return Role("category")
+    words = (
+        f"Column {name!r} is left out: {distinct} different texts in {len(present)} rows, names "
+        f"or free text (--keep {name!r} takes it)."
     )
+    figures = {"distinct": str(distinct), "rows": str(len(present))}
+    return Role("text", remark=Remark("text", name, words, figures))
+
+
+def _open_order(column: Any, name: str) -> Remark | None:
+    """A remark where nothing in the column tells the day from the month."""
+    if not order_is_open(column):
+        return None
+    form, cell = tell_form(column), column.drop_nulls()[0]
+    first = "day" if form == "dmy" else "month"
+    words = (
+        f"Column {name!r}: nothing tells the day from the month in dates such as {cell!r}; the "
+        f"{first} is taken to come first."
+    )
+    return Remark(f"{first} first", name, words, {"cell": cell})
 
 
 def numbers_of(frame: Any, names: list[str]) -> FloatArray:
@@ -108,19 +187,36 @@ def numbers_of(frame: Any, names: list[str]) -> FloatArray:
 
 def _as_numbers(column: Any, name: str) -> FloatArray:
     pl = polars()
+    if column.dtype == pl.Duration:
+        column = column.dt.total_milliseconds() / 1000
     if column.dtype == pl.Boolean or column.dtype.is_numeric() or column.dtype == pl.Null:
         cast = column.cast(pl.Float64)
     elif column.dtype == pl.String:
         cast = _from_words(column)
-        if cast.null_count() > column.null_count():
-            bad = column.filter(cast.is_null() & column.is_not_null())[0]
-            raise ColumnError(f"column {name!r} holds {bad!r}, where the model expects numbers.")
+        refuse_odd_cells(column, cast, name, "numbers")
     else:
         raise ColumnError(f"column {name!r} holds {column.dtype}; the model expects numbers.")
     values = cast.to_numpy()
     if np.isinf(values).any():
         raise ColumnError(f"column {name!r} holds an infinite number in row {_first(values)}.")
     return np.asarray(values, dtype=np.float64)
+
+
+def refuse_odd_cells(column: Any, found: Any, name: str, expected: str) -> None:
+    """Warn of a few cells that are not what the model expects; more are an error."""
+    odd = found.is_null() & column.is_not_null()
+    count, there = int(odd.sum()), len(column) - column.null_count()
+    if count == 0:
+        return
+    rows = odd.arg_true()[:5].to_list()
+    some = "; ".join(f"row {row + 1}: {column[row][:40]!r}" for row in rows)
+    if few_enough(count, there):
+        warnings.warn(cells_in_words(name, count, some), ColumnWarning, stacklevel=4)
+        return
+    raise ColumnError(
+        f"column {name!r} holds {column[rows[0]]!r}, where the model expects {expected} "
+        f"({count} of {there} cells; {some})."
+    )
 
 
 def _first(values: AnyArray) -> int:
@@ -132,7 +228,10 @@ def _from_words(column: Any) -> Any:
     pl = polars()
     words = column.str.strip_chars().str.to_lowercase()
     truth = pl.when(words == "true").then(1.0).when(words == "false").then(0.0)
-    return pl.select(truth.otherwise(words.cast(pl.Float64, strict=False))).to_series()
+    found = pl.select(truth.otherwise(words.cast(pl.Float64, strict=False))).to_series()
+    if found.null_count() == column.null_count():
+        return found
+    return found.fill_null(numbers_of_words(column, comma=False))
 
 
 def words_of(column: Any, name: str) -> Any:

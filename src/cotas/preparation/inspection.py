@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.files.csv_tables import polars
+from cotas.files.frames import polars
+from cotas.files.remarks import Remark
 from cotas.files.tables import Table
-from cotas.preparation.columns import numbers_of
+from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
 
-# Fewer rows than this are separated by one column or another by chance.
-ENOUGH_ROWS = 30
 # What is not so for some rows is not so for all; sorting all of them takes long.
 SOME_ROWS = 1000
 RARE_CLASS, MOSTLY_MISSING, NEARLY_ONE = 0.1, 0.5, 0.99999
-
-
-@dataclass(frozen=True)
-class Remark:
-    """Something a reader should know about the data.
-
-    Attributes
-    ----------
-    kind : str
-        "constant", "missing", "leak", "identifier", "duplicates" or "unbalanced".
-    column : str or None
-    message : str
-        In words, with what to do.
-    figures : dict
-        The numbers and names in the message, by name, for saying it in another language.
-    """
-
-    kind: str
-    column: str | None
-    message: str
-    figures: dict[str, str] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return self.message
 
 
 def inspect_table(
@@ -50,8 +25,11 @@ def inspect_table(
     y: AnyArray | None = None,
     task: str = "classification",
     split: tuple[IntArray, IntArray] | None = None,
+    keep: Collection[str] = (),
 ) -> list[Remark]:
-    """Look for columns that say nothing or too much, for repeated rows and for rare classes.
+    """Look for columns that say nothing or too much, and for rare classes.
+
+    What was noticed while the table was read comes first.
 
     Parameters
     ----------
@@ -60,7 +38,8 @@ def inspect_table(
         What is to be predicted; the target of the table if not given.
     task : {"classification", "regression"}
     split : (rows to train on, rows held out), optional
-        To look for rows that are in both.
+        What the columns are is told from the first.
+    keep : names of columns that are used though they look like identifiers or free text
 
     Returns
     -------
@@ -77,50 +56,58 @@ def inspect_table(
     leak paid
     """
     y = table.target if y is None else y
-    remarks = [*_columns(table)]
+    columns = [*_columns(table, None if split is None else split[0], keep)]
+    useless = {remark.column for remark in columns if remark.kind in (*LEFT_OUT, "constant")}
+    read = [r for r in table.remarks if r.kind == "renamed" or r.column not in useless]
+    remarks = [*read, *columns]
     if y is not None:
-        remarks += _leaks(table, np.asarray(y), task)
+        remarks += _leaks(table, np.asarray(y), task, useless)
         if task == "classification":
             remarks += _rare_classes(np.asarray(y))
-    if split is not None:
-        remarks += _duplicates(table, *split)
     return remarks
 
 
-def _columns(table: Table) -> Iterator[Remark]:
-    """Constant and mostly missing columns, and those that merely number the rows."""
+def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Iterator[Remark]:
+    """Columns that are left out, mostly missing, or sorted, and dates that can be read twice."""
     if not table.has_names:
         return
-    for name in table.names:
-        column = table.features[name]
-        distinct, missing = column.n_unique(), column.null_count()
-        if distinct == 1:
+    frame = table.features if train is None else table.features[train]
+    for name, role in roles_of(frame, keep).items():
+        column = frame[name]
+        missing = column.null_count()
+        if role.remark is not None:
+            yield role.remark
+        if role.kind in LEFT_OUT:
+            continue
+        if column.n_unique() == 1:
             yield Remark("constant", name, f"Column {name!r} never changes; it is left out.")
         elif missing > MOSTLY_MISSING * len(column):
             share = f"{100 * missing / len(column):.0f}%"
             message = f"Column {name!r} is missing in {share} of the rows."
             yield Remark("missing", name, message, {"share": share})
-        elif distinct == len(column) > ENOUGH_ROWS and _counts_rows(column):
+        elif name not in keep and _sorts_rows(table.features[name]):
             yield Remark(
-                "identifier",
+                "sorted",
                 name,
-                f"Column {name!r} has another whole number in every row, like an identifier: "
-                "leave it out unless it means something.",
+                f"Column {name!r} rises or falls from row to row, with another whole number in "
+                "each: leave it out if it is an identifier.",
             )
 
 
-def _counts_rows(column: Any) -> bool:
-    """Whole numbers that rise or fall throughout, or stand close together."""
-    if not column.dtype.is_integer():
+def _sorts_rows(column: Any) -> bool:
+    """Whether whole numbers rise or fall throughout."""
+    if not column.dtype.is_integer() or len(column) <= ENOUGH_ROWS:
         return False
-    close = int(column.max()) - int(column.min()) < 2 * len(column)
-    return bool(close or column.is_sorted() or column.is_sorted(descending=True))
+    ordered = column.is_sorted() or column.is_sorted(descending=True)
+    return bool(ordered and column.n_unique() == len(column))
 
 
-def _leaks(table: Table, y: AnyArray, task: str) -> Iterator[Remark]:
+def _leaks(
+    table: Table, y: AnyArray, task: str, useless: Collection[str | None]
+) -> Iterator[Remark]:
     if len(y) < ENOUGH_ROWS or sparse.issparse(table.features):
         return
-    for name, values, codes in _values(table):
+    for name, values, codes in _values(table, useless):
         told = tells_all(values, y, task) if values is not None else _pure(codes, y, task)
         if told:
             yield Remark(
@@ -131,13 +118,17 @@ def _leaks(table: Table, y: AnyArray, task: str) -> Iterator[Remark]:
             )
 
 
-def _values(table: Table) -> Iterator[tuple[str, FloatArray | None, IntArray]]:
+def _values(
+    table: Table, useless: Collection[str | None] = ()
+) -> Iterator[tuple[str, FloatArray | None, IntArray]]:
     """Each column as numbers, or as the codes of its words."""
     pl = polars()
     nothing = np.empty(0, dtype=np.int64)
     for j, name in enumerate(table.names):
         if not table.has_names:
             yield name, np.asarray(table.features[:, j], dtype=np.float64), nothing
+            continue
+        if name in useless:
             continue
         column = table.features[name]
         if column.dtype.is_numeric() or column.dtype == pl.Boolean:
@@ -198,17 +189,28 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
         )
 
 
-def _duplicates(table: Table, train: IntArray, test: IntArray) -> Iterator[Remark]:
+def copies(table: Table) -> tuple[AnyArray | None, list[Remark]]:
+    """A mark for each row, the same for equal rows, if some rows are copies of others.
+
+    Where most rows have a twin the table has few different rows, and twins are no copies.
+    """
+    if table.has_names:
+        used = [n for n, role in roles_of(table.features).items() if role.kind not in LEFT_OUT]
+        table = replace(table, features=table.features.select(used))
     marks = _row_marks(table)
-    shared = int(np.isin(marks[test], marks[train]).sum())
-    if shared:
-        yield Remark(
-            "duplicates",
-            None,
-            f"{shared} of the {len(test)} rows held out are also among the rows trained on; the "
-            "error on them says less about new rows.",
-            {"shared": str(shared), "rows": str(len(test))},
+    different, counts = np.unique(marks, return_counts=True)
+    twins = int(counts[counts > 1].sum())
+    figures = {"count": str(twins), "rows": str(len(marks)), "different": str(len(different))}
+    if twins == 0:
+        return None, []
+    if 2 * twins > len(marks):
+        words = (
+            f"{twins} of the {len(marks)} rows have a twin: there are {len(different)} different "
+            "ones, and rows held out are like rows trained on."
         )
+        return None, [Remark("twins", None, words, figures)]
+    words = f"{twins} rows occur more than once; copies are kept on one side of the split."
+    return marks, [Remark("duplicates", None, words, figures)]
 
 
 def _row_marks(table: Table) -> AnyArray:

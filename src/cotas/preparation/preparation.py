@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,17 +12,20 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.files.csv_tables import polars
+from cotas.files.frames import polars
 from cotas.fitting.parameters import check_positive
 from cotas.preparation.columns import (
+    LEFT_OUT,
     ColumnError,
+    Role,
     as_frame,
     as_matrix,
-    kind_of,
     numbers_of,
     one_hot,
+    roles_of,
     words_of,
 )
+from cotas.preparation.moments import MARKED, part_name, parts_of
 from cotas.preparation.statistics import frequent, measure
 
 # More columns than this, fewer than that part of them filled: the matrix is made sparse.
@@ -37,8 +41,11 @@ class Preparation(TransformerMixin, BaseEstimator):
       Rare values share the column "other", to which values never seen before go too. Missing
       values have a column of their own.
     * True and false are one and zero.
-    * A column that never changes is dropped, with a remark.
-    * Dates, free text and infinite numbers are refused, naming the column.
+    * Dates and times become their year, month, weekday, day of the year, hour and the days since
+      1970; months and weekdays are categories. How they are written is told from the column.
+    * Columns that never change are dropped, and so are identifiers (another whole number in every
+      row), names and free text (another text in most rows) and lists. `dropped_` says why.
+    * Infinite numbers are refused, naming the column.
 
     A matrix instead of a table is all numbers. A sparse matrix is passed on as it is: to subtract
     a mean would fill it.
@@ -51,6 +58,13 @@ class Preparation(TransformerMixin, BaseEstimator):
         The most values of one column that get columns of their own, the most frequent ones.
     standardize : bool, default=True
         Whether numbers are standardized, or left as they are.
+    keep : sequence of str
+        Columns that are used though they look like identifiers or free text.
+    strict : bool, default=False
+        Refuse tables with columns that would be dropped as identifiers, free text or lists, and
+        name them all.
+    unix_seconds : sequence of str
+        Columns of numbers that count the seconds since 1970, and are used as dates.
 
     Attributes
     ----------
@@ -64,7 +78,10 @@ class Preparation(TransformerMixin, BaseEstimator):
     category_names_, categories_, pooled_, category_missing_
         The columns of categories, their values with a column, whether there is a column "other",
         and whether there is one for missing values.
+    dates_ : list of (name, way)
+        The columns of dates, and how they are written: "ymd", "dmy", "mdy", "time" or "unix".
     dropped_ : list of (name, reason)
+        The reason is "empty", "constant", "identifier", "text" or "other".
     sparse_output_ : bool
         Whether `transform` gives CSR matrices.
 
@@ -86,10 +103,16 @@ class Preparation(TransformerMixin, BaseEstimator):
         min_frequency: float = 0.01,
         max_categories: int = 100,
         standardize: bool = True,
+        keep: Sequence[str] = (),
+        strict: bool = False,
+        unix_seconds: Sequence[str] = (),
     ) -> None:
         self.min_frequency = min_frequency
         self.max_categories = max_categories
         self.standardize = standardize
+        self.keep = keep
+        self.strict = strict
+        self.unix_seconds = unix_seconds
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -111,6 +134,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise ValueError(f"min_frequency must be in [0, 1), not {self.min_frequency!r}.")
         check_positive(self.max_categories, "max_categories")
         self.dropped_: list[tuple[str, str]] = []
+        self.dates_: list[tuple[str, str]] = []
         self.category_names_: list[str] = []
         self.categories_: list[list[str]] = []
         self.pooled_: list[bool] = []
@@ -133,14 +157,59 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.n_features_in_ = frame.width
         if frame.height == 0:
             raise ColumnError("the table holds no rows.")
-        kinds = {name: kind_of(frame[name], name) for name in frame.columns}
-        self.dropped_ += [(name, "empty") for name, kind in kinds.items() if kind == "empty"]
-        names = [name for name, kind in kinds.items() if kind in ("number", "boolean")]
+        roles = roles_of(frame, self.keep, self.unix_seconds)
+        if self.strict:
+            _refuse_useless(roles)
+        useless = ("empty", *LEFT_OUT)
+        self.dropped_ += [(name, role.kind) for name, role in roles.items() if role.kind in useless]
+        self.dates_ = [(name, role.form) for name, role in roles.items() if role.kind == "date"]
+        frame = self._with_parts(frame)
+        kinds = {name: roles[name].kind if name in roles else "" for name in frame.columns}
+        names = [name for name in frame.columns if _is_number(kinds[name], frame[name])]
         plain = np.array([kinds[name] == "boolean" for name in names], dtype=np.bool_)
         self._learn_numbers(numbers_of(frame, names), names, plain)
         for name, kind in kinds.items():
-            if kind == "category":
+            if name not in names and kind in ("category", ""):
                 self._learn_category(words_of(frame[name], name), name)
+        self._settle_parts()
+
+    def _with_parts(self, frame: Any) -> Any:
+        """The frame with the parts of dates in the place of the dates."""
+        if not self.dates_:
+            return frame
+        taken = set(self.feature_names_in_)
+        parts = [
+            values.alias(part)
+            for name, way in self.dates_
+            if name in frame.columns
+            for part, values in parts_of(frame[name], way).items()
+            if part not in taken
+        ]
+        return frame.with_columns(parts).drop([name for name, _ in self.dates_], strict=False)
+
+    def _settle_parts(self) -> None:
+        """One column marks a missing date; parts that never change are not worth a remark."""
+        parts = self._parts()
+        marked = {part_name(name, part) for name, _ in self.dates_ for part in MARKED}
+        for j, name in enumerate(self.number_names_):
+            self.indicated_[j] &= name not in parts or name in marked
+        for j, name in enumerate(self.category_names_):
+            self.category_missing_[j] &= name not in parts
+        gone = [name for name, _ in self.dropped_ if name in parts]
+        self.dropped_ = [(name, why) for name, why in self.dropped_ if name not in parts]
+        for date, _ in self.dates_:
+            if all(part in gone for part, source in parts.items() if source == date):
+                self.dropped_.append((date, "constant"))
+
+    def _parts(self) -> dict[str, str]:
+        """The parts of dates, and the column that each is of."""
+        known = (*self.number_names_, *self.category_names_, *(name for name, _ in self.dropped_))
+        return {
+            part: date
+            for date, _ in self.dates_
+            for part in known
+            if part.startswith(part_name(date, "")) and part not in set(self.feature_names_in_)
+        }
 
     def _fit_matrix(self, X: Matrix) -> None:
         self.__dict__.pop("feature_names_in_", None)
@@ -174,7 +243,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         kept, values = frequent(words, self.min_frequency, self.max_categories)
         missing, pooled = bool(words.null_count()), len(kept) < values
         if len(kept) + pooled + missing < 2:
-            self.dropped_.append((name, "constant"))
+            # Many values of which none comes often are as good as free text.
+            self.dropped_.append((name, "constant" if values < 2 else "text"))
             return
         self.category_names_.append(name)
         self.categories_.append(kept)
@@ -193,7 +263,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "layout_")
         if self.layout_ == "columns":
-            frame = self._checked_frame(X)
+            frame = self._with_parts(self._checked_frame(X))
             values = numbers_of(frame, self.number_names_)
             blocks = [self._numbers(values), *self._category_blocks(frame)]
         else:
@@ -280,9 +350,11 @@ class Preparation(TransformerMixin, BaseEstimator):
     def example(self) -> Any:
         """A table of two rows that it takes: nothing known of one, only new things in the other."""
         if self.layout_ == "columns":
-            numbers = {name: [None, 0.0] for name in self.number_names_}
-            words = {name: [None, ""] for name in self.category_names_}
-            return polars().DataFrame({**numbers, **words})
+            pl, parts = polars(), self._parts()
+            numbers = {name: [None, 0.0] for name in self.number_names_ if name not in parts}
+            words = {name: [None, ""] for name in self.text_columns_}
+            dates = {name: pl.Series([None, None], dtype=pl.String) for name, _ in self.dates_}
+            return pl.DataFrame({**numbers, **words, **dates})
         if self.layout_ == "sparse":
             return sparse.csr_matrix((2, self.n_features_in_))
         return np.zeros((2, self.n_features_in_))
@@ -292,7 +364,17 @@ class Preparation(TransformerMixin, BaseEstimator):
     @property
     def used_columns_(self) -> list[str]:
         """The columns that the result depends on."""
-        return [*self.number_names_, *self.category_names_]
+        if self.layout_ != "columns":
+            return [*self.number_names_, *self.category_names_]
+        parts = self._parts()
+        used = (parts.get(name, name) for name in (*self.number_names_, *self.category_names_))
+        return list(dict.fromkeys(used))
+
+    @property
+    def text_columns_(self) -> list[str]:
+        """The columns of categories, which a file of text has as text."""
+        parts = self._parts() if self.layout_ == "columns" else {}
+        return [name for name in self.category_names_ if name not in parts]
 
     def compare(self, X: Any) -> list[str]:
         """In words, what is different about the columns of X, though it can be used."""
@@ -333,4 +415,21 @@ class Preparation(TransformerMixin, BaseEstimator):
             dtype=np.float64,
             reset=reset,
             ensure_all_finite="allow-nan" if not sparse.issparse(X) else True,
+        )
+
+
+def _is_number(kind: str, column: Any) -> bool:
+    """Whether a column is used as numbers; parts of dates have no kind but their type."""
+    return kind in ("number", "boolean") or (kind == "" and column.dtype.is_numeric())
+
+
+def _refuse_useless(roles: dict[str, Role]) -> None:
+    """Name all columns that would be left out, at once."""
+    useless = [(name, role) for name, role in roles.items() if role.kind in LEFT_OUT]
+    if useless:
+        some = "; ".join(str(role.remark) for _, role in useless)
+        names = ",".join(name for name, _ in useless)
+        raise ColumnError(
+            f"{len(useless)} columns cannot be used as they are. {some} Drop them ({names}) or "
+            "keep them by name."
         )

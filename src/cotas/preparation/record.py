@@ -10,10 +10,11 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.certificates import Certificate
-from cotas.files.csv_tables import polars
+from cotas.files.frames import polars
+from cotas.files.remarks import Remark
 from cotas.files.tables import Table
-from cotas.preparation.inspection import Remark
 from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.quality import Quality
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,8 @@ class FitRecord:
         The rows that were set aside before anything was trained.
     bound : Certificate or None
         Of the error on future rows, from those rows, corrected for the choice among `rivals`.
+    quality : Quality or None
+        How good the model is on those rows; on the training rows if none were set aside.
     choice : Choice or None
         How λ was chosen, if it was.
     rivals : tuple of Rival
@@ -136,6 +139,7 @@ class FitRecord:
     training: Sample
     hold_out: Sample | None = None
     bound: Certificate | None = None
+    quality: Quality | None = None
     choice: Any = None
     rivals: tuple[Rival, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -153,6 +157,7 @@ class FitRecord:
             sample = getattr(self, name)
             plain[name] = None if sample is None else _sample_in_short(sample)
         plain["bound"] = None if self.bound is None else self.bound.to_dict()
+        plain["quality"] = None if self.quality is None else self.quality.to_dict()
         plain["choice"] = None if self.choice is None else self.choice.to_dict()
         plain["rivals"] = [vars(rival) for rival in self.rivals]
         plain["warnings"] = list(self.warnings)

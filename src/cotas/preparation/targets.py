@@ -37,6 +37,8 @@ def as_target(y: Any, task: str, name: str = "the target") -> AnyArray:
     if task not in TASKS:
         raise ValueError(f"task must be one of {TASKS}, not {task!r}.")
     values = _plain(y)
+    if values.dtype.kind in "mM":
+        raise DataFileError(f"{name} holds dates or times, which are not predicted here.")
     if task == "regression":
         if values.dtype.kind not in "fiu":
             raise DataFileError(f"{name} holds words; regression needs numbers.")
@@ -56,9 +58,15 @@ def as_target(y: Any, task: str, name: str = "the target") -> AnyArray:
             values = values.astype(np.int64)
     if values.dtype.kind == "b":
         values = np.where(values, "true", "false")
-    if len(np.unique(values)) < 2:
+    distinct = len(np.unique(values))
+    if distinct < 2:
         raise DataFileError(
             f"{name} has one value only ({values.tolist()[0]!r}); there is nothing to tell apart."
+        )
+    if values.dtype.kind == "U" and distinct > max(MOST_LABELS, len(values) / 2):
+        raise DataFileError(
+            f"{name} holds {distinct} different words in {len(values)} rows, which are names and "
+            "no classes; name another column as the target."
         )
     return values
 
@@ -68,11 +76,14 @@ def _plain(y: Any) -> AnyArray:
     return np.asarray(y.astype(str)) if y.dtype.kind == "O" else y
 
 
-def hold_out_rows(y: AnyArray, task: str, share: float, seed: int) -> tuple[IntArray, IntArray]:
+def hold_out_rows(
+    y: AnyArray, task: str, share: float, seed: int, groups: AnyArray | None = None
+) -> tuple[IntArray, IntArray]:
     """The rows to train on and the rows to hold out, both in their order, drawn with the seed.
 
-    They are drawn without regard to the classes, as the bound for the error on future rows asks.
-    If the draw takes all rows of a class away, the next one is tried.
+    Each class gives its share of the rows, as nearly as whole rows allow, and keeps one to train
+    on. With `groups`, rows of one group are never on both sides: all of them go where the first
+    one drawn goes, and a class that would be left without a row to train on goes there whole.
     """
     n = len(y)
     count = round(share * n)
@@ -82,10 +93,27 @@ def hold_out_rows(y: AnyArray, task: str, share: float, seed: int) -> tuple[IntA
             "hold out."
         )
     rng = np.random.default_rng(seed)
-    classes = np.unique(y) if task == "classification" else y[:0]
-    for _ in range(100):
-        order = rng.permutation(n)
-        train, test = np.sort(order[count:]), np.sort(order[:count])
-        if len(np.unique(y[train])) >= len(classes):
-            return train, test
-    raise DataFileError("some classes are so rare that no split leaves a row of each to train on.")
+    codes = np.unique(y, return_inverse=True)[1] if task == "classification" else np.zeros(n, int)
+    order = rng.permutation(n)
+    held = np.zeros(n, dtype=np.bool_)
+    for code, most in enumerate(_shares(np.bincount(codes), count)):
+        held[order[codes[order] == code][:most]] = True
+    if groups is not None:
+        first = np.unique(groups[order], return_index=True)[1]
+        labels = np.unique(groups, return_inverse=True)[1]
+        held = held[order[first]][labels]
+        lost = np.setdiff1d(codes, codes[~held])
+        held &= ~np.isin(labels, labels[np.isin(codes, lost)])
+    if not held.any():
+        raise DataFileError("no split leaves rows to hold out: the groups are too large.")
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def _shares(sizes: IntArray, count: int) -> IntArray:
+    """How many rows each class gives, `count` in all where each can keep one."""
+    wanted = count * sizes / sizes.sum()
+    given = np.minimum(np.floor(wanted).astype(np.int64), sizes - 1)
+    for code in np.argsort(given - wanted, kind="stable"):
+        if given.sum() < count and given[code] < sizes[code] - 1:
+            given[code] += 1
+    return np.asarray(given)

@@ -15,10 +15,9 @@ from cotas.boosting.training import Booster, Machine
 from cotas.boosting.weak_learners import Prepared, check_choice
 from cotas.certificates.theorems.additive import AdditiveFit
 from cotas.certificates.theorems.weak_learners import StumpClass
-from cotas.fitting.data import TrainingRows
+from cotas.fitting.data import TrainingRows, read_observations
 from cotas.fitting.parameters import check_rate
 from cotas.fitting.validation import hold_out
-from cotas.regression.base import read_observations
 from cotas.solvers.boosted_regression import (
     AbsoluteError,
     Error,

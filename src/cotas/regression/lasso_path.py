@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,21 +15,22 @@ from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
-from cotas.fitting.parameters import check_positive
-from cotas.fitting.reporting import Callback, ProgressBar, SolverReport, as_callbacks, tell_all
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
+from cotas.fitting.certified import outside
+from cotas.fitting.data import Observations, read_observations
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.reporting import SolverReport
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.problem import relative_gap
-from cotas.regression.base import Observations, read_observations
-from cotas.regression.lasso import (
-    SHARE,
-    Lasso,
-    centred_columns,
-    in_units_of_the_data,
-    penalty_scale,
-)
+from cotas.regression.lasso import Lasso
+from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
 from cotas.solvers.homotopy import Homotopy
+from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
+from cotas.solvers.penalties import L1
+from cotas.stops import InterruptedWarning, Stop
 
 METHODS = ("working-sets", "homotopy")
 
@@ -111,6 +112,8 @@ def lasso_path(
     fit_intercept: bool = True,
     tol: float = 1e-6,
     sample_weight: Any = None,
+    max_time: float | None = None,
+    n_jobs: int | None = None,
     callbacks: Any = None,
     progress: bool | None = None,
 ) -> LassoPath:
@@ -128,6 +131,10 @@ def lasso_path(
     method : "working-sets" for a grid, "homotopy" for all the breakpoints down to ratio·λ_max
     positive, standardize, fit_intercept, tol : as in `Lasso`
     sample_weight : array of shape (n_samples,), optional
+    max_time : float, optional
+        Seconds after which no further λ is begun.
+    n_jobs : int, optional
+        As in `Lasso`.
     callbacks : callable or list of callables, optional
         Called with a `SolverReport` after each λ, which is its label; True ends the path there.
         Each report costs a pass of the checker over the data.
@@ -151,34 +158,38 @@ def lasso_path(
     >>> round(path.delta_at(lam), 6)
     1000.0
     """
+    began = time.perf_counter()
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, not {method!r}.")
     check_positive(ratio, "ratio")
     check_positive(n_lams, "n_lams")
     check_positive(tol, "tol")
+    check_time(max_time)
+    check_jobs(n_jobs)
     seen = read_observations(Lasso(), X, y, sample_weight, layout="csc")
     if not seen.single:
         raise ValueError("y must be a vector: a path is about one target.")
     problem = LassoProblem(
         positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
-    with one_thread_in_blas(), rows_in_threads(seen.X, None) as each:
-        columns = centred_columns(seen, problem, each)
+    with one_thread_in_blas(), rows_in_threads(seen.X, n_jobs) as each:
+        columns = centred_columns(seen, problem, each, thread_count(n_jobs))
+        penalty = L1(1.0, bool(positive))
         if method == "homotopy":
             if lams is not None:
                 raise ValueError("method='homotopy' finds its own λ; use coef_at for others.")
-            follower = Homotopy(columns, seen.y, positive)
+            follower = Homotopy(columns, seen.y, penalty)
             # Where no column is correlated with y, β = 0 for every λ.
             most = follower.largest_lam or 1.0
             total, solutions = None, follower.knots(most, ratio * most)
         else:
-            solver = WorkingSetLasso(columns, seen.y, positive)
+            solver = WorkingSetLasso(columns, seen.y, penalty)
             grid = _grid(solver.largest_lam or 1.0, lams, int(n_lams), ratio)
             total, solutions = len(grid), solver.path(grid, SHARE * tol)
-        bar = ProgressBar(total, "lasso_path", progress, "λ")
         points = _Points(columns, seen, problem)
-        with closing(bar):
-            found = _walk(solutions, points, as_callbacks(callbacks), bar)
+        watching = SimpleNamespace(callbacks=callbacks, progress=progress)
+        with Monitor(watching, "λ", total, "lasso_path") as monitor:
+            found = _walk(solutions, points, monitor, max_time, began)
         return points.certified(found, exact=method == "homotopy")
 
 
@@ -194,32 +205,37 @@ def _grid(largest: float, lams: Sequence[float] | None, n_lams: int, ratio: floa
 def _walk(
     solutions: Iterator[LassoIterate],
     points: _Points,
-    callbacks: list[Callback],
-    bar: ProgressBar,
+    monitor: Monitor,
+    max_time: float | None,
+    began: float,
 ) -> list[LassoIterate]:
-    """The solutions up to the last λ, or up to where someone asked to stop."""
+    """The solutions up to the last λ, or up to where someone asked to stop; at least one."""
     found: list[LassoIterate] = []
-    began = time.perf_counter()
-    try:
-        for solution in solutions:
-            found.append(solution)
-            figures = {"λ": f"{solution.lam:.2g}"}
-            if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
-                figures["gap"] = f"{relative_gap(solution.gap, solution.primal):.1e}"
-            bar.step(**figures)
-            if callbacks:
-                [certificate] = points.certificates([solution], *points.coefs([solution]))
-                seconds = time.perf_counter() - began
-                report = SolverReport(solution.lam, len(found), seconds, certificate)
-                if tell_all(callbacks, report):
-                    break
-    except KeyboardInterrupt:
+
+    def ends(iterate: Iterate) -> None:
+        solution = iterate.model
+        found.append(solution)
+        figures = {"λ": f"{solution.lam:.2g}"}
+        if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
+            figures["gap"] = f"{relative_gap(solution.gap, solution.primal):.1e}"
+        monitor.show(**figures)
+
+    def report(iterate: Iterate) -> SolverReport:
+        [certificate] = points.certificates(found[-1:], *points.coefs(found[-1:]))
+        return SolverReport(found[-1].lam, len(found), pursuit.seconds, certificate)
+
+    pursuit: Pursuit[Any] = Pursuit(None, None, max_time, monitor, began=began)
+    reason = pursuit.follow(map(Iterate, solutions), ends=ends, report=report).reason
+    if reason.stop is Stop.TIME and not found:
+        return [next(solutions)]
+    if reason.stop is Stop.INTERRUPTED:
         if not found:
-            raise
+            raise KeyboardInterrupt
         warnings.warn(
             f"Interrupted: the path ends at λ={found[-1].lam:.4g}, and its certificates are about "
             "what is there.",
-            stacklevel=3,
+            InterruptedWarning,
+            stacklevel=outside(),
         )
     return found
 

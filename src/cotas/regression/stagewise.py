@@ -17,12 +17,13 @@ from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
+from cotas.fitting.data import read_observations
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import StepReport
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
-from cotas.regression.base import LinearRegressor, read_observations
+from cotas.regression.base import LinearRegressor
 from cotas.regression.stagewise_path import StagewisePath
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import Schedule, Stagewise

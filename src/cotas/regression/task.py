@@ -12,7 +12,8 @@ import numpy as np
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, Descent, SquaredLossPoint
 from cotas.certificates.least_squares import Survey
-from cotas.regression.base import Observations, refuse_infinite
+from cotas.fitting.data import Observations
+from cotas.regression.base import refuse_infinite
 from cotas.regression.trail import Trail
 from cotas.solvers.moments import Moments, column_deviation, gather_moments, weighted_mean
 from cotas.solvers.quadratic import Coordinates, plain_coordinates, standardizing

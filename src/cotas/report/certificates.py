@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import lines, percent, remarks
-from cotas.report.markup import details, items, number, pairs, text
+from cotas.report.markup import apart, details, items, number, pairs, text
 
 OBJECTIVES = ("duality", "gradient")
 
@@ -20,16 +20,18 @@ def standing(certificate: Certificate) -> str:
     return "vacuous" if certificate.vacuous else "holds"
 
 
+def has_gap(certificate: Certificate) -> bool:
+    """Whether it says how far an objective is from the best."""
+    return certificate.kind in OBJECTIVES
+
+
 def in_words(certificate: Certificate, words: Mapping[str, str]) -> str:
     """The statement as one would say it to a colleague."""
     if certificate.kind == "none":
         return words["none_words"].format(statement=certificate.statement)
-    figures = {
-        "lower": number(certificate.lower),
-        "upper": number(certificate.upper),
-        "gap": number(certificate.gap),
-    }
-    if certificate.kind not in OBJECTIVES:
+    lower, upper = apart(certificate.lower, certificate.upper)
+    figures = {"lower": lower, "upper": upper, "gap": number(certificate.gap)}
+    if not has_gap(certificate):
         said = words.get(f"{certificate.kind}_words", certificate.statement)
         return said.format(**figures)
     share = words["gap_percent"].format(percent=percent(certificate.relative_gap))

@@ -25,19 +25,23 @@ class HeldOut:
     Attributes
     ----------
     rows : how many rows were kept apart
-    measures : name and value of each measure on them, such as the error or R²
+    measures : name of each measure on them, such as the error or R², and its value in words
+    baseline : name and value, in words, of doing without the model
     bound : what the error on new rows does not exceed, or None where nothing bounds it
     confidence : how often such a bound is true
     tried : how many models were compared on the same rows, which the bound pays for
-    confusion : rows of (true class, predicted class, how many)
+    classes : for each class its name, its rows, what they were taken for, recall and precision
+    headings : of these
     """
 
     rows: int
-    measures: Mapping[str, float]
+    measures: Mapping[str, str]
+    baseline: tuple[str, str] | None = None
     bound: float | None = None
     confidence: float = 0.95
     tried: int = 1
-    confusion: Sequence[tuple[str, str, int]] = ()
+    classes: Sequence[Sequence[str]] = ()
+    headings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -54,13 +58,15 @@ class Effects:
     """What each column does to the prediction.
 
     `sizes` are comparable from column to column, and are what the bars show; `per_unit` are the
-    coefficients in the units of the columns, where the model has any.
+    coefficients in the units of the columns, where the model has any. `unsure` is what the gap
+    leaves open: sizes up to it are not told from zero.
     """
 
     label: str
     names: Sequence[str]
     sizes: Sequence[float]
     per_unit: Sequence[float] | None = None
+    unsure: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -87,3 +93,5 @@ class Content:
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     interrupted: bool = False
+    alarms: Sequence[str] = ()
+    short: Sequence[str] = ()  # the whole in a few sentences

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import roc_curve
 
 from cotas.arrays import FloatArray
 from cotas.plots import loss_against_c
@@ -17,6 +18,7 @@ from cotas.report.pictures import drawn
 
 # Their loss is zero from a margin of 1 on.
 ASK_FOR_A_MARGIN = ("svm", "kernel-svm", "passive-aggressive", "pegasos", "kernel-pegasos")
+MOST_CURVES = 8  # one for each class; more cannot be told apart
 MOST_POINTS = 2000  # of a cloud; more would make the file large and the cloud a blot
 
 
@@ -31,9 +33,14 @@ def pictures_of(record: FitRecord, words: Mapping[str, str], lang: str) -> list[
     samples = {words["training"]: record.training}
     if record.hold_out is not None:
         samples[words["kept_apart"]] = record.hold_out
+    judged = record.hold_out or record.training
     if record.task == "regression":
         add("fit", lambda ax: _predictions(ax, samples, words))
+        add("residuals", lambda ax: _residuals(ax, judged, words))
     elif record.training.scores is not None:
+        curves = _rates(judged, record.model.classes_)
+        if curves:
+            add("roc", lambda ax: _roc(ax, curves, words))
         margins = {
             name: margins_of(np.asarray(sample.scores), sample.truth, record.model.classes_)
             for name, sample in samples.items()
@@ -78,6 +85,43 @@ def _predictions(ax: Any, samples: Mapping[str, Sample], words: Mapping[str, str
             ends += [truth.min(), truth.max()]
         ax.plot([min(ends), max(ends)], [min(ends), max(ends)], color=INK, linewidth=1.0)
         ax.set(xlabel=words["true_value"], ylabel=words["predicted_value"])
+        legend(ax)
+
+
+def _residuals(ax: Any, sample: Sample, words: Mapping[str, str]) -> None:
+    step = -(-len(sample.truth) // MOST_POINTS)
+    truth, predicted = (np.asarray(v)[::step] for v in (sample.truth, sample.predictions))
+    with drawing(ax) as (ax, _):
+        ax.scatter(predicted, truth - predicted, s=16, alpha=0.7, c=COLOURS[0])
+        ax.axhline(0, color=INK, linewidth=1.0)
+        ax.set(xlabel=words["predicted_value"], ylabel=words["residual"])
+
+
+def _rates(sample: Sample, classes: Any) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """For each class the share of others taken for it and that of its own found, by threshold."""
+    scores = np.asarray(sample.scores)
+    if scores.ndim == 1:
+        columns = {1: scores}
+    elif scores.shape[1] == len(classes) <= MOST_CURVES:
+        columns = dict(enumerate(scores.T))
+    else:
+        return {}
+    found = {}
+    for k, column in columns.items():
+        own = sample.truth == classes[k]
+        if 0 < own.sum() < len(own):
+            false, true, _ = roc_curve(own, column)
+            found[str(classes[k])] = (false, true)
+    return found
+
+
+def _roc(ax: Any, curves: Mapping[str, Any], words: Mapping[str, str]) -> None:
+    with drawing(ax) as (ax, _):
+        for k, (name, (false, true)) in enumerate(curves.items()):
+            style = {key: value for key, value in look(k).items() if key != "marker"}
+            ax.plot(false, true, label=name, linewidth=1.8, **style)
+        ax.plot([0, 1], [0, 1], color=INK, linewidth=1.0, linestyle=":")
+        ax.set(xlabel=words["false_rate"], ylabel=words["found_rate"])
         legend(ax)
 
 

@@ -153,8 +153,7 @@ ENGLISH: dict[str, str] = {
     "remark_constant": "Column “{column}” never changes; it is left out.",
     "remark_missing": "Column “{column}” is missing in {share} of the rows.",
     "remark_identifier": (
-        "Column “{column}” has another whole number in every row, like an identifier: leave it "
-        "out unless it means something."
+        "Column “{column}” is left out: another whole number in every row, like an identifier."
     ),
     "remark_leak": (
         "Column “{column}” alone gives the target away. If it is only known afterwards, leave "
@@ -162,12 +161,110 @@ ENGLISH: dict[str, str] = {
     ),
     "remark_unbalanced": (
         "Class “{label}” has {count} of {rows} rows. The error is small even for a model that "
-        "never finds it: look at each class by itself."
+        "never finds it: look at each class by itself, or set class_weight='balanced'."
     ),
     "remark_duplicates": (
-        "{shared} of the {rows} rows kept apart are also among the rows trained on; the error "
-        "on them says less about new rows."
+        "{count} rows occur more than once; copies are kept on one side of the split."
     ),
     "more": "and {count} more",
     "alone": "This file is complete in itself: it loads nothing from the network.",
+    "always": "always “{answer}”",
+    "the_most_frequent": "the baseline: the most frequent class",
+    "the_mean": "the baseline: the mean",
+    "balanced accuracy": "balanced accuracy",
+    "ROC AUC": "ROC AUC",
+    "average precision": "average precision",
+    "RMSE": "root of the mean squared error",
+    "MAE": "mean absolute error",
+    "R²": "R²",
+    "of_class": "class “{label}”",
+    "interval": "{confidence:.4g}%: {low} to {high}",
+    "short_interval": "{low}–{high}",
+    "no_interval": "too few rows for an interval",
+    "taken_for": "as {label}",
+    "recall": "recall",
+    "precision": "precision",
+    "alarm_constant": "This model gives the same answer for every row: {answer}.",
+    "alarm_no better_classes": (
+        "This model is no better than answering always “{answer}”: its error is {own}, that "
+        "one’s {error}."
+    ),
+    "alarm_unclear_classes": (
+        "It is not clear that this model is better than answering always “{answer}”: its error "
+        "is {own}, that one’s {error}, which may be chance."
+    ),
+    "alarm_no better_numbers": (
+        "This model is no better than answering always {answer}, the mean: the root of its mean "
+        "squared error is {own}, that one’s {error}."
+    ),
+    "alarm_unclear_numbers": (
+        "It is not clear that this model is better than answering always {answer}, the mean: "
+        "the root of its mean squared error is {own}, that one’s {error}, which may be chance."
+    ),
+    "alarm_silent": (
+        "This model never answers {labels}, though {rows} of these rows are of that kind."
+    ),
+    "alarm": "WARNING",
+    "roc_title": "ROC curve",
+    "roc_caption": (
+        "How many of a class are found against how many others are taken for it, for every "
+        "threshold. The diagonal is guessing."
+    ),
+    "found_rate": "share found",
+    "false_rate": "share of the others taken for it",
+    "residuals_title": "Residuals",
+    "residuals_caption": (
+        "What the prediction misses by, against the prediction. A pattern is something that the "
+        "model has not learned."
+    ),
+    "residual": "true less predicted",
+    "summary_what": (
+        "It predicts “{target}” ({task}) from {columns} columns of {rows} rows, by {model}."
+    ),
+    "summary_error": (
+        "On the {rows} rows kept apart the {measure} is {value} ({interval}); answering always "
+        "“{answer}” gives {baseline}."
+    ),
+    "summary_proof": "The proof: {standing}.",
+    "summary_matters": "What matters most: {names}.",
+    "confusion": "What the rows of each class were taken for",
+    "all_certificates": "Every certificate by itself",
+    "of_them": "{count} of them",
+    "objective": "objective",
+    "best_at_least": "best at least",
+    "below_the_gap": (
+        "{count} more that are not told from 0: they are smaller than what the gap leaves open."
+    ),
+    "remark_target": "No target was named: “{column}” is predicted.",
+    "remark_renamed": "Another column is called “{name}”; this one is “{column}” here.",
+    "remark_cells": (
+        "Column “{column}”: {count} cells that are no numbers are taken as missing ({cells})."
+    ),
+    "remark_mixed": "Column “{column}” holds numbers and words ({cells}): taken as categories.",
+    "remark_without target": (
+        "The target “{column}” is missing in {count} of {rows} rows, first in row {row}; they "
+        "are left out."
+    ),
+    "remark_text": (
+        "Column “{column}” is left out: {distinct} different texts in {rows} rows, names or "
+        "free text."
+    ),
+    "remark_other": "Column “{column}” is left out: it holds {type}, which no model here can use.",
+    "remark_day first": (
+        "Column “{column}”: nothing tells the day from the month in dates such as “{cell}”; the "
+        "day is taken to come first."
+    ),
+    "remark_month first": (
+        "Column “{column}”: nothing tells the day from the month in dates such as “{cell}”; the "
+        "month is taken to come first."
+    ),
+    "remark_sorted": (
+        "Column “{column}” rises or falls from row to row, with another whole number in each: "
+        "leave it out if it is an identifier."
+    ),
+    "remark_group": "Rows with the same “{column}” are on one side of the split; it is left out.",
+    "remark_twins": (
+        "{count} of the {rows} rows have a twin: there are {different} different ones, and rows "
+        "kept apart are like rows trained on."
+    ),
 }

@@ -15,6 +15,19 @@ def number(value: float) -> str:
     return f"{value:.4g}".replace("-", "−")
 
 
+def apart(low: float, high: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to tell them apart, four at least.
+
+    >>> apart(0.25180001, 0.25180002)
+    ('0.25180001', '0.25180002')
+    """
+    for digits in range(4, 18):
+        ends = [f"{value:.{digits}g}".replace("-", "−") for value in (low, high)]
+        if ends[0] != ends[1]:
+            break
+    return (ends[0], ends[1]) if ends[0] != ends[1] else (number(low), number(high))
+
+
 def paragraph(words: str) -> str:
     return f"<p>{text(words)}</p>"
 

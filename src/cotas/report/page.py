@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from cotas.report.certificates import card, standing
+from cotas.certificates.presentation import percent
+from cotas.report.certificates import card, has_gap, standing
 from cotas.report.content import Content, Effects, HeldOut, Picture
-from cotas.report.markup import bars, details, items, number, pairs, paragraph, section, table, text
+from cotas.report.markup import (
+    apart,
+    bars,
+    details,
+    items,
+    number,
+    pairs,
+    paragraph,
+    section,
+    table,
+    text,
+)
 from cotas.report.style import STYLE
 from cotas.report.words import words_of
 
@@ -44,6 +56,14 @@ def render(content: Content, lang: str = "en") -> str:
     )
 
 
+def _alarms(content: Content, words: Mapping[str, str]) -> str:
+    """What a reader must not miss, before all else."""
+    return "".join(
+        f'<p class="alarm" role="alert"><b>{text(words["alarm"])}.</b> {text(alarm)}</p>'
+        for alarm in content.alarms
+    )
+
+
 def _summary(content: Content, words: Mapping[str, str]) -> str:
     """What a reader in a hurry takes away."""
     states = Counter(standing(certificate) for _, certificate in content.certificates)
@@ -51,14 +71,22 @@ def _summary(content: Content, words: Mapping[str, str]) -> str:
         words[state] if len(content.certificates) == 1 else f"{words[state]}: {count}"
         for state, count in states.items()
     )
-    lines = [f"{words['model']}: {content.model}.", f"{words['certificate']}: {proofs}."]
+    lines = [*content.short]
     held_out = content.held_out
     if held_out is not None:
-        measures = ", ".join(f"{name} {number(value)}" for name, value in held_out.measures.items())
-        lines.append(f"{words['held_out']}: {measures}. {_bound_in_words(held_out, words)}")
+        lines.append(_bound_in_words(held_out, words))
+    lines.append(words["summary_proof"].format(standing=f"{proofs}{_worst_gap(content, words)}"))
     if content.warnings:
         lines.append(words["some_warnings"].format(count=len(content.warnings)))
-    return section(words["summary"], items(lines, "summary"))
+    return section(words["summary"], _alarms(content, words), items(lines, "summary"))
+
+
+def _worst_gap(content: Content, words: Mapping[str, str]) -> str:
+    """The largest relative gap of those that have one."""
+    gaps = [
+        c.relative_gap for _, c in content.certificates if standing(c) == "holds" and has_gap(c)
+    ]
+    return f" ({words['gap_column']} {percent(max(gaps))})" if gaps else ""
 
 
 def _data(content: Content, words: Mapping[str, str]) -> str:
@@ -105,21 +133,40 @@ def _model(content: Content, words: Mapping[str, str]) -> str:
 
 
 def _certificates(content: Content, words: Mapping[str, str]) -> str:
-    cards = (card(label, certificate, words) for label, certificate in content.certificates)
-    return section(words["certificate"], *cards)
+    cards = [card(label, certificate, words) for label, certificate in content.certificates]
+    if len(cards) == 1:
+        return section(words["certificate"], *cards)
+    names = ("kind", "certificate", "objective", "best_at_least", "gap_column")
+    headings = [words[name] for name in names]
+    rows = [
+        (
+            label,
+            words[standing(certificate)],
+            *apart(certificate.lower, certificate.upper)[::-1],
+            percent(certificate.relative_gap) if has_gap(certificate) else "–",
+        )
+        for label, certificate in content.certificates
+    ]
+    each = details(words["all_certificates"], "".join(cards))
+    return section(words["certificate"], table(headings, rows), each)
 
 
 def _held_out(held_out: HeldOut | None, words: Mapping[str, str]) -> list[str]:
     if held_out is None:
         return [paragraph(words["no_held_out"])]
     parts = [paragraph(words["held_out_words"].format(rows=held_out.rows))]
-    parts.append(pairs({name: number(value) for name, value in held_out.measures.items()}))
+    known = dict(held_out.measures)
+    if held_out.baseline is not None:
+        name, value = held_out.baseline
+        first, *rest = known.items()
+        known = dict([first, (name, value), *rest])
+    parts.append(pairs(known))
     parts.append(paragraph(_bound_in_words(held_out, words)))
     if held_out.tried > 1:
         parts.append(paragraph(words["bound_tried"].format(tried=held_out.tried)))
-    if held_out.confusion:
-        headings = (words["true"], words["predicted"], words["count"])
-        parts.append(table(headings, held_out.confusion))
+    if held_out.classes:
+        parts.append(f"<h3>{text(words['confusion'])}</h3>")
+        parts.append(table(held_out.headings, held_out.classes))
     return parts
 
 
@@ -150,11 +197,14 @@ def _chart(effects: Effects, words: Mapping[str, str]) -> str:
     """The largest effects first; the number is the coefficient, the bar its effect."""
     shown = effects.sizes if effects.per_unit is None else effects.per_unit
     rows = sorted(zip(effects.names, shown, effects.sizes, strict=True), key=lambda r: -abs(r[2]))
-    some = [row for row in rows[:MOST_COEFFICIENTS] if row[2] != 0]
+    told = [row for row in rows if abs(row[2]) > effects.unsure]
+    some = told[:MOST_COEFFICIENTS]
     heading = f"<h3>{text(effects.label)}</h3>" if effects.label else ""
     value = words["value" if effects.per_unit is None else "per_unit"]
     chart = bars((words["column"], value), some)
-    return heading + chart + _and_more(len(rows) - len(some), words)
+    open_ = len(rows) - len(told)
+    more = paragraph(words["below_the_gap"].format(count=open_)) if open_ else ""
+    return heading + chart + _and_more(len(told) - len(some), words) + more
 
 
 def _and_more(count: int, words: Mapping[str, str]) -> str:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from cotas.preparation.doubt import doubt_of
 from cotas.preparation.preparation import Preparation
+from cotas.preparation.quality import Quality
 from cotas.preparation.record import (
     ColumnSummary,
     FitRecord,
     Rival,
-    Sample,
     telling_parameters,
 )
+from cotas.report.alarms import alarms_of
 from cotas.report.certificates import label_in
 from cotas.report.content import Column, Content, Effects, HeldOut
 from cotas.report.drawings import pictures_of
+from cotas.report.figures import found, span
 from cotas.report.markup import number
 from cotas.report.words import remark_in, words_of
 
@@ -31,7 +35,7 @@ def content_of(record: FitRecord, lang: str = "en") -> Content:
     table, estimator = record.table, record.model.estimator_
     unknown = record.table.columns or record.table.n_columns == 0
     return Content(
-        source=table.source,
+        source=Path(table.source).name,
         rows=table.n_rows,
         width=table.n_columns,
         columns=[_column(column, words) for column in table.columns],
@@ -53,7 +57,40 @@ def content_of(record: FitRecord, lang: str = "en") -> Content:
         seed=record.seed,
         versions=record.versions,
         interrupted=record.interrupted,
+        alarms=alarms_of(record.quality, words),
+        short=[*_in_short(record, words)],
     )
+
+
+def _in_short(record: FitRecord, words: Mapping[str, str]) -> Iterator[str]:
+    """What is predicted, how well against doing without, what is proved, and what matters most."""
+    table, quality = record.table, record.quality
+    yield words["summary_what"].format(
+        target=table.target or "y",
+        task=words[record.task],
+        columns=len(record.model.preparation_.used_columns_) or table.n_columns,
+        rows=table.n_rows,
+        model=type(record.model.estimator_).__name__,
+    )
+    if record.hold_out is not None and quality is not None:
+        name = "error" if quality.classes else "RMSE"
+        yield words["summary_error"].format(
+            rows=quality.rows,
+            measure=words[name],
+            value=number(quality.measures[name].value),
+            interval=span(quality.measures[name], words, quality.confidence),
+            answer=quality.answer,
+            baseline=number(quality.baseline.value),
+        )
+    names = [name for effects in [*_effects(record, words)][:1] for name in _largest(effects)]
+    if names:
+        yield words["summary_matters"].format(names=", ".join(names))
+
+
+def _largest(effects: Effects, most: int = 3) -> list[str]:
+    """The columns with the largest effects."""
+    ranked = sorted(zip(effects.sizes, effects.names, strict=True), key=lambda pair: -abs(pair[0]))
+    return [name for size, name in ranked[:most] if abs(size) > effects.unsure]
 
 
 def _column(column: ColumnSummary, words: Mapping[str, str]) -> Column:
@@ -117,33 +154,43 @@ def _labels(record: FitRecord, words: Mapping[str, str]) -> list[str]:
     return [label_in(part.label, words) for part in record.certificate.parts] or [""]
 
 
-def _measures(sample: Sample, task: str, words: Mapping[str, str]) -> dict[str, float]:
-    if task == "classification":
-        return {words["error"]: sample.error}
-    found = {words["rmse"]: sample.error}
-    return found if sample.r2 is None else {**found, words["r2"]: sample.r2}
-
-
 def _held_out(record: FitRecord, words: Mapping[str, str]) -> HeldOut | None:
-    sample, bound = record.hold_out, record.bound
-    if sample is None:
+    bound, quality = record.bound, record.quality
+    if record.hold_out is None or quality is None:
         return None
     proved = bound is not None and bound.kind != "none" and bound.holds
     figures: Mapping[str, float] = bound.figures if bound is not None else {}
+    meaning = words["the_most_frequent" if quality.classes else "the_mean"]
+    always = words["always"].format(answer=quality.answer)
+    headings, rows = _confusion(quality, words)
     return HeldOut(
-        rows=len(sample.rows),
-        measures=_measures(sample, record.task, words),
+        rows=quality.rows,
+        measures={
+            words[name]: f"{number(one.value)} ({span(one, words, quality.confidence)})"
+            for name, one in quality.measures.items()
+        },
+        baseline=(always, f"{number(quality.baseline.value)} ({meaning})"),
         bound=bound.upper if proved and bound is not None else None,
         confidence=figures.get("confidence", 0.95),
         tried=int(figures.get("models to choose from", 1)),
-        confusion=_confusion(sample) if record.task == "classification" else (),
+        classes=rows,
+        headings=headings,
     )
 
 
-def _confusion(sample: Sample) -> list[tuple[str, str, int]]:
-    """How many rows of each class were taken for which, the frequent ones first."""
-    pairs = Counter(zip(map(str, sample.truth), map(str, sample.predictions), strict=True))
-    return [(true, taken, count) for (true, taken), count in pairs.most_common(MOST_CLASSES**2)]
+def _confusion(
+    quality: Quality, words: Mapping[str, str]
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The confusion matrix with recall and precision beside it."""
+    if quality.confusion is None:
+        return (), ()
+    taken = [words["taken_for"].format(label=one.label) for one in quality.classes]
+    headings = [words["class"], words["rows"], words["recall"], words["precision"], *taken]
+    rows = [
+        [one.label, str(one.rows), *found(one, words), *map(str, counts)]
+        for one, counts in zip(quality.classes, quality.confusion, strict=True)
+    ]
+    return headings, rows
 
 
 def _compared(rivals: Sequence[Rival], words: Mapping[str, str]) -> list[list[str]]:
@@ -175,8 +222,12 @@ def _effects(record: FitRecord, words: Mapping[str, str]) -> Iterator[Effects]:
         rows = np.atleast_2d(estimator.coef_)
         labels = _labels(record, words) if len(rows) == len(record.certificate.singles) else [""]
         units = record.model.in_original_units()
-        for label, row, (per_unit, _) in zip(labels, rows[:MOST_CLASSES], units, strict=False):
+        each = record.certificate.singles
+        proofs = each if len(each) == len(rows) else (record.certificate,) * len(rows)
+        parts = zip(labels, rows[:MOST_CLASSES], units, proofs, strict=False)
+        for label, row, (per_unit, _), proof in parts:
+            doubt = doubt_of(estimator, proof, row, len(record.training.rows))
             # The prepared columns have deviation one, so their coefficients can be compared.
-            yield Effects(label, names, row.tolist(), [per_unit[name] for name in names])
+            yield Effects(label, names, row.tolist(), [per_unit[name] for name in names], doubt)
     elif hasattr(estimator, "feature_importances_"):
         yield Effects("", names, np.asarray(estimator.feature_importances_).tolist())

@@ -34,7 +34,7 @@ SPANISH: dict[str, str] = {
     "parameter": "parámetro",
     "value": "valor",
     "preparation": "Cómo se preparan las columnas (es parte del modelo)",
-    "command": "orden",
+    "command": "comando",
     "seed": "semilla",
     "versions": "versiones",
     "true": "clase verdadera",
@@ -48,14 +48,14 @@ SPANISH: dict[str, str] = {
     "does_not_prove": "Qué no demuestra",
     "optimization_only": (
         "Que el modelo acierte con filas nuevas. El certificado habla de las filas de "
-        "entrenamiento y de esta clase de modelos; las filas apartadas son la evidencia sobre "
+        "entrenamiento y de este tipo de modelos; las filas reservadas son la evidencia sobre "
         "las nuevas."
     ),
     "against the rest": "contra el resto",
     "against": "contra",
     "details": "Todos los números, y dónde está el teorema (en inglés)",
     "gap_words": (
-        "El mejor modelo de esta clase tiene un objetivo entre {lower} y {upper} en estas "
+        "El mejor modelo de este tipo tiene un objetivo entre {lower} y {upper} en estas "
         "filas; este tiene {upper}. Ninguna otra elección de sus parámetros lo mejora en más "
         "de {gap}."
     ),
@@ -88,13 +88,13 @@ SPANISH: dict[str, str] = {
         "No hay cota para esta medida: un solo error grande entre las filas nuevas podría "
         "superar cualquier número calculado con estas."
     ),
-    "held_out_words": "Se apartaron {rows} filas antes del entrenamiento.",
+    "held_out_words": "Se reservaron {rows} filas antes del entrenamiento.",
     "no_held_out": (
-        "No se apartó ninguna fila, así que nada dice aquí cómo le va al modelo con filas nuevas."
+        "No se reservó ninguna fila, así que nada dice aquí cómo le va al modelo con filas nuevas."
     ),
     "every_column": "Cada columna",
     "some_warnings": "Advertencias sobre los datos: {count}, más abajo.",
-    "error": "proporción de predicciones erradas",
+    "error": "proporción de predicciones equivocadas",
     "rmse": "raíz del error cuadrático medio",
     "r2": "R²",
     "number": "número",
@@ -122,7 +122,7 @@ SPANISH: dict[str, str] = {
     "gap_column": "brecha relativa",
     "proof_column": "certificado",
     "training_error": "error en el entrenamiento",
-    "validation_error": "error en las filas apartadas",
+    "validation_error": "error en las filas reservadas",
     "note": "nota",
     "per_unit": "por unidad",
     "bars": (
@@ -136,7 +136,7 @@ SPANISH: dict[str, str] = {
     "margin": "margen: puntuación de la clase verdadera frente a las demás",
     "row_count": "proporción de las filas",
     "training": "filas de entrenamiento",
-    "kept_apart": "filas apartadas",
+    "kept_apart": "filas reservadas",
     "curve_title": "Pérdida según c = 1/(λn)",
     "curve_caption": (
         "A la izquierda del mejor c el modelo es demasiado simple; a la derecha sigue "
@@ -150,12 +150,12 @@ SPANISH: dict[str, str] = {
     "fit_caption": "Sobre la línea la predicción es exacta.",
     "true_value": "valor verdadero",
     "predicted_value": "valor predicho",
-    "remark_few rows": "Con tan pocas filas se entrena con todas y no se aparta ninguna.",
+    "remark_few rows": "Con tan pocas filas se entrena con todas y no se reserva ninguna.",
     "remark_constant": "La columna «{column}» nunca cambia; se deja fuera.",
     "remark_missing": "La columna «{column}» falta en el {share} de las filas.",
     "remark_identifier": (
-        "La columna «{column}» tiene otro número entero en cada fila, como un identificador: "
-        "conviene dejarla fuera si no significa nada."
+        "La columna «{column}» se deja fuera: otro número entero en cada fila, como un "
+        "identificador."
     ),
     "remark_leak": (
         "La columna «{column}» delata por sí sola la respuesta. Si solo se conoce después, hay "
@@ -163,12 +163,118 @@ SPANISH: dict[str, str] = {
     ),
     "remark_unbalanced": (
         "La clase «{label}» tiene {count} de {rows} filas. El error es pequeño aunque el "
-        "modelo no la encuentre nunca: conviene mirar cada clase por separado."
+        "modelo no la encuentre nunca: conviene mirar cada clase por separado, o poner "
+        "class_weight='balanced'."
     ),
     "remark_duplicates": (
-        "{shared} de las {rows} filas apartadas están también entre las de entrenamiento; el "
-        "error en ellas dice menos sobre filas nuevas."
+        "{count} filas aparecen más de una vez; las copias quedan a un solo lado de la división."
     ),
     "more": "y {count} más",
     "alone": "Este archivo está completo: no carga nada de la red.",
+    "always": "siempre «{answer}»",
+    "the_most_frequent": "la referencia: la clase más frecuente",
+    "the_mean": "la referencia: la media",
+    "balanced accuracy": "exactitud equilibrada",
+    "ROC AUC": "área bajo la curva ROC",
+    "average precision": "precisión media",
+    "RMSE": "raíz del error cuadrático medio",
+    "MAE": "error absoluto medio",
+    "R²": "R²",
+    "of_class": "clase «{label}»",
+    "interval": "{confidence:.4g} %: de {low} a {high}",
+    "short_interval": "{low}–{high}",
+    "no_interval": "muy pocas filas para un intervalo",
+    "taken_for": "como {label}",
+    "recall": "exhaustividad",
+    "precision": "precisión",
+    "alarm_constant": "Este modelo da la misma respuesta en todas las filas: {answer}.",
+    "alarm_no better_classes": (
+        "Este modelo no es mejor que responder siempre «{answer}»: su error es {own}, y el de "
+        "esa respuesta {error}."
+    ),
+    "alarm_unclear_classes": (
+        "No está claro que este modelo sea mejor que responder siempre «{answer}»: su error es "
+        "{own}, y el de esa respuesta {error}; puede ser azar."
+    ),
+    "alarm_no better_numbers": (
+        "Este modelo no es mejor que responder siempre {answer}, la media: la raíz de su error "
+        "cuadrático medio es {own}, y la de esa respuesta {error}."
+    ),
+    "alarm_unclear_numbers": (
+        "No está claro que este modelo sea mejor que responder siempre {answer}, la media: la "
+        "raíz de su error cuadrático medio es {own}, y la de esa respuesta {error}; puede ser "
+        "azar."
+    ),
+    "alarm_silent": "Este modelo nunca responde {labels}, aunque {rows} de estas filas son así.",
+    "alarm": "ATENCIÓN",
+    "roc_title": "Curva ROC",
+    "roc_caption": (
+        "Cuántas filas de una clase se encuentran y cuántas de las demás se toman por ella, "
+        "para cada umbral. La diagonal es adivinar."
+    ),
+    "found_rate": "proporción encontrada",
+    "false_rate": "proporción de las demás que se toma por ella",
+    "residuals_title": "Residuos",
+    "residuals_caption": (
+        "Lo que le falta a la predicción, según la predicción. Un patrón es algo que el modelo "
+        "no ha aprendido."
+    ),
+    "residual": "verdadero menos predicho",
+    "summary_what": (
+        "Predice «{target}» ({task}) con {columns} columnas de {rows} filas, mediante {model}."
+    ),
+    "summary_error": (
+        "En las {rows} filas reservadas, la medida «{measure}» es {value} ({interval}); "
+        "responder siempre «{answer}» da {baseline}."
+    ),
+    "summary_proof": "La demostración: {standing}.",
+    "summary_matters": "Lo que más pesa: {names}.",
+    "confusion": "Por qué clase se tomaron las filas de cada clase",
+    "all_certificates": "Cada certificado por separado",
+    "of_them": "{count} de ellos",
+    "objective": "objetivo",
+    "best_at_least": "el mejor, al menos",
+    "below_the_gap": (
+        "{count} más que no se distinguen de 0: son menores que lo que la brecha deja abierto."
+    ),
+    "remark_target": "No se nombró el objetivo: se predice «{column}».",
+    "remark_renamed": "Otra columna se llama «{name}»; esta es aquí «{column}».",
+    "remark_cells": (
+        "Columna «{column}»: {count} celdas que no son números se toman como ausentes ({cells})."
+    ),
+    "remark_mixed": (
+        "La columna «{column}» tiene números y palabras ({cells}): se toma como categorías."
+    ),
+    "remark_without target": (
+        "El objetivo «{column}» falta en {count} de {rows} filas, la primera la {row}; se dejan "
+        "fuera."
+    ),
+    "remark_text": (
+        "La columna «{column}» se deja fuera: {distinct} textos distintos en {rows} filas, "
+        "nombres o texto libre."
+    ),
+    "remark_other": (
+        "La columna «{column}» se deja fuera: contiene {type}, que ningún modelo de aquí puede "
+        "usar."
+    ),
+    "remark_day first": (
+        "Columna «{column}»: nada distingue el día del mes en fechas como «{cell}»; se toma el "
+        "día primero."
+    ),
+    "remark_month first": (
+        "Columna «{column}»: nada distingue el día del mes en fechas como «{cell}»; se toma el "
+        "mes primero."
+    ),
+    "remark_sorted": (
+        "La columna «{column}» sube o baja de fila en fila, con otro número entero en cada una: "
+        "conviene dejarla fuera si es un identificador."
+    ),
+    "remark_group": (
+        "Las filas con el mismo valor en «{column}» quedan a un solo lado de la división; la "
+        "columna se deja fuera."
+    ),
+    "remark_twins": (
+        "{count} de las {rows} filas tienen una gemela: hay {different} distintas, y las filas "
+        "reservadas son como las de entrenamiento."
+    ),
 }

@@ -32,6 +32,8 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 .certificate.holds { border-left-color: var(--good); } .holds .standing { color: var(--good); }
 .certificate.fails { border-left-color: var(--bad); } .fails .standing { color: var(--bad); }
 .certificate.vacuous, .certificate.none { border-left-color: var(--idle); }
+.alarm { border: 2px solid var(--bad); border-radius: 6px; padding: .7rem 1rem; color: var(--bad);
+  font-size: 1.05rem; max-width: none; }
 .summary { font-size: 1.05rem; } .summary li { margin: .3rem 0; }
 .standing::before { content: "● "; } .fails .standing::before { content: "✕ "; }
 .holds .standing::before { content: "✓ "; }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cotas.preparation.inspection import Remark
+from cotas.files.remarks import Remark
 from cotas.report.english import ENGLISH
 from cotas.report.spanish import SPANISH
 

@@ -22,11 +22,12 @@ def bound_between(
     """No optimum at any λ of the range has a validation error below it; see `svm_path`."""
     model = standings[0].fits[0].model
     last = final_step(model)
-    along = plan.parameter.name == "lam" and isinstance(last, LinearSVM) and last.margin == "soft"
+    along = plan.parameter.name == "lam" and isinstance(last, LinearSVM)
+    along = along and (last.margin, last.loss) == ("soft", "hinge")
     if not along or part is None or part.weights_val is not None:
         raise ValueError(
-            "between=True needs the λ of a LinearSVM with a soft margin, and one set of "
-            "validation rows without weights."
+            "between=True needs the λ of a LinearSVM with a soft margin and the hinge loss, and "
+            "one set of validation rows without weights."
         )
     if len(standings) < 2:
         return None

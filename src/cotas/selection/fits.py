@@ -18,6 +18,7 @@ from cotas.certificates import Certificate
 from cotas.fitting.certified import Certified
 from cotas.foreign.certify import certify
 from cotas.kernel.svm import KernelSVM
+from cotas.linear.logistic import LogisticRegression
 from cotas.linear.svm import LinearSVM
 from cotas.selection.enclosure import Enclosure, enclose
 from cotas.selection.parameter import Parameter, final_step, inside, is_number, is_whole
@@ -95,7 +96,8 @@ class Fitter:
         """Whether each fit can begin where the one before it ended, without changing its aim."""
         last = final_step(self.model)
         path_of_lam = inside(self.model) + "lam"
-        return isinstance(last, LinearSVM | KernelSVM) and self.parameter.path == path_of_lam
+        warm = isinstance(last, LinearSVM | KernelSVM | LogisticRegression)
+        return warm and self.parameter.path == path_of_lam
 
     def fresh(self) -> Any:
         """A model to be fitted: silent, and with one thread if it is not alone."""

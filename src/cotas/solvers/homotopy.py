@@ -13,6 +13,7 @@ from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_columns import WorkingSet
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WIDEST_GRAM
+from cotas.solvers.penalties import L1
 
 # A column that would join at a rate so near that of λ lies in the span of those inside.
 PARALLEL = 1e-9
@@ -40,8 +41,8 @@ class Homotopy:
     knot. There can be exponentially many knots; in practice a few times min(n, p).
     """
 
-    def __init__(self, columns: CentredColumns, y: FloatArray, positive: bool = False) -> None:
-        self.columns, self.positive = columns, positive
+    def __init__(self, columns: CentredColumns, y: FloatArray, penalty: L1) -> None:
+        self.columns, self.positive = columns, penalty.positive
         self.target = columns.centred(y)
         self.square = float(columns.weights @ self.target**2)
         self.c = columns.start(self.target, self.square)
@@ -155,4 +156,5 @@ class Homotopy:
     def _iterate(self, lam: float, face: Face, beta: FloatArray) -> LassoIterate:
         support = self.working.members[np.array(face.inside, dtype=np.int64)]
         moving: IntArray = np.flatnonzero(beta)
-        return LassoIterate(lam, support[moving], beta[moving], np.nan, np.nan)
+        length = float(np.abs(beta).sum())
+        return LassoIterate(lam, support[moving], beta[moving], length, np.nan, np.nan)

@@ -15,7 +15,7 @@ class Iterate(NamedTuple):
     dual : what proves a lower bound, for solvers that have it
     believed_gap : float or None
         The relative gap that the solver believes to have reached, if it knows; only the core
-        proves one.
+        proves one. Infinite where the solver ends by itself, and need not be asked before.
     """
 
     model: Any

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cotas.solvers.lasso_state import LassoIterate, enough
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 
 MAX_STEPS = 200
 
 
-def lasso_on_ball(penalized: WorkingSetLasso, delta: float, tol: float) -> LassoIterate:
-    """The solution with ‖β‖₁ ≤ δ and (δ/n)ω_δ small enough, as far as the solver can see.
+def looks_at_ball(penalized: WorkingSetLasso, delta: float, tol: float) -> Iterator[LassoIterate]:
+    """Look for a solution with ‖β‖₁ ≤ δ and (δ/n)ω_δ small enough, as far as the solver can see.
 
         min  ½⟨y − X̃β, y − X̃β⟩    s.t. ‖β‖₁ ≤ δ
 
-    ‖β(λ)‖₁ is continuous, piecewise linear and falls as λ grows, and a solution of the penalized
-    problem solves the one on the ball of its own length (document 001, eq. 2.4 and Prop. 2.2.2).
+    ‖β(λ)‖₁, or Σ wⱼ|βⱼ| with weights, is continuous, piecewise linear and falls as λ grows, and a
+    solution of the penalized problem solves the one on the ball of its own length (document 001,
+    eq. 2.4 and Prop. 2.2.2).
     So λ is found by Newton's method on ‖β(λ)‖₁ = δ, kept inside the bracket known so far.
-    Invariant: the answer is inside the ball. Cost: some solutions of the penalized problem, each
-    started from the one before.
+    Cost: some solutions of the penalized problem, each started from the one before.
     """
     low, high = 0.0, penalized.largest_lam
     lam = 0.5 * high
-    found = penalized.latest
     for _ in range(MAX_STEPS):
         if lam <= 0:
-            break
-        found = penalized.solve(lam, 0.1 * tol)
+            return
+        yield from penalized.looks(lam, 0.1 * tol)
+        found = penalized.latest
         length, loss = found.length, found.primal - lam * found.length
         if enough(gap_on_ball(found, delta), loss, penalized.square, tol):
-            break
+            return
         if high - low <= 1e-15 * high or penalized.ended:
-            break
+            return
         low, high = (lam, high) if length > delta else (low, lam)
         slope = penalized.slope_of_length()
         lam = lam + (length - delta) / slope if slope > 0 else low
         if not low < lam < high:
             lam = 0.5 * (low + high) if low > 0 else 0.1 * high
-    return inside_ball(found, delta)
 
 
 def gap_on_ball(found: LassoIterate, delta: float) -> float:
@@ -46,7 +47,6 @@ def gap_on_ball(found: LassoIterate, delta: float) -> float:
 
 def inside_ball(found: LassoIterate, delta: float) -> LassoIterate:
     """Scaled back onto the ball, where rounding or an early end left it outside."""
-    length = found.length
-    if length <= delta:
+    if found.length <= delta:
         return found
-    return found._replace(beta=found.beta * (delta / length))
+    return found._replace(beta=found.beta * (delta / found.length), length=delta)

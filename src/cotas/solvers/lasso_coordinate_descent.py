@@ -12,6 +12,7 @@ from cotas.arrays import FloatArray, IntArray
 from cotas.design import Dense, add, as_design, dot
 from cotas.design.centred import CentredColumns
 from cotas.loops import loop
+from cotas.solvers.penalties import Penalty, prox, value, with_weights
 
 # Iterates from which the next one is extrapolated.
 DEPTH = 5
@@ -31,13 +32,12 @@ def descend(
     columns: Any,
     curvatures: FloatArray,
     means: FloatArray,
-    thresholds: FloatArray,
-    positive: bool,
+    penalty: Any,
     state: Descent,
 ) -> float:
     """Each coefficient in turn to its best value; returns the largest change of a fit.
 
-        bⱼ ← soft(bⱼCⱼ + ⟨xⱼ − mⱼ, r⟩, λσⱼ)/Cⱼ,      Cⱼ = ⟨xⱼ − mⱼ, xⱼ − mⱼ⟩
+        bⱼ ← soft(bⱼCⱼ + ⟨xⱼ − mⱼ, r⟩, λ₁wⱼ)/(Cⱼ + λ₂wⱼ²),      Cⱼ = ⟨xⱼ − mⱼ, xⱼ − mⱼ⟩
 
     Since ⟨1, r⟩ = 0, the centring costs one product: ⟨xⱼ − mⱼ, r⟩ = ⟨xⱼ, r'⟩ + shift·mⱼ.
     Invariant: the residual is that of b after every step. Cost: O(nnz) a sweep.
@@ -48,11 +48,7 @@ def descend(
         if curvatures[j] <= 0.0:
             continue
         z = b[j] * curvatures[j] + dot(columns, j, residual) + shift[0] * means[j]
-        new = 0.0
-        if z > thresholds[j]:
-            new = (z - thresholds[j]) / curvatures[j]
-        elif z < -thresholds[j] and not positive:
-            new = (z + thresholds[j]) / curvatures[j]
+        new = prox(penalty, j, z, curvatures[j])
         move = new - b[j]
         if move != 0.0:
             b[j] = new
@@ -65,7 +61,7 @@ def descend(
 class ResidualDescent:
     """β on a fixed set of columns, by sweeps and extrapolation.
 
-        min  ½⟨y − X̃β, y − X̃β⟩ + λ‖β‖₁      (β ≥ 0 if positive)
+        min  ½⟨y − X̃β, y − X̃β⟩ + λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²      (β ≥ 0 if positive)
 
     Cyclic coordinate descent becomes a linear recurrence once the signs are settled, and the
     combination of its last iterates with the smallest combined change (Anderson; Bertrand and
@@ -81,9 +77,9 @@ class ResidualDescent:
         target: FloatArray,
         chosen: IntArray,
         beta: FloatArray,
-        positive: bool,
+        penalty: Penalty,
     ) -> None:
-        self.data, self.chosen, self.positive = data, chosen, positive
+        self.data, self.target, self.chosen = data, target, chosen
         self.roots = np.sqrt(data.weights)
         picked = data.X[:, chosen]
         if data.sparse:
@@ -93,42 +89,41 @@ class ResidualDescent:
             rows = np.asarray(picked, dtype=np.float64).T * self.roots
             self.columns = Dense(np.ascontiguousarray(rows))
         self.scale, self.means = data.scale[chosen], data.mean[chosen]
+        # Of b = β/σ the weights are wσ.
+        weights = 1.0 if penalty.weights is None else penalty.weights
+        self.penalty = with_weights(penalty, weights * self.scale)
         self.curvatures = (data.lengths()[chosen] * self.scale) ** 2
-        residual = target - data.combination(chosen, beta)
-        self.state = Descent(beta / self.scale, self.roots * residual, np.zeros(1))
+        self.state = self._afresh(beta)
 
     @property
     def beta(self) -> FloatArray:
         """The coefficients of the centred and scaled columns."""
         return self.state.b * self.scale
 
-    def solve(self, lam: float, tol: float, deadline: float) -> bool:
+    def solve(self, tol: float, deadline: float) -> bool:
         """Sweeps until no fit moves by more than the root of tol; whether that was reached."""
-        thresholds = lam * self.scale
-        small = 0.1 * np.sqrt(tol)
+        small, self.state = 0.1 * np.sqrt(tol), self._afresh(self.beta)
         for _ in range(MAX_SWEEPS // DEPTH):
             states = [self._copy()]
             for _ in range(DEPTH):
-                moved = descend(
-                    self.columns,
-                    self.curvatures,
-                    self.means,
-                    thresholds,
-                    self.positive,
-                    self.state,
-                )
+                moved = descend(self.columns, self.curvatures, self.means, self.penalty, self.state)
                 if moved <= small:
                     return True
                 states.append(self._copy())
-            self._extrapolate(states, thresholds)
+            self._extrapolate(states)
             if time.perf_counter() > deadline:
                 return False
         return False
 
+    def _afresh(self, beta: FloatArray) -> Descent:
+        """β with its residual computed anew, so that the rounding of many sweeps is forgotten."""
+        residual = self.target - self.data.combination(self.chosen, beta)
+        return Descent(beta / self.scale, self.roots * residual, np.zeros(1))
+
     def _copy(self) -> Descent:
         return Descent(*(part.copy() for part in self.state))
 
-    def _extrapolate(self, states: list[Descent], thresholds: FloatArray) -> None:
+    def _extrapolate(self, states: list[Descent]) -> None:
         changes = np.stack([b.b - a.b for a, b in pairwise(states)])
         normal = changes @ changes.T
         normal += 1e-12 * max(float(np.trace(normal)), 1e-300) * np.eye(len(normal))
@@ -141,11 +136,11 @@ class ResidualDescent:
             *(sum(s * p for s, p in zip(shares, parts, strict=True)) for parts in
               zip(*states[1:], strict=True))
         )  # fmt: skip
-        if self.positive and (mixed.b < 0).any():
+        if self.penalty.positive and (mixed.b < 0).any():
             return
-        if self._objective(mixed, thresholds) < self._objective(self.state, thresholds):
+        if self._objective(mixed) < self._objective(self.state):
             self.state = mixed
 
-    def _objective(self, state: Descent, thresholds: FloatArray) -> float:
+    def _objective(self, state: Descent) -> float:
         residual = state.residual + state.shift[0] * self.roots
-        return 0.5 * float(residual @ residual) + float(thresholds @ np.abs(state.b))
+        return 0.5 * float(residual @ residual) + float(value(self.penalty, state.b))

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.loops import loop
-from cotas.solvers.lasso_screening import restriction, survivors
 from cotas.solvers.lasso_state import GramState, afresh, enough, restricted_bounds
+from cotas.solvers.penalties import first, prox, second, times
 
 # Beyond so many coefficients a factorization costs more than the sweeps it saves.
 LARGEST_NEWTON = 1500
 SWEEPS = 10  # between two factorizations
 # Keeps the factorization defined when columns repeat; the line search makes up for it.
 RIDGE = 1e-11
-# The problem is copied to a smaller one when so many times fewer columns are left.
-WORTH_A_COPY = 2
 
 
 @loop
-def sweep(state: GramState, m: int, lam: float, positive: bool) -> float:
+def sweep(state: GramState, m: int, penalty: Any) -> float:
     """Each βⱼ in turn to its best value; returns the largest change of a fit βⱼ‖x̃ⱼ‖.
 
-        βⱼ ← soft(βⱼGⱼⱼ + gⱼ, λ)/Gⱼⱼ
+        βⱼ ← soft(βⱼGⱼⱼ + gⱼ, λ₁wⱼ)/(Gⱼⱼ + λ₂wⱼ²)
 
     Invariant: g = c − Gβ after every step. Cost: O(m) for each coefficient that moves.
     """
@@ -30,14 +30,9 @@ def sweep(state: GramState, m: int, lam: float, positive: bool) -> float:
     largest = 0.0
     for j in range(m):
         curvature = G[j, j]
-        if curvature <= 0.0 or (beta[j] == 0.0 and abs(g[j]) <= lam):
+        if curvature <= 0.0 or (beta[j] == 0.0 and abs(g[j]) <= first(penalty, j)):
             continue
-        z = beta[j] * curvature + g[j]
-        new = 0.0
-        if z > lam:
-            new = (z - lam) / curvature
-        elif z < -lam and not positive:
-            new = (z + lam) / curvature
+        new = prox(penalty, j, beta[j] * curvature + g[j], curvature)
         move = new - beta[j]
         if move != 0.0:
             beta[j] = new
@@ -78,7 +73,7 @@ def solve_positive(H: FloatArray, right: FloatArray) -> bool:
 
 
 @loop
-def newton(state: GramState, m: int, lam: float) -> None:
+def newton(state: GramState, m: int, penalty: Any) -> None:
     """The minimum over the coefficients that are not zero, their signs kept.
 
     Where the way there crosses zero it stops, that coefficient stays at zero, and the others go
@@ -97,8 +92,8 @@ def newton(state: GramState, m: int, lam: float) -> None:
             i = face[a]
             for b in range(k):
                 H[a, b] = G[i, face[b]]
-            H[a, a] *= 1.0 + RIDGE
-            downhill[a] = g[i] - lam * np.sign(beta[i])
+            H[a, a] = (1.0 + RIDGE) * H[a, a] + second(penalty, i)
+            downhill[a] = g[i] - first(penalty, i) * np.sign(beta[i]) - second(penalty, i) * beta[i]
         way = downhill.copy()
         if not solve_positive(H, way):
             return
@@ -114,11 +109,12 @@ def newton(state: GramState, m: int, lam: float) -> None:
                 change[j] += step * row[j]
         curvature = 0.0
         for a in range(k):
-            curvature += way[a] * change[face[a]]
+            curvature += way[a] * (change[face[a]] + second(penalty, face[a]) * way[a])
         longest = slope / curvature if curvature > 0.0 else np.inf
         crossing = -1
         for a in range(k):
-            if beta[face[a]] * way[a] < 0.0 and -beta[face[a]] / way[a] <= longest:
+            bent = penalty.positive or first(penalty, face[a]) > 0.0  # at zero
+            if bent and beta[face[a]] * way[a] < 0.0 and -beta[face[a]] / way[a] <= longest:
                 longest, crossing = -beta[face[a]] / way[a], a
         if not np.isfinite(longest):
             return
@@ -133,106 +129,74 @@ def newton(state: GramState, m: int, lam: float) -> None:
 
 
 @loop
-def one_round(
-    state: GramState, m: int, lam: float, positive: bool, square: float, tol: float
-) -> bool:
+def one_round(state: GramState, m: int, penalty: Any, square: float, tol: float) -> bool:
     """Some sweeps and a walk to the minimum of the face; whether the gap is small enough."""
     for _ in range(SWEEPS):
-        moved = sweep(state, m, lam, positive)
-        found = restricted_bounds(state, m, lam, positive, square)
+        moved = sweep(state, m, penalty)
+        found = restricted_bounds(state, m, penalty, square)
         if moved == 0.0 or enough(found.gap, found.primal, square, tol):
             return True
-    newton(state, m, lam)
-    found = restricted_bounds(state, m, lam, positive, square)
+    newton(state, m, penalty)
+    found = restricted_bounds(state, m, penalty, square)
     return enough(found.gap, found.primal, square, tol)
 
 
 @loop
-def on_survivors(
-    state: GramState,
-    m: int,
-    lam: float,
-    positive: bool,
-    square: float,
-    tol: float,
-    max_rounds: int,
-) -> tuple[bool, int]:
-    """Rounds on the columns that no gap has proved to be zero, fewer and fewer of them."""
-    small, size, left = state, m, np.arange(m)
-    done, rounds = False, 0
-    while not done and rounds < max_rounds:
-        still = survivors(small, size, lam, positive, square)
-        if WORTH_A_COPY * len(still) <= size:
-            left = left[still]
-            small, size = restriction(small, still), len(still)
-        done = one_round(small, size, lam, positive, square, tol)
-        rounds += 1
-    if size < m:
-        for a in range(size):
-            state.beta[left[a]] = small.beta[a]
-        afresh(state, m)
-    return done, rounds
+def settle_unpenalized(state: GramState, m: int, penalty: Any) -> None:
+    """Walk once more where a coefficient has no penalty: its gⱼ is zero then, but for rounding.
+
+    The proof charges it with a bound of the coefficient that can be far above it.
+    """
+    for j in range(m):
+        if first(penalty, j) <= 0.0:
+            newton(state, m, penalty)
+            return
 
 
 @loop
 def solve_on_gram(
-    state: GramState,
-    m: int,
-    lam: float,
-    positive: bool,
-    square: float,
-    tol: float,
-    max_rounds: int,
-    screening: bool = True,
+    state: GramState, m: int, penalty: Any, square: float, tol: float, max_rounds: int
 ) -> tuple[bool, int]:
     """β on the working set until the gap is small enough; returns whether it is, and the rounds.
 
-        min  ½βᵀGβ − cᵀβ + λ‖β‖₁      (β ≥ 0 if positive)
+        min  ½βᵀGβ − cᵀβ + λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²      (β ≥ 0 if positive)
 
     A round is some sweeps of coordinate descent with covariance updates (Friedman et al. 2010)
-    and one walk to the minimum of the face they arrive at. Columns whose zero the gap proves
-    leave, at the start (the gap of the last λ's solution at this λ: the sequential rule) and
-    after each round.
+    and one walk to the minimum of the face they arrive at.
     Departures: the walk. Where columns are close to collinear, the sweeps alone crawl.
-    Invariant: g = c − Gβ; the objective never rises; the last gap is over all m columns. Cost:
-    O(mk) a sweep and O(k³) a walk, for k coefficients that are not zero.
+    Invariant: g = c − Gβ; the objective never rises. Cost: O(mk) a sweep and O(k³) a walk, for k
+    coefficients that are not zero.
     """
-    done, rounds = False, 0
-    if screening:
-        done, rounds = on_survivors(state, m, lam, positive, square, tol, max_rounds)
-        found = restricted_bounds(state, m, lam, positive, square)
-        done = done and enough(found.gap, found.primal, square, tol)
-    # Those that left may have a correlation a little above λ where the gap is not zero.
-    while not done and rounds < max_rounds:
-        done = one_round(state, m, lam, positive, square, tol)
-        rounds += 1
-    return done, rounds
+    for rounds in range(max_rounds):
+        if one_round(state, m, penalty, square, tol):
+            settle_unpenalized(state, m, penalty)
+            return True, rounds + 1
+    return False, max_rounds
 
 
 @loop
 def path_on_gram(
     state: GramState,
     lams: FloatArray,
-    positive: bool,
+    penalty: Any,
     square: float,
     tol: float,
     max_rounds: int,
-    screening: bool,
     betas: FloatArray,
     values: FloatArray,
 ) -> int:
-    """β, P and P − D for each λ in turn, all the columns being in the Gram matrix.
+    """β, P and P − D for each λ times the penalty, all the columns being in the Gram matrix.
 
     Returns the number of rounds.
     """
     m = len(state.c)
     total = 0
     for k in range(len(lams)):
-        lam = lams[k]
-        _, rounds = solve_on_gram(state, m, lam, positive, square, tol, max_rounds, screening)
+        scaled = times(penalty, lams[k])
+        _, rounds = solve_on_gram(state, m, scaled, square, tol, max_rounds)
         total += rounds
         afresh(state, m)
         betas[k] = state.beta
-        found = restricted_bounds(state, m, lam, positive, square)
+        found = restricted_bounds(state, m, scaled, square)
         values[k, 0], values[k, 1] = found.primal, found.gap
     return total

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.loops import loop
+from cotas.solvers.penalties import Bounds, bounds
 
 # No gap below so many roundings of ⟨y, y⟩ can be seen.
 ROUNDINGS = 16 * 2.0**-52
@@ -19,13 +18,9 @@ class LassoIterate(NamedTuple):
     lam: float
     support: IntArray
     beta: FloatArray  # on the support
+    length: float  # Σ wⱼ|βⱼ|
     primal: float
     gap: float
-
-    @property
-    def length(self) -> float:
-        """‖β‖₁"""
-        return float(np.abs(self.beta).sum())
 
 
 class GramState(NamedTuple):
@@ -37,40 +32,15 @@ class GramState(NamedTuple):
     g: FloatArray
 
 
-class Bounds(NamedTuple):
-    """P, P − D, and the multiple κ of the residual that is the dual point."""
-
-    primal: float
-    gap: float
-    multiple: float
-
-
 @loop
-def bounds(a: float, b: float, length: float, steepest: float, lam: float) -> Bounds:
-    """From ⟨r, y⟩, ⟨r, r⟩, ‖β‖₁ and the largest correlation that a coefficient can follow.
-
-    D(κr) = κ⟨r, y⟩ − ½κ²⟨r, r⟩ for the best κ with κ·steepest ≤ λ; docs/theory/lasso.md.
-    """
-    primal = 0.5 * b + lam * length
-    if a <= 0.0 or b <= 0.0:
-        return Bounds(primal, primal, 0.0)
-    kappa = min(a / b, lam / steepest) if steepest > 0.0 else a / b
-    return Bounds(primal, primal - kappa * a + 0.5 * kappa * kappa * b, kappa)
-
-
-@loop
-def restricted_bounds(
-    state: GramState, m: int, lam: float, positive: bool, square: float
-) -> Bounds:
+def restricted_bounds(state: GramState, m: int, penalty: Any, square: float) -> Bounds:
     """Those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
-    length = fitted = explained = steepest = 0.0
+    fitted = explained = 0.0
     for j in range(m):
-        length += abs(state.beta[j])
         explained += state.beta[j] * state.c[j]
         fitted += state.beta[j] * state.g[j]
-        steepest = max(steepest, state.g[j] if positive else abs(state.g[j]))
     a = square - explained  # ⟨r, y⟩
-    return bounds(a, max(a - fitted, 0.0), length, steepest, lam)
+    return bounds(penalty, a, max(a - fitted, 0.0), state.g[:m], state.beta[:m])
 
 
 @loop

@@ -21,8 +21,8 @@ from cotas.design import Dense, add, add_outer, add_squares, dot, n_features, n_
 from cotas.loops import loop
 
 # The rows are summed up in so many spans, whatever the number of threads, so that runs repeat;
-# in few of them where each sum is long.
-SPANS, SPANS_OF_LONG_ROWS, LONG = 8, 2, 1000
+# in few of them where each sum is long, or where there is little to be summed up.
+SPANS, SPANS_OF_LONG_ROWS, LONG, A_SPAN = 8, 2, 1000, 1 << 14
 # Rows with fewer entries than this part of the features are summed up entry by entry.
 FEW_ENTRIES = 0.25
 BLOCK_BYTES = 1 << 20
@@ -164,8 +164,8 @@ class Rows:
         centre, part, excess, turn = np.full(n, 0.5), np.zeros(n), np.empty(n), np.empty(n)
         self.state = RowState(y, weights, centre, part, excess, turn)
         self.combination = np.zeros(d)
-        spans = SPANS if d <= LONG else SPANS_OF_LONG_ROWS
-        cuts = np.linspace(0, n, min(spans, n) + 1).astype(int)
+        spans = min(SPANS if d <= LONG else SPANS_OF_LONG_ROWS, 1 + n * d // A_SPAN, n)
+        cuts = np.linspace(0, n, spans + 1).astype(int)
         self.spans = [slice(a, b) for a, b in pairwise(cuts)]
         filled = 1.0 if isinstance(rows, Dense) else len(rows.data) / max(1, n * d)
         self.entry_by_entry = filled < FEW_ENTRIES

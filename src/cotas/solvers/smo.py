@@ -1,4 +1,4 @@
-"""The kernel support vector machine by working sets of many rows."""
+"""Kernel support vector machines, for labels and for numbers, by working sets of many rows."""
 
 from __future__ import annotations
 
@@ -56,10 +56,7 @@ def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -
 
 def smo(
     gram: Gram,
-    y: FloatArray,
-    weights: FloatArray,
-    lam: float,
-    free_bias: bool,
+    dual: SignedDual,
     tol: float,
     cache_bytes: int,
     each: Each = map,
@@ -69,6 +66,8 @@ def smo(
     """Yield a = yα/λ and F for each working set; the caller may send back its exact scores Ka.
 
         max Σ αᵢ − (1/2λ) ΣΣ αᵢαⱼyᵢyⱼ k(xᵢ, xⱼ)    s.t.  0 ≤ αᵢ ≤ sᵢ,  Σ αᵢyᵢ = 0 with a bias
+
+    or the same for numbers, as `SignedDual` says it.
 
     Decomposition as in SVMlight (Joachims 1999) with the large working sets of GPU-SVM and
     ThunderSVM (Wen et al. 2018): the examples that violate the conditions of optimality most are
@@ -80,10 +79,10 @@ def smo(
     that F promises reaches `tol` and the caller still asks for more, F is computed again in double
     precision, or taken from the scores sent back; all the rows take part again, and none is set
     aside any more. If single precision has no more to give, the rows are in double from then on.
+    For numbers no row is set aside.
     Invariant: 0 ≤ αᵢ ≤ sᵢ; Σ αᵢyᵢ = 0 up to rounding. Cost: O(n) kernel values for each row that
     enters a working set and moves, less what the cache remembers.
     """
-    dual = SignedDual.of(y, weights, lam, free_bias)
     work = Decomposition(gram, dual, cache_bytes, each, shrinking)
     if start is not None:
         work.begin_at(start)
@@ -129,7 +128,7 @@ class Decomposition:
         part = n if n <= WORKING_SET else max(n // FIRST_PART, SMALLEST)
         self.size: float = min(part, WORKING_SET)
         self.active: IntArray | None = None
-        self.shrinking = shrinking and n >= FEWEST_TO_SHRINK
+        self.shrinking = shrinking and n >= FEWEST_TO_SHRINK and dual.kink is None
         self.settled = np.zeros(n, dtype=np.int8)
         self.whole: AnyArray | None = None  # all of K, where it is no larger than a working set
 
@@ -159,7 +158,8 @@ class Decomposition:
         inside, F = a[W], self.F[W]
         everything = self.active is not None and len(self.active) <= size
         tol = (WHOLE if everything else INNER) * violation
-        solve_working_set(K, inside, low[W], high[W], F, self.dual.free_bias, tol)
+        box = low[W], high[W]
+        solve_working_set(K, inside, *box, F, self.dual.kink, self.dual.free_bias, tol)
         change = inside - a[W]
         moved = change != 0
         if not moved.any():
@@ -179,10 +179,11 @@ class Decomposition:
         """The next working set, of active rows."""
         F, a, dual, last = self.F, self.a, self.dual, self.working_set
         if self.active is None:
-            return choose(F, a, dual.low, dual.high, size, last)
+            return choose(F, a, dual.low, dual.high, dual.kink, size, last)
         some = self.active
         last = np.searchsorted(some, last[np.isin(last, some)])  # the order is that of their age
-        return some[choose(F[some], a[some], dual.low[some], dual.high[some], size, last)]
+        part = dual.part(some)
+        return some[choose(F[some], a[some], part.low, part.high, part.kink, size, last)]
 
     def _set_aside(self) -> None:
         """Let the rows go that have been settled for two rounds, if they are many."""
@@ -202,7 +203,8 @@ class Decomposition:
         K = np.asarray(self.whole, dtype=np.float64)
         dual, tol = self.dual, WHOLE * violation
         self.exact = False
-        return solve_working_set(K, self.a, dual.low, dual.high, self.F, dual.free_bias, tol) > 0
+        problem = self.a, dual.low, dual.high, self.F, dual.kink, dual.free_bias
+        return solve_working_set(K, *problem, tol) > 0
 
     def _follow(self, rows: IntArray, change: FloatArray) -> None:
         """F ← F + Σ change · row, the rows from the cache or computed now."""

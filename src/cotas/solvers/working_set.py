@@ -5,18 +5,20 @@ All of this is written in the signed multipliers aᵢ = yᵢβᵢ, in which f(x�
     min ½ aᵀKa − yᵀa    s.t.  lowᵢ ≤ aᵢ ≤ highᵢ,   Σ aᵢ = 0 with a free bias,
 
 with low = 0, high = Cᵢ for y = +1 and low = −Cᵢ, high = 0 for y = −1. The slope of the objective
-in aᵢ is Fᵢ = f(xᵢ) − yᵢ.
+in aᵢ is Fᵢ = f(xᵢ) − yᵢ. Where the objective bends at zero, for numbers y, there is a `Kink`.
 """
 
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, solve
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.loops import loop
+from cotas.solvers.kernel_dual import Kink, ceiling, downwards, floor, upwards
 
 # Directions of less curvature than this part of the diagonal count as flat.
 FLAT = 1e-12
@@ -46,7 +48,13 @@ def least(values: FloatArray, among: IntArray, count: int) -> IntArray:
 
 @loop
 def choose(
-    F: FloatArray, a: FloatArray, low: FloatArray, high: FloatArray, size: int, last: IntArray
+    F: FloatArray,
+    a: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    kink: Any,
+    size: int,
+    last: IntArray,
 ) -> IntArray:
     """The working set: those of the last one that are free, and the worst violators.
 
@@ -59,9 +67,12 @@ def choose(
     rest = np.ones(len(a), dtype=np.bool_)
     rest[kept] = False
     side = (size - len(kept)) // 2
-    rising = least(F, np.flatnonzero(rest & (a < high)), side)
+    up, down = np.empty(len(a)), np.empty(len(a))
+    for i in range(len(a)):
+        up[i], down[i] = upwards(kink, F[i], a[i]), -downwards(kink, F[i], a[i])
+    rising = least(up, np.flatnonzero(rest & (a < high)), side)
     rest[rising] = False
-    falling = least(-F, np.flatnonzero(rest & (a > low)), side)
+    falling = least(down, np.flatnonzero(rest & (a > low)), side)
     return np.concatenate((rising, falling, kept))
 
 
@@ -71,6 +82,7 @@ def solve_working_set(
     low: FloatArray,
     high: FloatArray,
     F: FloatArray,
+    kink: Any,
     free_bias: bool,
     tol: float,
 ) -> int:
@@ -83,11 +95,11 @@ def solve_working_set(
     steps = 0
     for _ in range(LARGEST_TURNS):
         most = PAIRS_BEFORE_NEWTON * len(a)
-        taken = int(climb(K, a, low, high, F, tol, most))
+        taken = int(climb(K, a, low, high, F, kink, tol, most))
         steps += taken
         if taken < most:
             break
-        move_free_together(K, a, low, high, F, free_bias)
+        move_free_together(K, a, low, high, F, kink, free_bias)
     return steps
 
 
@@ -98,6 +110,7 @@ def climb_pairs(
     low: FloatArray,
     high: FloatArray,
     F: FloatArray,
+    kink: Any,
     tol: float,
     most: int,
 ) -> int:
@@ -113,15 +126,16 @@ def climb_pairs(
     for step in range(most):
         i, least = -1, np.inf
         for k in range(q):
-            if a[k] < high[k] and F[k] < least:
-                i, least = k, F[k]
+            if a[k] < high[k] and upwards(kink, F[k], a[k]) < least:
+                i, least = k, upwards(kink, F[k], a[k])
         if i < 0:
             return step
         j, best, greatest = -1, 0.0, -np.inf
         for k in range(q):
             if a[k] > low[k]:
-                greatest = max(greatest, F[k])
-                b = F[k] - least
+                slope = downwards(kink, F[k], a[k])
+                greatest = max(greatest, slope)
+                b = slope - least
                 if b > 0:
                     size = K[i, i] + K[k, k]
                     gain = b * b / max(size - 2 * K[i, k], FLAT * size, 1e-300)
@@ -130,14 +144,23 @@ def climb_pairs(
         if j < 0 or greatest - least <= tol:
             return step
         size = K[i, i] + K[j, j]
-        t = (F[j] - least) / max(size - 2 * K[i, j], FLAT * size, 1e-300)
-        above, below = high[i] - a[i], a[j] - low[j]
-        t = min(t, above, below)
-        a[i] = high[i] if t == above else a[i] + t
-        a[j] = low[j] if t == below else a[j] - t
+        t = (downwards(kink, F[j], a[j]) - least) / max(size - 2 * K[i, j], FLAT * size, 1e-300)
+        top, bottom = ceiling(kink, a[i], high[i]), floor(kink, a[j], low[j])
+        t = min(t, top - a[i], a[j] - bottom)
+        a[i], a[j] = (
+            top if t == top - a[i] else a[i] + t,
+            bottom if t == a[j] - bottom else a[j] - t,
+        )
         for k in range(q):
             F[k] += t * (K[i, k] - K[j, k])
     return most
+
+
+@loop
+def steepest(kink: Any, F: float, a: float) -> float:
+    """The slope along which the objective falls, on the side where it does; zero if on none."""
+    slope: float = min(0.0, upwards(kink, F, a)) + max(0.0, downwards(kink, F, a))
+    return slope
 
 
 @loop
@@ -147,6 +170,7 @@ def climb_singles(
     low: FloatArray,
     high: FloatArray,
     F: FloatArray,
+    kink: Any,
     tol: float,
     most: int,
 ) -> int:
@@ -158,7 +182,7 @@ def climb_singles(
     for step in range(most):
         i, best, worst = -1, 0.0, 0.0
         for k in range(q):
-            slope = F[k]
+            slope = steepest(kink, F[k], a[k])
             if (slope < 0 and a[k] < high[k]) or (slope > 0 and a[k] > low[k]):
                 worst = max(worst, abs(slope))
                 gain = slope * slope / max(K[k, k], 1e-300)
@@ -166,7 +190,8 @@ def climb_singles(
                     i, best = k, gain
         if i < 0 or 2 * worst <= tol:
             return step
-        new = min(max(a[i] - F[i] / max(K[i, i], 1e-300), low[i]), high[i])
+        new = a[i] - steepest(kink, F[i], a[i]) / max(K[i, i], 1e-300)
+        new = min(max(new, floor(kink, a[i], low[i])), ceiling(kink, a[i], high[i]))
         t = new - a[i]
         a[i] = new
         for k in range(q):
@@ -180,6 +205,7 @@ def move_free_together(
     low: FloatArray,
     high: FloatArray,
     F: FloatArray,
+    kink: Kink | None,
     free_bias: bool,
 ) -> None:
     """Newton's step in all the multipliers inside their box at once, up to the nearest bound.
@@ -189,17 +215,21 @@ def move_free_together(
     what this does in a few systems of the size of the free set.
     """
     for _ in range(NEWTON_STEPS):
-        free = np.flatnonzero((a > low) & (a < high))
+        free = np.flatnonzero((a > low) & (a < high) & ((a != 0) | (kink is None)))
         if not 2 <= len(free) <= MOST_FREE:
             return
-        d = _newton_direction(K[np.ix_(free, free)], F[free], free_bias)
-        if d is None or not F[free] @ d < 0:
+        slope, most, least = F[free], high[free], low[free]
+        if kink is not None:  # each stays on its side of zero
+            slope = slope + kink.epsilon * np.sign(a[free])
+            most, least = np.where(a[free] < 0, 0.0, most), np.where(a[free] > 0, 0.0, least)
+        d = _newton_direction(K[np.ix_(free, free)], slope, free_bias)
+        if d is None or not slope @ d < 0:
             return
-        goal = np.where(d > 0, high[free], low[free])
+        goal = np.where(d > 0, most, least)
         room = np.divide(goal - a[free], d, out=np.full(len(d), np.inf), where=d != 0)
         first = int(room.argmin())
         t = min(1.0, float(room[first]))
-        moved = np.clip(a[free] + t * d, low[free], high[free])
+        moved = np.clip(a[free] + t * d, least, most)
         if t < 1.0:
             moved[first] = goal[first]
         change = moved - a[free]

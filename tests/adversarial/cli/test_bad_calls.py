@@ -30,8 +30,14 @@ def pickled(path):
 
 
 def without_X(path):
+    np.savez(path.with_suffix(".npz"), Z=np.ones((2, 2)))
+    path.with_suffix(".npz").rename(path)
+
+
+def two_in_one(path):
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("other.txt", "nothing")
+        archive.writestr("one.csv", WIDE)
+        archive.writestr("two.csv", WIDE)
 
 
 SHOP = ("--target", "bought")
@@ -46,7 +52,6 @@ FILES = {
     "one row": (text("x,y\n1,2\n"), ("-t", "y", "--task", "classification"), 3, "one value only"),
     "too many fields": (text("x,y\n1,2\n1,2,3\n"), ("-t", "y"), 3, "line 3: it has 3 fields"),
     "too few fields": (text("x,z,y\n1,5,2\n1,2\n"), ("-t", "y"), 3, "line 3: it has 2 fields"),
-    "name twice": (text("x,x\n1,2\nu,v\n"), ("-t", "x", "--header"), 3, "two columns are called"),
     "binary rubbish": (binary(b"\x00\x01\x02" * 100), SHOP, 3, "neither text nor a format"),
     "pickle": (binary(b"\x80\x05abc"), SHOP, 3, "pickle"),
     "hdf5": (binary(b"\x89HDF\r\n\x1a\n"), SHOP, 3, "HDF5"),
@@ -58,32 +63,45 @@ FILES = {
     "broken zip": (binary(b"PK\x03\x04nonsense"), SHOP, 3, "damaged"),
     "npz of objects": (pickled, SHOP, 3, "pickled objects"),
     "zip without arrays": (without_X, SHOP, 3, "needs an array X"),
+    "zip of two": (two_in_one, SHOP, 3, "it holds 2 files, not one"),
     "libsvm index": (text("1 0:1\n-1 a:2\n"), ("--lam", "1"), 3, "line 2: the index of 'a:2'"),
     "libsvm order": (text("1 2:1 1:3\n"), (), 3, "line 1: the index of '1:3' is not larger"),
     "libsvm value": (text("1 1:1\n-1 1:nan\n"), (), 3, "line 2: the value of '1:nan'"),
     "libsvm ranking": (text("1 qid:1 1:1\n"), (), 3, "ranking"),
     "libsvm target": (text("1 1:1\n-1 1:2\n"), ("-t", "price"), 3, "leave the target out"),
-    "no target": (text(WIDE), (), 3, "which column is to be predicted"),
+    "one column": (text("x\n1\n2\n"), (), 3, "one column only"),
+    "no labels": (lambda path: text("1\n2\n")(path), ("--no-header",), 3, "one column only"),
     "unknown target": (text(WIDE), ("-t", "z"), 3, "no column 'z'; there are x, y"),
     "target number": (text(WIDE), ("-t", "9"), 2, "no column number 9"),
     "constant target": (text("x,y\n1,2\n3,2\n"), ("-t", "y"), 3, "one value only"),
-    "missing target": (text("x,y\n1,a\n2,\n3,b\n"), ("-t", "y"), 3, "missing in 1 rows"),
+    "missing target": (
+        text("x,y\n1,a\n2,\n3,b\n"),
+        ("-t", "y", "--rows-without-target", "error"),
+        3,
+        "missing in 1 of 3 rows, first in row 2",
+    ),
+    "no target at all": (text("x,y\n1,\n2,\n3,\n"), ("-t", "y"), 3, "missing in 3 of 3 rows"),
+    "names for classes": (
+        frame(name=pl.Series([f"person {k}" for k in range(60)])),
+        ("-t", "name"),
+        3,
+        "60 different words in 60 rows",
+    ),
     "words for numbers": (
         frame(),
         (*SHOP, "--task", "regression"),
         3,
         "holds words; regression needs numbers",
     ),
-    "dates": (frame(day=pl.lit("2024-02-03")), SHOP, 3, "'day' holds dates"),
     "free text": (
         frame(remark=pl.Series([f"words about {k}" for k in range(60)])),
-        SHOP,
+        (*SHOP, "--strict-columns"),
         3,
-        "'remark' holds 48 different texts",
+        "'remark' is left out: 48 different texts",
     ),
     "infinite": (frame(age=pl.lit("inf").cast(pl.Float64)), SHOP, 3, "infinite number in row 1"),
     "nothing to learn": (text("x,y\n1,a\n1,b\n"), ("-t", "y"), 3, "No column is left"),
-    "nothing left": (text(WIDE), ("-t", "y", "--drop", "z"), 3, "no column 'z' to leave out"),
+    "nothing left": (text(WIDE), ("-t", "y", "--drop", "z"), 3, "no column 'z'; there are"),
 }
 
 

@@ -25,7 +25,8 @@ from cotas.certificates.core.losses import HardMargin, Margin
 from cotas.certificates.core.regularizers import L2, Pull, half_square
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, below, down, gamma, ratio, sharp_total, total_down, total_up, up,
+    TINY, FloatArray, U, above, below, down, gamma, norm_up, ratio, sharp_total, total_down,
+    total_up, up,
 )  # fmt: skip
 
 # Multiples of the dual point that are tried where the best one has no formula.
@@ -145,16 +146,22 @@ def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:
     return value
 
 
-def bias_bound(claim: Claim, rows: Any, w: Weights, level: float) -> float:
+def least_known(claim: Claim, w: Weights, level: float) -> float:
+    """What the best model does not exceed: a level, and P of θ = 0, b = 0."""
+    loss, y = claim.risk.loss, claim.y
+    if isinstance(loss, HardMargin):
+        return level
+    nothing = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
+    return min(level, above(nothing / w.low, loss.ulps + 4))
+
+
+def bias_bound(claim: Claim, rows: Any, w: Weights, level: float, loose: float = 0.0) -> float:
     """B: |b| of a model with P ≤ level is no larger, in the coordinates of the moved rows.
 
-    A best model is no worse than θ = 0, b = 0 either.
+    The coefficients that have no penalty are no longer than `loose` together.
     """
     loss, y = claim.risk.loss, claim.y
-    if not isinstance(loss, HardMargin):
-        nothing = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
-        level = min(level, above(nothing / w.low, loss.ulps + 4))
-    reach = above(rows.longest() * claim.risk.regularizer.radius(level))
+    reach = above(rows.longest() * above(claim.risk.regularizer.radius(level) + loose))
     if not isinstance(loss, Margin):
         middle = above(float(np.abs(np.where(w.s > 0, y, 0.0)).max(initial=0.0)))
         return up(up(reach + middle) + loss.spread(level))
@@ -172,9 +179,15 @@ def lower(
     share, used = up(1.0 / w.low), np.flatnonzero(claim.c)  # there is no c where s = 0
     y, c, s = claim.y[used], claim.c[used], w.s[used]
     value, off = sharp_total(c) if risk.free_bias or risk.bias_scale else (0.0, 0.0)
-    rest, slip = up(abs(value) + off) if value or off else 0.0, 0.0
+    rest, slip, loose = up(abs(value) + off) if value or off else 0.0, 0.0, 0.0
+    if len(regularizer.free()):
+        level = least_known(claim, w, level)
+        limits = regularizer.limits(claim, rows, w, level)
+        slip = above(share * regularizer.loose(pull, limits))
+        loose = norm_up(limits)
     if risk.free_bias and rest > 0:
-        slip = above(above(rest * share) * bias_bound(claim, rows, w, level), 2)
+        level = least_known(claim, w, level)
+        slip = up(slip + above(above(rest * share) * bias_bound(claim, rows, w, level, loose), 2))
 
     @cache
     def gain(t: float) -> tuple[float, float]:

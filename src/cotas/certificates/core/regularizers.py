@@ -13,7 +13,16 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.rounding import FloatArray, U, above, below, norm_up, ratio, up
+from cotas.certificates.core.rounding import (
+    FloatArray,
+    IntArray,
+    U,
+    above,
+    below,
+    norm_up,
+    ratio,
+    up,
+)
 
 
 class Pull(NamedTuple):
@@ -66,6 +75,14 @@ class Regularizer:
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """The largest t with tu·share in the domain: none is excluded."""
         return math.inf
+
+    def radius(self, level: float) -> float:
+        """A bound of ‖θ‖ where Ω ≤ level."""
+        raise NotImplementedError
+
+    def free(self) -> IntArray:
+        """The coefficients that have no penalty and are allowed to: none here."""
+        return np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 U = 2.0**-53
 TINY = 2.0**-1000  # more than one product can lose by underflow

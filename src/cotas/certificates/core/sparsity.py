@@ -1,4 +1,13 @@
-"""The ℓ1 norm as a penalty or a ball, in the terms of `regularizers.py`."""
+"""The ℓ1 norm as a penalty or a ball, in the terms of `regularizers.py`.
+
+A coefficient of weight zero has no penalty, and the conjugate is infinite unless its uⱼ is zero,
+which rounding does not let it be. So uⱼ is charged with a bound of |βⱼ|, as Σ cᵢ is with one of
+the bias: where P ≤ level, the columns A without a penalty and the rest have
+
+    ‖Aγ‖ ≤ ‖y‖ + √(2·level) + ‖Xβ‖,    ‖Xβ‖ ≤ max ‖x‖·‖β‖,    ‖Aγ‖² ≥ μ‖γ‖²,
+
+in the norm Σ sᵢuᵢ²/S, with the smallest curvature μ that `curvature.py` proves.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +18,65 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.curvature import hessian
 from cotas.certificates.core.regularizers import L2, Pull, Regularizer, half_square
+from cotas.certificates.core.residuals import Squared
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    SMALL, TINY, FloatArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up, up,
+    SMALL, TINY, FloatArray, IntArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up,
+    up,
 )  # fmt: skip
-from cotas.certificates.core.rows import BLOCK_ROWS, pairwise
+from cotas.certificates.core.rows import BLOCK_ROWS, Rows, pairwise
+
+
+class Sparse(Regularizer):
+    """What both have in common: coefficients without a penalty."""
+
+    def free(self) -> IntArray:
+        """The coefficients that have no penalty."""
+        return super().free() if self.weights is None else np.flatnonzero(self.weights == 0)
+
+    def penalized(self, u: Any) -> Any:
+        """The part of a vector, or of a `Pull`, that has a penalty."""
+        if not len(self.free()):
+            return u
+        on = np.asarray(self.weights) != 0
+        return u._replace(u=u.u[on], unit=u.unit[on]) if isinstance(u, Pull) else u[on]
+
+    def largest(self, pull: Pull) -> float:
+        """max |uⱼ|/wⱼ, rounded up, where there is a penalty."""
+        w = None if self.weights is None else self.penalized(self.weights)
+        return float(self.penalized(pull).largest(w, self.positive))
+
+    def least(self) -> float:
+        """min w, where it is not zero."""
+        if self.weights is None:
+            return 1.0
+        return float(self.penalized(self.weights).min(initial=math.inf))
+
+    def limits(self, claim: Any, rows: Any, w: Any, level: float) -> FloatArray:
+        """Bounds of |βⱼ| of the coefficients without a penalty, for models with P ≤ level."""
+        free = self.free()
+        if type(claim.risk.loss) is not Squared:
+            return np.full(len(free), math.inf)
+        part = Rows(rows.X[:, free], rows.movable, rows.each)
+        found = hessian(part, w, np.zeros(len(free)), claim.risk.free_bias, False, None)
+        far = above(float(np.abs(np.where(w.s > 0, claim.y, 0.0)).max(initial=0.0)))
+        size = up(far + above(math.sqrt(above(2 * level))))
+        size = up(size + above(rows.longest() * self.radius(level)))
+        reach = above(ratio(size, below(math.sqrt(found.least()))), 2)
+        return np.asarray(reach * found.scale[: len(free)] / part.unit * (1 + 4 * U))
+
+    def loose(self, pull: Pull, limits: FloatArray) -> float:
+        """Σ |uⱼ| times these bounds, rounded up."""
+        free = self.free()
+        part = pull._replace(u=pull.u[free], unit=pull.unit[free])
+        sizes = np.maximum(part.sizes(None, self.positive), 0.0)
+        return above(total_up(sizes * limits), 2)
 
 
 @dataclass(frozen=True)
-class ElasticNet(Regularizer):
+class ElasticNet(Sparse):
     """λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)², β ≥ 0 if `positive`; λ₂ = 0 is the Lasso."""
 
     lam1: float
@@ -38,16 +96,17 @@ class ElasticNet(Regularizer):
         """Ω*(−tu·share), rounded up: Σ (|uⱼ|/wⱼ − λ₁)₊²/2λ₂."""
         factor = above(t * share, 1)
         if self.lam2 <= 0:
-            inside = above(factor * pull.largest(self.weights, self.positive)) <= self.lam1
+            inside = above(factor * self.largest(pull)) <= self.lam1
             return 0.0 if inside else math.inf
-        sizes = factor * pull.sizes(self.weights, self.positive) * (1 + 4 * U)
+        w = None if self.weights is None else self.penalized(self.weights)
+        sizes = factor * self.penalized(pull).sizes(w, self.positive) * (1 + 4 * U)
         size = norm_up(np.maximum(sizes - self.lam1, 0.0) * (1 + 4 * U))
         return above(ratio(above(size * size), below(2 * self.lam2, 0)), 4)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """The largest multiple inside the domain; with λ₂, a good one: what λ₂β leaves of u."""
         left = pull._replace(u=pull.u + self.lam2 / share * self.weighted(self.weighted(theta)))
-        top = above(share * left.largest(self.weights, self.positive))
+        top = above(share * self.largest(left))
         return max(0.0, self.lam1 / top * (1 - 16 * U))
 
     def radius(self, level: float) -> float:
@@ -55,11 +114,12 @@ class ElasticNet(Regularizer):
         by_first = (
             ratio(above(level / self.least(), 2), self.lam1) if self.least() > 0 else math.inf
         )
-        return min(above(by_first, 2), L2(self.lam2, self.weights).radius(level))
+        by_second = ratio(L2(self.lam2).radius(level), self.least())
+        return min(above(by_first, 2), above(by_second))
 
 
 @dataclass(frozen=True)
-class Ball(Regularizer):
+class Ball(Sparse):
     """Σ wⱼ|βⱼ| ≤ δ, β ≥ 0 if `positive`. A set of models, so Ω is zero or infinite."""
 
     delta: float
@@ -83,8 +143,7 @@ class Ball(Regularizer):
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
         """δ max |tuⱼ·share|/wⱼ, rounded up."""
-        largest = pull.largest(self.weights, self.positive)
-        return above(self.delta * above(above(t * share) * largest))
+        return above(self.delta * above(above(t * share) * self.largest(pull)))
 
     def radius(self, level: float) -> float:
         """‖β‖ ≤ δ/min w"""

@@ -94,6 +94,10 @@ DUAL_POINT = Record(
 KERNEL_DUAL_POINT = Record(
     "cotas.certificates.kernel.KernelDualPoint", {**_DUAL, "kernel": KERNEL, "subject": Text()}
 )
+_KERNEL_REGRESSION = Record(
+    "cotas.certificates.kernel_regression.KernelRegression",
+    {"lam": _NUMBER, "free_bias": Flag(), "epsilon": _NUMBER.or_none()},
+)
 _LEDGER: dict[str, Field] = {
     **_THETA,
     "positive": Label(),
@@ -221,6 +225,10 @@ WITNESS = Family(
         ),
         "lasso": Record(
             "cotas.certificates.lasso.LassoPoint", {"problem": _LASSO, **_THETA, **_COLUMN}
+        ),
+        "kernel regression": Record(
+            "cotas.certificates.kernel_regression.KernelRegressionPoint",
+            {"problem": _KERNEL_REGRESSION, "kernel": KERNEL, **_THETA, "weights": _WEIGHTS},
         ),
         "stagewise run": STAGEWISE_RUN,
         "surrogate bound": Record(

@@ -11,6 +11,7 @@ from cotas.files.kinds.relations import (
     boosters_fit,
     columns_or_learners,
     ends_fit,
+    expansion_fits,
     kernels_fit,
     machines_fit,
     targets_fit,
@@ -69,6 +70,7 @@ _REGION = Record(
 _COUNTED = Array("s", "int64", low=0)
 LINEAR_SVM: dict[str, Field] = {
     **_LINEAR,
+    "lam": Number(0.0).maybe(),
     "solver": Text(),
     "n_support": Array("m", "int64", low=0),
     "margin_width": Array("m", infinite=True),
@@ -93,15 +95,20 @@ _KERNEL_REGION = Record(
         "highest": Number(finite=False),
     },
 )
-_EXPANSION: dict[str, Field] = {
-    **_CLASSIFIER,
+_SUPPORT: dict[str, Field] = {
     "kernel": KERNEL,
     "intercept": Array("m"),
     "n_rows": Whole(1, LONGEST, letter="n").at("_n_rows").maybe(),
     "support": Array("s", "int64", low=0, below="n").maybe(),
-    "n_support": Array("k", "int64", low=0).maybe(),
     "dual_coef": Array("m s").maybe(),
     "support_vectors": Rows("v d").maybe(),
+    "coef": Array("m f").maybe(),
+}
+KERNEL_REGRESSOR: dict[str, Field] = {**_EVERY, **_SUPPORT}
+_EXPANSION: dict[str, Field] = {
+    **_CLASSIFIER,
+    **_SUPPORT,
+    "n_support": Array("k", "int64", low=0).maybe(),
     "regions": Each(_KERNEL_REGION.or_none(), side="m").at("_regions").maybe(),
 }
 KERNEL_ONLINE: dict[str, Field] = {
@@ -112,7 +119,6 @@ KERNEL_ONLINE: dict[str, Field] = {
 KERNEL_SVM: dict[str, Field] = {
     **_EXPANSION,
     "features": FEATURES.or_none(),
-    "coef": Array("m f").maybe(),
     "pairs": Each(Together((Label().or_none(), Label())), side="m"),
     "votes": Flag().at("_votes"),
 }
@@ -175,6 +181,10 @@ def _kernel(module: str, fields: dict[str, Field]) -> Estimator:
     return Estimator(f"cotas.kernel.{module}", fields, relation=kernels_fit)
 
 
+def _kernel_regressor(module: str) -> Estimator:
+    return Estimator(f"cotas.kernel.{module}", KERNEL_REGRESSOR, relation=expansion_fits)
+
+
 def _regression(module: str, fields: dict[str, Field]) -> Estimator:
     return Estimator(f"cotas.regression.{module}", fields, relation=targets_fit)
 
@@ -189,15 +199,18 @@ MODEL = Family(
         "Perceptron": _linear("perceptron.Perceptron", ONLINE),
         "AveragedPerceptron": _linear("perceptron.AveragedPerceptron", ONLINE),
         "PassiveAggressive": _linear("passive_aggressive.PassiveAggressive", ONLINE),
-        "Pegasos": _linear("pegasos.Pegasos", ONLINE),
+        "Pegasos": _linear("pegasos.Pegasos", {**ONLINE, "lam": Number(0.0).maybe()}),
         "LinearSVM": Estimator("cotas.linear.svm.LinearSVM", LINEAR_SVM, relation=ends_fit),
         "LogisticRegression": _linear("logistic.LogisticRegression", LOGISTIC),
         "KernelPegasos": _kernel("pegasos.KernelPegasos", KERNEL_ONLINE),
         "KernelPerceptron": _kernel("perceptron.KernelPerceptron", KERNEL_ONLINE),
         "KernelSVM": _kernel("svm.KernelSVM", KERNEL_SVM),
+        "KernelRidge": _kernel_regressor("ridge.KernelRidge"),
+        "KernelSVR": _kernel_regressor("svr.KernelSVR"),
         "LeastSquares": _regression("least_squares.LeastSquares", LEAST_SQUARES),
         "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
         "Lasso": _regression("lasso.Lasso", LASSO),
+        "ElasticNet": _regression("elastic_net.ElasticNet", LASSO),
         "LSBoost": Estimator(
             "cotas.regression.ls_boost.LSBoost", LS_BOOST, relation=columns_or_learners
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cotas.files.dates import WAYS
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURE_MAP
 from cotas.files.records import Estimator, Family, Record
 from cotas.files.schema import LONGEST, Array, Each, Flag, Names, Text, Together, Whole, require
@@ -22,11 +23,15 @@ def _sound(preparation: Any) -> None:
         require(whole, "a column", "is none of the matrix")
     elif preparation.layout_ == "columns":
         require(hasattr(preparation, "feature_names_in_"), "feature_names_in", "is missing")
-        require(set(names) <= set(preparation.feature_names_in_), "a column", "is none of those")
+        known, dates = set(preparation.feature_names_in_), [name for name, _ in preparation.dates_]
+        require(set(dates) <= known, "a date", "is none of the columns")
+        parts = {name for name in names if name.startswith(tuple(f"{date}: " for date in dates))}
+        require(set(names) <= known | parts, "a column", "is none of those")
     else:
         require(not numbers, "a column", "is none of a sparse matrix")
     if preparation.layout_ != "columns":
         require(not categories, "a category", "is none of a matrix")
+        require(not preparation.dates_, "a date", "is none of a matrix")
     for values in preparation.categories_:
         require(len(set(values)) == len(values), "a category", "occurs twice")
 
@@ -45,6 +50,7 @@ COLUMNS = Estimator(
         "categories": Each(Each(Text()), side="b"),
         "pooled": Each(Flag(), side="b"),
         "category_missing": Each(Flag(), side="b"),
+        "dates": Each(Together((Text(), Text(WAYS)))),
         "dropped": Each(Together((Text(), Text()))),
         "sparse_output": Flag(),
     },

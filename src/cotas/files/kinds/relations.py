@@ -37,12 +37,18 @@ def kernels_fit(model: Any) -> None:
         require(hasattr(model, "coef_"), "coef", "is missing")
         require(model.coef_.shape[1] == _width(model.features_), "coef", "is of other features")
         return
-    parts = ("support_", "n_support_", "dual_coef_", "support_vectors_", "_n_rows")
-    for name in parts:
+    require(hasattr(model, "n_support_"), "n_support", "is missing")
+    expansion_fits(model)
+    counts = sum(model.n_support_.tolist())
+    require(counts == len(model.support_), "support", "and n_support do not fit together")
+
+
+def expansion_fits(model: Any) -> None:
+    """Support vectors, each of them once, and what they are in the model."""
+    for name in ("support_", "dual_coef_", "support_vectors_", "_n_rows"):
         require(hasattr(model, name), name, "is missing")
-    support, counts = model.support_, model.n_support_
-    sums = sum(counts.tolist()) == len(support) == len(np.unique(support))
-    require(sums, "support", "and n_support do not fit together")
+    support = model.support_
+    require(len(support) == len(np.unique(support)), "support", "has a row twice")
     if KERNEL.name_of(model.kernel_) == "precomputed":
         require(model._n_rows == model.n_features_in_, "n_features_in", "is not that of a square")
     else:
@@ -63,6 +69,18 @@ def targets_fit(model: Any) -> None:
     for certificate in model._certificates:
         column = getattr(certificate.witness, "column", None if single else 0)
         require((column is None) == single, "certificates", "are of other targets")
+    if hasattr(model, "_memory"):
+        _batches_fit(model._memory, model.n_features_in_, 1 if single else len(model.coef_))
+
+
+def _batches_fit(batches: Any, d: int, q: int) -> None:
+    """The batches so far have d features and q targets."""
+    state, more = batches
+    if hasattr(state, "cross"):
+        sides = (len(state.target_mean), len(more.centre), len(more.gram))
+        require(sides == (q, d + q, d + 1 + q), "batches", "are of other targets")
+    else:
+        require(len(state.w) == q, "batches", "are of other targets")
 
 
 def columns_or_learners(model: Any) -> None:

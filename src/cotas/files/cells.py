@@ -1,0 +1,188 @@
+"""Numbers as people write them into cells: 1,234.50, 1.234,50, $5, (12), 7 %, 1_000, −3.
+
+The decimal sign is told column by column: 1,5 can only have a decimal comma, 1,234.5 only a decimal
+point. Where a column does not tell (1,234) the rest of the file does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from cotas.files.frames import polars
+from cotas.files.problems import DataFileError
+from cotas.files.remarks import Remark
+
+# Words that stand for a value that is not there.
+MISSING = (
+    *("", "NA", "N/A", "n/a", "n.a.", "N.A.", "NaN", "nan", "null", "NULL", "None", "none"),
+    *("?", "-", "--", ".", "#N/A", "<NA>", "NaT"),
+)
+# Cells of a column of numbers that may be something else, as a share of those that are not empty.
+FEW_CELLS = 0.01
+# A column with no more different values than this may be a category, whatever they look like.
+FEW_WORDS = 20
+# Different values from which it is told whether a column of words could be one of numbers.
+SOME_VALUES = 1000
+SHOWN = 5
+
+_MINUS = "[\u2212\ufe63\uff0d\u2013]"
+_MONEY = r"(?:[$€£¥₹₩₽]|US\$|USD|EUR|GBP)"
+_SPACES = r" \x{a0}\x{202f}'’"
+_ONE_SPACE = f"[{_SPACES}]"
+_EXPONENT = r"(?:[eE][+-]?\d+)?"
+
+
+def _pattern(thousands: str, decimal: str) -> str:
+    """A whole number, in groups of three or not, and decimals."""
+    groups = "|".join(
+        rf"\d{{1,3}}(?:{mark}\d{{3}})+" for mark in (re.escape(thousands), "_", _ONE_SPACE)
+    )
+    point = re.escape(decimal)
+    return rf"^[+-]?(?:(?:{groups}|\d+){point}?\d*|{point}\d+){_EXPONENT}$"
+
+
+# What is only possible with one of the two decimal signs: "," below stands for that sign.
+_SURE = (
+    r"^\D*(?:\d+{d}(?:\d{{1,2}}|\d{{4,}})|\d{{4,}}{d}\d{{3}}|0+{d}\d+|{d}\d+"
+    r"|\d{{1,3}}(?:{t}\d{{3}})+{d}\d+|\d{{1,3}}(?:{t}\d{{3}}){{2,}})\D*$"
+)
+SURE_COMMA = _SURE.format(d=",", t=r"\.")
+SURE_POINT = _SURE.format(d=r"\.", t=",")
+_WITH_POINT, _WITH_COMMA = _pattern(",", "."), _pattern(".", ",")
+_EITHER = re.compile(
+    rf"\(?\s*[+\-−–]?\s*{_MONEY}?\s*[+\-−–]?(?:\d[\d.,_ '’\u00a0\u202f]*|[.,]\d+){_EXPONENT}"
+    rf"\s*(?:{_MONEY}|%)?\s*\)?"
+)
+
+
+def looks_like_a_number(cell: str) -> bool:
+    """Whether a cell could be a number in one of the ways of writing them."""
+    return bool(_EITHER.fullmatch(cell.strip()))
+
+
+def plain_numbers(words: Any, comma: bool) -> Any:
+    """The words as numbers are written in programs; None where a word is no number."""
+    pl = polars()
+    name = words.name
+    cell = pl.col(name).str.strip_chars().str.replace_all(_MINUS, "-")
+    cell = cell.str.replace(r"^\((\d.*|[$€£¥].*)\)$", "-${1}")
+    cell = cell.str.replace(rf"^([+-]?)\s*{_MONEY}\s*([+-]?)", "${1}${2}")
+    cell = cell.str.replace(rf"\s*(?:{_MONEY}|%)$", "")
+    sound = cell.str.contains(_WITH_COMMA if comma else _WITH_POINT)
+    groups = rf"[._{_SPACES}]" if comma else rf"[,_{_SPACES}]"
+    bare = cell.str.replace_all(groups, "")
+    bare = bare.str.replace(",", ".", literal=True) if comma else bare
+    return words.to_frame().select(pl.when(sound).then(bare).alias(name)).to_series()
+
+
+def numbers_of_words(words: Any, comma: bool) -> Any:
+    """The words as doubles, null where a word is no number."""
+    return plain_numbers(words, comma).cast(polars().Float64, strict=False)
+
+
+def has_decimal_comma(values: Any, otherwise: bool) -> bool:
+    """Whether these words have a decimal comma; `otherwise` if they do not tell."""
+    commas = int(values.str.contains(SURE_COMMA).sum() or 0)
+    points = int(values.str.contains(SURE_POINT).sum() or 0)
+    return otherwise if commas == points else commas > points
+
+
+class Reading(NamedTuple):
+    """How a column of words is to be read: as numbers with a comma or a point, or as words."""
+
+    numbers: bool
+    comma: bool = False
+
+
+def tell_reading(words: Any, comma: bool) -> Reading:
+    """Numbers, if most of its different words are; else words."""
+    values = words.drop_nulls().unique(maintain_order=True).head(SOME_VALUES)
+    if len(values) == 0:
+        return Reading(False)
+    comma = has_decimal_comma(values, comma)
+    share = numbers_of_words(values, comma).is_not_null().mean()
+    return Reading(bool(share and share > 0.5), comma)
+
+
+def without_missing(words: Any, more: Sequence[str] = ()) -> Any:
+    """The words without spaces around them, null where they stand for a missing value."""
+    stripped = words.str.strip_chars()
+    gone = stripped.is_in([*MISSING, *more])
+    return stripped.set(gone, None) if gone.any() else stripped
+
+
+def understood(
+    frame: Any, comma: bool, source: str, missing: Sequence[str] = (), words: Sequence[str] = ()
+) -> tuple[Any, list[Remark]]:
+    """The frame with its columns of text read as numbers where they are, and remarks on cells.
+
+    Parameters
+    ----------
+    frame : polars DataFrame
+    comma : bool
+        Whether numbers have a decimal comma, where a column does not tell.
+    source : str
+        For messages.
+    missing : sequence of str
+        More words that stand for a missing value.
+    words : sequence of str
+        Columns that stay text.
+    """
+    pl = polars()
+    columns, remarks = [], []
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype != pl.String:
+            continue
+        column = without_missing(column, missing)
+        if name not in words:
+            column, said = _as_numbers(column, comma, source)
+            remarks += said
+        columns.append(column)
+    return (frame.with_columns(columns) if columns else frame), remarks
+
+
+def _as_numbers(column: Any, comma: bool, source: str) -> tuple[Any, list[Remark]]:
+    """The column as numbers if it is one of numbers, with a remark on cells that are none."""
+    pl = polars()
+    reading = tell_reading(column, comma)
+    if not reading.numbers:
+        return column, []
+    bare = plain_numbers(column, reading.comma)
+    numbers = bare.cast(pl.Int64, strict=False)
+    if numbers.null_count() > bare.null_count():
+        numbers = bare.cast(pl.Float64, strict=False)
+    odd = numbers.is_null() & column.is_not_null()
+    if not odd.any():
+        return numbers, []
+    return _with_odd_cells(bare.fill_null(column), numbers, odd, source)
+
+
+def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[Any, list[Remark]]:
+    name, count, there = column.name, int(odd.sum()), len(column) - column.null_count()
+    rows = odd.arg_true()
+    some = "; ".join(f"row {row + 1}: {column[row][:40]!r}" for row in rows[:SHOWN].to_list())
+    figures = {"count": str(count), "cells": some, "total": str(there)}
+    if few_enough(count, there):
+        return numbers, [Remark("cells", name, cells_in_words(name, count, some), figures)]
+    if numbers.n_unique() <= FEW_WORDS or column.filter(odd).n_unique() > FEW_WORDS:
+        words = f"Column {name!r} holds numbers and words ({some}): taken as categories."
+        return column, [Remark("mixed", name, words, figures)] if 2 * count < there else []
+    raise DataFileError(
+        f"column {name!r} holds numbers, but {count} of its {there} cells are none ({some}). "
+        "Correct them, name the words that mean a missing value (--missing WORD), take the "
+        f"column as categories (--category {name!r}), or leave it out (--drop {name!r}).",
+        source,
+    )
+
+
+def few_enough(count: int, there: int) -> bool:
+    """Whether so many odd cells are slips of the pen: one in a hundred, or a single one."""
+    return count <= FEW_CELLS * there or (count == 1 and there >= 10)
+
+
+def cells_in_words(name: str, count: int, some: str) -> str:
+    """What is said of cells that were taken as missing."""
+    return f"Column {name!r}: {count} cells that are no numbers are taken as missing ({some})."

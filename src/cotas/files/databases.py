@@ -1,0 +1,59 @@
+"""Tables of SQLite databases, named as file.db::table."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from cotas.files.frames import polars
+from cotas.files.problems import DataFileError
+
+
+def read_sqlite(path: Path, name: str | None, source: str) -> Any:
+    """A table or view of the database; the only one if none is named."""
+    try:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            found = _table(connection, name, source)
+            quoted = found.replace('"', '""')
+            cursor = connection.execute(f'SELECT * FROM "{quoted}"')
+            names = [column[0] for column in cursor.description]
+            return _frame(names, cursor.fetchall())
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise DataFileError(f"the database cannot be read ({error}).", source) from None
+
+
+def _table(connection: sqlite3.Connection, name: str | None, source: str) -> str:
+    rows = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+        "AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    )
+    known = [str(row[0]) for row in rows]
+    if name is None and len(known) == 1:
+        return known[0]
+    if name not in known:
+        there = ", ".join(known) or "none"
+        wanted = "name its table as file::table" if name is None else f"it has no table {name!r}"
+        raise DataFileError(f"{wanted}; there are {there}.", source)
+    return str(name)
+
+
+def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> Any:
+    """Columns in which values of several types stand side by side, as SQLite allows, are text."""
+    pl = polars()
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return pl.DataFrame(
+        [_column(name, values) for name, values in zip(names, columns, strict=True)]
+    )
+
+
+def _column(name: str, values: Any) -> Any:
+    pl = polars()
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} or len(kinds) == 1:
+        return pl.Series(name, values, strict=False)
+    plain = [None if value is None else str(value) for value in values]
+    return pl.Series(name, plain, dtype=pl.String)

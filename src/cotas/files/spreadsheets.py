@@ -1,0 +1,24 @@
+"""Sheets of Excel and LibreOffice, read by polars."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from cotas.files.compression import Place, open_bytes
+from cotas.files.frames import first_line, polars
+from cotas.files.problems import DataFileError
+
+
+def read_sheet(path: Place, name: str | None, source: str, max_bytes: int) -> Any:
+    """The sheet with this name, or the first."""
+    with open_bytes(path, max_bytes) as stream:
+        content = io.BytesIO(stream.read())
+    try:
+        import fastexcel  # noqa: F401
+    except ImportError as error:
+        raise ImportError("Spreadsheets need fastexcel: pip install 'cotas[excel]'.") from error
+    try:
+        return polars().read_excel(content, sheet_name=name, engine="calamine")
+    except Exception as error:  # each reader of polars has errors of its own
+        raise DataFileError(f"its sheet cannot be read ({first_line(error)}).", source) from None

@@ -1,0 +1,172 @@
+"""Regression in the feature space of a kernel, to a proved gap: what its estimators share."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_scalar, column_or_1d
+
+from cotas.arrays import Each, FloatArray, IntArray, Matrix
+from cotas.certificates import Certificate
+from cotas.certificates.kernel_regression import (
+    KernelRegression,
+    KernelRegressionPoint,
+    sketch_of,
+)
+from cotas.fitting.data import Observations, read_observations
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.threads import one_thread_in_blas, pooled
+from cotas.kernel.base import KernelExpansion
+from cotas.kernel.blocks import KernelBlocks
+from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
+from cotas.kernel.interface import Kernel
+from cotas.solvers.iterate import Iterate
+
+ADVICE = "Raise max_iter, max_time or tol."
+
+
+@dataclass(frozen=True)
+class Task:
+    """The rows with a weight, as a solver takes them."""
+
+    problem: KernelRegression
+    y: FloatArray
+    weights: FloatArray  # which sum to one
+    blocks: KernelBlocks
+    room: int  # bytes for kernel values
+    each: Each
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model with its certificate; β of each row."""
+
+    coef: FloatArray
+    intercept: float
+    certificate: Certificate
+
+
+class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
+    """Σ βᵢ k(xᵢ, x) + θ₀, and the certificate of the fit."""
+
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    max_time: float | None
+    cache_mb: float
+    callbacks: Any
+    progress: bool | None
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Train on X, y until the gap is proved.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The square Gram matrix with a precomputed kernel.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; an example of weight zero is left out.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        y = y if y is None else column_or_1d(y, warn=True)
+        seen = read_observations(self, X, y, sample_weight)
+        used = np.arange(seen.n_rows) if seen.weights is None else np.flatnonzero(seen.weights > 0)
+        kernel = as_kernel(self.kernel, seen.X, seen.weights)
+        refuse_indefinite(kernel, seen.X, used, "refuse")
+        total = float(seen.n_rows if seen.weights is None else seen.weights.sum())
+        problem, room = self._problem(total), int(self.cache_mb * 2**20)
+        with Monitor(self) as monitor, one_thread_in_blas(), pooled(self.n_jobs) as each:
+            part = _part(seen.X, used, is_precomputed(kernel))
+            shares = np.full(len(used), 1.0 / total) if seen.shares is None else seen.shares[used]
+            blocks = KernelBlocks(kernel, part, room // 2)
+            task = Task(problem, seen.y[used], shares, blocks, room - blocks.copied, each)
+            check = Check(kernel, seen, used, task, self._bias)
+            pursuit = Pursuit[Fitted](self.tol, self.max_iter, self.max_time, monitor, began=began)
+            ended = pursuit.follow(check.helped(self._run(task)), check, start=check.start())
+        found, self.kernel_ = ended.proved, kernel
+        support = np.flatnonzero(found.coef)
+        bias = np.array([found.intercept])
+        self._keep_expansion(seen.X, support, found.coef[None, support], bias)
+        self._certificates, self.n_iter_ = [found.certificate], ended.iterations
+        return self._conclude_fit(ended.reason, ADVICE)
+
+    def predict(self, X: Matrix) -> FloatArray:
+        """Σ βᵢ k(xᵢ, x) + θ₀ for each row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        return np.asarray(self._machine_scores(X)[:, 0])
+
+    @abstractmethod
+    def _problem(self, total: float) -> KernelRegression:
+        """What is minimized, the weights of the rows having this sum."""
+
+    @abstractmethod
+    def _run(self, task: Task) -> Iterator[Iterate]:
+        """The iterates of a solver: β, and Kβ − y, of the rows with a weight."""
+
+    @abstractmethod
+    def _bias(self, task: Task, slopes: FloatArray) -> float:
+        """The best θ₀ for the β whose Kβ − y is given."""
+
+    def _check_parameters(self) -> None:
+        for name in ("lam", "tol", "cache_mb"):
+            check_positive(getattr(self, name), name)
+        check_scalar(self.max_iter, "max_iter", int, min_val=1)
+        check_time(self.max_time)
+        check_jobs(self.n_jobs)
+
+
+class Check:
+    """Proves what it can of β on the rows with a weight, θ₀ being the best bias for it."""
+
+    def __init__(
+        self, kernel: Kernel, seen: Observations, used: IntArray, task: Task, bias: Any
+    ) -> None:
+        self.kernel, self.seen, self.used, self.task, self.bias = kernel, seen, used, task, bias
+        self.sketch = sketch_of(seen.X, seen.y, task.each)
+        self.scores: FloatArray | None = None  # Kβ of the last iterate, if it was checked
+
+    def start(self) -> Iterate:
+        """All coefficients zero."""
+        return Iterate(np.zeros(len(self.used)), -self.task.y, 1.0)
+
+    def helped(self, run: Iterator[Iterate]) -> Iterator[Iterate]:
+        """The iterates of a solver that is told the scores which a check has computed."""
+        iterate = next(run, None)
+        while iterate is not None:
+            self.scores = None
+            yield iterate
+            told = isinstance(run, Generator) and self.scores is not None
+            try:
+                iterate = run.send(self.scores) if told else next(run)  # type: ignore[attr-defined]
+            except StopIteration:
+                return
+
+    def __call__(self, iterate: Iterate) -> Fitted:
+        problem, beta = self.task.problem, np.zeros(self.seen.n_rows)
+        beta[self.used] = iterate.model
+        theta0 = self.bias(self.task, iterate.dual) if problem.free_bias else 0.0
+        point = KernelRegressionPoint(problem, self.kernel, beta, theta0, self.seen.weights)
+        found = point.survey(self.seen.X, self.seen.y, self.sketch, self.task.each)
+        certificate, self.scores = found[0], found[1][self.used]
+        return Fitted(beta, theta0, certificate)
+
+
+def _part(X: Matrix, used: IntArray, square: bool) -> Matrix:
+    """Some rows of X, and the same columns of a square Gram matrix."""
+    if len(used) == X.shape[0]:
+        return X
+    return X[used][:, used] if square else X[used]

@@ -1,0 +1,297 @@
+"""How good a model is on rows that it has not seen: against doing without it, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn import metrics
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.preprocessing import label_binarize
+
+from cotas.arrays import AnyArray, FloatArray, IntArray
+
+# Parts that are left out one after the other to see how much a measure varies.
+MOST_PARTS = 20
+# Above this chance of such a difference between equals, a model is not told from the baseline.
+CHANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that was measured, and the interval in which it lies with some confidence."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def to_dict(self) -> dict[str, float | None]:
+        """In plain types."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class ClassQuality:
+    """One class: how many rows have it, how many were said to, and how often that was right.
+
+    `recall` is the share of its rows that were found, `precision` the share of the answers with
+    its name that were right; None where there are none.
+    """
+
+    label: str
+    rows: int
+    answers: int
+    recall: Measure | None
+    precision: Measure | None
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What rows that were held out say about a model.
+
+    Attributes
+    ----------
+    rows : int
+    confidence : float
+        Of all intervals.
+    measures : dict of Measure
+        "error", "balanced accuracy", "ROC AUC" and "average precision" for classes; "RMSE", "MAE"
+        and "R²" for numbers.
+    baseline : Measure
+        The error, or root mean square, of answering always the same: the most frequent class of
+        the training rows, or their mean.
+    answer : str
+        That answer.
+    verdict : str
+        "better" than the baseline, "unclear", or "no better".
+    constant : str or None
+        The only answer that the model gives, if it is one.
+    silent : tuple of str
+        The classes that it never answers though rows have them.
+    classes : tuple of ClassQuality
+    confusion : array of shape (n_classes, n_classes) or None
+        Rows of the class in the row that were taken for that in the column.
+    positive : str or None
+        Of two classes the rarer one, which the average precision is about.
+    """
+
+    rows: int
+    confidence: float
+    measures: dict[str, Measure]
+    baseline: Measure
+    answer: str
+    verdict: str
+    constant: str | None = None
+    silent: tuple[str, ...] = ()
+    classes: tuple[ClassQuality, ...] = ()
+    confusion: IntArray | None = None
+    positive: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain types."""
+        plain = dict(vars(self))
+        plain["measures"] = {name: one.to_dict() for name, one in self.measures.items()}
+        plain["baseline"] = self.baseline.to_dict()
+        plain["classes"] = [
+            vars(one)
+            | {
+                name: None if value is None else value.to_dict()
+                for name, value in (("recall", one.recall), ("precision", one.precision))
+            }
+            for one in self.classes
+        ]
+        plain["confusion"] = None if self.confusion is None else self.confusion.tolist()
+        return plain
+
+
+def quality_of_classes(
+    truth: AnyArray,
+    predictions: AnyArray,
+    scores: FloatArray | None,
+    classes: AnyArray,
+    trained: AnyArray,
+    confidence: float = 0.95,
+) -> Quality:
+    """Of a classifier.
+
+    Parameters
+    ----------
+    truth, predictions : arrays of shape (n,)
+    scores : array of shape (n,) or (n, n_classes), optional
+        Larger for what is more likely of the second, or of that class.
+    classes : array of the classes, in the order of the scores
+    trained : array
+        The classes of the rows trained on, which tell the baseline.
+    confidence : float
+    """
+    n = len(truth)
+    always = _always(DummyClassifier(strategy="most_frequent"), trained, n)
+    rarer = min(range(len(classes)), key=lambda k: int((trained == classes[k]).sum()))
+    wrong, wrong_then = predictions != truth, always != truth
+    codes = tuple(np.searchsorted(classes, labels) for labels in (truth, predictions))
+    measures = {
+        "error": _share(int(wrong.sum()), n, confidence),
+        "balanced accuracy": _varied(_balanced, codes, confidence, 0.0, 1.0),
+        **_ranking(truth, scores, classes, rarer, confidence),
+    }
+    matrix = metrics.confusion_matrix(truth, predictions, labels=classes)
+    told = [_class(str(label), matrix, k, confidence) for k, label in enumerate(classes)]
+    answers = np.unique(predictions)
+    return Quality(
+        rows=n,
+        confidence=confidence,
+        measures=measures,
+        baseline=_share(int(wrong_then.sum()), n, confidence),
+        answer=str(always[0]),
+        verdict=_verdict(int((wrong_then & ~wrong).sum()), int((wrong & ~wrong_then).sum())),
+        constant=str(answers[0]) if len(answers) == 1 and n > 1 else None,
+        silent=tuple(one.label for one in told if one.rows and not one.answers),
+        classes=tuple(told),
+        confusion=matrix,
+        positive=str(classes[rarer]) if len(classes) == 2 else None,
+    )
+
+
+def quality_of_numbers(
+    truth: FloatArray, predictions: FloatArray, trained: FloatArray, confidence: float = 0.95
+) -> Quality:
+    """Of a regressor.
+
+    Parameters
+    ----------
+    truth, predictions : arrays of shape (n,)
+    trained : array
+        The values of the rows trained on, whose mean is the baseline.
+    confidence : float
+    """
+    n = len(truth)
+    always = _always(DummyRegressor(), trained, n)
+    rows = (truth, predictions)
+    measures = {
+        "RMSE": _varied(metrics.root_mean_squared_error, rows, confidence, least=0.0),
+        "MAE": _varied(metrics.mean_absolute_error, rows, confidence, least=0.0),
+    }
+    if n > 1 and np.ptp(truth) > 0:
+        measures["R²"] = _varied(metrics.r2_score, rows, confidence, most=1.0)
+    gain = (always - truth) ** 2 - (predictions - truth) ** 2
+    return Quality(
+        rows=n,
+        confidence=confidence,
+        measures=measures,
+        baseline=_varied(metrics.root_mean_squared_error, (truth, always), confidence, least=0.0),
+        answer=f"{always[0]:.6g}",
+        verdict=_verdict_of_gains(gain),
+        constant=f"{predictions[0]:.6g}" if n > 1 and np.ptp(predictions) == 0 else None,
+    )
+
+
+def _always(model: Any, trained: AnyArray, n: int) -> AnyArray:
+    """What is answered without looking."""
+    nothing = np.zeros((len(trained), 1))
+    return np.asarray(model.fit(nothing, trained).predict(np.zeros((n, 1))))
+
+
+def _share(count: int, n: int, confidence: float) -> Measure:
+    """A share of rows, with the interval of Clopper and Pearson."""
+    interval = stats.binomtest(count, n).proportion_ci(confidence)
+    return Measure(count / n, float(interval.low), float(interval.high))
+
+
+def _class(label: str, matrix: IntArray, k: int, confidence: float) -> ClassQuality:
+    right, rows, answers = int(matrix[k, k]), int(matrix[k].sum()), int(matrix[:, k].sum())
+    return ClassQuality(
+        label,
+        rows,
+        answers,
+        _share(right, rows, confidence) if rows else None,
+        _share(right, answers, confidence) if answers else None,
+    )
+
+
+def _balanced(truth: IntArray, predictions: IntArray) -> float:
+    """The mean recall of the classes that occur."""
+    rows = np.bincount(truth)
+    right = np.bincount(truth[truth == predictions], minlength=len(rows))
+    return float(np.mean(right[rows > 0] / rows[rows > 0]))
+
+
+def _ranking(
+    truth: AnyArray,
+    scores: FloatArray | None,
+    classes: AnyArray,
+    rarer: int,
+    confidence: float,
+) -> dict[str, Measure]:
+    """How well the scores put the rows of a class before the others; the mean over classes."""
+    if scores is None or len(np.unique(truth)) < 2:
+        return {}
+    if scores.ndim == 2 and scores.shape[1] != len(classes):
+        return {}  # pairs of classes vote, and their scores belong to no class
+    if scores.ndim == 1:
+        own = (truth == classes[rarer]).astype(np.int64)
+        rows: tuple[AnyArray, ...] = (own, scores if rarer else -scores)
+    else:
+        there = np.isin(classes, truth)
+        binary = label_binarize(truth, classes=classes)
+        rows = (binary[:, there], scores[:, there])
+    return {
+        "ROC AUC": _varied(metrics.roc_auc_score, rows, confidence, 0.0, 1.0),
+        "average precision": _varied(metrics.average_precision_score, rows, confidence, 0.0, 1.0),
+    }
+
+
+def _varied(
+    measure: Callable[..., float],
+    rows: tuple[AnyArray, ...],
+    confidence: float,
+    least: float | None = None,
+    most: float | None = None,
+) -> Measure:
+    """The measure, and an interval from leaving out a part of the rows after the other.
+
+    The jackknife: with g parts the variance is (g−1)/g times the sum of the squared deviations.
+    """
+    value, n = float(measure(*rows)), len(rows[0])
+    parts = min(n, MOST_PARTS)
+    if parts < 3:
+        return Measure(value)
+    part = np.random.default_rng(0).permutation(n) % parts
+    found = [_defined(measure, rows, part != k) for k in range(parts)]
+    left = np.array([each for each in found if each is not None])
+    if len(left) < 3:
+        return Measure(value)
+    spread = np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum())
+    half = float(spread * stats.t.ppf((1 + confidence) / 2, len(left) - 1))
+    low = value - half if least is None else max(least, value - half)
+    high = value + half if most is None else min(most, value + half)
+    return Measure(value, float(low), float(high))
+
+
+def _defined(
+    measure: Callable[..., float], rows: tuple[AnyArray, ...], stay: AnyArray
+) -> float | None:
+    """The measure on some of the rows, or None where too few classes are left for it."""
+    some = tuple(each[stay] for each in rows)
+    flat, whole = (np.ptp(truth, axis=0) == 0 for truth in (some[0], rows[0]))
+    return None if (flat & ~whole).any() else float(measure(*some))
+
+
+def _verdict(for_model: int, for_baseline: int) -> str:
+    """By the rows on which only one of the two is right: the sign test."""
+    if for_model <= for_baseline:
+        return "no better"
+    test = stats.binomtest(for_model, for_model + for_baseline, alternative="greater")
+    return "better" if test.pvalue <= CHANCE else "unclear"
+
+
+def _verdict_of_gains(gain: FloatArray) -> str:
+    """By what the squares of the errors are smaller: the test of Student."""
+    if gain.mean() <= 0:
+        return "no better"
+    if len(gain) < 2 or np.ptp(gain) == 0:
+        return "unclear" if len(gain) < 2 else "better"
+    test = stats.ttest_1samp(gain, 0.0, alternative="greater")
+    return "better" if test.pvalue <= CHANCE else "unclear"

@@ -1,0 +1,110 @@
+"""The elastic net: squared loss with an ℓ1 and an ℓ2 penalty, to a proved gap."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+from sklearn.utils import check_scalar
+
+from cotas.regression.sparse import SparseRegressor
+
+
+class ElasticNet(SparseRegressor):
+    """Least squares with a penalty on the sizes and on the squares of the coefficients.
+
+    Minimizes ½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² + λ(ρ Σ wⱼ|βⱼ| + ½(1 − ρ) Σ (wⱼβⱼ)²), ρ being `l1_ratio`. The
+    weights sᵢ sum to one and the bias is free. The fit proves how far its objective is from the
+    best: `certificate_`.
+
+    Parameters
+    ----------
+    lam : float, optional
+        λ, as scikit-learn's `alpha`. If it is not given, a hundredth of the smallest penalty that
+        makes all coefficients zero.
+    l1_ratio : float, default=0.5
+        ρ, above zero and at most one: 1 is the Lasso, and for 0 there is `Ridge`.
+    positive : bool, default=False
+        Whether coefficients must not be negative.
+    weights : array of shape (n_features,), optional
+        w ≥ 0; a coefficient of weight zero is not penalized. Columns without a penalty have to be
+        linearly independent for anything to be proved.
+    standardize : bool, default=False
+        Whether β is measured in units of the standard deviations of the features. `coef_` is in
+        the units of X all the same.
+    fit_intercept : bool, default=True
+    tol : float, default=1e-6
+        The relative gap to prove, as in `Lasso`.
+    max_iter : int, default=10_000
+        Rounds of the solver for each target, over all the λ on its way.
+    max_time : float, optional
+        Seconds after which the solver ends with what it has; the certificate tells how good it is.
+    n_jobs : int, optional
+        Threads; None for all cores. The answer does not depend on it.
+    callbacks : callable or list of callables, optional
+        Called with a `SolverReport` as in `Lasso`; True ends the work on that target.
+    progress : bool or None
+        Show a bar with the relative gap for work longer than a second. None shows it if tqdm is
+        installed and the output is a terminal or a notebook.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the model
+    certificate_ : Certificate, with a part for each of several targets
+    lam_, delta_ : float, or arrays with one entry for each target
+        The penalty, and Σ wⱼ|βⱼ| of the solution.
+    n_iter_ : int
+        Rounds of the solver.
+    stop_reason_ : str
+        Why the fit ended, in words.
+
+    Notes
+    -----
+    Ctrl-C ends the fit with the best model so far; its certificate is about that model.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = cotas.ElasticNet(lam=1.0, l1_ratio=0.5, standardize=True).fit(X, y)
+    >>> model.coef_.round().tolist()
+    [13.0, -120.0, 381.0, 240.0, -5.0, -50.0, -173.0, 111.0, 325.0, 106.0]
+    >>> model.certificate_.holds and model.certificate_.relative_gap <= 1e-6
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        lam: float | None = None,
+        l1_ratio: float = 0.5,
+        positive: bool = False,
+        weights: Any = None,
+        standardize: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.lam = lam
+        self.l1_ratio = l1_ratio
+        self.positive = positive
+        self.weights = weights
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.progress = progress
+
+    def _check_parameters(self) -> None:
+        check_scalar(self.l1_ratio, "l1_ratio", Real, min_val=0, max_val=1)
+        if not self.l1_ratio > 0:
+            raise ValueError("l1_ratio must be above zero; Ridge has no ℓ1 penalty.")
+        super()._check_parameters()

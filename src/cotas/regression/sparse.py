@@ -1,0 +1,260 @@
+"""Squared loss with an ℓ1 penalty: what the Lasso and the elastic net have in common."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from cotas.arrays import BoolArray, Each, FloatArray, Matrix
+from cotas.certificates import Certificate
+from cotas.certificates.lasso import LassoPoint, LassoProblem
+from cotas.design.centred import CentredColumns
+from cotas.fitting.data import Observations, read_observations
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import Ended, Pursuit, worst_of
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.problem import relative_gap
+from cotas.regression.base import LinearRegressor
+from cotas.solvers.iterate import Iterate
+from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
+from cotas.solvers.lasso_state import LassoIterate
+from cotas.solvers.lasso_working_set import WorkingSetLasso
+from cotas.solvers.penalties import penalty_of
+from cotas.stops import Reason, Stop
+
+# Of the λ that makes all coefficients zero, where neither lam nor delta is given.
+DEFAULT_PART = 0.01
+# The solver aims a little below tol, so that the rounding of the checker does not spoil it.
+SHARE = 0.9
+
+
+class SparseRegressor(LinearRegressor):
+    """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes coefficients zero."""
+
+    lam: float | None
+    delta: float | None = None
+    l1_ratio: float = 1.0
+    positive: bool
+    weights: Any
+    standardize: bool
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    max_time: float | None
+    n_jobs: int | None
+    callbacks: Any
+    progress: bool | None
+    lam_: Any
+    delta_: Any
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Find the coefficients and prove their gap.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; only their proportions matter.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        seen = read_observations(self, X, y, sample_weight, layout="csc")
+        weights = self._weights(seen.X.shape[1])
+        with (
+            Monitor(self, "look") as monitor,
+            one_thread_in_blas(),
+            rows_in_threads(seen.X, self.n_jobs) as each,
+        ):
+            columns = centred_columns(seen, self._problem(), each, thread_count(self.n_jobs))
+            ended = [
+                self._fit_target(columns, seen, weights, target, monitor, began)
+                for target in range(len(seen.columns))
+            ]
+        self._keep([one.proved for one in ended], seen.single)
+        advice = "Raise max_iter, max_time or tol, or rescale the features."
+        return self._conclude_fit(worst_of(ended), advice)
+
+    def certified_zeros(self, X: Matrix, y: Any) -> BoolArray:
+        """For each feature, whether the gap proves that it is zero at the exact optimum.
+
+        The smaller the gap, the more can be proved; `docs/theory/lasso.md` has the derivation.
+        Nothing is claimed of a model that was changed after the fit.
+
+        Parameters
+        ----------
+        X, y : the data of the fit
+
+        Returns
+        -------
+        array of shape (n_features,), or (n_targets, n_features)
+        """
+        certificates = self._current_certificates()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=["csr", "csc"],
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+            reset=False,
+        )
+        found = [
+            c.witness.proved_zeros(X, y)
+            if c.holds and isinstance(c.witness, LassoPoint)
+            else np.zeros(X.shape[1], dtype=np.bool_)
+            for c in certificates
+        ]
+        return found[0] if len(found) == 1 else np.stack(found)
+
+    def _check_parameters(self) -> None:
+        if self.lam is not None:
+            if self.lam == 0:
+                raise ValueError("lam must be above zero; without a penalty use LeastSquares.")
+            check_positive(self.lam, "lam")
+        check_positive(self.tol, "tol")
+        check_positive(self.max_iter, "max_iter")
+        check_time(self.max_time)
+        check_jobs(self.n_jobs)
+
+    def _weights(self, n_features: int) -> FloatArray | None:
+        """w as an array, refused where it is none; None where all are one."""
+        if self.weights is None:
+            return None
+        w = np.asarray(self.weights, dtype=np.float64)
+        if w.shape != (n_features,):
+            raise ValueError(f"weights must have one number for each of the {n_features} features.")
+        if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
+            raise ValueError(
+                "weights must be finite, none below zero and at least one above; without any "
+                "penalty use LeastSquares."
+            )
+        return w
+
+    def _problem(self) -> LassoProblem:
+        return LassoProblem(
+            delta=None if self.delta is None else float(self.delta),
+            l1_ratio=float(self.l1_ratio),
+            positive=bool(self.positive),
+            standardize=bool(self.standardize),
+            free_bias=bool(self.fit_intercept),
+        )
+
+    def _fit_target(
+        self,
+        columns: CentredColumns,
+        seen: Observations,
+        weights: FloatArray | None,
+        target: int,
+        monitor: Monitor,
+        began: float,
+    ) -> Ended[Solution]:
+        """One target: the problem for λ, or on the ball of radius δ."""
+        y, scale = seen.targets[:, target], penalty_scale(columns, weights)
+        column = seen.columns[target]
+        deadline = np.inf if self.max_time is None else began + self.max_time
+        penalty = penalty_of(float(self.l1_ratio), bool(self.positive), weights)
+        solver = WorkingSetLasso(columns, y, penalty, deadline, int(self.max_iter))
+        lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
+
+        def check(iterate: Iterate) -> Solution:
+            found = iterate.model
+            coefs, biases = in_units_of_the_data(columns, [found], y[:, None], scale, self.delta)
+            problem = replace(self._problem(), lam=None if self.delta is not None else lam)
+            model = (coefs[0], float(biases[0]), seen.weights, column, scale)
+            point = LassoPoint(problem, *model)
+            [certificate] = LassoPoint.check_all([point], seen.X, seen.y, each=columns.each)
+            return Solution(found, certificate, solver.rounds)
+
+        limits = (self.tol, None, self.max_time, monitor)
+        pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
+        start = Iterate(self._solving(solver.latest, lam))
+        return pursuit.follow(self._iterates(solver, lam, monitor), check, start=start)
+
+    def _iterates(
+        self, solver: WorkingSetLasso, lam: float, monitor: Monitor
+    ) -> Generator[Iterate, None, Reason | None]:
+        tol, delta = SHARE * self.tol, self.delta
+        looks = solver.looks(lam, tol) if delta is None else looks_at_ball(solver, delta, tol)
+        for look in looks:
+            primal, gap = solver.at(lam)
+            if delta is not None:
+                primal, gap = look.primal, gap_on_ball(look, delta)
+            monitor.show(gap=f"{relative_gap(gap, primal):.1e}")
+            yield Iterate(self._solving(look, lam), believed_gap=np.inf)
+        return Reason(Stop.ITERATIONS) if solver.out_of_rounds else None
+
+    def _solving(self, look: LassoIterate, lam: float) -> LassoIterate:
+        """What the solver has, as a solution of the problem at hand: for λ, or inside the ball."""
+        return look._replace(lam=lam) if self.delta is None else inside_ball(look, self.delta)
+
+    def _keep(self, ends: list[Solution], single: bool) -> None:
+        self._certificates = [end.certificate for end in ends]
+        models = [end.certificate.witness for end in ends]
+        coefs = np.stack([model.coef for model in models if model is not None])
+        biases = np.array([model.intercept for model in models if model is not None])
+        self._keep_parameters(coefs, biases, single)
+        lams = np.array([end.found.lam for end in ends])
+        lengths = np.array([end.found.length for end in ends])
+        self.lam_ = float(lams[0]) if single else lams
+        self.delta_ = float(lengths[0]) if single else lengths
+        self.n_iter_ = max(end.rounds for end in ends)
+
+
+class Solution(NamedTuple):
+    """What was found for one target, its certificate, and the rounds that the solver had made."""
+
+    found: LassoIterate
+    certificate: Certificate
+    rounds: int
+
+
+def centred_columns(
+    seen: Observations, problem: LassoProblem, each: Each, threads: int
+) -> CentredColumns:
+    """The columns as the problem sees them; `each` may work in so many threads."""
+    shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
+    threads = 1 if each is map else threads
+    return CentredColumns(seen.X, shares, problem.free_bias, problem.standardize, each, threads)
+
+
+def penalty_scale(columns: CentredColumns, weights: FloatArray | None = None) -> FloatArray | None:
+    """What the penalty multiplies each coefficient by: wσ. None stands for ones."""
+    if not columns.standardize:
+        return weights
+    return columns.scale if weights is None else columns.scale * weights
+
+
+def in_units_of_the_data(
+    columns: CentredColumns,
+    found: list[LassoIterate],
+    targets: FloatArray,
+    scale: FloatArray | None = None,
+    delta: float | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and biases, one row for each solution; `targets` has one column for each.
+
+    With `delta` they lie inside the ball of that radius, whatever rounding has done, `scale` being
+    what the penalty multiplies each coefficient by.
+    """
+    coefs = np.zeros((len(found), columns.p))
+    for coef, iterate in zip(coefs, found, strict=True):
+        coef[iterate.support] = iterate.beta / columns.scale[iterate.support]
+        if delta is not None:
+            sizes = np.nextafter(np.abs(coef * (1.0 if scale is None else scale)), np.inf)
+            # The sign of a sum by `fsum` is that of the exact sum.
+            if math.fsum([*sizes, -delta]) > 0:
+                coef *= delta / math.fsum(sizes) * (1 - 2.0**-50)
+    if not columns.centre:
+        return coefs, np.zeros(len(found))
+    means = columns.weights @ targets
+    means += columns.weights @ (targets - means)  # what rounding has left
+    return coefs, means - coefs @ columns.mean

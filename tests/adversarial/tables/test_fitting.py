@@ -1,0 +1,276 @@
+"""`cotas fit` trains on any table at the first call, and says in one line each what it did."""
+
+import json
+import sqlite3
+import zipfile
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cotas.tables import PreparedModel
+from terminal import cotas, customers
+
+TARGET = ("-t", "bought")
+
+
+def fitted(path, *words):
+    said = cotas("fit", path, *words, "--json")
+    assert said.code == 0, said.err
+    return said.document
+
+
+def remarks(document, kind):
+    return [remark["column"] for remark in document["remarks"] if remark["kind"] == kind]
+
+
+def used(document):
+    """The columns that the model was trained on."""
+    useless = {r["column"] for r in document["remarks"] if r["kind"] in ("identifier", "text")}
+    return {c["name"] for c in document["table"]["columns"]} - useless
+
+
+@pytest.fixture
+def passengers(tmp_path):
+    """Names, tickets, row numbers and free text around a few columns that mean something."""
+    n = 160
+    frame = customers(n).sort("bought")
+    return write(
+        tmp_path / "ship.csv",
+        frame.with_columns(
+            passenger_id=pl.int_range(1, n + 1),
+            name=pl.Series([f"Mr {k} Smith" for k in range(n)]),
+            ticket=pl.Series([f"A/5 {k}" if k % 4 else str(k) for k in range(n)]),
+            opinion=pl.Series([f"the food was {k} times good" for k in range(n)]),
+        ),
+    )
+
+
+def write(path, frame):
+    frame.write_csv(path)
+    return path
+
+
+def test_identifiers_names_and_free_text_are_left_out_with_a_line_each(passengers):
+    said = cotas("fit", passengers, *TARGET)
+    assert said.code == 0, said.err
+    for name in ("passenger_id", "name", "ticket", "opinion"):
+        (line,) = [line for line in said.err.splitlines() if f"'{name}'" in line]
+        assert "is left out" in line
+        assert f"--keep '{name}'" in line
+
+
+def test_a_row_number_never_gives_the_answer_away(passengers, tmp_path):
+    """The rows are sorted by the answer, so their numbers tell it."""
+    with_number = fitted(passengers, *TARGET)["hold_out"]["error"]
+    bare = pl.read_csv(passengers).drop("passenger_id", "name", "ticket", "opinion")
+    without = fitted(write(tmp_path / "bare.csv", bare), *TARGET)["hold_out"]["error"]
+    kept = fitted(passengers, *TARGET, "--keep", "passenger_id", "--model", "logitboost")
+    assert with_number == without
+    assert kept["hold_out"]["error"] < without
+
+
+def test_keep_drop_and_strict(passengers):
+    document = fitted(passengers, *TARGET, "--drop", "name,ticket", "--keep", "passenger_id")
+    assert remarks(document, "text") == ["opinion"]
+    assert remarks(document, "identifier") == []
+    assert not {"name", "ticket"} & {c["name"] for c in document["table"]["columns"]}
+    said = cotas("fit", passengers, *TARGET, "--strict-columns")
+    assert said.code == 3
+    assert all(f"'{name}'" in said.err for name in ("passenger_id", "name", "ticket", "opinion"))
+    for words in (("--drop", "name,none"), ("--keep", "none"), ("--category", "none")):
+        said = cotas("fit", passengers, *TARGET, *words)
+        assert said.code == 3
+        assert "no column 'none'" in said.err
+
+
+def test_a_name_with_a_comma_is_one_name(tmp_path):
+    path = write(tmp_path / "t.csv", customers().rename({"town": "town, city"}))
+    document = fitted(path, *TARGET, "--drop", "town, city")
+    assert {c["name"] for c in document["table"]["columns"]} == {"age", "income", "member"}
+
+
+DATES = {
+    "iso": ["2012-01-31", "2012-12-01", "2013-06-15"],
+    "slashes": ["2012/01/31", "2012/12/01", "2013/06/15"],
+    "day first": ["31/01/2012", "01/12/2012", "15/06/2013"],
+    "month first": ["01/31/2012", "12/01/2012", "06/15/2013"],
+    "dots": ["31.1.2012", "1.12.2012", "15.6.2013"],
+    "two digits": ["31/01/12", "01/12/12", "15/06/13"],
+    "names": ["Jan 31, 2012", "Dec 1, 2012", "Jun 15, 2013"],
+    "nombres": ["31 de enero de 2012", "1 de diciembre de 2012", "15 de junio de 2013"],
+    "with a time": ["2012-01-31T00:00:00Z", "2012-12-01T00:00:00Z", "2013-06-15T00:00:00Z"],
+    "with noon": ["31/01/2012 12:00 am", "01/12/2012 12:00 am", "15/06/2013 12:00 am"],
+}
+
+
+@pytest.mark.parametrize("form", DATES)
+def test_dates_in_all_forms_are_the_same_dates(tmp_path, form):
+    moments = {}
+    for name in ("iso", form):
+        frame = customers(120).with_columns(day=pl.Series(DATES[name] * 40))
+        path = write(tmp_path / "t.csv", frame)
+        fitted(path, *TARGET, "--out", tmp_path / f"{name}.cotas")
+        model = PreparedModel.load(tmp_path / f"{name}.cotas")
+        moments[name] = model.prepare(pl.read_csv(path, infer_schema=False))
+        names = model.preparation_.get_feature_names_out().tolist()
+    assert (moments["iso"] == moments[form]).all()
+    for part in ("year", "day of year", "days since 1970", "month=06", "weekday=Tue"):
+        assert f"day: {part}" in names
+    assert "day: hour" not in names  # it never changes
+
+
+def test_times_and_unix_seconds(tmp_path):
+    clock = [f"{k % 24:02d}:{k % 60:02d}" for k in range(120)]
+    seconds = 1_700_000_000 + 86_400 * np.arange(120) % 7_654_321
+    frame = customers(120).with_columns(clock=pl.Series(clock), at=pl.Series(seconds))
+    path = write(tmp_path / "t.csv", frame)
+    fitted(path, *TARGET, "--unix-seconds", "at", "--out", tmp_path / "m.cotas")
+    names = PreparedModel.load(tmp_path / "m.cotas").preparation_.get_feature_names_out()
+    assert "clock: hour of day" in names
+    assert "at: year" in names
+    assert cotas("predict", tmp_path / "m.cotas", path).code == 0
+    assert cotas("certify", tmp_path / "m.cotas", path).code == 0
+
+
+def test_the_order_of_day_and_month_is_told_by_the_column_or_said(tmp_path):
+    open_ = customers(60).with_columns(day=pl.Series(["02/05/2023", "03/04/2023"] * 30))
+    said = cotas("fit", write(tmp_path / "t.csv", open_), *TARGET)
+    assert "nothing tells the day from the month" in said.err
+    told = customers(60).with_columns(day=pl.Series(["02/05/2023", "03/14/2023"] * 30))
+    said = cotas("fit", write(tmp_path / "t.csv", told), *TARGET)
+    assert said.code == 0
+    assert "nothing tells" not in said.err
+
+
+def test_a_missing_date_is_marked_once(tmp_path):
+    days = [None if k % 7 == 0 else f"2020-{k % 12 + 1:02d}-01" for k in range(120)]
+    frame = customers(120).with_columns(day=pl.Series(days))
+    fitted(write(tmp_path / "t.csv", frame), *TARGET, "--out", tmp_path / "m.cotas")
+    names = PreparedModel.load(tmp_path / "m.cotas").preparation_.get_feature_names_out()
+    assert [n for n in names if n.startswith("day") and "missing" in n] == [
+        "day: days since 1970 is missing"
+    ]
+
+
+def test_rows_without_a_target_are_left_out_and_counted(tmp_path):
+    frame = customers(100).with_columns(
+        bought=pl.when(pl.int_range(100) % 10 == 3).then(None).otherwise(pl.col("bought"))
+    )
+    path = write(tmp_path / "t.csv", frame)
+    document = fitted(path, *TARGET, "--out", tmp_path / "m.cotas")
+    assert document["table"]["n_rows"] == 90
+    assert "missing in 10 of 100 rows" in cotas("fit", path, *TARGET).err
+    assert cotas("certify", tmp_path / "m.cotas", path).code == 0
+    strict = cotas("fit", path, *TARGET, "--rows-without-target", "error")
+    assert strict.code == 3
+    assert "first in row 4" in strict.err
+    assert cotas("fit", path, *TARGET, "--rows-without-target", "maybe").code == 2
+
+
+def test_without_a_target_the_last_column_is_predicted_and_that_is_said(tmp_path):
+    path = write(tmp_path / "t.csv", customers())
+    said = cotas("fit", path)
+    assert said.code == 0
+    assert "'bought' is predicted" in said.err
+    named = customers().select("bought", *customers().columns[:-1]).rename({"bought": "Target"})
+    assert "'Target' is predicted" in cotas("fit", write(path, named)).err
+
+
+def test_a_spreadsheet_of_flats_in_spanish(tmp_path):
+    rng = np.random.default_rng(0)
+    metres = rng.normal(90, 25, 120)
+    prices = metres * 2500 + rng.normal(0, 9000, 120)
+
+    def spanish(value):
+        return f"{value:,.2f}".replace(",", "t").replace(".", ",").replace("t", ".")
+
+    lines = ["ciudad;metros;precio;alta"]
+    for k, (m, p) in enumerate(zip(metres, prices, strict=True)):
+        lines.append(
+            f"{'Logroño' if k % 2 else 'Cádiz'};{spanish(m)};{spanish(p)} €;{k % 28 + 1}/3/2023"
+        )
+    path = tmp_path / "pisos.csv"
+    path.write_bytes("\r\n".join(lines).encode("cp1252"))
+    document = fitted(path, "-t", "precio", "--out", tmp_path / "m.cotas")
+    assert document["task"] == "regression"
+    assert document["quality"]["measures"]["R²"]["value"] > 0.9
+    said = cotas("predict", tmp_path / "m.cotas", path, "--json")
+    rows = said.document["predictions"]
+    predicted = np.array([row["prediction"] for row in rows])
+    assert np.corrcoef(predicted, prices)[0, 1] > 0.95
+    assert cotas("certify", tmp_path / "m.cotas", path).code == 0
+
+
+def test_the_same_table_in_every_container_gives_the_same_model(tmp_path):
+    frame = customers(120)
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, frame.to_dicts())))
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("t.csv", frame.write_csv())
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("create table sales (age, income, town, member, bought)")
+        connection.executemany("insert into sales values (?, ?, ?, ?, ?)", frame.rows())
+    connection.close()
+    for part in (0, 1):
+        write(tmp_path / f"part-{part}.csv", frame[60 * part : 60 * part + 60])
+    write(tmp_path / "t.csv", frame)
+    frame.write_parquet(tmp_path / "t.parquet")
+    names = ["t.csv", "rows.jsonl", "t.zip", "shop.db::sales", "part-*.csv", "t.parquet"]
+    gaps = {name: fitted(tmp_path / name, *TARGET)["hold_out"]["error"] for name in names}
+    assert len(set(gaps.values())) == 1, gaps
+
+
+@pytest.mark.parametrize("bad", [1, 30])
+def test_predict_casts_no_word_to_nan_in_silence(tmp_path, bad):
+    path, model = write(tmp_path / "t.csv", customers()), tmp_path / "m.cotas"
+    fitted(path, *TARGET, "--out", model)
+    words = pl.when(pl.int_range(160) < bad).then(pl.lit("oops")).otherwise(pl.col("age").cast(str))
+    write(path, customers().with_columns(age=words))
+    said = cotas("predict", model, path, "--only")
+    if bad == 1:
+        assert said.code == 0
+        assert "row 1: 'oops'" in said.err
+        assert "taken as missing" in said.err
+    else:
+        assert said.code == 3
+        assert "'age' holds 'oops', where the model expects numbers" in said.err
+
+
+def test_a_foreign_model_gets_no_nan_for_a_word(tmp_path):
+    from sklearn.linear_model import Ridge
+    from skops import io
+
+    frame = pl.DataFrame({"a": np.arange(40.0), "b": np.arange(40.0) % 7})
+    io.dump(Ridge().fit(frame.to_numpy(), frame["a"].to_numpy()), tmp_path / "m.skops")
+    words = frame.with_columns(b=pl.lit("word"))
+    said = cotas("predict", tmp_path / "m.skops", write(tmp_path / "t.csv", words))
+    assert said.code == 3
+    assert "'b' holds 'word'" in said.err
+
+
+def test_rows_of_a_group_are_on_one_side(tmp_path):
+    frame = customers(200).with_columns(patient=pl.Series([f"p{k // 5}" for k in range(200)]))
+    path = write(tmp_path / "t.csv", frame)
+    document = fitted(path, *TARGET, "--group", "patient", "--out", tmp_path / "m.cotas")
+    rows = PreparedModel.load(tmp_path / "m.cotas").recipe_.rows
+    patients = frame["patient"].to_numpy()
+    held = np.setdiff1d(np.arange(200), rows)
+    assert len(held) > 0
+    assert not set(patients[rows]) & set(patients[held])
+    assert remarks(document, "group") == ["patient"]
+    assert cotas("fit", path, *TARGET, "--group", "none").code == 2
+
+
+def test_copies_are_on_one_side(tmp_path):
+    frame = pl.concat([customers(150), customers(150)[:30]])
+    document = fitted(write(tmp_path / "t.csv", frame), *TARGET, "--out", tmp_path / "m.cotas")
+    rows = PreparedModel.load(tmp_path / "m.cotas").recipe_.rows
+    marks = frame.drop("bought").hash_rows().to_numpy()
+    held = np.setdiff1d(np.arange(180), rows)
+    assert not set(marks[rows]) & set(marks[held])
+    assert [r["kind"] for r in document["remarks"]].count("duplicates") == 1
+
+
+def test_each_class_gives_its_share():
+    document = cotas("fit", "builtin:iris", "--json").document
+    assert sorted(one["rows"] for one in document["quality"]["classes"]) == [10, 10, 10]

@@ -1,0 +1,165 @@
+"""What is said about how good a model is, is so: and loud where it is of no use."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from cotas.preparation.quality import quality_of_classes, quality_of_numbers
+from cotas.tables import PreparedModel
+from terminal import cotas, customers
+
+
+def noise(n=400, seed=0, regression=False):
+    """A table from which nothing can be learned, with a class that is rare."""
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({"a": rng.normal(size=n), "b": rng.choice(list("uvw"), n)})
+    y = rng.normal(5, 1, n) if regression else np.where(rng.random(n) < 0.2, "late", "on time")
+    return frame.with_columns(y=pl.Series(y))
+
+
+def held_out(tmp_path, frame, *words):
+    """What fit says of a table, and what its model says of the rows that were held out."""
+    path, model = tmp_path / "t.csv", tmp_path / "m.cotas"
+    frame.write_csv(path)
+    said = cotas("fit", path, "-o", model, "--json", *words)
+    assert said.code == 0, said.err
+    loaded = PreparedModel.load(model)
+    rows = np.setdiff1d(np.arange(frame.height), loaded.recipe_.rows)
+    return said.document, loaded, frame[rows], frame[loaded.recipe_.rows]
+
+
+def test_the_measures_of_classes_are_those_of_scikit_learn(tmp_path):
+    document, model, test, train = held_out(tmp_path, customers(400))
+    truth, predicted = test["bought"].to_numpy(), model.predict(test)
+    quality = document["quality"]
+    found = {name: one["value"] for name, one in quality["measures"].items()}
+    assert found["error"] == pytest.approx(metrics.zero_one_loss(truth, predicted))
+    balanced = metrics.balanced_accuracy_score(truth, predicted)
+    assert found["balanced accuracy"] == pytest.approx(balanced)
+    scores, rare = model.decision_function(test), quality["positive"]
+    signed = scores if rare == model.classes_[1] else -scores
+    assert found["ROC AUC"] == pytest.approx(metrics.roc_auc_score(truth == rare, signed))
+    precision = metrics.average_precision_score(truth == rare, signed)
+    assert found["average precision"] == pytest.approx(precision)
+    matrix = metrics.confusion_matrix(truth, predicted, labels=model.classes_)
+    assert quality["confusion"] == matrix.tolist()
+    told = metrics.precision_recall_fscore_support(truth, predicted, labels=model.classes_)
+    for one, exact, recalled, count in zip(quality["classes"], *told[:2], told[3], strict=True):
+        assert one["precision"]["value"] == pytest.approx(exact)
+        assert one["recall"]["value"] == pytest.approx(recalled)
+        assert one["rows"] == count
+    dummy = DummyClassifier().fit(train, train["bought"])
+    always = metrics.zero_one_loss(truth, dummy.predict(test))
+    assert quality["baseline"]["value"] == pytest.approx(always)
+    assert quality["verdict"] == "better"
+    assert document["alarms"] == []
+
+
+def test_the_measures_of_numbers_are_those_of_scikit_learn(tmp_path):
+    frame = customers(300).with_columns(y=pl.col("age") * 3 + pl.col("income").fill_null(20))
+    document, model, test, train = held_out(tmp_path, frame.drop("bought"))
+    truth, predicted = test["y"].to_numpy(), model.predict(test)
+    found = {name: one["value"] for name, one in document["quality"]["measures"].items()}
+    assert found["RMSE"] == pytest.approx(metrics.root_mean_squared_error(truth, predicted))
+    assert found["MAE"] == pytest.approx(metrics.mean_absolute_error(truth, predicted))
+    assert found["R²"] == pytest.approx(metrics.r2_score(truth, predicted))
+    always = DummyRegressor().fit(train, train["y"]).predict(test)
+    expected = metrics.root_mean_squared_error(truth, always)
+    assert document["quality"]["baseline"]["value"] == pytest.approx(expected)
+
+
+def test_an_interval_is_around_its_value():
+    for name in ("builtin:iris", "builtin:diabetes", "builtin:breast-cancer"):
+        quality = cotas("fit", name, "--json").document["quality"]
+        told = [one[key] for one in quality["classes"] for key in ("recall", "precision")]
+        for one in [*quality["measures"].values(), quality["baseline"], *told]:
+            assert one["low"] <= one["value"] <= one["high"]
+
+
+def test_intervals_hold_what_they_promise():
+    """Of a coin that errs in three of ten rows, nineteen intervals of twenty have the truth."""
+    rng = np.random.default_rng(0)
+    missed, repeats = {"error": 0, "balanced accuracy": 0}, 100
+    for _ in range(repeats):
+        truth = rng.integers(0, 2, 80)
+        said = np.where(rng.random(80) < 0.3, 1 - truth, truth)
+        measures = quality_of_classes(truth, said, None, np.array([0, 1]), truth).measures
+        for name, right in (("error", 0.3), ("balanced accuracy", 0.7)):
+            missed[name] += not measures[name].low <= right <= measures[name].high
+    assert max(missed.values()) <= 0.1 * repeats, missed
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_a_model_that_always_says_the_same_is_not_a_success(tmp_path, lang):
+    path, page = tmp_path / "t.csv", tmp_path / "t.html"
+    noise().write_csv(path)
+    said = cotas("fit", path, "--lang", lang, "--report", page)
+    assert said.code == 0
+    alarm = {"en": "WARNING", "es": "ATENCIÓN"}[lang]
+    always = {"en": "always “on time”", "es": "siempre «on time»"}[lang]
+    assert said.out.count(alarm) >= 1
+    assert always in said.out
+    html = page.read_text()
+    assert html.index('class="alarm"') < html.index('class="certificate')
+    assert always in html
+    document = cotas("fit", path, "--json").document
+    quality = document["quality"]
+    assert quality["verdict"] in ("no better", "unclear")
+    assert document["alarms"]
+    if quality["constant"] is not None:
+        assert "late" in quality["silent"]
+
+
+def test_a_regression_of_nothing_is_no_success(tmp_path):
+    noise(regression=True).write_csv(tmp_path / "t.csv")
+    document = cotas("fit", tmp_path / "t.csv", "--json").document
+    assert document["quality"]["verdict"] in ("no better", "unclear")
+    assert "the mean" in document["alarms"][0]
+
+
+def test_without_rows_held_out_the_training_rows_are_judged(tmp_path):
+    noise().write_csv(tmp_path / "t.csv")
+    document = cotas("fit", tmp_path / "t.csv", "--hold-out", "0", "--json").document
+    assert document["hold_out"] is None
+    assert document["quality"]["rows"] == 400
+
+
+def test_a_class_that_is_never_answered_is_named():
+    truth = np.array(["a"] * 30 + ["b"] * 20 + ["c"] * 3)
+    said = np.array(["a"] * 30 + ["b"] * 23)
+    quality = quality_of_classes(truth, said, None, np.array(["a", "b", "c"]), truth)
+    assert quality.silent == ("c",)
+    assert quality.constant is None
+    assert quality.verdict == "better"
+    assert quality.classes[2].precision is None
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.integers(2, 40))
+def test_any_numbers_have_a_quality(seed, n):
+    rng = np.random.default_rng(seed)
+    truth, said = rng.integers(0, 3, n) * 1.0, rng.integers(0, 2, n) * 1.0
+    quality = quality_of_numbers(truth, said, truth)
+    assert quality.measures["RMSE"].value >= quality.measures["MAE"].value - 1e-12
+    assert (quality.constant is not None) == (np.ptp(said) == 0)
+
+
+@pytest.mark.parametrize("name", ["builtin:iris", "builtin:digits"])
+def test_the_terminal_shows_a_matrix_of_as_many_rows_as_classes(name):
+    said = cotas("fit", name, "-m", "perceptron")
+    quality = cotas("fit", name, "-m", "perceptron", "--json").document["quality"]
+    lines = said.out.splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("class "))
+    table = lines[start + 1 : start + 1 + len(quality["classes"])]
+    for line, one, row in zip(table, quality["classes"], quality["confusion"], strict=True):
+        cells = re.split(r"\s{2,}", line.strip())
+        assert cells[0] == one["label"]
+        assert int(cells[1]) == one["rows"] == sum(row)
+        if len(row) <= 8:
+            assert [int(cell) for cell in cells[2 : 2 + len(row)]] == row
