@@ -31,7 +31,8 @@ def needs_a_fit(model):
             continue
         if name.startswith("set_") or name in model.get_params():  # metadata routing, parameters
             continue
-        if not isinstance(inspect.getattr_static(model, name), str):  # the name of an algorithm
+        fixed = inspect.getattr_static(model, name)  # such as the name of an algorithm
+        if fixed is not None and not isinstance(fixed, str | float):
             yield name
 
 
