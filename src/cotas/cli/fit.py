@@ -101,9 +101,9 @@ def fit(
     )
     record = train(session, table, y, settings)
     if out is not None:
-        trained = (record.prepared, record.training.truth)
+        seen = (record.prepared, record.training.truth)
         made = recipe(record, table.zero_based)
-        record.model.save(out, data=trained, recipe=made, prepared=True)
+        record.model.save(out, data=seen, recipe=made, prepared=True)
     if report is not None:
         _write_report(record, report, lang)
     session.say(*summary(record, lang))
