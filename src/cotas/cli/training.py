@@ -165,7 +165,7 @@ def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Tr
     with watching(session, name) as watcher:
         callback = watcher.callback
         estimator, notes = build(name, y, settings.seed, _timed(settings), callback)
-        session.note(*(f"Note: {note}" for note in notes))
+        session.note(*(f"{speak(settings.lang)('note')}: {note}" for note in notes))
         try:
             estimator._check_parameters()
         except (TypeError, ValueError) as error:
