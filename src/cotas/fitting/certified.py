@@ -19,7 +19,6 @@ from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED
 from cotas.files.models import save
-from cotas.fitting.floor import shortfall
 from cotas.fitting.state import digest
 from cotas.stops import InterruptedWarning, Reason, Stop
 
@@ -39,6 +38,11 @@ NOT_PREDICTING = frozenset(
 # How what scikit-learn itself keeps on an estimator begins: routing, output, callbacks.
 OF_SCIKIT_LEARN = ("_metadata_request", "_skl", "_callback_fit", "_parent_callback")
 
+OF_ROUNDING = (
+    "More iterations would not help: double precision keeps 16 digits of each number, and on "
+    "these data their rounding is as large as the gap that is left. Rescale the features, for "
+    "example with scikit-learn's StandardScaler, or raise tol."
+)
 INTERRUPTED = "Interrupted: this is the best model so far, and its certificate is about it."
 
 
@@ -48,6 +52,14 @@ def outside() -> int:
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("cotas."):
         frame, level = frame.f_back, level + 1
     return level
+
+
+def shortfall(gap: float, tol: float, reason: Reason, advice: str) -> str:
+    """The warning of a fit that could not prove what was asked for."""
+    return (
+        f"The relative gap proved is {gap:.2g}, and tol={tol:g} was asked for ({reason}). "
+        f"{OF_ROUNDING if reason.stop is Stop.ROUNDING else advice}"
+    )
 
 
 def same_region(kept: Any, again: Any) -> bool:

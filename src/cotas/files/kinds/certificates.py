@@ -231,6 +231,19 @@ WITNESS = Family(
             "cotas.certificates.kernel_regression.KernelRegressionPoint",
             {"problem": _KERNEL_REGRESSION, "kernel": KERNEL, **_THETA, "weights": _WEIGHTS},
         ),
+        "residual loss": Record(
+            "cotas.certificates.residuals.ResidualPoint",
+            {
+                "loss": Text(),
+                "threshold": _NUMBER,
+                "lam": _NUMBER,
+                "free_bias": Flag(),
+                **_THETA,
+                "slopes": _given("n").or_none(),
+                "weights": _WEIGHTS,
+                "column": Whole(0).or_none(),
+            },
+        ),
         "stagewise run": STAGEWISE_RUN,
         "surrogate bound": Record(
             "cotas.certificates.theorems.surrogates.SurrogateBound",
