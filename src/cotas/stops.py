@@ -58,6 +58,7 @@ class Progress:
     move : ‖θᵗ⁺¹ − θᵗ‖, the bias included
     seconds : since the beginning of the fit
     relative_gap : computes the relative gap that the checker proves of the current model
+    size : m, the number of rows or the sum of their weights: the objective is a mean over them
     """
 
     iteration: int
@@ -66,6 +67,7 @@ class Progress:
     move: float
     seconds: float
     relative_gap: Callable[[float], float]
+    size: float = 1.0
 
 
 class Rule:
@@ -112,7 +114,9 @@ class AllOf(Rule):
 class ChangeOfJ(Rule):
     """|J(θᵗ) − J(θᵗ⁺¹)| < eps, the first option of document 003.
 
-    Departure: the document has no absolute value, and would stop at a step that makes J larger.
+    J is the document's, ½ Σ (yᵢ − θ·xᵢ)²: a sum, m times the mean that the estimators minimize and
+    keep in `history_["J"]`. Departure: the document has no absolute value, and would stop at a
+    step that makes J larger.
 
     Examples
     --------
@@ -127,7 +131,7 @@ class ChangeOfJ(Rule):
         _check_positive(self.eps, "eps")
 
     def reason(self, progress: Progress) -> Reason | None:
-        if abs(progress.before - progress.objective) < self.eps:
+        if progress.size * abs(progress.before - progress.objective) < self.eps:
             return Reason(Stop.STALLED, f"J changed by less than {self.eps:g}")
         return None
 

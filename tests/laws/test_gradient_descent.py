@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas import LeastSquares, Ridge, schedules, stops
+from cotas import LeastSquares, Ridge, datasets, schedules, stops
 from cotas.exceptions import DivergedError
 from problems import LAYOUTS, plane
 
@@ -207,8 +208,8 @@ def test_stop_rules_and_their_combinations():
     assert by_value.stop_reason_ == "J changed by less than 1e-06"
     assert by_move.stop_reason_ == "θ moved by less than 0.0001"
     assert "and" in both.stop_reason_
-    last, before = by_value.history_["J"][-1], by_value.history_["J"][-2]
-    assert before - last < 1e-6 <= by_value.history_["J"][-3] - before
+    J = len(y) * by_value.history_["J"]  # the document's is a sum
+    assert J[-2] - J[-1] < 1e-6 <= J[-3] - J[-2]
     seven = fit(stops.ChangeOfJ(1e-12) | stops.MaxIterations(7))
     assert seven.stop_reason_ == "7 iterations were made"
     assert fit(stops.Gap(1e-3)).certificate_.relative_gap <= 1e-3
@@ -254,3 +255,70 @@ def test_ctrl_c_returns_the_model_so_far():
     assert model.stop_.name == "INTERRUPTED"
     assert model.certificate_.holds
     assert model.certificate_.verify(X, y)
+
+
+# ---- where it begins -------------------------------------------------------------------------
+
+
+def test_the_first_stopping_rule_has_the_documents_sum():
+    """Document 003 on its houses, α = 0.01 and ε = 10⁻³: J is a sum there, and a mean here."""
+    X, price = datasets.houses()
+    rows = np.column_stack([np.ones(len(price)), (X - X.mean(0)) / X.std(0)])
+    theta, iterations = np.zeros(rows.shape[1]), 0
+    J = [0.5 * np.sum((rows @ theta - price) ** 2)]
+    while len(J) < 2 or J[-2] - J[-1] >= 1e-3:
+        theta = theta - 0.01 * rows.T @ (rows @ theta - price)
+        J.append(0.5 * np.sum((rows @ theta - price) ** 2))
+        iterations += 1
+    model = LeastSquares(
+        solver="gradient", step=0.01 * len(price), standardize=True, stop=stops.ChangeOfJ(1e-3)
+    ).fit(X, price)
+    assert model.n_iter_ == iterations
+    np.testing.assert_allclose(len(price) * model.history_["J"][-1], J[-1])
+
+
+STARTS = [
+    LeastSquares(solver="gradient", step=0.05, stop=stops.MaxIterations(4)),
+    LeastSquares(solver="conjugate-gradients", stop=stops.MaxIterations(2)),
+    LeastSquares(solver="stochastic", step=0.01, shuffle=False, stop=stops.MaxIterations(2)),
+]
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("model", STARTS, ids=lambda m: m.solver)
+def test_a_start_is_a_shift_of_the_targets(model, standardize):
+    """Descent from θ⁽⁰⁾ on y is descent from zero on y − Xθ⁽⁰⁾, moved by θ⁽⁰⁾."""
+    X, y = plane(50, 3)
+    theta, bias = np.array([1.0, -2.0, 0.5]), 0.25
+    moved = clone(model).set_params(standardize=standardize, start=(theta, bias)).fit(X, y)
+    shifted = clone(model).set_params(standardize=standardize).fit(X, y - X @ theta - bias)
+    np.testing.assert_allclose(moved.coef_, shifted.coef_ + theta, rtol=1e-9)
+    np.testing.assert_allclose(moved.intercept_, shifted.intercept_ + bias, rtol=1e-9)
+    assert moved.certificate_.verify(X, y)
+
+
+def test_a_start_at_the_end_stays_there():
+    X, y = plane(50, 3)
+    best = Ridge(lam=0.1).fit(X, y)
+    again = Ridge(lam=0.1, solver="gradient", start=(best.coef_, best.intercept_)).fit(X, y)
+    assert again.n_iter_ <= 2
+    np.testing.assert_allclose(again.coef_, best.coef_, rtol=1e-9)
+
+
+def test_a_start_for_each_target():
+    X, y = plane(50, 3)
+    Y, theta = np.column_stack([y, -y]), np.arange(6.0).reshape(2, 3)
+    both = LeastSquares(solver="gradient", start=theta, stop=stops.MaxIterations(3)).fit(X, Y)
+    one = LeastSquares(solver="gradient", start=theta[1], stop=stops.MaxIterations(3)).fit(X, -y)
+    np.testing.assert_allclose(both.coef_[1], one.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("start", [[1.0, 2.0], "zero", ([1.0, 2.0, np.nan], 0.0), 3.0])
+def test_starts_that_are_none(start):
+    with pytest.raises(ValueError, match="start"):
+        LeastSquares(solver="gradient", start=start).fit(*plane(50, 3))
+
+
+def test_a_closed_form_has_no_start():
+    with pytest.raises(ValueError, match="start"):
+        LeastSquares(start=[1.0, 2.0, 3.0]).fit(*plane(50, 3))

@@ -10,13 +10,13 @@ from scipy.special import softmax
 
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.boosting.base import BoostedClassifier
-from cotas.boosting.ensemble import Ensemble, votes_of
+from cotas.boosting.ensemble import ClassFunction, Ensemble, WeakFunction, votes_of
 from cotas.boosting.training import Booster, Machine, check_steps
 from cotas.boosting.weak_learners import Prepared, check_choice
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Exponential
-from cotas.solvers.boosting import Round, Steps, adaboost, real_adaboost
+from cotas.solvers.boosting import Round, Steps, adaboost, real_adaboost, slowed
 from cotas.solvers.samme import samme
 
 MARGINS_UP_TO = 1 << 23  # entries of X
@@ -62,6 +62,8 @@ class AdaBoost(ExponentialBooster):
         What each round trains. An estimator of scikit-learn must take sample_weight.
     n_estimators : int, default=100
         The most rounds; a learner without mistakes, or one no better than chance, ends the run.
+    learning_rate : float, default=1.0
+        Multiplies the coefficient of each round; 1 is the algorithm as it is printed.
     step : "closed-form", "line-search", float, sequence or function, default="closed-form"
         The coefficient of each round: ½ ln((1−err)/err), which is also what a line search finds, a
         number, numbers, or a function of the round, counted from one.
@@ -97,6 +99,9 @@ class AdaBoost(ExponentialBooster):
     certificate_ : Certificate
         One for each class with more than two that are trained one against the rest.
     n_rounds_ : int
+    estimators_ : list
+        The function of each round, with `predict`; of other libraries the fitted estimator itself.
+        With several classes a list for each, but for SAMME, whose functions name a class.
     estimator_weights_ : array
         The coefficient of each round.
     round_errors_, round_edges_, round_losses_ : arrays
@@ -131,6 +136,7 @@ class AdaBoost(ExponentialBooster):
         weak_learner: Any = "stump",
         n_estimators: int = 100,
         *,
+        learning_rate: float = 1.0,
         step: Any = "closed-form",
         multiclass: str = "ovr",
         class_weight: Any = None,
@@ -148,6 +154,7 @@ class AdaBoost(ExponentialBooster):
         super().__init__(
             weak_learner,
             n_estimators,
+            learning_rate=learning_rate,
             step=step,
             class_weight=class_weight,
             early_stopping=early_stopping,
@@ -168,6 +175,17 @@ class AdaBoost(ExponentialBooster):
         """cₘ of each round; a list with several classes that are trained one against the rest."""
         found = super().estimator_weights_
         return found[0] if self._votes() and isinstance(found, list) else found
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """fₘ of each round, with `predict`; a list for each of several classes, but for SAMME."""
+        found = super().estimators_
+        if not self._votes():
+            return found
+        if isinstance(found[0][0] if found[0] else None, WeakFunction):
+            rounds = range(self.n_rounds_)
+            return [ClassFunction(self.ensembles_, m, self.classes_) for m in rounds]
+        return list(found[0])
 
     def _votes(self) -> bool:
         """Whether each round names one of more than two classes."""
@@ -211,6 +229,7 @@ class AdaBoost(ExponentialBooster):
             spent,
             machine.first,
             each,
+            float(self.learning_rate),
         )
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
@@ -280,7 +299,7 @@ class RealAdaBoost(ExponentialBooster):
             machine.y,
             machine.s,
             machine.F,
-            check_steps(self.step, ()),  # type: ignore[arg-type]
+            slowed(check_steps(self.step, ()), float(self.learning_rate)),  # type: ignore[arg-type]
             machine.first,
             each,
         )

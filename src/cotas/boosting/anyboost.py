@@ -10,10 +10,10 @@ import numpy as np
 from cotas.arrays import Each, FloatArray
 from cotas.boosting.base import BoostedClassifier, _spread
 from cotas.boosting.training import Booster, Machine, check_steps
-from cotas.boosting.weak_learners import Prepared
+from cotas.boosting.weak_learners import Prepared, check_choice
 from cotas.certificates.theorems.hull import HullPoint
 from cotas.fitting.data import Examples
-from cotas.fitting.parameters import check_positive
+from cotas.fitting.parameters import check_positive, check_rate
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
 from cotas.solvers.anyboost import anyboost, convex_anyboost
 from cotas.solvers.boosting import Round
@@ -72,8 +72,14 @@ class AnyBoost(BoostedClassifier, Booster):
     cost : "exponential", "logistic", "squared hinge" or an object, default="exponential"
         A function of the margin z = yF(x); an object has the methods value(z) and slope(z), and
         must be convex for its certificate to be true.
-    step : "line-search", "closed-form", float, sequence or function, default="line-search"
+    step : "line-search", "closed-form", "printed", float, sequence or function
         "closed-form" is ½ ln((1−err)/err) for the exponential cost, which makes it AdaBoost.
+        "printed" is w/Σ|w| over the rounds so far with that w (for other costs that of a line
+        search): Algorithm 7 of document 001 as it is printed.
+    target : {"sign", "gradient"}, default="sign"
+        What the learner is fitted to: the signs of −∇H(F) with its sizes as weights, for which the
+        best stump is found, or −∇H(F) itself without weights, of which the sign is taken, as
+        document 001 says of Algorithm 7.
 
     The other parameters and the attributes are those of `AdaBoost`.
 
@@ -93,7 +99,9 @@ class AnyBoost(BoostedClassifier, Booster):
         n_estimators: int = 100,
         *,
         cost: Any = "exponential",
+        learning_rate: float = 1.0,
         step: Any = "line-search",
+        target: str = "sign",
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -109,6 +117,7 @@ class AnyBoost(BoostedClassifier, Booster):
         super().__init__(
             weak_learner,
             n_estimators,
+            learning_rate=learning_rate,
             step=step,
             class_weight=class_weight,
             early_stopping=early_stopping,
@@ -123,12 +132,14 @@ class AnyBoost(BoostedClassifier, Booster):
             progress=progress,
         )
         self.cost = cost
+        self.target = target
 
-    _named_steps: tuple[str, ...] = ("line-search", "closed-form")
+    _named_steps: tuple[str, ...] = ("line-search", "closed-form", "printed")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         cost = find_cost(self.cost)
+        check_choice(self.target, "target", ("sign", "gradient"))
         if check_steps(self.step, self._named_steps) == "closed-form" and not isinstance(
             cost, Exponential
         ):
@@ -138,6 +149,17 @@ class AnyBoost(BoostedClassifier, Booster):
             )
 
     def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+        return self._anyboost(weak, machine, towards=False)
+
+    def _as_printed(self) -> bool:
+        return isinstance(self.step, str) and self.step == "printed"
+
+    def _anyboost(self, weak: Prepared, machine: Machine, towards: bool) -> Iterator[Round]:
+        if self._as_printed() and machine.before is not None:
+            raise ValueError(
+                "step='printed' divides by all the steps so far, which a model does not keep: "
+                "fit it in one go, without warm_start."
+            )
         return anyboost(
             weak.learner,
             find_cost(self.cost),
@@ -146,6 +168,9 @@ class AnyBoost(BoostedClassifier, Booster):
             machine.F,
             check_steps(self.step, self._named_steps),
             machine.first,
+            float(self.learning_rate),
+            self.target,
+            towards,
         )
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
@@ -199,9 +224,13 @@ class ConvexAnyBoost(AnyBoost):
         The relative gap that the fit must prove, gap/upper; it ends once it has, and warns if it
         has not.
         Only for learners that prove a gap.
-    step : "line-search", "closed-form", "2/(m+2)", float, sequence or function
+    step : "line-search", "closed-form", "printed", "2/(m+2)", float, sequence or function
         How far F moves towards radius·f: the best a in [0, 1]; w/Σ|w| with w = ½ ln((1−err)/err);
-        2/(m+2) in round m; or what is given.
+        2/(m+2) in round m; or what is given. "printed" runs Algorithm 6 as it is printed:
+        F ← F + w·f/Σ|w|, which leaves the hull, so that the certificate compares with all
+        combinations of the model's own total weight, and `radius` plays no part.
+    target : {"sign", "gradient"}, default="sign"
+        As in `AnyBoost`.
 
     The other parameters and the attributes are those of `AdaBoost`.
 
@@ -215,7 +244,7 @@ class ConvexAnyBoost(AnyBoost):
     True
     """
 
-    _named_steps = ("line-search", "closed-form", "2/(m+2)")
+    _named_steps = ("line-search", "closed-form", "printed", "2/(m+2)")
 
     def __init__(
         self,
@@ -225,7 +254,9 @@ class ConvexAnyBoost(AnyBoost):
         cost: Any = "exponential",
         radius: float = 1.0,
         tol: float = 0.01,
+        learning_rate: float = 1.0,
         step: Any = "line-search",
+        target: str = "sign",
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -242,7 +273,9 @@ class ConvexAnyBoost(AnyBoost):
             weak_learner,
             n_estimators,
             cost=cost,
+            learning_rate=learning_rate,
             step=step,
+            target=target,
             class_weight=class_weight,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
@@ -260,13 +293,17 @@ class ConvexAnyBoost(AnyBoost):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_rate(self.learning_rate, "learning_rate")
         check_positive(self.radius, "radius")
         check_positive(self.tol, "tol")
 
     def _radius(self) -> float | None:
-        return float(self.radius)
+        # As printed, F leaves the hull, and is compared with all of its own total weight.
+        return None if self._as_printed() else float(self.radius)
 
     def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+        if self._as_printed():
+            return self._anyboost(weak, machine, towards=True)
         return convex_anyboost(
             weak.learner,
             find_cost(self.cost),
@@ -279,4 +316,6 @@ class ConvexAnyBoost(AnyBoost):
             # proof rounds outwards, which takes a millionth of it at most.
             0.0 if weak.stumps is None else (1 - 1e-6) * float(self.tol),
             machine.first,
+            float(self.learning_rate),
+            self.target,
         )

@@ -57,6 +57,13 @@ class Boosted(Certified, BaseEstimator):
         return found[0] if len(found) == 1 else found
 
     @property
+    def estimators_(self) -> list[Any]:
+        """fₘ of each round, with `predict`; a list for each of several classes."""
+        check_is_fitted(self, "ensembles_")
+        found = [ensemble.estimators() for ensemble in self.ensembles_]
+        return found[0] if len(found) == 1 else found
+
+    @property
     def feature_importances_(self) -> FloatArray:
         """How much each feature took part in the gain of the trees; they sum to one."""
         check_is_fitted(self, "ensembles_")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.theorems.combinations import Combination
 from cotas.certificates.theorems.weak_learners import (
     Learners,
@@ -75,6 +76,12 @@ class Ensemble:
             return evaluate_trees(X, one, np.ones(1), self.categories)
         return _evaluate(self.functions[m], X)
 
+    def estimators(self) -> list[Any]:
+        """The function of each round as something that predicts."""
+        if isinstance(self.functions, Trees) or all(isinstance(f, Linear) for f in self.functions):
+            return [WeakFunction(self, m) for m in range(len(self))]
+        return [function.estimator for function in self.functions]
+
     def prefix(self, k: int) -> Ensemble:
         """The model after k rounds."""
         functions = self.functions
@@ -109,6 +116,49 @@ class Ensemble:
             coefs = np.array([linear.coef for linear in f])
             return PlainLinear(coefs, np.array([linear.intercept for linear in f]), f[0].sign)
         return Predictors(tuple(f))
+
+
+@dataclass(frozen=True)
+class WeakFunction:
+    """fₘ of one round; `predict` gives its values, without the coefficient of the round."""
+
+    ensemble: Ensemble
+    round: int
+
+    def predict(self, X: Any) -> FloatArray:
+        """fₘ of each row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        return self.ensemble._value(self.round, _as_rows(X))
+
+
+@dataclass(frozen=True)
+class ClassFunction:
+    """The class that one round names; `predict` gives it for each row."""
+
+    ensembles: Sequence[Ensemble]
+    round: int
+    classes: AnyArray
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class named for each row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        """
+        rows = _as_rows(X)
+        values = [ensemble._value(self.round, rows) for ensemble in self.ensembles]
+        return np.asarray(self.classes[np.argmax(values, axis=0)])
+
+
+def _as_rows(X: Any) -> Matrix:
+    return check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+    )
 
 
 def collect(

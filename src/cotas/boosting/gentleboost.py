@@ -8,7 +8,7 @@ from cotas.arrays import Each
 from cotas.boosting.adaboost import ExponentialBooster
 from cotas.boosting.training import Machine, check_steps
 from cotas.boosting.weak_learners import Prepared
-from cotas.solvers.boosting import Round, gentleboost
+from cotas.solvers.boosting import Round, gentleboost, slowed
 
 
 class GentleBoost(ExponentialBooster):
@@ -45,7 +45,7 @@ class GentleBoost(ExponentialBooster):
             machine.y,
             machine.s,
             machine.F,
-            check_steps(self.step, ()),  # type: ignore[arg-type]
+            slowed(check_steps(self.step, ()), float(self.learning_rate)),  # type: ignore[arg-type]
             machine.first,
             each,
         )

@@ -16,7 +16,7 @@ from cotas.boosting.weak_learners import Prepared
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Logistic
-from cotas.solvers.boosting import Round, Steps, logitboost, logitboost_classes
+from cotas.solvers.boosting import Round, Steps, logitboost, logitboost_classes, slowed
 
 
 class LogitBoost(BoostedClassifier, Booster):
@@ -56,6 +56,7 @@ class LogitBoost(BoostedClassifier, Booster):
         weak_learner: Any = "stump",
         n_estimators: int = 100,
         *,
+        learning_rate: float = 1.0,
         step: Any = 1.0,
         safeguard: bool = True,
         class_weight: Any = None,
@@ -73,6 +74,7 @@ class LogitBoost(BoostedClassifier, Booster):
         super().__init__(
             weak_learner,
             n_estimators,
+            learning_rate=learning_rate,
             step=step,
             class_weight=class_weight,
             early_stopping=early_stopping,
@@ -107,6 +109,7 @@ class LogitBoost(BoostedClassifier, Booster):
 
     def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
+        steps = slowed(steps, float(self.learning_rate))
         learner, y, s, F, first = weak.learner, machine.y, machine.s, machine.F, machine.first
         safe = bool(self.safeguard)
         if F.ndim == 2:

@@ -20,7 +20,7 @@ from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missi
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_fraction, check_jobs, check_time
+from cotas.fitting.parameters import check_fraction, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.threads import one_thread_in_blas, thread_count
 from cotas.fitting.validation import Patience, hold_out
@@ -93,6 +93,7 @@ class Booster(Boosted):
         weak_learner: Any = "stump",
         n_estimators: int = 100,
         *,
+        learning_rate: float = 1.0,
         step: Any = 1.0,
         class_weight: Any = None,
         early_stopping: bool = False,
@@ -108,6 +109,7 @@ class Booster(Boosted):
     ) -> None:
         self.weak_learner = weak_learner
         self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
         self.step = step
         self.class_weight = class_weight
         self.early_stopping = early_stopping
@@ -173,6 +175,7 @@ class Booster(Boosted):
         check_fraction(self.validation_fraction, "validation_fraction")
         check_jobs(self.n_jobs)
         check_time(self.max_time)
+        check_positive(self.learning_rate, "learning_rate")
 
     def _examples(
         self, X: Matrix, y: Any, sample_weight: Any, resumes: bool, finite: bool | str

@@ -232,6 +232,10 @@ class EstimatorLearner:
         z = np.divide(wz, w, out=np.zeros_like(w), where=w > 0)
         return self._fit(z, w, "value")
 
+    def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted:
+        function = replace(self.least_squares(wz, w).learner, asks="sign")
+        return Fitted(function, function(self.X))
+
     def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
         """The regression of the signs of z, times the number that suits z best."""
         function, f = self.least_squares(w * np.sign(z), w)

@@ -199,13 +199,14 @@ def _walk(
     best: FloatArray,
     start: tuple[float, ...] | None = None,
 ) -> Walk:
-    """Follow a descent. The estimator starts from zero: another start is taken off the target."""
+    """Follow a descent from θ⁽⁰⁾ = (θ₀, θ), or from zero."""
     first = np.zeros(rows.shape[1] + 1) if start is None else np.array(start)
+    model.set_params(start=(first[1:], first[0]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a step too large does not converge
-        model.fit(rows, y - _extended(rows) @ first)
+        model.fit(rows, y)
     past = model.history_
-    theta = np.column_stack([past["intercept"], past["theta"]]) + first
+    theta = np.column_stack([past["intercept"], past["theta"]])
     theta = np.vstack([first, theta])
     excess = objective(rows, y, theta) - objective(rows, y, best)
     return Walk(name, step, np.maximum(excess, 0.0), theta)

@@ -153,7 +153,7 @@ def surface(seed: int = 0, n: int = 60, iterations: int = 1000) -> Surface:
 
     everyone = np.arange(n)
     descent, stochastic = [start], [start]
-    for t in range(iterations):
+    for t in range(1, iterations + 1):
         descent.append(descent[-1] - 0.5 * gradient(descent[-1], everyone))
         one = rng.integers(n, size=1)
         stochastic.append(stochastic[-1] - gradient(stochastic[-1], one) / (1 + t))

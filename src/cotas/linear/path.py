@@ -16,12 +16,12 @@ from sklearn.utils import check_scalar
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.certified import outside
+from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.path import Path, falling
-from cotas.fitting.reporting import ProgressBar
 from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
-from cotas.stops import Stop
+from cotas.stops import InterruptedWarning, Stop
 
 
 def svm_path(
@@ -108,7 +108,9 @@ def svm_path(
     try:
         return replace(path, validation_bound=path.bound(X, y, *validation))
     except KeyboardInterrupt:
-        warnings.warn("Interrupted before the validation error was bounded.", stacklevel=2)
+        warnings.warn(
+            "Interrupted before the validation error was bounded.", InterruptedWarning, stacklevel=2
+        )
         return path
 
 

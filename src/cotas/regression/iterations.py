@@ -38,8 +38,9 @@ def by_gradient(task: Task) -> Outcome:
         )
 
     rate = checked_step(task.model.step) if step is None else schedules.Constant(step)
-    outcome = follow(task, gradient_descent(objective, rate), _at_zero(objective), explain)
-    if step is not None:
+    source = gradient_descent(objective, rate, task.start)
+    outcome = follow(task, source, _at_start(task, objective), explain)
+    if step is not None and task.model.start is None:
         at, moved = task.coordinates, bool(task.model.standardize)
         outcome.descent = Descent(
             step, outcome.iterations, at.centre if moved else None, at.scale if moved else None
@@ -50,7 +51,8 @@ def by_gradient(task: Task) -> Outcome:
 def by_conjugate_gradients(task: Task) -> Outcome:
     """Conjugate gradients."""
     objective = _quadratic(task)
-    return follow(task, conjugate_gradients(objective), _at_zero(objective), str)
+    source = conjugate_gradients(objective, task.start)
+    return follow(task, source, _at_start(task, objective), str)
 
 
 def follow(
@@ -59,7 +61,7 @@ def follow(
     start: tuple[float, float],
     explain: Callable[[], str],
 ) -> Outcome:
-    """Go along the iterates until there is a reason to stop; `start` is J and ‖∇J‖ at zero."""
+    """Go along the iterates until there is a reason to stop; `start` is J and ‖∇J‖ before."""
     model = task.model
     most = int(model.max_iter or (MOST_ITERATIONS if model.stop is None else MOST_WITH_A_RULE))
     with Monitor(model, total=most) as monitor:
@@ -70,8 +72,8 @@ def follow(
     return Outcome(*model_found, reason=ended.reason, iterations=trail.iterations, trail=trail)
 
 
-def _at_zero(objective: Quadratic) -> tuple[float, float]:
-    value, gradient = objective.look(np.zeros(objective.size))
+def _at_start(task: Task, objective: Quadratic) -> tuple[float, float]:
+    value, gradient = objective.look(task.start)
     return value, float(np.linalg.norm(gradient))
 
 

@@ -15,8 +15,8 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.streamed import Stream
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.floor import at_floor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import at_floor
 from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.closed_form import SINGULAR
@@ -30,6 +30,7 @@ from cotas.stops import Reason, Rule, Stop
 
 # So many entries of X are worth a second thread.
 WORTH_A_THREAD = 1 << 18
+ITERATIVE = ("gradient", "stochastic", "conjugate-gradients")
 ADVICE = 'Raise max_iter, max_time or tol, set standardize=True, or choose solver="auto".'
 
 
@@ -196,6 +197,9 @@ class SquaredLossRegressor(LinearRegressor):
         if self.solver not in ("auto", *SOLVERS):
             known = ", ".join(repr(name) for name in ("auto", *SOLVERS))
             raise ValueError(f"solver must be one of {known}, not {self.solver!r}.")
+        if self.start is not None and self.solver not in ITERATIVE:
+            names = ", ".join(map(repr, ITERATIVE))
+            raise ValueError(f"start is where a descent begins: it needs a solver of {names}.")
         if isinstance(self.step, str):
             if self.step != "auto":
                 raise ValueError(f"step must be 'auto', a number or a function, not {self.step!r}.")
@@ -244,6 +248,9 @@ class LeastSquares(SquaredLossRegressor):
     stop : rule of `cotas.stops`, optional
         When an iterative solver ends, e.g. `stops.ChangeOfJ(1e-6) | stops.MaxIterations(1000)`.
         Without one it ends when `tol` is proved.
+    start : array θ, or tuple (θ, θ₀), optional
+        Where "gradient", "stochastic" or "conjugate-gradients" begin, in the units of the data; at
+        zero if not given. With several targets θ has a row for each.
     tol : float, default=1e-6
         The relative gap (P − P*)/P to prove; the fit warns if it cannot, unless `stop` was given.
         P counts as no less than 1e-9 times the objective of the zero model, so that a fit that
@@ -317,6 +324,7 @@ class LeastSquares(SquaredLossRegressor):
         replacement: bool = False,
         shuffle: bool = True,
         stop: Rule | None = None,
+        start: Any = None,
         tol: float = 1e-6,
         max_iter: int | None = None,
         max_time: float | None = None,
@@ -333,6 +341,7 @@ class LeastSquares(SquaredLossRegressor):
         self.replacement = replacement
         self.shuffle = shuffle
         self.stop = stop
+        self.start = start
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time

@@ -33,6 +33,7 @@ class Ridge(SquaredLossRegressor):
     replacement : bool, default=False
     shuffle : bool, default=True
     stop : rule of `cotas.stops`, optional
+    start : array θ, or tuple (θ, θ₀), optional
     tol : float, default=1e-6
     max_iter : int, optional
     max_time : float, optional
@@ -74,6 +75,7 @@ condition_number_
         replacement: bool = False,
         shuffle: bool = True,
         stop: Rule | None = None,
+        start: Any = None,
         tol: float = 1e-6,
         max_iter: int | None = None,
         max_time: float | None = None,
@@ -91,6 +93,7 @@ condition_number_
         self.replacement = replacement
         self.shuffle = shuffle
         self.stop = stop
+        self.start = start
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from cotas import schedules
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import StandardizedCsr, StandardizedDense, as_design
+from cotas.design.blocks import times
 from cotas.regression.base import refuse_infinite
 from cotas.regression.iterations import checked_step, follow
 from cotas.regression.task import Outcome, Task
@@ -33,7 +34,7 @@ ONE_PASS = Reason(Stop.ITERATIONS, "one pass was made")
 def by_stochastic_steps(task: Task) -> Outcome:
     """Epochs of stochastic steps, until there is a reason to stop."""
     targets = task.data.targets
-    state = new_descent(targets.shape[1], task.data.X.shape[1])
+    state = _begun(task)
     rows = _rows(task)
     largest = _largest_of_one(task, rows)
 
@@ -43,13 +44,24 @@ def by_stochastic_steps(task: Task) -> Outcome:
             'the largest curvature of one example; step="auto" starts at 1/L.'
         )
 
-    at_zero = 0.5 * float(np.sum(np.average(targets**2, axis=0, weights=task.data.weights)))
-    return follow(task, _epochs(task, rows, largest, state), (at_zero, 0.0), explain)
+    theta, theta0 = task.coordinates.model(task.start)
+    left = targets - (times(task.data.X, theta.T) + theta0)
+    at_start = 0.5 * float(np.sum(np.average(left**2, axis=0, weights=task.data.weights)))
+    return follow(task, _epochs(task, rows, largest, state), (at_start, 0.0), explain)
+
+
+def _begun(task: Task) -> RunState:
+    """The run before its first step."""
+    state = new_descent(task.data.targets.shape[1], task.data.X.shape[1])
+    state.w[:] = task.start[task.free_bias :].T
+    if task.free_bias:
+        state.b[:] = task.start[0]
+    return state
 
 
 def _epochs(task: Task, rows: Any, largest: float, state: RunState) -> Iterator[QuadraticIterate]:
     """The epochs with what they say of J and its gradient; the data are not read again for it."""
-    z = np.zeros((task.coordinates.size, task.data.targets.shape[1]))
+    z = task.start
     for number, epoch in enumerate(_passes(task, rows, largest, state), start=1):
         before, z = z, _stacked(state, task.free_bias)
         v = z[task.free_bias :]
@@ -61,8 +73,8 @@ def _epochs(task: Task, rows: Any, largest: float, state: RunState) -> Iterator[
 
 def one_pass(task: Task, before: tuple[RunState, int] | None) -> Outcome:
     """One pass of stochastic steps, from where an earlier one ended."""
-    data, rows = task.data, _rows(task)
-    state, done = before or (new_descent(data.targets.shape[1], data.X.shape[1]), 0)
+    rows = _rows(task)
+    state, done = before or (_begun(task), 0)
     done = next(_passes(task, rows, _largest_of_one(task, rows), state, done)).done
     theta, theta0 = state.model()
     if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):

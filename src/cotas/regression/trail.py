@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.fitting.floor import Floor
+from cotas.fitting.pursuit import Floor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.quadratic import QuadraticIterate
 from cotas.stops import Gap, Progress, Reason, Rule, Stop
@@ -72,8 +72,7 @@ class Trail:
         self.rule: Rule = task.model.stop or Gap(task.model.tol)
         self.first, self.first_slope = start
         self.before, self.iterations = self.first, 0
-        shape = (task.coordinates.size, task.data.targets.shape[1])
-        self.theta, self.theta0 = task.coordinates.model(np.zeros(shape))
+        self.theta, self.theta0 = task.coordinates.model(task.start)
         self.history = History(self.theta.size + self.theta0.size)
         self.last: tuple[Any, ...] | None = None
         self.next_check, self.floor, self.at_floor = 1, Floor(), False
@@ -85,7 +84,7 @@ class Trail:
         self._refuse_runaway(point)
         seconds = time.perf_counter() - self.task.began
         numbers = (point.number, point.objective, self.before, point.move, seconds)
-        self.progress = Progress(*numbers, self._relative_gap)
+        self.progress = Progress(*numbers, self._relative_gap, self.task.size)
         self.before = point.objective
         self.show()
         reason = self.rule.reason(self.progress)

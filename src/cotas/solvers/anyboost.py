@@ -23,7 +23,7 @@ from cotas.solvers.boosting import (
     best_step,
     step_of,
 )
-from cotas.solvers.weak_learners import WeakLearner
+from cotas.solvers.weak_learners import Fitted, WeakLearner
 
 LONGEST_STEP = best_step(ERR_CLIP)  # a line search that sees no end stops here
 
@@ -53,30 +53,43 @@ def anyboost(
     F: FloatArray,
     steps: Steps | str,
     first: int = 1,
+    rate: float = 1.0,
+    target: str = "sign",
+    towards: bool = False,
 ) -> Iterator[Round]:
     """AnyBoost, Algorithm 5 of 001: F ← F + w·f, f maximizing −⟨∇H(F), f⟩.
 
     `steps` is "closed-form" (½ ln((1−err)/err), which minimizes H for the exponential cost),
-    "line-search", a number, numbers or a function of the round.
+    "line-search", "printed", a number, numbers or a function of the round; `rate` multiplies it.
+    "printed" is w/Σ|w| over the rounds so far, as Algorithms 6 and 7 print it, with w in closed
+    form or by a line search; `towards` has the run end as Algorithm 6 does, at
+    −⟨∇H(F), f − F⟩ ≤ 0. `target` is "sign", where f fits the signs of −∇H with its sizes as
+    weights, or "gradient", where f is the sign of a regression of −∇H itself.
     Departures: a line search ends at 18.02, the closed form at an error of 2⁻⁵². Invariant: every
     f takes the values ±1, so Σ|w| is what a combination costs. It ends when −⟨∇H(F), f⟩ ≤ 0: if f
     is the best of a class closed under negation, F minimizes H over lin(F).
     Cost: a learner and O(n) a round, O(n) for each trial of a line search.
     """
-    m = first
+    m, spent = first, 0.0
     while True:
         direction, scale = descent(cost, y, s, F)
-        f = weak.edge(direction)
+        f = _learn(weak, direction, s, target)
         along, mass = float(direction @ f.values), float(np.abs(direction).sum())
-        if not along > CHANCE * mass:
+        if not along - (float(direction @ F) if towards else 0.0) > CHANCE * mass:
             raise NothingLeft("−⟨∇H(F), f⟩ ≤ 0: no learner found lowers the cost")
         error = float(np.abs(direction[y * f.values < 0]).sum()) / mass
         if steps == "closed-form":
             w = best_step(error)
         elif steps == "line-search":
             w = _line_search(cost, y, s, F, f.values, None)
+        elif steps == "printed":
+            exact = isinstance(cost, Exponential)
+            w = best_step(error) if exact else _line_search(cost, y, s, F, f.values, None)
+            spent += abs(w)
+            w /= spent
         else:
             w = step_of(steps, m)  # type: ignore[arg-type]
+        w *= rate
         F += w * f.values
         yield Round((f.learner,), w, error, along * scale, cost_of(cost, y, s, F))
         m += 1
@@ -92,30 +105,33 @@ def convex_anyboost(
     radius: float,
     tol: float = 0.0,
     first: int = 1,
+    rate: float = 1.0,
+    target: str = "sign",
 ) -> Iterator[Round]:
     """AnyBoost over a convex hull, Algorithm 6 of 001: F ← (1−a)F + a·radius·f.
 
     This is the Frank–Wolfe method on radius·conv(F). `steps` is "line-search" (the best a in
     [0, 1]), "closed-form" (a = w/Σ|w| with w = ½ ln((1−err)/err), Algorithm 7), "2/(m+2)", a
-    number, numbers or a function of the round.
-    Departures: Algorithms 6 and 7 print F + w·f/Σ|w|, which leaves the hull; the text before them
-    and the invariant need the convex combination. It ends when the gap −⟨∇H(F), radius·f − F⟩ is
-    zero, or at most tol·H(F). Invariant: the coefficients' absolute values sum to at most `radius`.
+    number, numbers or a function of the round; `rate`, at most 1, multiplies it.
+    Departures: Algorithms 6 and 7 print F + w·f/Σ|w|, which leaves the hull (`anyboost` runs them
+    so); the text before them and the invariant need the convex combination. It ends when the gap
+    −⟨∇H(F), radius·f − F⟩ is zero, or at most tol·H(F).
+    Invariant: the coefficients' absolute values sum to at most `radius`.
     Cost: a learner and O(n) a round.
     """
     m, spent = first, 0.0
     while True:
         direction, scale = descent(cost, y, s, F)
-        f = weak.edge(direction)
-        target = radius * f.values
-        gap, mass = float(direction @ (target - F)), float(np.abs(direction).sum())
+        f = _learn(weak, direction, s, target)
+        corner = radius * f.values
+        gap, mass = float(direction @ (corner - F)), float(np.abs(direction).sum())
         if not gap > CHANCE * mass * radius:
             raise NothingLeft("the Frank–Wolfe gap is zero: no learner found lowers the cost")
         if gap * scale <= tol * cost_of(cost, y, s, F):
             raise NothingLeft("the gap asked for is reached")
         error = float(np.abs(direction[y * f.values < 0]).sum()) / mass
         if steps == "line-search":
-            a = _line_search(cost, y, s, F, target - F, 1.0)
+            a = _line_search(cost, y, s, F, corner - F, 1.0)
         elif steps == "closed-form":
             w = best_step(error)
             spent += abs(w)
@@ -124,11 +140,17 @@ def convex_anyboost(
             a = 2.0 / (m + 2.0)
         else:
             a = min(max(step_of(steps, m), 0.0), 1.0)  # type: ignore[arg-type]
-        F += a * (target - F)
+        a *= rate
+        F += a * (corner - F)
         yield Round(
             (f.learner,), a * radius, error, gap * scale, cost_of(cost, y, s, F), shrink=1.0 - a
         )
         m += 1
+
+
+def _learn(weak: WeakLearner, direction: FloatArray, s: FloatArray, target: str) -> Fitted:
+    """f = ±1 with a large −⟨∇H(F), f⟩."""
+    return weak.edge(direction) if target == "sign" else weak.gradient_sign(direction, s)
 
 
 def _line_search(

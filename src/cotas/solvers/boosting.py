@@ -18,13 +18,13 @@ from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.logistic_weights import (
     HALVINGS,
     LARGEST_Z,
+    LEAST_UNCLIPPED,
     LEAST_WEIGHT,
     LogisticWeights,
 )
 from cotas.solvers.weak_learners import WeakLearner
 
 ERR_CLIP = 2.0**-52  # an error below this counts as this in ½ ln((1−err)/err)
-LARGEST_LEAF = LARGEST_Z  # of a tree of LogitBoost whose targets were not clipped
 CHANCE = 1e-12  # an error nearer to ½ than this is ½
 
 # A number for every round, numbers for each, or a function of the round (counted from one).
@@ -64,6 +64,11 @@ def step_of(steps: Steps, m: int) -> float:
     return float(steps[m - 1])
 
 
+def slowed(steps: Steps, rate: float) -> Steps:
+    """The same steps, each multiplied by the rate."""
+    return steps if rate == 1.0 else lambda m: rate * step_of(steps, m)
+
+
 def best_step(error: float) -> float:
     """½ ln((1−err)/err), the step that minimizes J(F + cf) (Theorem 1.1.5).
 
@@ -83,6 +88,7 @@ def adaboost(
     spent: float = 0.0,
     first: int = 1,
     each: Each = map,
+    rate: float = 1.0,
 ) -> Iterator[Round]:
     """AdaBoost discrete, Algorithm 1 of 001.
 
@@ -90,11 +96,11 @@ def adaboost(
 
     Departures: the document adds c = ln((1−err)/err) and takes the sign; with half of it F is the
     minimizer of J (Theorem 1.1.5) and p = 1/(1+e^{−2F}). `steps` may replace the coefficient
-    (None: the closed form). A perfect learner (err = 0) gets a coefficient that outweighs all
-    others, whose sum is `spent`, and ends the run; err = ½ ends it too; err > ½ gives a negative
-    coefficient, which flips the learner.
-    Invariant: with the closed form the weighted error of f after the round is ½ (Corollary 1), and
-    Σ sᵢ exp(−yᵢF) = Π 2√(err(1−err)). Cost: a learner and O(n) a round.
+    (None: the closed form), and `rate` multiplies it. A perfect learner (err = 0) gets a
+    coefficient that outweighs all others, whose sum is `spent`, and ends the run; err = ½ ends it
+    too; err > ½ gives a negative coefficient, which flips the learner.
+    Invariant: with the closed form and rate 1 the weighted error of f after the round is ½
+    (Corollary 1), and Σ sᵢ exp(−yᵢF) = Π 2√(err(1−err)). Cost: a learner and O(n) a round.
     """
     weights = ExponentialWeights(y, s, F, each)
     m = first
@@ -107,9 +113,9 @@ def adaboost(
         if perfect:
             a = math.copysign(spent + best_step(0.0), 0.5 - error)
         elif steps is None:
-            a = best_step(error)
+            a = rate * best_step(error)
         else:
-            a = math.copysign(step_of(steps, m), 0.5 - error)
+            a = math.copysign(rate * step_of(steps, m), 0.5 - error)
         weights.advance_signs(f.values, a)
         spent += abs(a)
         after = weights.log_loss
@@ -194,16 +200,16 @@ def logitboost(
     z is kept in [−4, 4] and w above 2⁻⁵¹, as Friedman, Hastie and Tibshirani 2000 do, whom the
     document follows. Departures: with `safeguard` a step that would lower the likelihood is halved
     until it raises it. Where no step along f does, since z was clipped, f is fitted to z as it is,
-    with the leaves of trees in [−4, 4]; if that does not help either, the run ends. The factor ½
-    stays in F, so that p is as in (1.1); the document's last line drops it.
+    with the leaves of trees in [−4, 4] and w above 1e-5; if that does not help either, the run
+    ends. The factor ½ stays in F, so that p is as in (1.1); the document's last line drops it.
     Invariant: with `safeguard` the likelihood rises in every round. Cost: a learner and O(n).
     """
     weights = LogisticWeights(y, s, F, each)
     m = first
     while True:
         a = 0.5 * step_of(steps, m)
-        for wz, largest in ((weights.wz, math.inf), (weights.g, LARGEST_LEAF)):
-            f = weak.least_squares(wz, weights.w, largest)
+        for clipped in (True, False):
+            f = weak.least_squares(*weights.targets(clipped))
             edge, mass = float(weights.g @ f.values), float(weights.w.sum())
             error = float(weights.w[(y * f.values) < 0].sum() / mass)
             if not safeguard:
@@ -263,10 +269,12 @@ def _newton_classes(
     p = softmax(_centred(T), axis=1)
     learners, values, edge = [], np.empty_like(T), 0.0
     for k in range(T.shape[1]):
-        own = codes == k
-        g, w = s * (own - p[:, k]), s * np.maximum(p[:, k] * (1 - p[:, k]), LEAST_WEIGHT)
+        others = np.delete(p, k, axis=1).sum(axis=1)  # 1 − p, to all its digits
+        g = s * np.where(codes == k, others, -p[:, k])
+        least = LEAST_WEIGHT if clipped else LEAST_UNCLIPPED
+        w = s * np.maximum(p[:, k] * others, least)
         wz = np.clip(g, -LARGEST_Z * w, LARGEST_Z * w) if clipped else g
-        f = weak.least_squares(wz, w, math.inf if clipped else LARGEST_LEAF)
+        f = weak.least_squares(wz, w, math.inf if clipped else LARGEST_Z)
         learners.append(f.learner)
         values[:, k] = f.values
         edge += float(g @ f.values)

@@ -6,22 +6,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cotas.arrays import FloatArray
 from cotas.solvers.quadratic import Quadratic, QuadraticIterate
 
 # The gradient is followed by a recurrence and computed afresh after so many iterations.
 FRESH_GRADIENT = 25
 
 
-def conjugate_gradients(objective: Quadratic) -> Iterator[QuadraticIterate]:
+def conjugate_gradients(
+    objective: Quadratic, start: FloatArray | None = None
+) -> Iterator[QuadraticIterate]:
     """H z = b, each target on its own, all in the same products with H.
 
     Hestenes and Stiefel 1952. Departures: the gradient is computed afresh every 25 iterations,
     and the search begins again from it, since rounding makes the recurrence drift.
-    Invariant: the objective falls in every iteration; z stays in the range of H, so that the
-    limit is the solution of smallest norm where there are several.
+    Invariant: the objective falls in every iteration; from zero z stays in the range of H, so that
+    the limit is the solution of smallest norm where there are several.
     Cost: one product with H an iteration; the error falls by (√κ − 1)/(√κ + 1) in each.
     """
-    z = np.zeros(objective.size)
+    z = np.zeros(objective.size) if start is None else start.copy()
     value, gradient = objective.look(z)
     direction = -gradient
     squares = np.sum(gradient**2, axis=0)

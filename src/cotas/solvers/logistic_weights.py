@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cotas.arrays import Each, FloatArray
@@ -10,6 +12,7 @@ from cotas.solvers.exponential_weights import parts_of
 
 LARGEST_Z = 4.0  # of the working response, as Friedman, Hastie and Tibshirani advise
 HALVINGS = 20  # of a step, after which it counts as none
+LEAST_UNCLIPPED = 1e-5  # where z is not clipped: smaller weights would leave z no digits
 LEAST_WEIGHT = 2.0**-51  # p(1−p) is no smaller: twice the precision of a double
 
 
@@ -75,6 +78,12 @@ class LogisticWeights:
             )
 
         self.loss = float(sum(self.each(one, self.parts)))
+
+    def targets(self, clipped: bool) -> tuple[FloatArray, FloatArray, float]:
+        """w·z, w and the largest value that a leaf may have; z clipped, or as it is."""
+        if clipped:
+            return self.wz, self.w, math.inf
+        return self.g, np.maximum(self.w, LEAST_UNCLIPPED * self.s), LARGEST_Z
 
     def raise_likelihood(self, f: FloatArray, a: float) -> float:
         """F ← F + a·f, a being halved until the loss falls; zero if it never does."""

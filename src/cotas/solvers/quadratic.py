@@ -57,6 +57,11 @@ class Coordinates:
         theta0 = z[0] - theta @ self.centre if self.free_bias else np.zeros(len(theta))
         return theta, theta0
 
+    def point(self, theta: FloatArray, theta0: FloatArray) -> FloatArray:
+        """z of a model; a column that is left out stays at zero."""
+        v = self.scale[:, None] * theta.T
+        return np.vstack([theta0 + theta @ self.centre, v]) if self.free_bias else v
+
 
 def plain_coordinates(d: int, free_bias: bool) -> Coordinates:
     """z = (θ₀, θ)"""

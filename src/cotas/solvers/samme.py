@@ -30,6 +30,7 @@ def samme(
     spent: float = 0.0,
     first: int = 1,
     each: Each = map,
+    rate: float = 1.0,
 ) -> Iterator[Round]:
     """K classes: a learner names one for each row, and its name counts as so many votes.
 
@@ -38,7 +39,7 @@ def samme(
 
     `votes` has a column for each class and is updated in place, up to a number that is the same in
     each row. The coefficient of a round is c = ½α, so that with two classes everything is as in
-    `adaboost`; `spent` is the sum of those before, `steps` may replace it.
+    `adaboost`; `spent` is the sum of those before, `steps` may replace it, `rate` multiplies it.
     Departures: a learner without mistakes gets a coefficient that outweighs all others and ends
     the run; err ≥ 1 − 1/K ends it too, since a learner of several classes cannot be flipped.
     Invariant: with the closed form the weighted error of f after the round is 1 − 1/K, and the
@@ -58,7 +59,7 @@ def samme(
         if perfect:
             c = spent + best_step(0.0)
         else:
-            c = class_step(error, K) if steps is None else step_of(steps, m)
+            c = rate * (class_step(error, K) if steps is None else step_of(steps, m))
         weights.advance_signs(right, c)
         cast_votes(votes, f.codes, 2 * c)
         spent += c

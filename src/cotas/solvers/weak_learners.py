@@ -1,9 +1,10 @@
 """Weak learners: what a boosting round asks for a function on the rows.
 
-A round asks for one of five things, s being signed weights, w weights and z targets:
+A round asks for one of six things, s being signed weights, w weights and z targets:
 
     edge(s)              f(x) in {−1, +1} with a large Σ sᵢ f(xᵢ)
     least_squares(wz, w) real f with a small Σ wᵢ (zᵢ − f(xᵢ))²
+    gradient_sign(wz, w) the sign of such an f
     least_absolute(z, w) real f with a small Σ wᵢ |zᵢ − f(xᵢ)|
     log_odds(wy, w)      f = ½ ln(p/(1−p)) with p the weighted share of y = +1 around x
     name(classes, w, K)  a class of K for each x with a large Σ wᵢ⟦it is that of i⟧
@@ -53,6 +54,8 @@ class WeakLearner(Protocol):
 
     def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted: ...
 
+    def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted: ...
+
     def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted: ...
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted: ...
@@ -98,6 +101,10 @@ class BinnedTrees:
     def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
         tree, leaf, sums = self._grow(wz, w)
         return self._with(tree, leaf, np.clip(_means(sums), -largest, largest))
+
+    def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted:
+        tree, leaf, sums = self._grow(wz, w)
+        return self._with(tree, leaf, np.where(sums.real > 0, 1.0, -1.0))
 
     def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
         """A tree for the signs of z, whose leaves then hold the medians (Friedman 2001)."""
@@ -178,6 +185,9 @@ class ExactStumpLearner:
     def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
         raise ValueError(EXACT_ONLY_CLASSIFIES)
 
+    def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted:
+        raise ValueError(EXACT_ONLY_CLASSIFIES)
+
     def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
         raise ValueError(EXACT_ONLY_CLASSIFIES)
 
@@ -222,6 +232,9 @@ class LinearRegression:
 
     def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
         return self._fit(wz, w, sign=False)
+
+    def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted:
+        return self._fit(wz, w, sign=True)
 
     def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
         """The regression of the signs of z, times the number that suits z best."""

@@ -1,0 +1,190 @@
+"""Document 001, chapter 1, transcribed: Algorithms 1 to 7 in plain Python, step by step.
+
+Each transcription trains the functions on its own, with scikit-learn's trees or with regressions by
+NumPy; the library's F after every round must be the same. The data have few distinct values, so
+that bins are values.
+"""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import cotas
+
+ROUNDS = 15
+
+
+def draw(seed):
+    """Two overlapping clouds on a grid, with a tenth of the labels wrong."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(150) < 0.5, 1, -1)
+    X = np.round(rng.normal(size=(150, 3)) + 0.8 * y[:, None], 1)
+    return X, np.where(rng.random(150) < 0.1, -y, y)
+
+
+by_seed = pytest.mark.parametrize("seed", range(3))
+
+
+def stump(X, y, w):
+    """The stump of ±1 with the smallest weighted error; among equal ones the first."""
+    best, found = np.inf, None
+    for j in range(X.shape[1]):
+        values = np.unique(X[:, j])
+        for cut in (values[:-1] + values[1:]) / 2:
+            f = np.where(X[:, j] <= cut, 1, -1)
+            error = w[f != y].sum()
+            for sign, wrong in ((1, error), (-1, w.sum() - error)):
+                if wrong < best - 1e-12:
+                    best, found = wrong, sign * f
+    return found
+
+
+def leaves(X, target, w, depth, criterion):
+    """Which leaf of a tree of scikit-learn each row is in."""
+    kind = DecisionTreeClassifier if criterion == "gini" else DecisionTreeRegressor
+    return kind(max_depth=depth).fit(X, target, sample_weight=w).apply(X)
+
+
+def means(leaf, z, w):
+    """The weighted mean of z in each leaf."""
+    f = np.zeros(len(z))
+    for k in np.unique(leaf):
+        f[leaf == k] = np.average(z[leaf == k], weights=w[leaf == k])
+    return f
+
+
+# ---- as the pages have them --------------------------------------------------------------------
+
+
+def algorithm_1(X, y):
+    """AdaBoost discrete. The page adds c, the library half of it (Theorem 1.1.5)."""
+    w, F = np.full(len(y), 1 / len(y)), np.zeros(len(y))
+    for _ in range(ROUNDS):
+        f = stump(X, y, w)
+        err = w[f != y].sum()
+        c = np.log((1 - err) / err)
+        w = w * np.exp(c * (f != y))
+        w /= w.sum()
+        F = F + c * f
+        yield F / 2
+
+
+def algorithm_2(X, y):
+    """AdaBoost real, with trees that estimate the probability by the shares in their leaves."""
+    w, F = np.full(len(y), 1 / len(y)), np.zeros(len(y))
+    for _ in range(ROUNDS):
+        p = means(leaves(X, y, w, 2, "gini"), (y + 1) / 2, w)
+        p = np.clip(p, 1e-6, 1 - 1e-6)  # "acotar los valores"
+        f = 0.5 * np.log(p / (1 - p))
+        w = w * np.exp(-y * f)
+        w /= w.sum()
+        F = F + f
+        yield F
+
+
+def algorithm_3(X, y):
+    """LogitBoost, z clipped as in FHT00."""
+    F, star = np.zeros(len(y)), (y + 1) / 2
+    for _ in range(ROUNDS):
+        p = np.exp(F) / (np.exp(F) + np.exp(-F))
+        w = p * (1 - p)
+        z = np.clip((star - p) / w, -4, 4)
+        F = F + 0.5 * means(leaves(X, z, w, 2, "squares"), z, w)
+        yield F
+
+
+def algorithm_4(X, y):
+    """GentleBoost."""
+    w, F = np.full(len(y), 1 / len(y)), np.zeros(len(y))
+    for _ in range(ROUNDS):
+        f = means(leaves(X, y, w, 2, "squares"), y, w)
+        F = F + f
+        w = w * np.exp(-y * f)
+        w /= w.sum()
+        yield F
+
+
+def algorithm_5(X, y):
+    """AnyBoost on e^{−yF}, with the step that is chosen there."""
+    F = np.zeros(len(y))
+    for _ in range(ROUNDS):
+        gradient = -y * np.exp(-y * F) / len(y)
+        f = stump(X, y, np.exp(-y * F))
+        if -(gradient @ f) <= 0:
+            return
+        err = np.exp(-y * F)[f != y].sum() / np.exp(-y * F).sum()
+        F = F + 0.5 * np.log((1 - err) / err) * f
+        yield F
+
+
+def algorithm_6(X, y):
+    """Convex AnyBoost as printed: F + wf/Σ|w|, ending by f − F."""
+    F, total = np.zeros(len(y)), 0.0
+    for _ in range(ROUNDS):
+        gradient = -y * np.exp(-y * F) / len(y)
+        f = stump(X, y, np.exp(-y * F))
+        if -(gradient @ (f - F)) <= 0:
+            return
+        err = np.exp(-y * F)[f != y].sum() / np.exp(-y * F).sum()
+        w = 0.5 * np.log((1 - err) / err)
+        total += abs(w)
+        F = F + w * f / total
+        yield F
+
+
+def algorithm_7(X, y):
+    """The example as printed: the sign of an unweighted regression of y e^{−yF}."""
+    F, total, rows = np.zeros(len(y)), 0.0, np.column_stack([X, np.ones(len(y))])
+    for _ in range(ROUNDS):
+        target = y * np.exp(-y * F)
+        f = np.where(rows @ np.linalg.lstsq(rows, target, rcond=None)[0] > 0, 1, -1)
+        if (y * f * np.exp(-y * F)).sum() <= 0:
+            return
+        err = np.exp(-y * F)[f != y].sum() / np.exp(-y * F).sum()
+        w = 0.5 * np.log((1 - err) / err)
+        total += abs(w)
+        F = F + w * f / total
+        yield F
+
+
+# ---- and as the library runs them --------------------------------------------------------------
+
+LIBRARY = {
+    algorithm_1: cotas.AdaBoost(n_estimators=ROUNDS),
+    algorithm_2: cotas.RealAdaBoost(cotas.Tree(2), n_estimators=ROUNDS),
+    algorithm_3: cotas.LogitBoost(cotas.Tree(2), n_estimators=ROUNDS, safeguard=False),
+    algorithm_4: cotas.GentleBoost(cotas.Tree(2), n_estimators=ROUNDS),
+    algorithm_5: cotas.AnyBoost(step="closed-form", n_estimators=ROUNDS),
+    algorithm_6: cotas.ConvexAnyBoost(step="printed", tol=10.0, n_estimators=ROUNDS),
+    algorithm_7: cotas.AnyBoost("linear", step="printed", target="gradient", n_estimators=ROUNDS),
+}
+
+
+@by_seed
+@pytest.mark.parametrize("printed", LIBRARY, ids=lambda f: f.__name__)
+def test_every_step_is_that_of_the_page(printed, seed):
+    X, y = draw(seed)
+    model = LIBRARY[printed].fit(X, y)
+    pages = list(printed(X, y))
+    stages = list(model.staged_decision_function(X))
+    assert len(pages) == len(stages) > 0
+    for page, stage in zip(pages, stages, strict=True):
+        np.testing.assert_allclose(stage, page, rtol=1e-7, atol=1e-9)
+
+
+@by_seed
+def test_as_printed_f_leaves_the_hull(seed):
+    """What the text before Algorithm 6 asks for, Σ|w| ≤ 1, does not follow from its update."""
+    X, y = draw(seed)
+    printed = cotas.ConvexAnyBoost(step="printed", tol=10.0, n_estimators=ROUNDS).fit(X, y)
+    convex = cotas.ConvexAnyBoost(step="closed-form", tol=10.0, n_estimators=ROUNDS).fit(X, y)
+    assert np.abs(printed.estimator_weights_).sum() > 1
+    assert np.abs(convex.estimator_weights_).sum() <= 1 + 1e-12
+    assert printed.certificate_.verify(X, y)
+
+
+def test_a_run_as_printed_cannot_be_continued():
+    X, y = draw(0)
+    model = cotas.AnyBoost(step="printed", warm_start=True, n_estimators=3).fit(X, y)
+    with pytest.raises(ValueError, match="warm_start"):
+        model.fit(X, y)
