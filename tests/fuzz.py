@@ -30,6 +30,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -43,6 +44,7 @@ from cotas.exceptions import ModelFileError
 from cotas.files.container import pack, unpack
 from cotas.files.models import checksum
 from cotas.fitting.certified import Certified
+from cotas.preparation.columns import ColumnError
 from cotas.tables import PreparedModel
 from laws.test_model_files import CASES
 from problems import clouds, regression
@@ -241,7 +243,36 @@ def change_array(rng: random.Random, parts: dict[str, Any], tensors: dict[str, A
         tensors[name] = np.array(rng.choice(ways)()) if array.ndim else array
 
 
-CHANGES = (change_value, change_value, change_number, change_array)
+def change_length(rng: random.Random, parts: dict[str, Any], tensors: dict[str, Any]) -> None:
+    """One length less or more wherever it occurs: in shapes, lists and whole numbers."""
+    lengths = sorted({side for array in tensors.values() for side in array.shape if side > 1})
+    if not lengths:
+        return
+    old = rng.choice(lengths)
+    new = rng.choice([old - 1, old + 1, 1])
+    chosen = np.minimum(np.arange(new), old - 1)
+    for name, array in tensors.items():
+        for axis, side in enumerate(array.shape):
+            array = array.take(chosen, axis) if side == old else array
+        tensors[name] = np.ascontiguousarray(array)
+    share = rng.choice([0.0, 0.5, 1.0])
+    for name in parts:
+        parts[name] = _resized(parts[name], old, new, lambda: rng.random() < share)
+
+
+def _resized(value: Any, old: int, new: int, also: Callable[[], bool]) -> Any:
+    """The document with the numbers and the lists of this length changed, where `also` says so."""
+    if isinstance(value, dict):
+        return {key: _resized(item, old, new, also) for key, item in value.items()}
+    if isinstance(value, list):
+        items = [_resized(item, old, new, also) for item in value]
+        return (
+            [items[min(i, old - 1)] for i in range(new)] if len(items) == old and also() else items
+        )
+    return new if type(value) is int and value == old and also() else value
+
+
+CHANGES = (change_value, change_value, change_number, change_array, change_length)
 
 
 def changed(rng: random.Random, given: Sample) -> bytes:
@@ -281,6 +312,8 @@ def trial(seed: int, folder: Path) -> tuple[str, str]:
             return _outcome(rng, given, path), ""
         except ModelFileError:
             return "refused", ""
+        except ColumnError:
+            return "other", ""  # it knows other columns than the table has
         except Exception:
             return "error", f"{name}: {traceback.format_exc(limit=-4)}"
 
@@ -288,6 +321,9 @@ def trial(seed: int, folder: Path) -> tuple[str, str]:
 def _outcome(rng: random.Random, given: Sample, path: Path) -> str:
     load = PreparedModel.load if given.prepared else cotas.load
     model = load(path)
+    if not given.prepared and model.n_features_in_ != given.X.shape[1]:
+        ask(model, np.ones((2, model.n_features_in_)))  # a model of other data
+        return "other"
     found = ask(model, given.X)
     ask(model, with_gaps(model, given.rows))
     str(model.certificate_)

@@ -23,6 +23,7 @@ KINDS = {
     "kernel machines": ["cotas.certificates.kernel"],
     "kernel regression": ["cotas.certificates.kernel_regression"],
     "Lasso, elastic net, ball": ["cotas.certificates.lasso"],
+    "robust regression": ["cotas.certificates.residuals"],
     "least squares, ridge": ["cotas.certificates.least_squares"],
     "batches of least squares": ["cotas.certificates.streamed"],
     "stagewise": ["cotas.certificates.theorems.stagewise"],

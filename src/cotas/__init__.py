@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from cotas.linear.separability import separability
     from cotas.linear.svm import LinearSVM
     from cotas.regression.elastic_net import ElasticNet
+    from cotas.regression.huber import HuberRegressor
     from cotas.regression.lasso import Lasso
     from cotas.regression.lasso_path import LassoPath, lasso_path
     from cotas.regression.least_squares import LeastSquares
+    from cotas.regression.linear_svr import LinearSVR
     from cotas.regression.ls_boost import LSBoost
     from cotas.regression.ridge import Ridge
     from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
@@ -56,6 +58,7 @@ _HOME = {
     "ElasticNet": "cotas.regression.elastic_net",
     "ForwardStagewise": "cotas.regression.stagewise",
     "GentleBoost": "cotas.boosting.gentleboost",
+    "HuberRegressor": "cotas.regression.huber",
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
     "KernelRidge": "cotas.kernel.ridge",
@@ -67,6 +70,7 @@ _HOME = {
     "LeastSquares": "cotas.regression.least_squares",
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
+    "LinearSVR": "cotas.regression.linear_svr",
     "LogisticRegression": "cotas.linear.logistic",
     "LogitBoost": "cotas.boosting.logitboost",
     "PassiveAggressive": "cotas.linear.passive_aggressive",
@@ -103,6 +107,7 @@ __all__ = [
     "ElasticNet",
     "ForwardStagewise",
     "GentleBoost",
+    "HuberRegressor",
     "KernelPegasos",
     "KernelPerceptron",
     "KernelRidge",
@@ -114,6 +119,7 @@ __all__ = [
     "LeastSquares",
     "LinearLearner",
     "LinearSVM",
+    "LinearSVR",
     "LogisticRegression",
     "LogitBoost",
     "PassiveAggressive",

@@ -5,8 +5,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import cotas
+from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.pursuit import Pursuit
-from cotas.fitting.reporting import ProgressBar
 from cotas.kernels import RBF
 from problems import clouds, three_clouds
 

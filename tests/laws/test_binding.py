@@ -382,3 +382,23 @@ def test_the_digest_is_that_of_the_model_whatever_version_pickles_it(monkeypatch
     monkeypatch.setattr("sklearn.base.__version__", "0.0")
     assert model.__getstate__()["_sklearn_version"] == "0.0"
     assert digest(model) == before
+
+
+@pytest.mark.parametrize("kind", ["classes", "targets"])
+def test_a_model_that_forgot_a_class_or_a_target_is_not_verified(kind):
+    """What is left is proved, but the model cannot predict what the data have."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(60, 3)), np.arange(60) % 4
+    if kind == "classes":
+        model, y = cotas.LinearSVM(lam=0.1), codes
+    else:
+        model, y = cotas.Ridge(lam=0.1), np.column_stack([X[:, 0], X[:, 1]])
+    model.fit(X, y)
+    assert model.certificate_.verify(X, y)
+    k = len(model.coef_) - 1
+    model.coef_, model.intercept_ = model.coef_[:k], model.intercept_[:k]
+    model._certificates = model._certificates[:k]
+    if kind == "classes":
+        model.classes_, model._regions = model.classes_[:k], model._regions[:k]
+    model._sealed()
+    assert not model.certificate_.verify(X, y)

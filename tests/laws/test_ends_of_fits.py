@@ -23,6 +23,7 @@ SOURCES = Path(cotas.__file__).parent
 LONGER = {
     "LeastSquares": {"solver": "gradient", "standardize": True},
     "Ridge": {"solver": "gradient", "standardize": True},
+    "KernelRidge": {"cache_mb": 1e-3},
     "LSBoost": {"eps": 1e-3, "max_iter": 30_000},
     "ForwardStagewise": {"eps": 1e-3, "max_iter": 30_000},
     "RegularizedForwardStagewise": {"eps": 1e-3, "max_iter": 30_000, "delta": 1e3},

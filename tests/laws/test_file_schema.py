@@ -8,7 +8,7 @@ from cotas.files.kinds import FAMILIES, PARTS
 from cotas.files.records import records_within
 from cotas.files.schema import Array, Each, Mapped, Number, Scope, Text, Together, Whole
 
-LENGTHS = {letter: 3 + i for i, letter in enumerate("abcdefghijklmnopqrstuv")}
+LENGTHS = {letter: 3 + i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
 
 
 def arrays():

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 
 import cotas
-from cotas.fitting.floor import PATIENCE, Floor, at_floor
+from cotas.fitting.pursuit import PATIENCE, Floor, at_floor
 from cotas.stops import Stop
 from problems import regression
 

@@ -118,6 +118,8 @@ CASES = {
     "KernelRidge": (cotas.KernelRidge(lam=0.1), REAL),
     "KernelRidge linear": (cotas.KernelRidge("linear", lam=0.1), REAL),
     "KernelSVR": (cotas.KernelSVR(lam=0.1), REAL),
+    "LinearSVR": (cotas.LinearSVR(C=1.0, warm_start=True), MANY_TARGETS),
+    "HuberRegressor": (cotas.HuberRegressor(lam=0.1, epsilon=0.5), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=30), REAL),
     "LSBoost stumps": (cotas.LSBoost("stump", 5), REAL),
     "LSBoost trees": (cotas.LSBoost(CATEGORIES, 4, loss="absolute"), with_gaps()),

@@ -44,6 +44,8 @@ REGRESSORS = [
     cotas.ElasticNet(lam=0.05),
     cotas.KernelRidge(lam=0.05),
     cotas.KernelSVR(lam=0.05),
+    cotas.LinearSVR(epsilon=0.05),
+    cotas.HuberRegressor(epsilon=0.05, fit_intercept=False),
     cotas.LSBoost(max_iter=10),
     cotas.LSBoost("stump", 10),
     cotas.LSBoost("stump", 10, loss="absolute"),

@@ -50,6 +50,8 @@ CASES = {
     "ElasticNet": (cotas.ElasticNet(lam=0.1), REAL),
     "KernelRidge": (cotas.KernelRidge(lam=0.1), REAL),
     "KernelSVR": (cotas.KernelSVR(lam=0.1), REAL),
+    "LinearSVR": (cotas.LinearSVR(lam=0.1), MANY_TARGETS),
+    "HuberRegressor": (cotas.HuberRegressor(lam=0.1), REAL),
     "LSBoost": (cotas.LSBoost(max_iter=20), REAL),
     "LSBoost trees": (cotas.LSBoost("tree", 5), REAL),
     "ForwardStagewise": (cotas.ForwardStagewise(max_iter=20), REAL),

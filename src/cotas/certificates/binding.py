@@ -40,7 +40,8 @@ def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray)
         if model._foreign_rows(rows):
             return [OTHER_ROWS]
         scores = model._machine_scores(rows)
-        if not _scores_agree(scores, witnesses, rows):
+        targets = np.shape(y)[1] if np.ndim(y) == 2 else scores.shape[1]
+        if scores.shape[1] != targets or not _scores_agree(scores, witnesses, rows):
             return [OTHER_SCORES]
         if hasattr(model, "_chosen") and all(w is not None for w in witnesses):
             classes, paired = _classes(witnesses, y)
@@ -134,14 +135,20 @@ def _classes(witnesses: Sequence[Any], y: AnyArray) -> tuple[list[Any], bool]:
     A witness says which label is its +1. With two classes, or pairs of them, one label has no
     witness: it is the one of y that is left. There are no labels if that cannot be said.
     """
-    if np.size(getattr(witnesses[0], "classes", ())) > 1:
-        return list(witnesses[0].classes), False
-    positives = [_positive(getattr(witness, "point", witness)) for witness in witnesses]
+    together = np.size(getattr(witnesses[0], "classes", ())) > 1
+    positives = (
+        list(witnesses[0].classes)
+        if together
+        else [_positive(getattr(witness, "point", witness)) for witness in witnesses]
+    )
     known = list(dict.fromkeys(positives))
-    if len(known) == len(positives) > 1:
-        return known, False
     others = [label for label in np.unique(np.asarray(y)) if label not in known]
-    return [others[0], *known] if len(others) == 1 else [], len(positives) > 1
+    all_known = len(known) == len(positives) > 1
+    if len(others) > (0 if all_known else 1):
+        raise ValueError(f"it does not know {others[-1]!r}")
+    if all_known:
+        return known, False
+    return [others[0], *known] if others else [], len(positives) > 1
 
 
 def _positive(witness: Any) -> Any:

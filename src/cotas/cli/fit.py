@@ -101,9 +101,9 @@ def fit(
     )
     record = train(session, table, y, settings)
     if out is not None:
-        X = table.features[record.training.rows]
-        zero_based = table.zero_based
-        record.model.save(out, data=(X, record.training.truth), recipe=recipe(record, zero_based))
+        seen = (record.prepared, record.training.truth)
+        made = recipe(record, table.zero_based)
+        record.model.save(out, data=seen, recipe=made, prepared=True)
     if report is not None:
         _write_report(record, report, lang)
     session.say(*summary(record, lang))

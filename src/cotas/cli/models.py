@@ -37,6 +37,8 @@ REGRESSORS = {
     "elastic-net": "ElasticNet",
     "kernel-ridge": "KernelRidge",
     "kernel-svr": "KernelSVR",
+    "svr": "LinearSVR",
+    "huber": "HuberRegressor",
     "ls-boost": "LSBoost",
     "forward-stagewise": "ForwardStagewise",
     "regularized-forward-stagewise": "RegularizedForwardStagewise",

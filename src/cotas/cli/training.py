@@ -70,6 +70,7 @@ class Trained:
     trace: tuple[tuple[float, float], ...]
     interrupted: bool
     choice: Any = None
+    prepared: Any = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,8 @@ def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Tr
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = PreparedModel(estimator, settings.preparation).fit(X, y)
+            model = PreparedModel(estimator, settings.preparation)
+            prepared = model.fit_prepared(X, y)
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:
@@ -180,7 +182,7 @@ def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Tr
     early = model.estimator_.stop_ is Stop.INTERRUPTED
     if hasattr(model.estimator_, "callbacks"):
         model.estimator_.callbacks = None
-    return Trained(name, model, seconds, words, tuple(watcher.trace), early, choice)
+    return Trained(name, model, seconds, words, tuple(watcher.trace), early, choice, prepared)
 
 
 def _timed(settings: Settings) -> dict[str, Any]:
@@ -201,10 +203,10 @@ def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[An
     return estimator.set_params(**{parameter: choice.best_value}), choice
 
 
-def sample_of(model: PreparedModel, rows: Rows, which: IntArray) -> Sample:
-    """What the model says about some rows, and how wrong that is."""
-    table, truth = rows.take(which)
-    X, estimator = model.prepare(table), model.estimator_
+def sample_of(model: PreparedModel, rows: Rows, which: IntArray, prepared: Any = None) -> Sample:
+    """What the model says about some rows, prepared if they are, and how wrong that is."""
+    truth, estimator = rows.y[which], model.estimator_
+    X = model.prepare(rows.take(which)[0]) if prepared is None else prepared
     predictions = np.asarray(estimator.predict(X))
     scores = estimator.decision_function(X) if hasattr(estimator, "decision_function") else None
     if is_classifier(model):
@@ -230,7 +232,8 @@ def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark])
         model_name=one.name,
         model=one.model,
         certificate=one.model.certificate_,
-        training=sample_of(one.model, rows, rows.train),
+        training=sample_of(one.model, rows, rows.train, one.prepared),
+        prepared=one.prepared,
         choice=one.choice,
         warnings=one.warnings,
         trace=one.trace,
@@ -270,7 +273,7 @@ def rival_of(rows: Rows, one: Trained, sample: Sample) -> Rival:
     gap = certificate.relative_gap if _has_gap(certificate) else None
     holds = certificate.holds
     note = "; ".join(one.warnings)
-    training = sample_of(one.model, rows, rows.train).error
+    training = sample_of(one.model, rows, rows.train, one.prepared).error
     return Rival(one.name, one.seconds, gap, holds, training, sample.error, note)
 
 

@@ -19,7 +19,6 @@ from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED
 from cotas.files.models import save
-from cotas.fitting.floor import shortfall
 from cotas.fitting.state import digest
 from cotas.stops import InterruptedWarning, Reason, Stop
 
@@ -39,6 +38,11 @@ NOT_PREDICTING = frozenset(
 # How what scikit-learn itself keeps on an estimator begins: routing, output, callbacks.
 OF_SCIKIT_LEARN = ("_metadata_request", "_skl", "_callback_fit", "_parent_callback")
 
+OF_ROUNDING = (
+    "More iterations would not help: double precision keeps 16 digits of each number, and on "
+    "these data their rounding is as large as the gap that is left. Rescale the features, for "
+    "example with scikit-learn's StandardScaler, or raise tol."
+)
 INTERRUPTED = "Interrupted: this is the best model so far, and its certificate is about it."
 
 
@@ -48,6 +52,14 @@ def outside() -> int:
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("cotas."):
         frame, level = frame.f_back, level + 1
     return level
+
+
+def shortfall(gap: float, tol: float, reason: Reason, advice: str) -> str:
+    """The warning of a fit that could not prove what was asked for."""
+    return (
+        f"The relative gap proved is {gap:.2g}, and tol={tol:g} was asked for ({reason}). "
+        f"{OF_ROUNDING if reason.stop is Stop.ROUNDING else advice}"
+    )
 
 
 def same_region(kept: Any, again: Any) -> bool:
@@ -132,15 +144,18 @@ class Certified:
         """One for each class or target; none holds if anything that predicts was changed."""
         if not hasattr(self, "_certificates"):
             check_is_fitted(self)
-        state = self._state()
-        try:
-            found = self._measured_certificates()
-        except (ValueError, TypeError, LookupError, AttributeError):
-            # The parameters are not even of the sizes that they had.
-            return [certificate.withdrawn(CHANGED) for certificate in self._certificates]
+        state, found = self._state(), self._measured_or_withdrawn()
         if state != getattr(self, "_seal", None):
             return [certificate.withdrawn(CHANGED) for certificate in found]
         return self._bound(found, state)
+
+    def _measured_or_withdrawn(self) -> list[Certificate]:
+        """The certificates as they are now; those that were, where they cannot be measured."""
+        try:
+            return self._measured_certificates()
+        except (ValueError, TypeError, LookupError, AttributeError):
+            # The parameters are not even of the sizes that they had.
+            return [certificate.withdrawn(CHANGED) for certificate in self._certificates]
 
     def _bound(self, certificates: list[Certificate], state: str) -> list[Certificate]:
         """The certificates; `verify` of the first looks at what the model predicts, too."""
@@ -150,7 +165,7 @@ class Certified:
     def _proved_again(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
         check_is_fitted(self)
-        kept = self._measured_certificates()
+        kept = self._measured_or_withdrawn()
         fresh = [_checked_again(certificate, X, y) for certificate in kept]
         found = self._contradictions([c.witness for c in fresh], X, y)
         fresh = [c.withdrawn(found[0]) if found else c for c in fresh]
@@ -259,6 +274,6 @@ class Predictor:
         """Where it predicts other than its witnesses say, of which this is the first."""
         if self.model._state() != self.state:
             return []
-        others = self.model._measured_certificates()[1:]
+        others = self.model._measured_or_withdrawn()[1:]
         witnesses = [witness, *(certificate.witness for certificate in others)]
         return self.model._contradictions(witnesses, X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,11 +11,17 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from cotas.certificates import Certificate
-from cotas.fitting.floor import Floor, at_floor
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.reporting import SolverReport
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
+
+# What rounding costs is known up to a factor of this size.
+NEAR = 4.0
+# A gap so many times as large as what rounding costs is none that rounding made.
+FAR = 1e4
+# So many looks that do not lower a gap by a tenth are a sign that nothing will.
+PATIENCE, BETTER = 10, 0.9
 
 
 class Proved(Protocol):
@@ -166,9 +173,10 @@ class Pursuit(Generic[P]):
             self.monitor.show(**({} if known is None else {"gap": f"{known:.1e}"}))
         if certificate is not None and self._is_proved():
             return Reason(Stop.PROVED)
-        if certificate is not None and due and self.floor.reached(certificate, believed):
-            return Reason(Stop.ROUNDING)
-        return reason or (Reason(Stop.CALLBACK) if asked else None)
+        rounding = certificate is not None and due and self.floor.reached(certificate, believed)
+        if reason is None and (asked or rounding):
+            return Reason(Stop.CALLBACK if asked else Stop.ROUNDING)
+        return reason
 
     def _told(self, iterate: Iterate, certificate: Certificate | None) -> Any:
         if self._report is not None:
@@ -211,3 +219,47 @@ def worst_of(parts: Sequence[Ended[Any]]) -> Reason:
         if part.reason.stop is Stop.INTERRUPTED:
             return part.reason
     return max(parts, key=lambda part: part.proved.certificate.relative_gap).reason
+
+
+def at_floor(certificate: Certificate) -> bool:
+    """Whether the gap that is proved is no more than what rounding alone can make."""
+    return bool(certificate.gap <= NEAR * certificate.charge)
+
+
+class Idle:
+    """Counts the looks since a gap was last lowered by a tenth."""
+
+    def __init__(self) -> None:
+        self.best, self.looks = math.inf, 0
+
+    def see(self, gap: float) -> int:
+        """How many looks, this one included, have brought nothing."""
+        better = gap < BETTER * self.best
+        self.best, self.looks = (gap, 0) if better else (self.best, self.looks + 1)
+        return self.looks
+
+
+class Floor:
+    """Watches what a solver believes of its gap, and what the checker proves."""
+
+    def __init__(self) -> None:
+        self.believed, self.proved = Idle(), Idle()
+
+    def is_stuck(self, believed: float) -> bool:
+        """Whether the solver has stopped getting on, by its own account, so that a look is due."""
+        if math.isinf(believed):
+            return False
+        idle = self.believed.see(believed)
+        return idle > 0 and idle % PATIENCE == 0
+
+    def reached(self, certificate: Certificate, believed: float | None) -> bool:
+        """Whether to give up, the checker having looked at a gap that seemed good enough.
+
+        The gap is what rounding makes and does not become smaller, or it has not done so for a
+        while although the solver believes in one far below it.
+        """
+        idle, gap = self.proved.see(certificate.gap), certificate.relative_gap
+        if at_floor(certificate):
+            return idle > 0 or certificate.gap <= certificate.charge
+        rounding = certificate.gap <= FAR * certificate.charge
+        return rounding and believed is not None and believed < 0.1 * gap and idle >= PATIENCE

@@ -89,7 +89,7 @@ def pooled(n_jobs: int | None, entries: int = WORTH_A_TASK) -> Iterator[Each]:
     if threads == 1:
         yield map
         return
-    with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         yield pool.map
 
 

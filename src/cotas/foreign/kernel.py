@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -12,7 +11,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, sigmoid_kernel
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint, no_certificate
-from cotas.fitting.threads import cpu_count, one_thread_in_blas
+from cotas.fitting.threads import one_thread_in_blas, pooled
 from cotas.foreign.support_vectors import svc as linear_svc_pair
 from cotas.kernel.functions import Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
@@ -112,8 +111,8 @@ def _pair(
         weights=weights / total,
         subject=f"{names[0]} against {names[1]}" if several else "",
     )
-    with one_thread_in_blas(), ThreadPoolExecutor(cpu_count()) as pool:
-        return KernelDualPoint.check_all([point], X, y, each=pool.map)[0]
+    with one_thread_in_blas(), pooled(None) as each:
+        return KernelDualPoint.check_all([point], X, y, each=each)[0]
 
 
 def _coefficients(

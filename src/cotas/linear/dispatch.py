@@ -16,8 +16,7 @@ from cotas.design.blocks import times_transposed
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
-from cotas.solvers.interior_point import Iterate as PrimalDual
-from cotas.solvers.interior_point import Start, interior_point
+from cotas.solvers.interior_point import PrimalDual, Start, interior_point
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import SMOOTH
 from cotas.solvers.newton import newton

@@ -15,10 +15,10 @@ from sklearn.utils import check_scalar
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.consequences.path import ValidationBound, bound_validation_error
+from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.parameters import check_positive
-from cotas.fitting.reporting import ProgressBar
 from cotas.linear.svm import LinearSVM
-from cotas.stops import Stop
+from cotas.stops import InterruptedWarning, Stop
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -230,7 +230,9 @@ def svm_path(
     try:
         return replace(path, validation_bound=path._bound(X, y, *validation))
     except KeyboardInterrupt:
-        warnings.warn("Interrupted before the validation error was bounded.", stacklevel=2)
+        warnings.warn(
+            "Interrupted before the validation error was bounded.", InterruptedWarning, stacklevel=2
+        )
         return path
 
 

@@ -107,9 +107,11 @@ def _leaks(
 ) -> Iterator[Remark]:
     if len(y) < ENOUGH_ROWS or sparse.issparse(table.features):
         return
-    for name, values, codes in _values(table, useless):
-        told = tells_all(values, y, task) if values is not None else _pure(codes, y, task)
-        if told:
+    if task == "classification":
+        y = np.unique(y, return_inverse=True)[1]
+    for name, column in _columns_of_use(table, useless):
+        told = _tells(column[:SOME_ROWS], y[:SOME_ROWS], task, part=len(y) > SOME_ROWS)
+        if told and (len(y) <= SOME_ROWS or _tells(column, y, task)):
             yield Remark(
                 "leak",
                 name,
@@ -118,57 +120,63 @@ def _leaks(
             )
 
 
-def _values(
-    table: Table, useless: Collection[str | None] = ()
-) -> Iterator[tuple[str, FloatArray | None, IntArray]]:
-    """Each column as numbers, or as the codes of its words."""
+def _columns_of_use(table: Table, useless: Collection[str | None]) -> Iterator[tuple[str, Any]]:
+    """The columns that may tell something: of frames those of numbers and of words."""
     pl = polars()
-    nothing = np.empty(0, dtype=np.int64)
     for j, name in enumerate(table.names):
         if not table.has_names:
-            yield name, np.asarray(table.features[:, j], dtype=np.float64), nothing
-            continue
-        if name in useless:
-            continue
-        column = table.features[name]
-        if column.dtype.is_numeric() or column.dtype == pl.Boolean:
-            yield name, numbers_of(table.features, [name])[:, 0], nothing
-        elif column.dtype == pl.String:
-            yield name, None, column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+            yield name, np.asarray(table.features[:, j], dtype=np.float64)
+        elif name not in useless:
+            column = table.features[name]
+            if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.String):
+                yield name, column
 
 
-def tells_all(values: FloatArray, y: AnyArray, task: str) -> bool:
-    """Whether each class has an interval of its own, or y is a linear function of the column."""
+def _tells(column: Any, y: AnyArray, task: str, part: bool = False) -> bool:
+    """Whether a column gives y away; of a `part` of the rows, whether it may."""
+    if part and task == "classification" and y.min() == y.max():
+        return True
+    if isinstance(column, np.ndarray):
+        return tells_all(column, y, task)
+    if column.dtype == polars().String:
+        words = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        return task == "classification" and _pure(words, y, part)
+    return tells_all(numbers_of(column.to_frame(), [column.name])[:, 0], y, task, part)
+
+
+def tells_all(values: FloatArray, y: AnyArray, task: str, part: bool = False) -> bool:
+    """Whether each class has an interval of its own, or y is a linear function of the column.
+
+    Of a `part` of the rows, whether that may be so of all.
+    """
     present = ~np.isnan(values)
     values, y = values[present], y[present]
     if len(values) < ENOUGH_ROWS or np.ptp(values) == 0:
-        return False
+        return part
+    if np.ptp(y) == 0:
+        return part
     if task == "regression":
-        if np.ptp(y) == 0:
-            return False
         return bool(abs(np.corrcoef(values, y)[0, 1]) > NEARLY_ONE)
-    if len(values) > 2 * SOME_ROWS and not tells_all(values[:SOME_ROWS], y[:SOME_ROWS], task):
-        return len(np.unique(y[:SOME_ROWS])) == 1 and _in_intervals(values, y)
     return _in_intervals(values, y)
 
 
-def _in_intervals(values: FloatArray, y: AnyArray) -> bool:
+def _in_intervals(values: FloatArray, codes: IntArray) -> bool:
     """Whether each class has an interval of its own."""
-    classes, codes = np.unique(y, return_inverse=True)
     order = np.argsort(values, kind="stable")
-    values, codes = values[order], codes[order]
-    turns = codes[1:] != codes[:-1]
+    values, sorted_ = values[order], codes[order]
+    turns = sorted_[1:] != sorted_[:-1]
     tied = values[1:] == values[:-1]
-    return len(classes) > 1 and int(turns.sum()) == len(classes) - 1 and not (turns & tied).any()
+    classes = len(np.unique(codes))
+    return classes > 1 and int(turns.sum()) == classes - 1 and not (turns & tied).any()
 
 
-def _pure(codes: IntArray, y: AnyArray, task: str) -> bool:
+def _pure(words: IntArray, labels: IntArray, part: bool) -> bool:
     """Whether every word goes with one class, there being far fewer words than rows."""
-    if task == "regression" or len(np.unique(codes)) > len(codes) / 5:
+    different = len(np.unique(words))
+    if not part and different > len(words) / 5:
         return False
-    labels = np.unique(y, return_inverse=True)[1]
-    pairs = np.unique(codes * (int(labels.max()) + 1) + labels)
-    return labels.max() > 0 and len(pairs) == len(np.unique(codes))
+    pairs = np.unique(words * (int(labels.max()) + 1) + labels)
+    return bool(labels.max() > 0) and len(pairs) == different
 
 
 def _rare_classes(y: AnyArray) -> Iterator[Remark]:

@@ -80,6 +80,18 @@ class PreparedModel(BaseEstimator):
         y : array of shape (n_samples,)
         **fit_params : handed to the `fit` of the estimator
         """
+        self.fit_prepared(X, y, **fit_params)
+        return self
+
+    def fit_prepared(self, X: Any, y: Any, **fit_params: Any) -> Matrix:
+        """Fit, and hand over the prepared rows, for who asks the estimator about them again.
+
+        Parameters
+        ----------
+        X : polars or pandas DataFrame, Table, array or sparse matrix
+        y : array of shape (n_samples,)
+        **fit_params : handed to the `fit` of the estimator
+        """
         preparation = Preparation() if self.preparation is None else self.preparation
         self.preparation_ = clone(preparation)
         prepared = self.preparation_.fit(X).transform(X)
@@ -90,7 +102,7 @@ class PreparedModel(BaseEstimator):
         if as_frame(X) is not None:
             self.feature_names_in_ = self.preparation_.feature_names_in_
         self._seal = self._state()
-        return self
+        return prepared
 
     @classmethod
     def of(cls, preparation: Preparation, estimator: Any) -> Self:
@@ -211,6 +223,7 @@ class PreparedModel(BaseEstimator):
         *,
         data: tuple[Any, Any] | None = None,
         recipe: Recipe | None = None,
+        prepared: bool = False,
     ) -> None:
         """Store both parts in one file, without pickle.
 
@@ -221,11 +234,14 @@ class PreparedModel(BaseEstimator):
             How the model came about, to be stored with it.
         data : (X, y), optional
             The table it was trained on; a fingerprint of its prepared rows is stored.
+        prepared : bool, default=False
+            Whether X are prepared rows already, as `prepare` gives them.
         """
         check_is_fitted(self, "estimator_")
-        prepared = None if data is None else (self.prepare(data[0]), data[1])
+        if data is not None and not prepared:
+            data = (self.prepare(data[0]), data[1])
         recipe = recipe or getattr(self, "recipe_", None) or Recipe(self.preparation_)
-        save(self.estimator_, path, data=prepared, preparation=replace(recipe, seal=self._seal))
+        save(self.estimator_, path, data=data, preparation=replace(recipe, seal=self._seal))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -123,6 +123,8 @@ class FitRecord:
         What was proved while the fit ran.
     interrupted : bool
         Whether Ctrl-C ended the fit early.
+    prepared : matrix or None
+        The training rows as the estimator took them.
     """
 
     table: TableSummary
@@ -145,6 +147,7 @@ class FitRecord:
     warnings: tuple[str, ...] = ()
     trace: tuple[tuple[float, float], ...] = ()
     interrupted: bool = False
+    prepared: Any = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the rows and the model itself, in plain Python types."""

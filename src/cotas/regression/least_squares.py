@@ -15,8 +15,8 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.streamed import Stream
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.floor import at_floor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import at_floor
 from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.closed_form import SINGULAR

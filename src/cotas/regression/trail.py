@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.fitting.floor import Floor
+from cotas.fitting.pursuit import Floor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.quadratic import QuadraticIterate
 from cotas.stops import Gap, Progress, Reason, Rule, Stop

@@ -11,8 +11,8 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import Matrix
+from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.parameters import check_fraction, check_jobs
-from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import thread_count
 from cotas.selection.between import bound_between
 from cotas.selection.choice import Choice
@@ -34,6 +34,7 @@ from cotas.selection.splits import Part, read_rows, split
 from cotas.selection.table import number
 from cotas.selection.walking import Watch, fit_all, tighten_all
 from cotas.selection.yardstick import yardstick
+from cotas.stops import InterruptedWarning
 
 
 def choose(
@@ -237,6 +238,7 @@ def _warn(result: Choice) -> None:
         warnings.warn(
             f"Interrupted: {len(result.values)} values were finished; no model was fitted on all "
             "the data.",
+            InterruptedWarning,
             stacklevel=3,
         )
 

@@ -24,8 +24,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.parameters import check_jobs
-from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import thread_count
 from cotas.selection.choice import plain_arrays
 from cotas.selection.fits import Fit, Fitter, proof_of, seen_by_last, tol_of
@@ -42,6 +42,7 @@ from cotas.selection.splits import Part, take
 from cotas.selection.table import as_html, as_text, gap_in_words, number
 from cotas.selection.walking import gather
 from cotas.selection.yardstick import Tally, Yardstick
+from cotas.stops import InterruptedWarning
 
 Draw = Callable[[np.random.Generator], tuple[Matrix, Any]]
 HELD_OUT = 0.3
@@ -218,7 +219,8 @@ def bias_variance(
     if len(found) < 2:
         raise KeyboardInterrupt("Interrupted before two samples were finished.")
     if interrupted:
-        warnings.warn(f"Interrupted: {len(found)} samples were finished.", stacklevel=2)
+        words = f"Interrupted: {len(found)} samples were finished."
+        warnings.warn(words, InterruptedWarning, stacklevel=2)
     target = None if truth is None else np.asarray(truth(X_test), dtype=np.float64).ravel()
     names = ("model", (type(model).__name__,)) if over is None else (over, tuple(wanted))
     return _decomposed(names, [found[r] for r in sorted(found)], y_test, target, interrupted)

@@ -14,8 +14,8 @@ from sklearn.utils.metaestimators import _safe_split
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
+from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.parameters import check_jobs
-from cotas.fitting.reporting import ProgressBar
 from cotas.fitting.threads import thread_count
 from cotas.selection.choice import plain_arrays
 from cotas.selection.fits import Fit, Fitter
@@ -25,6 +25,7 @@ from cotas.selection.splits import Part, read_rows, split
 from cotas.selection.table import as_html, as_text, gap_in_words
 from cotas.selection.walking import gather
 from cotas.selection.yardstick import yardstick
+from cotas.stops import InterruptedWarning
 
 DEFAULT_SIZES = (0.1, 0.325, 0.55, 0.775, 1.0)
 A_SIZE = Parameter("size", "size")
@@ -194,7 +195,8 @@ def _collected(
     if not done:
         raise KeyboardInterrupt("Interrupted before the first size was finished.")
     if interrupted:
-        warnings.warn(f"Interrupted: {len(done)} sizes were finished.", stacklevel=3)
+        words = f"Interrupted: {len(done)} sizes were finished."
+        warnings.warn(words, InterruptedWarning, stacklevel=3)
     figures = np.array([standing.figures(measure) for standing in done])
     return LearningCurves(
         sizes=np.array([standing.value for standing in done]),

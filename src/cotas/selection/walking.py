@@ -11,7 +11,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas.fitting.reporting import ProgressBar
+from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.splits import Part

@@ -20,7 +20,7 @@ INWARDS = 0.05
 
 
 @dataclass(frozen=True)
-class Iterate:
+class PrimalDual:
     """θ, θ₀ and α at some moment, with the objective and the dual value they give."""
 
     theta: FloatArray
@@ -60,7 +60,7 @@ def interior_point(
     bias: float,
     bias_scale: float = 0.0,
     start: Start | None = None,
-) -> Iterator[Iterate]:
+) -> Iterator[PrimalDual]:
     """Primal–dual iterates for the SVM, one for each Newton step.
 
         min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
@@ -167,7 +167,7 @@ def _inside(
     return known + middle * weights * (0.5 + lean * y), theta0, middle
 
 
-def _iterate(point: _Point, weights: FloatArray, lam: float, anchor: float) -> Iterate:
+def _iterate(point: _Point, weights: FloatArray, lam: float, anchor: float) -> PrimalDual:
     penalty = 0.5 * (lam * float(point.theta @ point.theta) + anchor * point.theta0 * point.theta0)
     combination = lam * point.theta - point.missing
     cost = 0.5 * float(combination @ combination) / lam
@@ -175,7 +175,7 @@ def _iterate(point: _Point, weights: FloatArray, lam: float, anchor: float) -> I
         cost += 0.5 * np.square(anchor * point.theta0 - point.missing0) / anchor
     primal = float(weights @ np.maximum(0.0, 1.0 - point.agreement)) + penalty
     dual = float(point.alpha.sum()) - cost
-    return Iterate(point.theta.copy(), point.theta0, point.alpha.copy(), primal, dual)
+    return PrimalDual(point.theta.copy(), point.theta0, point.alpha.copy(), primal, dual)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ WIDEST_GRAM = 1000
 LARGEST_GRAM = 4000
 # Part of the tolerance that is left to the problem restricted to the working set.
 INNER = 0.3
-# The way to a small λ, and how well it is solved there.
-STRIDE, ROUGH = 0.9, 1e-3
+# The way to a small λ, how well it is solved there, and how many strides between two looks where
+# all the columns are in the Gram matrix.
+STRIDE, ROUGH, STRIDES = 0.9, 1e-3, 8
 MAX_ROUNDS, ROUNDS_BETWEEN_LOOKS = 1000, 20
 # Seconds of compiled work after which a path comes up for air.
 BREATH = 0.1
@@ -82,13 +83,9 @@ class WorkingSetLasso:
 
     def _fit_unpenalized(self) -> None:
         """Fit the coefficients without a penalty, at a λ that keeps all others at zero."""
-        lengths = self.columns.lengths() * np.sqrt(self.square)
-        on = self.thresholds > 0
-        _exhaust(
-            self._looks_at(
-                2.0 * float((lengths[on] / self.thresholds[on]).max(initial=0.0)) or 1.0, 0.0
-            )
-        )
+        most, on = self.columns.lengths() * np.sqrt(self.square), self.thresholds > 0
+        above = 2.0 * float((most[on] / self.thresholds[on]).max())
+        _exhaust(self._looks_at(above or 1.0, 0.0))
         self.largest_lam = self.lam = self._largest()
 
     def looks(self, lam: float, tol: float) -> Iterator[LassoIterate]:
@@ -98,7 +95,10 @@ class WorkingSetLasso:
         strong rule lets everything in, and far too many coefficients leave zero.
         """
         while lam < STRIDE * self.lam and not self.ended:
-            yield from self._looks_at(STRIDE * self.lam, ROUGH)
+            if self.whole:
+                yield self._stride(lam)
+            else:
+                yield from self._looks_at(STRIDE * self.lam, ROUGH)
         if not self.ended:
             yield from self._looks_at(lam, tol)
 
@@ -120,6 +120,14 @@ class WorkingSetLasso:
             # As many at a time as take a breath, so that Ctrl-C is heard.
             start, some = start + some, 2 * some if time.perf_counter() - began < BREATH else 1
             yield from found
+
+    def _stride(self, lam: float) -> LassoIterate:
+        """Some strides towards λ in one go, and a look."""
+        steps = int(min(STRIDES, np.log(lam / self.lam) / np.log(STRIDE)))
+        lams = self.lam * STRIDE ** np.arange(1.0, max(1, steps) + 1.0)
+        self._path_on_gram(lams, ROUGH)
+        self.lam = float(lams[-1])
+        return self._look(self.lam)
 
     @property
     def ended(self) -> bool:

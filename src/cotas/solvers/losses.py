@@ -31,6 +31,12 @@ class Huber(NamedTuple):
     k: float
 
 
+class EpsilonInsensitive(NamedTuple):
+    """max(0, |z − y| − ε); it has corners, and no curvature."""
+
+    epsilon: float
+
+
 # Losses of classes with a slope everywhere, by the names of `cotas.losses`.
 SMOOTH = {
     "logistic": Logistic(),

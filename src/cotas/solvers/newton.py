@@ -22,8 +22,8 @@ LARGEST_SYSTEM = 1000
 class NewtonPoint:
     """θ and θ₀, a column for each score, the objective there, and how far it may be above the best.
 
-    `slopes` are s·ℓ', the dual point. Without a bias, or with a penalized one, the distance is
-    its duality gap. With a free bias it is an estimate: their sum has to be made zero.
+    `slopes` are s·ℓ' at `scores`, the dual point. Without a bias, or with a penalized one, the
+    distance is its duality gap. With a free bias it is an estimate: their sum has to be made zero.
     """
 
     theta: FloatArray
@@ -31,6 +31,7 @@ class NewtonPoint:
     objective: float
     gap: float
     slopes: FloatArray
+    scores: FloatArray
 
 
 def newton(
@@ -50,7 +51,8 @@ def newton(
     ever better as the gradient vanishes (Dembo and Steihaug 1983). The squared hinge has no
     second derivative at its corner, and one of its sides is taken (Mangasarian 2002).
     Invariant: the objective never rises. Cost: a step costs a weighted Gram matrix for each pair
-    of scores, O(nd²K²), or a product with X and one with Xᵀ for each conjugate direction.
+    of scores, O(nd²K²) for the n rows with a second derivative, or a product with X and one with
+    Xᵀ for each conjugate direction.
     It ends when rounding allows no further descent.
     """
     d, k = X.shape[1], loss.columns
@@ -66,7 +68,8 @@ def newton(
         objective = local.risk + 0.5 * float((penalty * point**2).sum())
         gradient = system.gathered(local.slopes) + penalty * point
         gap = float((gradient**2 / np.where(penalty > 0, penalty, lam)).sum()) / 2
-        yield NewtonPoint(point[:-1].copy(), point[-1].copy(), objective, gap, local.slopes)
+        model = (point[:-1].copy(), point[-1].copy())
+        yield NewtonPoint(*model, objective, gap, local.slopes, scores)
         step = system.solve(local, -gradient)
         promised = float((gradient * step).sum())
         if not promised < 0:
@@ -109,11 +112,16 @@ class _System:
         hessian = np.zeros((k, rows, k, rows))
         for span in row_spans(self.X, rows):
             block = row_block(self.X, span)
+            curved = np.flatnonzero(local.diagonal[span].any(axis=1))
+            if 2 * len(curved) < block.shape[0]:
+                block = block[curved]
+            else:
+                curved = np.arange(block.shape[0])
             block = block.toarray() if sparse.issparse(block) else block
             block = np.column_stack([block, np.full(len(block), float(self.bias))])
             for a in range(k):
                 for b in range(a, k):
-                    part = block.T @ (block * local.second(a, b)[span, None])
+                    part = block.T @ (block * local.second(a, b)[span][curved, None])
                     hessian[a, :, b] += part
                     if a != b:
                         hessian[b, :, a] += part

@@ -60,7 +60,7 @@ def proximal_newton(
         # And about what it will cost to bring the sums of the slopes to zero.
         gap = objective - _dual(loss, local, theta, pull, lam1, lam2)
         gap = max(0.0, gap + float(np.abs(rest) @ (1.0 + np.abs(theta0))))
-        yield NewtonPoint(theta.copy(), theta0.copy(), objective, gap, local.slopes)
+        yield NewtonPoint(theta.copy(), theta0.copy(), objective, gap, local.slopes, scores)
         gradient = pull + lam2 * theta
         used = working_set(theta, gradient, lam1)
         model = _Model(X, local, used, lam2, bias)

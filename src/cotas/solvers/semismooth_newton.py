@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design import as_design
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
-from cotas.solvers.interior_point import Iterate, Start, factorized, interior_point
+from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
 from cotas.solvers.rounded_hinge import Answer, Rows
 
 # The smoothing of the first round, what the next rounds make of it, and when that ends.
@@ -37,7 +37,7 @@ class _Problem:
 
     def iterate(
         self, theta: FloatArray, theta0: float, answer: Answer, alpha: FloatArray
-    ) -> Iterate:
+    ) -> PrimalDual:
         penalty = 0.5 * (self.lam * float(theta @ theta) + self.anchor * theta0 * theta0)
         cost = 0.5 * float(answer.combination @ answer.combination) / self.lam
         if self.anchor:
@@ -45,7 +45,7 @@ class _Problem:
         elif self.bias:
             # About what it will cost to bring Σ αᵢyᵢ to zero.
             cost += abs(answer.balance) * (1.0 + abs(theta0))
-        return Iterate(theta, theta0, alpha, answer.loss + penalty, answer.total - cost)
+        return PrimalDual(theta, theta0, alpha, answer.loss + penalty, answer.total - cost)
 
     def gradient(self, theta: FloatArray, theta0: float, answer: Answer) -> FloatArray:
         """Of the rounded objective, by θ and θ₀."""
@@ -69,7 +69,7 @@ def semismooth_newton(
     bias_scale: float = 0.0,
     start: Start | None = None,
     each: Each = map,
-) -> Iterator[Iterate]:
+) -> Iterator[PrimalDual]:
     """Primal–dual iterates for the SVM, one for each Newton step.
 
         min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
@@ -115,7 +115,7 @@ def to_the_last_digit(
     bias: float,
     start: Start | None = None,
     each: Each = map,
-) -> Iterator[Iterate]:
+) -> Iterator[PrimalDual]:
     """Newton's iterates, and where they end those of the interior point, if its system fits."""
     problem = (X, y, weights, lam, bias)
     yield from semismooth_newton(*problem, start=start, each=each)
@@ -123,7 +123,7 @@ def to_the_last_digit(
         yield from interior_point(*problem)
 
 
-def _newton_steps(rows: Rows, problem: _Problem, start: Start, nu: float) -> Iterator[Iterate]:
+def _newton_steps(rows: Rows, problem: _Problem, start: Start, nu: float) -> Iterator[PrimalDual]:
     """From the centres of the rows, until the steps no longer get on."""
     theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
     rows.place(theta, theta0)
@@ -179,7 +179,7 @@ def _by_sweeps(
             return
 
 
-def _after_sweeps(rows: Rows, problem: _Problem, start: Start) -> Iterate:
+def _after_sweeps(rows: Rows, problem: _Problem, start: Start) -> PrimalDual:
     """P and D of what coordinate ascent has reached."""
     rows.place(start.theta, start.theta0)
     y, weights, excess = rows.state.y, rows.state.weights, rows.state.excess

@@ -66,6 +66,8 @@ EXAMPLES: dict[str, Callable[[], tuple[Any, Any, Certificate]]] = {
     "kernel ridge": lambda: (X, T, cotas.KernelRidge(lam=0.1).fit(X, T).certificate_),
     "kernel svr": lambda: (X, T, cotas.KernelSVR(lam=0.1).fit(X, T).certificate_),
     "net": lambda: (X, T, cotas.ElasticNet(lam=0.1).fit(X, T).certificate_),
+    "absolute residuals": lambda: (X, T, cotas.LinearSVR(lam=0.1).fit(X, T).certificate_),
+    "Huber": lambda: (X, T, cotas.HuberRegressor(lam=0.1).fit(X, T).certificate_),
     "least squares": lambda: (X, T, cotas.LeastSquares().fit(X, T).certificate_),
     "ridge": lambda: (X, T, cotas.Ridge(lam=0.1).fit(X, T).certificate_),
     "perceptron": lambda: (APART, SIDE, cotas.Perceptron().fit(APART, SIDE).certificate_),

@@ -12,6 +12,7 @@ from cotas.files.kinds.trees import PLAIN_LINES, PLAIN_TREES
 from cotas.files.kinds.values import KERNEL, LOSS, RISK, SOFTMAX_RISK
 from cotas.files.records import Estimator, Family, Record
 from cotas.files.schema import (
+    LONGEST,
     NUMBERS,
     Array,
     Each,
@@ -178,8 +179,8 @@ WITNESS = Family(
             "cotas.certificates.kernel.PairPoint",
             {
                 "point": KERNEL_DUAL_POINT,
-                "rows": Array("n", "int32 int64", low=0),
-                "n_rows": Whole(0),
+                "n_rows": Whole(1, LONGEST, letter="w"),
+                "rows": Array("r", "int32 int64", low=0, below="w"),
             },
         ),
         "dual point in features": Record(
@@ -229,6 +230,19 @@ WITNESS = Family(
         "kernel regression": Record(
             "cotas.certificates.kernel_regression.KernelRegressionPoint",
             {"problem": _KERNEL_REGRESSION, "kernel": KERNEL, **_THETA, "weights": _WEIGHTS},
+        ),
+        "residual loss": Record(
+            "cotas.certificates.residuals.ResidualPoint",
+            {
+                "loss": Text(),
+                "threshold": _NUMBER,
+                "lam": _NUMBER,
+                "free_bias": Flag(),
+                **_THETA,
+                "slopes": _given("n").or_none(),
+                "weights": _WEIGHTS,
+                "column": Whole(0).or_none(),
+            },
         ),
         "stagewise run": STAGEWISE_RUN,
         "surrogate bound": Record(

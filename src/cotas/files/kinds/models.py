@@ -148,6 +148,7 @@ LASSO: dict[str, Field] = {
     "lam": Either((Number(), Array("q"))),
     "delta": Either((Number(), Array("q"))),
 }
+ROBUST: dict[str, Field] = {**_TARGETS, "lam": Number(0.0)}
 STAGEWISE: dict[str, Field] = {**_TARGETS, "path": STAGEWISE_PATH}
 
 _ROUNDS = Array("r", infinite=True, nan=True)
@@ -210,6 +211,8 @@ MODEL = Family(
         "LeastSquares": _regression("least_squares.LeastSquares", LEAST_SQUARES),
         "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
         "Lasso": _regression("lasso.Lasso", LASSO),
+        "LinearSVR": _regression("linear_svr.LinearSVR", ROBUST),
+        "HuberRegressor": _regression("huber.HuberRegressor", ROBUST),
         "ElasticNet": _regression("elastic_net.ElasticNet", LASSO),
         "LSBoost": Estimator(
             "cotas.regression.ls_boost.LSBoost", LS_BOOST, relation=columns_or_learners

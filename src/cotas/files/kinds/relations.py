@@ -47,6 +47,9 @@ def expansion_fits(model: Any) -> None:
     """Support vectors, each of them once, and what they are in the model."""
     for name in ("support_", "dual_coef_", "support_vectors_", "_n_rows"):
         require(hasattr(model, name), name, "is missing")
+    for certificate in model._certificates:
+        rows = getattr(certificate.witness, "n_rows", model._n_rows)
+        require(rows == model._n_rows, "certificates", "are of other rows")
     support = model.support_
     require(len(support) == len(np.unique(support)), "support", "has a row twice")
     if KERNEL.name_of(model.kernel_) == "precomputed":

@@ -1,0 +1,109 @@
+"""Robust linear regression: the duality gap of the Huber and the ε-insensitive loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.gap import Claim, Risk, all_bounds
+from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.residuals import EpsilonInsensitive, Huber
+from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
+from cotas.certificates.ledger import Parametric
+from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.sweep import Sketch
+from cotas.certificates.targets import TargetSweep, sketches_in_passing
+from cotas.certificates.words import in_words
+
+# By name, and the letter of the threshold.
+LOSSES = {"Huber": (Huber, "k"), "ε-insensitive": (EpsilonInsensitive, "ε")}
+
+
+@dataclass(frozen=True)
+class ResidualPoint(Parametric):
+    """A linear model, and the slopes v of the losses that are the dual point; any will do.
+
+        P(θ, θ₀) = Σ sᵢ ℓ(yᵢ, θ·xᵢ + θ₀)/S + (λ/2)‖θ‖²
+
+    Attributes
+    ----------
+    loss, threshold : "Huber" with its k, or "ε-insensitive" with its ε
+    lam, free_bias : the penalty, and whether there is a bias
+    coef, intercept : the model
+    slopes : vᵢ; None takes those of the losses at the model
+    weights : sᵢ ≥ 0, of any sum; None stands for ones
+    column : of y, where y has several; None where it is a vector
+    """
+
+    loss: str
+    threshold: float
+    lam: float
+    free_bias: bool
+    coef: FloatArray
+    intercept: float
+    slopes: FloatArray | None = field(default=None, repr=False)
+    weights: FloatArray | None = field(default=None, repr=False)
+    column: int | None = None
+
+    def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
+        """The certificate of this point, recomputed from the data."""
+        rows = rows_of(X, self.free_bias, each=each)
+        sweep = TargetSweep(rows.X, y, [self.column], np.zeros((rows.d, 0)))
+        target = np.ascontiguousarray(sweep.targets[:, 0])
+        for given in (self.slopes, self.weights):
+            if given is not None and np.shape(given) != target.shape:
+                size = np.size(given)
+                raise ValueError(f"X has {rows.n} rows; the certificate is about {size}.")
+        sketches = sketches_in_passing(rows, sweep.targets)
+        loss = LOSSES[self.loss][0](self.threshold)
+        risk = Risk(loss, L2(self.lam), bool(self.free_bias))
+        claim = Claim(risk, target, np.asarray(self.coef, np.float64), float(self.intercept))
+        if self.slopes is not None:
+            v = np.asarray(self.slopes, np.float64)
+            with np.errstate(all="ignore"):
+                claim = claim._replace(c=v if self.weights is None else v * self.weights)
+        found = all_bounds(rows, [claim], self.weights)[0].bounds
+        return self._conclude(found, self._of_constant(loss, target), sketches()[0])
+
+    def _of_constant(self, loss: Any, y: FloatArray) -> float:
+        """The mean loss of the mean, or of zero without a bias."""
+        s = np.ones(len(y)) if self.weights is None else np.asarray(self.weights)
+        with np.errstate(all="ignore"):
+            share = s / s.sum()
+            middle = np.full_like(y, share @ y if self.free_bias else 0.0)
+            return float(share @ loss.value(y, middle, 0.0))
+
+    def _conclude(self, found: Bounds | Objection, constant: float, sketch: Sketch) -> Certificate:
+        """Put both values and what follows from them into words."""
+        letter, lower, upper = LOSSES[self.loss][1], found.lower, found.upper
+        bias = "the bias is free" if self.free_bias else "without bias"
+        return conclude(
+            kind="duality",
+            lower=lower,
+            upper=upper,
+            objection=in_words(found),
+            # It does not exclude a model with an objective a hundred times smaller.
+            vacuous=lower < 0.01 * upper,
+            statement=(
+                f"No linear model has a smaller {mean_of(self)} {self.loss} loss + (λ/2)‖θ‖² "
+                f"({bias}) than {at_least(lower)}; this one has {at_most(upper)}."
+            ),
+            reference="weak duality, theory/robust.md",
+            figures={
+                "λ": self.lam,
+                letter: self.threshold,
+                "‖θ‖": float(np.linalg.norm(self.coef)),
+                "objective of the constant model": constant,
+            },
+            remarks=(OPTIMIZATION_ONLY,),
+            charge=found.charge,
+            moved=found.moved,
+            scale=constant,
+            witness=self,
+            sketch=sketch,
+        )

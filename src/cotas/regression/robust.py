@@ -1,0 +1,145 @@
+"""What the regressors share whose loss grows like the residual, not like its square."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from cotas.arrays import Each, Matrix
+from cotas.certificates import Certificate
+from cotas.certificates.residuals import ResidualPoint
+from cotas.fitting.data import Observations, read_observations
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.pursuit import Ended, Pursuit, worst_of
+from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
+from cotas.regression.base import LinearRegressor
+from cotas.solvers.iterate import Iterate
+from cotas.solvers.losses import EpsilonInsensitive, Huber
+from cotas.solvers.proximal_point import Start, proximal_point
+
+
+class Solution(NamedTuple):
+    """A model of one target, with its certificate."""
+
+    point: ResidualPoint
+    certificate: Certificate
+
+
+class RobustRegressor(LinearRegressor):
+    """θ·x + θ₀ with the least mean loss + (λ/2)‖θ‖², the bias not penalized."""
+
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    max_time: float | None
+    warm_start: bool
+    n_jobs: int | None
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _loss(self) -> EpsilonInsensitive | Huber:
+        raise NotImplementedError
+
+    def _penalty(self, total: float) -> float:
+        """λ, `total` being the sum of the weights."""
+        raise NotImplementedError
+
+    # ---- how a fit goes --------------------------------------------------------------------------
+
+    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+        """Train on X, y until the gap is proved.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; only their proportions matter, unless C is given.
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        seen = read_observations(self, X, y, sample_weight)
+        starts = self._starts(seen)
+        total = seen.n_rows if seen.weights is None else float(seen.weights.sum())
+        self.lam_ = self._penalty(total)
+        with (
+            Monitor(self) as monitor,
+            one_thread_in_blas(),
+            rows_in_threads(seen.X, self.n_jobs) as each,
+        ):
+            ended = [
+                self._solve(seen, target, starts[target], each, monitor, began)
+                for target in range(len(seen.columns))
+            ]
+        points = [one.proved.point for one in ended]
+        self._certificates = [one.proved.certificate for one in ended]
+        coefs = np.stack([point.coef for point in points])
+        self._keep_parameters(coefs, np.array([p.intercept for p in points]), seen.single)
+        self.n_iter_ = max(one.iterations for one in ended)
+        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
+
+    def _check_parameters(self) -> None:
+        self._loss()
+        self._penalty(1.0)
+        for name in ("tol", "max_iter"):
+            check_positive(getattr(self, name), name)
+        check_time(self.max_time)
+        check_jobs(self.n_jobs)
+
+    def _solve(
+        self,
+        seen: Observations,
+        target: int,
+        start: Start | None,
+        each: Each,
+        monitor: Monitor,
+        began: float,
+    ) -> Ended[Solution]:
+        check, column = self._check(seen, target, each), seen.columns[target]
+        shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
+        limits = (self.tol, self.max_iter, self.max_time, monitor)
+        pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
+        y = np.ascontiguousarray(seen.targets[:, target])
+        problem = (y, shares, self._loss(), self.lam_, bool(self.fit_intercept))
+        iterates = proximal_point(seen.X, *problem, start)
+        first = next(iterates)
+        if start is not None:
+            pursuit.begin(first, check)
+        return pursuit.follow(iterates, check, start=first)
+
+    def _check(self, seen: Observations, target: int, each: Each) -> Callable[[Iterate], Solution]:
+        loss = self._loss()
+        name = "Huber" if isinstance(loss, Huber) else "ε-insensitive"
+
+        def check(iterate: Iterate) -> Solution:
+            theta, theta0 = iterate.model
+            point = ResidualPoint(
+                loss=name,
+                threshold=float(loss[0]),
+                lam=self.lam_,
+                free_bias=bool(self.fit_intercept),
+                coef=theta[:, 0],
+                intercept=float(theta0[0]),
+                slopes=iterate.dual,
+                weights=seen.weights,
+                column=seen.columns[target],
+            )
+            return Solution(point, point.check(seen.X, seen.y, each))
+
+        return check
+
+    def _starts(self, seen: Observations) -> list[Start | None]:
+        """Where the last fit ended, for each target; None stands for a start from a constant."""
+        count, shape = len(seen.columns), (len(seen.columns), seen.X.shape[1])
+        known = self.warm_start and hasattr(self, "coef_")
+        if not known or np.atleast_2d(self.coef_).shape != shape:
+            return [None] * count
+        biases = np.broadcast_to(np.atleast_1d(self.intercept_), count) * bool(self.fit_intercept)
+        slopes = [getattr(known.witness, "slopes", None) for known in self._certificates]
+        slopes = [v if v is not None and len(v) == seen.n_rows else None for v in slopes]
+        ends = zip(np.atleast_2d(self.coef_), biases, slopes, strict=True)
+        return [Start(theta[:, None], np.array([theta0]), v) for theta, theta0, v in ends]
