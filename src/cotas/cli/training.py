@@ -40,6 +40,7 @@ CLASS_BY_CLASS = (
     "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
     "this table (Hoeffding 1956)."
 )
+IN_GROUPS = "The rows were set aside in groups, and are no independent draws: it is a rough guide"
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 
@@ -111,7 +112,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
             raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
         best = train_one(session, name, rows, settings)
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
-    return measured(record, rows, settings.confidence)
+    return measured(record, rows, settings.confidence, settings.group)
 
 
 def _noted(remark: Remark, lang: str) -> str:
@@ -262,7 +263,9 @@ def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark])
     )
 
 
-def measured(record: FitRecord, rows: Rows, confidence: float) -> FitRecord:
+def measured(
+    record: FitRecord, rows: Rows, confidence: float, group: str | None = None
+) -> FitRecord:
     """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
         return replace(record, quality=_quality(record, record.training, confidence))
@@ -270,7 +273,8 @@ def measured(record: FitRecord, rows: Rows, confidence: float) -> FitRecord:
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        bound = cotas.hold_out_bound(wrong, confidence=confidence).noted(CLASS_BY_CLASS)
+        notes = [CLASS_BY_CLASS, *([f"{IN_GROUPS} ({group})."] if group is not None else [])]
+        bound = cotas.hold_out_bound(wrong, confidence=confidence).noted(*notes)
     quality = _quality(record, sample, confidence)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
 
