@@ -172,7 +172,8 @@ def train_one(
             raise UsageError(str(error)) from error
         choice = None
         if settings.select is not None:
-            estimator, choice = _chosen(estimator, X, y, settings)
+            bar = None if session.shows_progress else False
+            estimator, choice = _chosen(estimator, X, y, settings, bar)
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -208,7 +209,9 @@ def blaming(given: dict[str, Any], before: str = "") -> Iterator[None]:
         raise UsageError(f"{before}{words}") from error
 
 
-def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[Any, Any]:
+def _chosen(
+    estimator: Any, X: Any, y: AnyArray, settings: Settings, bar: bool | None
+) -> tuple[Any, Any]:
     """The estimator with the chosen value of a parameter, and how it was chosen."""
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
@@ -220,7 +223,7 @@ def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[An
             stratify=bool(np.unique(y, return_counts=True)[1].min() > 1),
             random_state=settings.seed,
             refit=False,
-            progress=False,
+            progress=bar,
         )
     return estimator.set_params(**{parameter: choice.best_value}), choice
 
