@@ -173,7 +173,7 @@ def rival_of(trial: Trial) -> Rival:
 
 def _show(session: Session, board: list[Rival], tried: int, settings: Settings) -> None:
     say = speak(settings.lang)
-    names = [say(name) for name in ("model", "time", "relative gap", "training error")]
+    names = [say(name) for name in ("model", "seconds column", "relative gap", "training error")]
     lines = [
         [
             rival.name,
