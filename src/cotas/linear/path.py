@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from numbers import Integral
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +17,12 @@ from sklearn.utils import check_scalar
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.consequences.path import ValidationBound, bound_validation_error
-from cotas.fitting.monitor import ProgressBar
+from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_positive
+from cotas.fitting.pursuit import Pursuit
 from cotas.linear.svm import LinearSVM
-from cotas.stops import InterruptedWarning, Stop
+from cotas.solvers.iterate import Iterate
+from cotas.stops import InterruptedWarning, Reason, Stop
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -206,11 +210,7 @@ def svm_path(
         progress=False,
     )
     lams = _falling(lams)
-    bar = ProgressBar(len(lams), "svm_path", progress, "λ")
-    try:
-        steps = _walk(model, X, y, sample_weight, lams, validation, bar)
-    finally:
-        bar.close()
+    steps = _walk(model, X, y, sample_weight, lams, validation, progress)
     _warn_of_gaps(steps, tol)
     path = SVMPath(
         np.array([step.lam for step in steps]),
@@ -260,22 +260,35 @@ def _walk(
     sample_weight: Any,
     lams: FloatArray,
     validation: tuple[Matrix, Any] | None,
-    bar: ProgressBar,
+    progress: bool | None,
 ) -> list[_Step]:
-    """Fit at each λ in turn; Ctrl-C ends it with the λ that was being fitted."""
+    """Fit at each λ in turn; Ctrl-C ends it with the λ being fitted, or before the next."""
+
+    def fits() -> Generator[Iterate, None, Reason | None]:
+        for lam in lams:
+            began = time.perf_counter()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # one warning for all of them
+                model.set_params(lam=float(lam)).fit(X, y, sample_weight)
+            seconds = time.perf_counter() - began
+            error = np.nan if validation is None else _share_wrong(model, *validation)
+            found = (model.coef_, model.intercept_, model.certificate_)
+            yield Iterate(_Step(float(lam), *found, model.n_iter_, seconds, error))
+            if model.stop_ is Stop.INTERRUPTED:
+                return Reason(Stop.INTERRUPTED)
+        return None
+
+    def ends(iterate: Iterate) -> None:
+        steps.append(iterate.model)
+        monitor.show(gap=f"{steps[-1].gap:.1e}")
+
     steps: list[_Step] = []
-    for lam in lams:
-        began = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # one warning for all of them
-            model.set_params(lam=float(lam)).fit(X, y, sample_weight)
-        seconds = time.perf_counter() - began
-        error = np.nan if validation is None else _share_wrong(model, *validation)
-        found = (model.coef_, model.intercept_, model.certificate_)
-        steps.append(_Step(float(lam), *found, model.n_iter_, seconds, error))
-        bar.step(gap=f"{steps[-1].gap:.1e}")
-        if model.stop_ is Stop.INTERRUPTED:
-            break
+    asked = SimpleNamespace(callbacks=None, progress=progress)
+    with Monitor(asked, "λ", len(lams), "svm_path") as monitor:
+        pursuit: Pursuit[Any] = Pursuit(None, None, None, monitor)
+        pursuit.follow(fits(), ends=ends)
+    if not steps:
+        raise KeyboardInterrupt
     return steps
 
 
