@@ -11,8 +11,8 @@ import cotas
 from cotas.fitting.certified import Certified
 
 X, Y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 0, 1])
-# What works before a fit: training itself, and what scikit-learn says of parameters.
-BEFORE = {"fit", "partial_fit", "fit_transform", "sparsify", "metadata_request"}
+# What works before a fit: training itself, and what is planned for it.
+BEFORE = {"fit", "partial_fit", "iterations_for"}
 
 
 def public_estimators():

@@ -66,6 +66,11 @@ def test_averaged_follows_algorithm_3_and_is_the_average_of_all_vectors(data, ep
     assert model.intercept_[0] == pytest.approx(np.mean([t for _, t in vectors]), abs=1e-10)
 
 
+def theorem_3_1(certificate):
+    """(R/γ)², also where another bound is smaller."""
+    return certificate.figures.get("(R/γ)² of Theorem 3.1", certificate.upper)
+
+
 @given(data=separable())
 def test_mistake_bound_on_separable_data(data):
     model = Perceptron(max_iter=100_000).fit(*data)
@@ -78,8 +83,9 @@ def test_mistake_bound_on_separable_data(data):
     u = np.append(model.coef_[0], model.intercept_[0])
     margin = (data.y * (Z @ u)).min() / np.linalg.norm(u)
     bound = (np.linalg.norm(Z, axis=1).max() / margin) ** 2
-    assert certificate.upper == pytest.approx(bound, rel=1e-6)
-    assert certificate.lower == model.mistakes_per_epoch_.sum() <= bound
+    assert theorem_3_1(certificate) == pytest.approx(bound, rel=1e-6)
+    assert certificate.lower == model.mistakes_per_epoch_.sum() <= certificate.upper
+    assert certificate.upper <= bound * (1 + 1e-6)
 
 
 @given(data=separable(max_rows=15, max_features=3))
@@ -88,7 +94,18 @@ def test_the_tightest_separator_gives_the_smallest_bound(data):
     tight = Perceptron(max_iter=100_000, separator="tightest").fit(*data).certificate_
     assert tight.holds
     assert tight.lower == own.lower <= tight.upper
-    assert tight.upper <= own.upper * (1 + 1e-9)
+    assert theorem_3_1(tight) <= theorem_3_1(own) * (1 + 1e-9)
+
+
+def test_the_smaller_of_two_bounds_is_the_headline():
+    """A γ that the separator reaches just so allows anything; a larger one says something."""
+    X, y = clouds(120, 3, noise=0.6, seed=4)
+    X = X + 0.2 * y[:, None]
+    certificate = Perceptron(max_iter=1000).fit(X, y).certificate_
+    assert theorem_3_1(certificate) > certificate.figures["presentations"] > certificate.upper
+    assert not certificate.vacuous
+    assert certificate.reference.startswith("Freund and Schapire")
+    assert certificate.verify(X, y)
 
 
 @given(data=labelled(), epochs=st.integers(1, 6))

@@ -386,3 +386,17 @@ def test_a_prepared_model_opened_without_its_preparation_says_so(tmp_path):
     with pytest.warns(UserWarning, match=r"PreparedModel\.load"):
         bare = cotas.load(tmp_path / "m.cotas")
     assert isinstance(bare, cotas.LinearSVM)
+
+
+def test_frames_of_every_kind_give_the_same():
+    pa = pytest.importorskip("pyarrow")
+    frame, y, _ = people(80)
+    expected = PreparedModel(cotas.LinearSVM()).fit(frame, y).predict(frame)
+    columns = frame.to_dict(as_series=False)
+    forms = [columns, pd.DataFrame(columns), pa.table(columns), frame.lazy()]
+    forms.append(pd.DataFrame(columns).astype({"town": "category"}))
+    forms.append(frame.with_columns(pl.col("town").cast(pl.Categorical)))
+    for form in forms:
+        model = PreparedModel(cotas.LinearSVM()).fit(form, y)
+        assert (model.predict(form) == expected).all(), type(form)
+        assert (model.predict(frame) == expected).all(), type(form)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cotas import ForwardStagewise, Lasso, LSBoost, RegularizedForwardStagewise
+from cotas import ForwardStagewise, Lasso, LeastSquares, LSBoost, RegularizedForwardStagewise
 from problems import LAYOUTS, regression, targeted
 
 TALL = regression(50, 7, seed=1)
@@ -411,3 +411,31 @@ def some_columns():
     from cotas.certificates.theorems.unit_columns import UnitColumns
 
     return UnitColumns(*WIDE, None, True)
+
+
+# ---- planned beforehand ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("eps", [0.3, 1.0])
+@pytest.mark.parametrize("share", [0.5, 0.05])
+def test_the_iterations_planned_are_enough(eps, share):
+    X, y = regression(40, 4)
+    k = LSBoost(eps=eps).iterations_for(X, share)
+    run = LSBoost(eps=eps, max_iter=k).fit(X, y)
+    best = LeastSquares().fit(X, y).certificate_
+    left = run.path_.losses[-1] - best.lower
+    assert left <= share * (run.path_.losses[0] - best.upper)
+    # γ by hand, and the smallest k with γᵏ ≤ share.
+    Z = (X - X.mean(0)) / np.linalg.norm(X - X.mean(0), axis=0)
+    gamma = 1 - eps * (2 - eps) * np.linalg.eigvalsh(Z.T @ Z)[0] / (4 * X.shape[1])
+    assert k == pytest.approx(np.log(share) / np.log(gamma), rel=1e-3, abs=1)
+
+
+def test_what_cannot_be_planned():
+    X, _ = regression(40, 4)
+    with pytest.raises(ValueError, match="cannot be told from zero"):
+        LSBoost().iterations_for(np.column_stack([X, X[:, 0] + 1e-12 * X[:, 1]]))
+    with pytest.raises(ValueError, match="weak_learner"):
+        LSBoost("stump").iterations_for(X)
+    with pytest.raises(ValueError, match="share"):
+        LSBoost().iterations_for(X, share=0.0)

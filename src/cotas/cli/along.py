@@ -65,11 +65,13 @@ def path(
         session.document(_svm_document(found))
     else:
         found = cotas.lasso_path(Z, y_train, lams=values, n_lams=number, tol=tol)
-        session.table(["λ", "columns in use", "‖β‖₁", "relative gap"], _lasso_rows(found))
+        say = speak(lang)
+        names = ["λ", say("columns in use"), "‖β‖₁", say("relative gap")]
+        session.table(names, _lasso_rows(found))
         session.document(_lasso_document(found, preparation))
     if picture is not None:
         _draw_path(found, preparation.get_feature_names_out().tolist(), picture, lang)
-        session.say(f"picture: {picture}")
+        session.say(f"{speak(lang)('picture')}: {picture}")
 
 
 def curve(
@@ -121,7 +123,7 @@ def curve(
 
         ax = loss_against_c(choice, lang=lang)
         ax.figure.savefig(picture, dpi=150)
-        session.say(f"picture: {picture}")
+        session.say(f"{speak(lang)('picture')}: {picture}")
 
 
 def _numbers(words: str | None) -> Any:
@@ -136,11 +138,11 @@ def _numbers(words: str | None) -> Any:
 
 
 def _lasso_rows(found: Any) -> list[list[str]]:
-    used = (found.coef != 0).sum(axis=0)
+    used = (found.coefs != 0).sum(axis=1)
     gaps = [certificate.relative_gap for certificate in found.certificates]
     return [
         [f"{lam:.4g}", str(int(k)), f"{delta:.4g}", f"{gap:.1e}"]
-        for lam, k, delta, gap in zip(found.lam, used, found.delta, gaps, strict=True)
+        for lam, k, delta, gap in zip(found.lams, used, found.deltas, gaps, strict=True)
     ]
 
 
@@ -157,17 +159,17 @@ def _svm_document(found: Any) -> dict[str, Any]:
 
 def _lasso_document(found: Any, preparation: Preparation) -> dict[str, Any]:
     return {
-        "lams": found.lam,
+        "lams": found.lams,
         "relative_gaps": [c.relative_gap for c in found.certificates],
         "columns": preparation.get_feature_names_out(),
-        "coefficients": found.coef.T,
+        "coefficients": found.coefs,
     }
 
 
 def _draw_path(found: Any, names: list[str], picture: Path, lang: str) -> None:
     from cotas import plots
 
-    if isinstance(found, cotas.SVMPath):
+    if found.classes is not None:
         ax = plots.path(found, lang=lang)
     else:
         ax = plots.coefficient_path(found, names=names, lang=lang)

@@ -11,11 +11,13 @@ from cotas.experiments.catalogue import FIGURES
 from cotas.experiments.figure import Figure
 from cotas.experiments.figures import UnknownFigureError, find, reproduce
 from cotas.experiments.memorizing import MemorisingClassifier
+from cotas.experiments.three_models import ThreeModels
 
 __all__ = [
     "FIGURES",
     "Figure",
     "MemorisingClassifier",
+    "ThreeModels",
     "UnknownFigureError",
     "find",
     "reproduce",

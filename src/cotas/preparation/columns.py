@@ -57,6 +57,10 @@ def as_frame(X: Any) -> Any:
         return X
     if isinstance(X, pl.LazyFrame):
         return X.collect()
+    if type(X) is dict:  # sparse matrices of one kind are dicts too
+        return pl.DataFrame(X, strict=False)
+    if hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):  # pyarrow
+        return pl.DataFrame(X)
     if hasattr(X, "columns") and hasattr(X, "iloc"):  # pandas
         return pl.DataFrame({str(name): _from_pandas(X[name]) for name in X.columns})
     return None

@@ -125,7 +125,7 @@ CALLS = {
     "unknown option": (("fit", BREAST, "--speed"), 2, "No such option"),
     "unknown command": (("fitt", BREAST), 2, "No such command"),
     "unknown set": (("fit", "builtin:moon"), 2, "there is no data set"),
-    "unknown model": (("fit", BREAST, "--model", "svn"), 2, "Did you mean svm?"),
+    "unknown model": (("fit", BREAST, "--model", "svmm"), 2, "Did you mean svm?"),
     "model of the other task": (
         ("fit", BREAST, "-m", "ridge", "--task", "classification"),
         2,
@@ -148,7 +148,8 @@ CALLS = {
     "confidence": (("fit", BREAST, "--confidence", "1.5"), 2, "--confidence lies between"),
     "select what is not there": (("fit", BREAST, "--select", "depth"), 2, "no 'depth' to select"),
     "auto with parameters": (("fit", BREAST, "-m", "auto", "--lam", "1"), 2, "takes no --lam"),
-    "auto without rows": (("fit", BREAST, "-m", "auto", "--hold-out", "0"), 2, "to judge by"),
+    "auto without trials": (("fit", BREAST, "-m", "auto", "--trials", "0"), 2, "--trials is"),
+    "auto without time": (("fit", BREAST, "-m", "auto", "--time", "nan"), 2, "--time is"),
     "out is a folder": (("fit", BREAST, "--out", "/"), 2, "is a folder"),
     "out in no folder": (("fit", BREAST, "--out", "/no/such/m.cotas"), 2, "there is no folder"),
     "two kernels": (

@@ -10,6 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import cotas
+from cotas.experiments import ThreeModels
 
 ROUNDS = 15
 
@@ -26,8 +27,12 @@ by_seed = pytest.mark.parametrize("seed", range(3))
 
 
 def stump(X, y, w):
-    """The stump of ±1 with the smallest weighted error; among equal ones the first."""
-    best, found = np.inf, None
+    """The stump of ±1 with the smallest weighted error; among equal ones the first.
+
+    A constant is one too, and comes before all others.
+    """
+    found = np.full(len(y), 1 if (w * y).sum() > 0 else -1)
+    best = w[found != y].sum()
     for j in range(X.shape[1]):
         values = np.unique(X[:, j])
         for cut in (values[:-1] + values[1:]) / 2:
@@ -188,3 +193,58 @@ def test_a_run_as_printed_cannot_be_continued():
     model = cotas.AnyBoost(step="printed", warm_start=True, n_estimators=3).fit(X, y)
     with pytest.raises(ValueError, match="warm_start"):
         model.fit(X, y)
+
+
+# ---- the algorithm of 1990 ---------------------------------------------------------------------
+
+
+def three_models(X, y, n_first, random):
+    """Section 1.1: h₁, h₂ where h₁ gets half wrong, h₃ where both differ."""
+    order = random.permutation(len(y))
+    first, rest = order[:n_first], order[n_first:]
+    h1 = fitted_stump(X, y, first)
+    wrong, right = rest[h1[rest] != y[rest]], rest[h1[rest] == y[rest]]
+    half = min(len(wrong), len(right))
+    second = np.concatenate([wrong[:half], right[:half]])
+    h2 = fitted_stump(X, y, second)
+    rest = np.setdiff1d(rest, second)
+    h3 = fitted_stump(X, y, rest[h1[rest] != h2[rest]])
+    return h1, h2, h3
+
+
+def fitted_stump(X, y, rows):
+    """The best stump for these rows, on all of them."""
+    w = np.zeros(len(y))
+    w[rows] = 1 / len(y)
+    return stump(X, y, w)
+
+
+@by_seed
+def test_a_majority_of_three(seed):
+    X, y = draw(seed)
+    model = ThreeModels(n_first=50, random_state=seed).fit(X, y)
+    pages = three_models(X, y, 50, np.random.RandomState(seed))
+    for page, f in zip(pages, model.estimators_, strict=True):
+        np.testing.assert_array_equal(f.predict(X), page)
+    np.testing.assert_array_equal(model.predict(X), np.sign(sum(pages)))
+    assert model.certificate_.verify(X, y)
+
+
+def test_three_are_better_than_the_worst_that_the_theorem_allows():
+    """3α² − 2α³ bounds the error on new data, α being the largest of the three errors."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(60_000, 2)), 2)
+    y = np.where(X.sum(axis=1) > 0, 1, -1)
+    model = ThreeModels(random_state=0).fit(X, y)
+    h1, h2, h3 = (f.predict(X) for f in model.estimators_)
+    half = 0.5 * (h2 != y)[h1 != y].mean() + 0.5 * (h2 != y)[h1 == y].mean()
+    alpha = max((h1 != y).mean(), half, (h3 != y)[h1 != h2].mean())
+    assert (model.predict(X) != y).mean() <= 3 * alpha**2 - 2 * alpha**3 + 1e-9
+
+
+def test_where_there_is_nothing_to_train_on_the_first_model_decides():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1, -1, 1, 1])
+    model = ThreeModels(n_first=4, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), y)
+    with pytest.raises(ValueError, match="n_first"):
+        ThreeModels(n_first=0).fit(X, y)

@@ -351,22 +351,23 @@ class PerceptronLedger(Ledger):
         reach, passes = up(survey.radius * size), self.passes(len(margins))
         value, off = dot(self.origin, self.direction) if self.start is not None else (0.0, 0.0)
         start = (down(value - off), up(norm_up(self.origin) * size))
-        least, shortfall = float(margins.min(initial=math.inf)), 0.0
+        least = float(margins.min(initial=math.inf))
         figures, separates = {"R (longest row)": survey.radius}, 0 < least < math.inf
-        reference, formula = THEOREM, "(R/γ)²"
+        reference, formula, allowed = THEOREM, "(R/γ)²", math.inf
         if separates:
             figures["γ (margin of u), at least"] = below(least / size, 2)
-        else:
-            reference, formula, least = (
-                SHORTFALL_THEOREM,
-                "((R + D)/γ)²",
-                best_margin(margins, passes),
-            )
-            missing = np.maximum(0.0, np.nextafter(least - margins, math.inf))
-            shortfall = above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
-        allowed = mistakes_allowed(reach, least, shortfall, *start)
-        if not separates and math.isfinite(allowed):
-            figures["γ (margin sought)"] = least / size
+            allowed = mistakes_allowed(reach, least, 0.0, *start)
+        # A larger γ that some examples fall short of may allow fewer mistakes.
+        sought = best_margin(margins, passes)
+        missing = np.maximum(0.0, np.nextafter(sought - margins, math.inf))
+        shortfall = above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
+        with_shortfall = mistakes_allowed(reach, sought, shortfall, *start)
+        if with_shortfall < allowed:
+            if separates:
+                figures["(R/γ)² of Theorem 3.1"] = allowed
+            reference, formula = SHORTFALL_THEOREM, "((R + D)/γ)²"
+            allowed, least = with_shortfall, sought
+            figures["γ (margin sought)"] = sought / size
             figures["D (shortfall from γ)"] = above(shortfall / size, 2)
         charge = allowed * 8.0 * survey.off / least if least > 0 else 0.0
         counted, remarks = self._miscounted(passes), self._remarks(separates)
