@@ -17,6 +17,7 @@ from sklearn.preprocessing import PolynomialFeatures
 import cotas
 from bench.data import load, standardized
 from bench.side_by_side import conditions, interleaved
+from cotas.fitting.path import Path
 
 NAMES = ("leukemia_golub", "riboflavin", "tecator", "california_housing", "clothing_reviews")
 GAP = 1e-6
@@ -47,7 +48,7 @@ def data(only: str | None) -> Iterator[tuple[str, Any, np.ndarray]]:
 Peer = Callable[[float], tuple[np.ndarray, np.ndarray]]  # tol to coefficients and gaps
 
 
-def sufficient(path: Peer, best: cotas.LassoPath) -> float | None:
+def sufficient(path: Peer, best: Path) -> float | None:
     """The largest tol with which a peer reports the gap asked for at every λ, if one is in time."""
     allowed = GAP * np.array([max(1.0, certificate.upper) for certificate in best.certificates])
     for tol in PEER_TOLS:
@@ -64,7 +65,7 @@ def path_row(name: str, X: Any, y: np.ndarray, repeats: int) -> None:
     largest = float(np.abs(X.T @ y).max()) / len(y)
     lams = np.geomspace(largest, RATIO * largest, VALUES)
 
-    def ours() -> cotas.LassoPath:
+    def ours() -> Path:
         return cotas.lasso_path(X, y, lams=lams, fit_intercept=False, tol=GAP)
 
     def scikit_learn(tol: float) -> tuple[np.ndarray, np.ndarray]:

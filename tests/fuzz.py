@@ -87,9 +87,14 @@ def table(X: Any) -> pl.DataFrame:
 
 def small(model: Any) -> Any:
     """The model with few steps."""
-    known = {"max_iter": 10, "n_estimators": 3}
+    return model.set_params(**few(model, 5))
+
+
+def few(model: Any, count: int) -> dict[str, int]:
+    """The parameter that counts the steps of this model, set to so many."""
     given = model.get_params(deep=False)
-    return model.set_params(**{name: n for name, n in known.items() if name in given})
+    names = [name for name in ("max_iter", "n_estimators") if given.get(name) is not None]
+    return dict.fromkeys(names[:1], count)
 
 
 @cache
@@ -377,7 +382,7 @@ def _seal_again(model: Any) -> None:
 def _go_on(model: Any, given: Sample) -> None:
     """Train on; parameters may be refused, but no loop may leave its arrays."""
     inner = getattr(model, "estimator_", model)
-    quick = {"max_iter": 3, "n_estimators": 2, "warm_start": True, "max_time": 1.0, "n_jobs": 1}
+    quick = {**few(inner, 3), "warm_start": True, "max_time": 1.0, "n_jobs": 1}
     known = inner.get_params(deep=False)
     inner.set_params(**{name: value for name, value in quick.items() if name in known})
     refusals = (ValueError, TypeError, AttributeError, KeyError, ArithmeticError, MemoryError)

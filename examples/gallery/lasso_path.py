@@ -11,7 +11,7 @@ data = load_diabetes()
 X, y = data.data, data.target
 
 path = cotas.lasso_path(X, y, method="homotopy", ratio=1e-3)
-print(f"{len(path.lam)} breakpoints; the largest gap on them is {path.gap.max():.1e}.")
+print(f"{len(path.lams)} breakpoints; the largest gap on them is {path.gaps.max():.1e}.")
 
 model = cotas.Lasso(delta=1000.0).fit(X, y)
 print(model.certificate_)

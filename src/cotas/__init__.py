@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cotas.kernel.svr import KernelSVR
     from cotas.linear.logistic import LogisticRegression
     from cotas.linear.passive_aggressive import PassiveAggressive
-    from cotas.linear.path import SVMPath, svm_path
+    from cotas.linear.path import logistic_path, svm_path
     from cotas.linear.pegasos import Pegasos
     from cotas.linear.perceptron import AveragedPerceptron, Perceptron
     from cotas.linear.separability import separability
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cotas.regression.elastic_net import ElasticNet
     from cotas.regression.huber import HuberRegressor
     from cotas.regression.lasso import Lasso
-    from cotas.regression.lasso_path import LassoPath, lasso_path
+    from cotas.regression.lasso_path import lasso_path
     from cotas.regression.least_squares import LeastSquares
     from cotas.regression.linear_svr import LinearSVR
     from cotas.regression.ls_boost import LSBoost
@@ -66,7 +66,6 @@ _HOME = {
     "KernelSVR": "cotas.kernel.svr",
     "LSBoost": "cotas.regression.ls_boost",
     "Lasso": "cotas.regression.lasso",
-    "LassoPath": "cotas.regression.lasso_path",
     "LeastSquares": "cotas.regression.least_squares",
     "LinearLearner": "cotas.boosting.weak_learners",
     "LinearSVM": "cotas.linear.svm",
@@ -79,7 +78,6 @@ _HOME = {
     "RealAdaBoost": "cotas.boosting.adaboost",
     "RegularizedForwardStagewise": "cotas.regression.stagewise",
     "Ridge": "cotas.regression.ridge",
-    "SVMPath": "cotas.linear.path",
     "Stump": "cotas.boosting.weak_learners",
     "Tree": "cotas.boosting.weak_learners",
     "bias_variance": "cotas.selection.decomposition",
@@ -89,6 +87,7 @@ _HOME = {
     "lasso_path": "cotas.regression.lasso_path",
     "learning_curves": "cotas.selection.learning",
     "load": "cotas.files.models",
+    "logistic_path": "cotas.linear.path",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",
@@ -115,7 +114,6 @@ __all__ = [
     "KernelSVR",
     "LSBoost",
     "Lasso",
-    "LassoPath",
     "LeastSquares",
     "LinearLearner",
     "LinearSVM",
@@ -128,7 +126,6 @@ __all__ = [
     "RealAdaBoost",
     "RegularizedForwardStagewise",
     "Ridge",
-    "SVMPath",
     "Stump",
     "Tree",
     "bias_variance",
@@ -141,6 +138,7 @@ __all__ = [
     "lasso_path",
     "learning_curves",
     "load",
+    "logistic_path",
     "plots",
     "schedules",
     "separability",

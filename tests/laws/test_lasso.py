@@ -119,12 +119,12 @@ def test_the_exact_path_runs_through_the_solutions_of_the_grid(data, positive):
     exact = lasso_path(*data, method="homotopy", positive=positive)
     grid = lasso_path(*data, n_lams=23, positive=positive, tol=1e-10)
     assert all(c.relative_gap <= 1e-10 for c in (*exact.certificates, *grid.certificates))
-    assert np.all(np.diff(exact.lam) <= 0)
-    assert np.all(np.diff(exact.delta) >= -1e-12)
-    for k, lam in enumerate(grid.lam):
-        np.testing.assert_allclose(exact.coef_at(lam), grid.coef[:, k], atol=1e-5)
-        assert exact.delta_at(lam) == pytest.approx(grid.delta[k], abs=1e-5)
-        if 0 < k < len(grid.lam) - 1:
+    assert np.all(np.diff(exact.lams) <= 0)
+    assert np.all(np.diff(exact.deltas) >= -1e-12)
+    for k, lam in enumerate(grid.lams):
+        np.testing.assert_allclose(exact.coef_at(lam), grid.coefs[k], atol=1e-5)
+        assert exact.delta_at(lam) == pytest.approx(grid.deltas[k], abs=1e-5)
+        if 0 < k < len(grid.lams) - 1:
             assert exact.lam_at(exact.delta_at(lam)) == pytest.approx(lam, rel=1e-6)
 
 
@@ -150,7 +150,7 @@ def test_paths_know_what_they_can_tell():
 
 
 def test_beyond_the_largest_penalty_everything_is_zero():
-    largest = lasso_path(X, Y, n_lams=2).lam[0]
+    largest = lasso_path(X, Y, n_lams=2).lams[0]
     assert (Lasso(lam=1.001 * largest).fit(X, Y).coef_ == 0).all()
     assert (Lasso(lam=0.99 * largest).fit(X, Y).coef_ != 0).any()
 

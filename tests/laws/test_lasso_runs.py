@@ -88,7 +88,7 @@ def test_no_time_at_all_is_said_to_be_the_reason():
 def test_paths_report_each_value(data, method):
     spectator = Spectator()
     path = lasso_path(*data, n_lams=7, method=method, callbacks=[spectator])
-    assert [report.label for report in spectator.reports] == path.lam.tolist()
+    assert [report.label for report in spectator.reports] == path.lams.tolist()
     for report, certificate in zip(spectator.reports, path.certificates, strict=True):
         assert report.certificate.upper == pytest.approx(certificate.upper, rel=1e-9)
         assert report.certificate.verify(*data)
@@ -107,9 +107,9 @@ def test_a_path_that_is_ended_is_a_path_up_to_there(data, method, interrupts):
             path = lasso_path(*data, callbacks=spectator, **options)
     else:
         path = lasso_path(*data, callbacks=spectator, **options)
-    assert len(path.lam) == len(path.certificates) == 3
-    np.testing.assert_array_equal(path.lam, whole.lam[:3])
-    np.testing.assert_allclose(path.coef, whole.coef[:, :3], atol=1e-9)
+    assert len(path.lams) == len(path.certificates) == 3
+    np.testing.assert_array_equal(path.lams, whole.lams[:3])
+    np.testing.assert_allclose(path.coefs, whole.coefs[:3], atol=1e-9)
     assert all(c.holds and c.verify(*data) for c in path.certificates)
 
 
@@ -124,4 +124,4 @@ def test_bars_show_the_gap(monkeypatch):
     assert gaps[-1] <= 1e-6 < gaps[0]
     shown.clear()
     path = lasso_path(X, Y, n_lams=5, progress=False)
-    assert [float(now["gap"]) <= 1e-6 for now in shown] == [True] * len(path.lam)
+    assert [float(now["gap"]) <= 1e-6 for now in shown] == [True] * len(path.lams)

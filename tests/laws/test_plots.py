@@ -405,7 +405,7 @@ def test_stagewise_paths_are_the_coefficients_and_end_at_the_mark(made):
 
 def test_the_mark_on_a_lasso_path_is_the_lasso(made):
     path = made.lasso
-    lam = float(np.sqrt(path.lam[1] * path.lam[2]))
+    lam = float(np.sqrt(path.lams[1] * path.lams[2]))
     model = cotas.Lasso(lam=lam, tol=1e-10).fit(XR, YR)
     for optimum in (lam, model):
         marks = by_gid(plots.coefficient_path(path, optimum=optimum), "optimum").get_offsets()
@@ -413,7 +413,9 @@ def test_the_mark_on_a_lasso_path_is_the_lasso(made):
         assert np.allclose(marks[:, 0], np.abs(model.coef_).sum(), rtol=1e-4)
     drawn = plots.coefficient_path(path, against="lam", optimum=lam)
     assert np.allclose(by_gid(drawn, "optimum").get_offsets()[:, 0], lam)
-    assert np.allclose(by_label(drawn, "feature 0"), np.stack([path.lam, path.coef[0]], axis=1))
+    assert np.allclose(
+        by_label(drawn, "feature 0"), np.stack([path.lams, path.coefs[:, 0]], axis=1)
+    )
 
 
 def test_a_path_of_machines_shows_errors_and_what_is_proved_between_them(made):

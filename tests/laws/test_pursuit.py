@@ -1,5 +1,6 @@
 """How a solver is followed, whatever it solves."""
 
+import time
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -118,3 +119,11 @@ def test_a_solver_may_say_why_it_ends():
 
 def test_every_stop_has_words():
     assert len({str(Reason(stop)) for stop in Stop}) == len(Stop)
+
+
+def test_a_solver_that_ends_because_its_time_is_up_ends_for_that_reason():
+    def solver():
+        yield Iterate(0.5)
+        time.sleep(0.02)
+
+    assert pursuit(max_time=0.01).follow(solver(), check).reason.stop is Stop.TIME

@@ -227,7 +227,7 @@ def test_ctrl_c_in_the_proof_keeps_the_fits(monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cotas.linear.path.bound_validation_error", interrupted)
+    monkeypatch.setattr("cotas.fitting.path.bound_validation_error", interrupted)
     X, y = clouds(60, 3)
     with pytest.warns(UserWarning, match="Interrupted before"):
         path = svm_path(X, y, [1.0, 0.1], validation=(X, y))

@@ -79,9 +79,9 @@ def test_the_breakpoints_against_lars():
     X, y = load_diabetes(return_X_y=True)
     alphas, _, coefs = lars_path(X, y - y.mean(), method="lasso")
     path = lasso_path(X, y, method="homotopy", ratio=1e-6)
-    inside = alphas > path.lam[-1]
-    np.testing.assert_allclose(path.lam[:-1], alphas[inside], rtol=1e-8)
-    np.testing.assert_allclose(path.coef[:, :-1], coefs[:, inside], atol=1e-6)
+    inside = alphas > path.lams[-1]
+    np.testing.assert_allclose(path.lams[:-1], alphas[inside], rtol=1e-8)
+    np.testing.assert_allclose(path.coefs[:-1].T, coefs[:, inside], atol=1e-6)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

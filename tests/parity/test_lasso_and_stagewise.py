@@ -46,7 +46,7 @@ from cotas import lasso_path
 found = []
 for X in (DATA.X, sparse.csr_matrix(DATA.X)):
     found += [model.fit(X, DATA.y).coef_.tolist() for model in MODELS]
-    found += lasso_path(X, DATA.y, n_lams=4).coef.tolist()
+    found += lasso_path(X, DATA.y, n_lams=4).coefs.T.tolist()
 print(json.dumps(found))
 """
 

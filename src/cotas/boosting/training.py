@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
@@ -15,14 +14,13 @@ from sklearn.utils import check_scalar
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.boosting.base import Boosted
 from cotas.boosting.ensemble import Ensemble, collect
-from cotas.boosting.sharing import shared_with
 from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missing_values
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_fraction, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit
-from cotas.fitting.threads import one_thread_in_blas, thread_count
+from cotas.fitting.threads import taking_turns
 from cotas.fitting.validation import Patience, hold_out
 from cotas.solvers.boosting import NothingLeft, Round, Steps
 from cotas.solvers.iterate import Iterate
@@ -158,9 +156,7 @@ class Booster(Boosted):
         finite = "allow-nan" if takes_missing_values(learner) else True
         examples, held_out = self._examples(X, y, sample_weight, resumes, finite)
         before = self.ensembles_ if resumes else None
-        threads = thread_count(self.n_jobs)
-        with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
-            each: Each = shared_with(pool, threads - 1) if threads > 1 else map
+        with taking_turns(self.n_jobs) as (each, threads):
             weak = prepare(learner, examples.X, examples.used(), each, threads, self.random_state)
             machines = self._machines(examples, before)
             reason = self._train(weak, machines, held_out, each, began)

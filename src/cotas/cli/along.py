@@ -136,11 +136,11 @@ def _numbers(words: str | None) -> Any:
 
 
 def _lasso_rows(found: Any) -> list[list[str]]:
-    used = (found.coef != 0).sum(axis=0)
+    used = (found.coefs != 0).sum(axis=1)
     gaps = [certificate.relative_gap for certificate in found.certificates]
     return [
         [f"{lam:.4g}", str(int(k)), f"{delta:.4g}", f"{gap:.1e}"]
-        for lam, k, delta, gap in zip(found.lam, used, found.delta, gaps, strict=True)
+        for lam, k, delta, gap in zip(found.lams, used, found.deltas, gaps, strict=True)
     ]
 
 
@@ -157,17 +157,17 @@ def _svm_document(found: Any) -> dict[str, Any]:
 
 def _lasso_document(found: Any, preparation: Preparation) -> dict[str, Any]:
     return {
-        "lams": found.lam,
+        "lams": found.lams,
         "relative_gaps": [c.relative_gap for c in found.certificates],
         "columns": preparation.get_feature_names_out(),
-        "coefficients": found.coef.T,
+        "coefficients": found.coefs,
     }
 
 
 def _draw_path(found: Any, names: list[str], picture: Path, lang: str) -> None:
     from cotas import plots
 
-    if isinstance(found, cotas.SVMPath):
+    if found.classes is not None:
         ax = plots.path(found, lang=lang)
     else:
         ax = plots.coefficient_path(found, names=names, lang=lang)

@@ -59,6 +59,10 @@ def fit(
     group: Group = None,
     confidence: Annotated[float, typer.Option(help="Of the bound for future rows.")] = 0.95,
     max_time: Annotated[float | None, typer.Option(help="Seconds for training.")] = None,
+    time: Annotated[float, typer.Option(help="Seconds for the choice of --model auto.")] = 60.0,
+    trials: Annotated[
+        int | None, typer.Option(help="So many settings at most for --model auto.")
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if the gap asked for was not proved.")
     ] = False,
@@ -98,6 +102,8 @@ def fit(
         lang=lang,
         preparation=preparation_of(table, columns),
         group=group,
+        time=time,
+        trials=trials,
     )
     record = train(session, table, y, settings)
     if out is not None:
@@ -126,7 +132,7 @@ def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
     choice = record.choice
     chosen = "" if choice is None else f"{choice.over} = {choice.best_value:.6g}. {choice.ranking}"
     if record.rivals:
-        chosen = f"{record.model_name}, among {', '.join(rival.name for rival in record.rivals)}"
+        chosen = f"{record.rivals[0].name}, among {len(record.rivals)} settings"
     return Recipe(
         record.model.preparation_,
         task=record.task,
@@ -176,8 +182,6 @@ def summary(record: FitRecord, lang: str) -> list[str]:
     if record.bound is not None:
         figures = record.bound.figures
         words = say("at most", bound=record.bound.upper, confidence=100 * figures["confidence"])
-        if record.rivals:
-            words += say("tried", tried=len(record.rivals))
         lines.append((say("future"), words))
     width = max(len(name) for name, _ in lines)
     return [f"{name:<{width}}  {words}" for name, words in lines]

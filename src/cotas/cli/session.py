@@ -54,6 +54,11 @@ class Session:
             for line in lines:
                 self.err.print(line, markup=False)
 
+    def passing(self, line: str) -> None:
+        """What is going on, for someone who watches: the next one takes its place."""
+        if self.shows_progress:
+            self.err.print(line, markup=False, end="\r", overflow="ellipsis", no_wrap=True)
+
     def table(self, names: list[str], rows: list[list[str]], title: str | None = None) -> None:
         """Rows under their names, the first column to the left and the others to the right."""
         if self.json or self.quiet:

@@ -57,6 +57,8 @@ class Settings:
     lang: str = "en"
     preparation: Preparation = field(default_factory=Preparation)
     group: str | None = None
+    time: float = 60.0
+    trials: int | None = None
 
 
 @dataclass(frozen=True)
@@ -95,18 +97,18 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test), keep)]
     session.note(*(_noted(remark, settings.lang) for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
+    rivals: list[Rival] = []
     if name == "auto":
-        tried = try_all(session, rows, settings)
-        best = min(tried, key=lambda pair: (pair[1].error, pair[0].seconds))[0]
+        from cotas.cli.auto import train_auto  # which trains by what stands here
+
+        best, rivals = train_auto(session, rows, settings)
     else:
         if task_of(name) != settings.task:
             fit = ", ".join(sensible(settings.task, table.n_rows, table.n_columns, every=True))
             raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
-        best, tried = train_one(session, name, rows, settings), []
-    record = _record(rows, best, settings, remarks)
-    rivals = sorted((rival_of(rows, one, sample) for one, sample in tried), key=lambda r: r.error)
-    record = replace(record, rivals=tuple(rivals))
-    return measured(record, rows, len(rivals) or 1, settings.confidence)
+        best = train_one(session, name, rows, settings)
+    record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
+    return measured(record, rows, settings.confidence)
 
 
 def _noted(remark: Remark, lang: str) -> str:
@@ -142,26 +144,23 @@ def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, l
     return table.without([settings.group]), column.to_numpy(), [remark]
 
 
-def try_all(session: Session, rows: Rows, settings: Settings) -> list[tuple[Trained, Sample]]:
-    """The sensible models for this shape, each judged by the rows held out."""
-    if len(rows.test) == 0:
-        raise UsageError("--model auto needs rows to judge by; more data, or a --hold-out above 0.")
-    if settings.given:
-        raise UsageError("--model auto takes no --lam, --tol or --param: the models differ.")
-    names = sensible(settings.task, len(rows.train), rows.table.n_columns)
-    found = []
-    for name in names:
-        one = train_one(session, name, rows, settings)
-        found.append((one, sample_of(one.model, rows, rows.test)))
-    return found
+def train_one(
+    session: Session,
+    name: str,
+    rows: Rows,
+    settings: Settings,
+    chosen: dict[str, Any] | None = None,
+) -> Trained:
+    """One model on the training rows, with λ chosen on some of them if that was asked for.
 
-
-def train_one(session: Session, name: str, rows: Rows, settings: Settings) -> Trained:
-    """One model on the training rows, with λ chosen on some of them if that was asked for."""
+    `chosen` are parameters beside those that were given.
+    """
     X, y = rows.take(rows.train)
     with watching(session, name) as watcher:
         callback = watcher.callback
-        estimator, notes = build(name, y, settings.seed, _timed(settings), callback)
+        estimator, notes = build(
+            name, y, settings.seed, _timed(settings) | (chosen or {}), callback
+        )
         session.note(*(f"Note: {note}" for note in notes))
         try:
             estimator._check_parameters()
@@ -241,7 +240,7 @@ def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark])
     )
 
 
-def measured(record: FitRecord, rows: Rows, tried: int, confidence: float) -> FitRecord:
+def measured(record: FitRecord, rows: Rows, confidence: float) -> FitRecord:
     """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
         return replace(record, quality=_quality(record, record.training, confidence))
@@ -249,9 +248,7 @@ def measured(record: FitRecord, rows: Rows, tried: int, confidence: float) -> Fi
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        bound = cotas.hold_out_bound(wrong, confidence=confidence, tried=tried).noted(
-            CLASS_BY_CLASS
-        )
+        bound = cotas.hold_out_bound(wrong, confidence=confidence).noted(CLASS_BY_CLASS)
     quality = _quality(record, sample, confidence)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
 

@@ -33,9 +33,16 @@ WORDS = {
         "at most {bound:.4f} with {confidence:.0f}% confidence",
         "a lo sumo {bound:.4f} con confianza del {confidence:.0f}%",
     ),
-    "tried": (
-        ", the choice among {tried} models included",
-        ", contando la elección entre {tried} modelos",
+    "time": ("seconds", "segundos"),
+    "relative gap": ("relative gap", "brecha relativa"),
+    "validation error": ("validation error", "error de validación"),
+    "leaderboard": (
+        "The best of {tried} trials, judged by a part of the training rows:",
+        "Los mejores de {tried} ensayos, juzgados con una parte de las filas de entrenamiento:",
+    ),
+    "trial": (
+        "{name}: {rows} rows, validation error {error:.4g}, {seconds:.2g} s",
+        "{name}: {rows} filas, error de validación {error:.4g}, {seconds:.2g} s",
     ),
     "saved": ("saved", "guardado"),
     "report": ("report", "informe"),

@@ -141,7 +141,8 @@ def whole_path(seed: int = 0, dimension: int = 10) -> Path:
     """The Lasso path by homotopy: Figures 2.5 and 2.10."""
     data = data_of(dimension, seed)
     path = lasso_path(data.X, data.y, method="homotopy", ratio=1e-4, fit_intercept=False)
-    return Path(path.delta, path.coef.T, float(path.gap.max()))
+    assert path.deltas is not None
+    return Path(path.deltas, path.coefs, float(path.gaps.max()))
 
 
 def slow(seed: int = 0) -> Run:

@@ -141,7 +141,7 @@ class Pursuit(Generic[P]):
             try:
                 self._latest = next(source)
             except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
+                return end.value or self._limit()
             self.iterations += 1
             if (reason := self._see(self._latest)) is not None:
                 break
@@ -211,6 +211,11 @@ class Pursuit(Generic[P]):
             rounding = self.best is not None and at_floor(self.best.certificate)
             reason = Reason(Stop.ROUNDING if rounding else Stop.STALLED)
         return Ended(self.best, reason, self.iterations, self.seconds)
+
+
+def deadline(began: float, max_time: float | None) -> float:
+    """When the time is up, for solvers whose steps are long, by `time.perf_counter`."""
+    return math.inf if max_time is None else began + max_time
 
 
 def worst_of(parts: Sequence[Ended[Any]]) -> Reason:

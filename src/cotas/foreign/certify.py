@@ -23,6 +23,7 @@ from cotas.fitting.certified import Certified
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.foreign.boosting import adaboost_classifier
 from cotas.foreign.kernel import svc
+from cotas.foreign.kernel_regression import kernel_ridge, svr
 from cotas.foreign.lasso import elastic_net, lasso
 from cotas.foreign.least_squares import linear_regression, ridge, sgd_regressor
 from cotas.foreign.logistic import logistic_regression
@@ -34,6 +35,7 @@ from cotas.foreign.support_vectors import linear_svc
 READERS: dict[str, Callable[..., list[Certificate]]] = {
     "sklearn.AdaBoostClassifier": adaboost_classifier,
     "sklearn.ElasticNet": elastic_net,
+    "sklearn.KernelRidge": kernel_ridge,
     "sklearn.Lasso": lasso,
     "sklearn.LinearRegression": linear_regression,
     "sklearn.LinearSVC": linear_svc,
@@ -44,6 +46,7 @@ READERS: dict[str, Callable[..., list[Certificate]]] = {
     "sklearn.SGDClassifier": sgd_classifier,
     "sklearn.SGDRegressor": sgd_regressor,
     "sklearn.SVC": svc,
+    "sklearn.SVR": svr,
     "sklearnex.LinearRegression": linear_regression,
     "sklearnex.Ridge": ridge,
 }
@@ -93,10 +96,10 @@ def certify(
     `LinearSVC` with either loss, and `SGDClassifier` with hinge, log, squared hinge or modified
     Huber loss; `SVC` with any kernel,
     one certificate for each pair of classes; `Perceptron` and `PassiveAggressiveClassifier` for
-    whether they separate the data; `LinearRegression`, `Ridge`, `Lasso`, `ElasticNet` and
-    `SGDRegressor` with squared error; `AdaBoostClassifier` for the bound on its training error.
-    Pipelines and searches that end with one of them are unwrapped, and so is
-    `OneVsRestClassifier`. Anything else gets a certificate of kind "none" that says why.
+    whether they separate the data; `LinearRegression`, `Ridge`, `Lasso`, `ElasticNet`,
+    `SGDRegressor` with squared error, `KernelRidge` and `SVR`; `AdaBoostClassifier` for the bound
+    on its training error. Pipelines and searches that end with one of them are unwrapped, and so
+    is `OneVsRestClassifier`. Anything else gets a certificate of kind "none" that says why.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def svc(
         return linear_svc_pair(model, X, y, weights, max_time)
     if X.shape[0] != model.shape_fit_[0]:
         raise ValueError(f"The model was fitted on {model.shape_fit_[0]} rows, not {X.shape[0]}.")
-    support = _support(model, X, weights)
+    support = support_of(model, X, weights)
     if support is None:
         return [no_certificate(UNKNOWN_ROWS)]
     kernel, codes = svc_kernel(model), np.searchsorted(model.classes_, y)
@@ -59,7 +59,7 @@ def svc_kernel(model: Any) -> Kernel:
     return Precomputed() if model.kernel == "precomputed" else Linear()
 
 
-def _support(model: Any, X: Matrix, weights: FloatArray) -> IntArray | None:
+def support_of(model: Any, X: Matrix, weights: FloatArray) -> IntArray | None:
     """The rows that are support vectors; None if that cannot be told.
 
     Rows of weight zero are left out before LIBSVM sees them, and `support_` then counts the rows

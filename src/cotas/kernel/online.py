@@ -14,7 +14,7 @@ from cotas.certificates import Certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
-from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.fitting.reporting import EpochReport
 from cotas.fitting.threads import one_thread_in_blas, pooled
 from cotas.kernel.base import KernelClassifier
@@ -116,6 +116,7 @@ class OnlineKernelClassifier(KernelClassifier):
             sampling=self._sampling(),
             random=check_random_state(self.random_state),
             rest=self._rests,
+            deadline=deadline(began, self.max_time),
         )
         done: list[Epoch] = []
 

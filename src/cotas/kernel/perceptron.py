@@ -47,7 +47,7 @@ class KernelPerceptron(OnlineKernelClassifier):
         Threads for the proof and the predictions; None means all cores, but one inside a worker of
         joblib.
     max_time : float or None
-        Seconds after the call of `fit` at which no further epoch is begun.
+        Seconds after the call of `fit` at which it ends with the model so far.
     callbacks : callable or list of callables, optional
         Called with an `EpochReport` after each epoch; returning True ends the fit.
     progress : bool or None

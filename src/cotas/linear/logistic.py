@@ -14,6 +14,7 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import gather_facts
+from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, penalty_of
@@ -252,3 +253,16 @@ class LogisticRegression(LinearClassifier):
         if self.multiclass_ == "softmax":
             return [one.about(self.coef_, self.intercept_) for one in self._certificates]
         return super()._measured_certificates()
+
+
+def strongest_penalty(model: LogisticRegression, X: Matrix, y: Any, sample_weight: Any) -> float:
+    """The least λ with an ℓ1 part at which θ = 0: the largest slope there, at the best biases."""
+    examples = read_examples(model, X, y, sample_weight, model.class_weight)
+    shares, k = examples.shares(), len(examples.classes)
+    truth = examples.codes[:, None] == np.arange(k)
+    best = shares @ truth if model.fit_intercept else np.full(k, 0.5 if k == 2 else 1.0 / k)
+    if model.multiclass == "ovr" and not model.fit_intercept:
+        best = np.full(k, 0.5)
+    slopes = times_transposed(examples.X, shares[:, None] * (best - truth))
+    ratio = 1.0 if model.penalty == "l1" else float(model.l1_ratio)
+    return float(np.abs(slopes).max()) / ratio

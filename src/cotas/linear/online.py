@@ -18,7 +18,7 @@ from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_fraction, check_jobs, check_time
-from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.fitting.reporting import EpochReport
 from cotas.fitting.threads import aside, entries_of, one_thread_in_blas, pooled, thread_count
 from cotas.fitting.validation import Patience, hold_out
@@ -280,6 +280,7 @@ class OnlineClassifier(LinearClassifier):
             sampling=self._sampling(),
             random=check_random_state(self.random_state),
             examples=examples.used(),
+            deadline=deadline(began, self.max_time),
             threads=thread_count(self.n_jobs, len(history.run.b), entries_of(examples.X)),
             **self._training_options(),
         )

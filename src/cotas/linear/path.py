@@ -1,10 +1,11 @@
-"""The support vector machine along many λ, and what is proved between them."""
+"""Linear classifiers along many λ, and what is proved between them."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -12,130 +13,22 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_scalar
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
-from cotas.certificates.consequences.path import ValidationBound, bound_validation_error
+from cotas.fitting.certified import outside
 from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.parameters import check_positive
+from cotas.fitting.path import Path, falling
+from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
 from cotas.stops import InterruptedWarning, Stop
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class SVMPath:
-    """Support vector machines along falling λ, each with its certificates.
-
-    Attributes
-    ----------
-    lams : array of shape (n_lams,)
-        λ, from the largest to the smallest.
-    coefs : array of shape (n_lams, 1, n_features) or (n_lams, n_classes, n_features)
-    intercepts : array of shape (n_lams, 1) or (n_lams, n_classes)
-    certificates : list with the certificate of each fit; its parts are those of the classes
-    iterations, seconds : arrays of shape (n_lams,)
-        What each fit took, after the start that the one before it gave.
-    classes : array of labels
-    validation_errors : array of shape (n_lams,), or None without validation data
-        The fraction of the validation examples that each model gets wrong.
-    validation_bound : ValidationBound or None
-        What the exact optimum cannot beat between the λ of the grid.
-    pieces : int
-        Into how many parts its proof might cut each interval.
-    """
-
-    lams: FloatArray
-    coefs: FloatArray
-    intercepts: FloatArray
-    certificates: list[Certificate]
-    iterations: IntArray
-    seconds: FloatArray
-    classes: AnyArray
-    validation_errors: FloatArray | None = None
-    validation_bound: ValidationBound | None = None
-    pieces: int = 64
-
-    @property
-    def best_lam(self) -> float:
-        """The λ with the smallest validation error; of several the largest."""
-        if self.validation_errors is None:
-            raise ValueError("Which λ is best needs validation=(X_val, y_val).")
-        return float(self.lams[int(np.argmin(self.validation_errors))])
-
-    def verify(self, X: Matrix, y: Any, validation: tuple[Matrix, Any] | None = None) -> bool:
-        """Whether all that was proved comes out again from the data.
-
-        Parameters
-        ----------
-        X, y : the training data
-        validation : the validation data, for the bound on the validation error
-        """
-        proved = all(certificate.verify(X, y) for certificate in self.certificates)
-        if not proved or self.validation_bound is None:
-            return proved
-        if validation is None:
-            raise ValueError("The bound on the validation error needs validation=(X_val, y_val).")
-        again = self._bound(X, y, *validation)
-        # A bound that the data prove even better is proved too; rounding may move one example.
-        slack = 1.0 / again.n_rows
-        known = self.validation_bound
-        same = known.n_rows == again.n_rows and np.array_equal(known.lams, again.lams)
-        return same and bool((known.lower <= again.lower + slack).all())
-
-    def _bound(self, X: Matrix, y: Any, X_val: Matrix, y_val: Any) -> ValidationBound:
-        assert self.validation_errors is not None
-        y, y_val = np.asarray(y).ravel(), np.asarray(y_val).ravel()
-        # A bound above what the grid has reached would not help anybody.
-        wrong = round(float(self.validation_errors.min()) * len(y_val))
-        data = (X, y, X_val, y_val, self.classes)
-        singles = [list(certificate.singles) for certificate in self.certificates]
-        return bound_validation_error(singles, *data, self.pieces, wrong)
-
-    def __repr__(self) -> str:
-        names = ["λ", "objective", "relative gap", "iterations", "seconds"]
-        rows = [
-            [f"{lam:.4g}", f"{c.upper:.6g}", f"{c.relative_gap:.1e}", f"{n}", f"{s:.2f}"]
-            for lam, c, n, s in zip(
-                self.lams, self.certificates, self.iterations, self.seconds, strict=True
-            )
-        ]
-        if self.validation_errors is not None:
-            names.append("validation error")
-            for row, error in zip(rows, self.validation_errors, strict=True):
-                row.append(f"{error:.4f}")
-        widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-        table = [
-            "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-            for row in [names, *rows]
-        ]
-        title = f"Support vector machines at {len(self.lams)} values of λ"
-        return "\n".join([title, *(f"  {line}" for line in table), *self._conclusion()])
-
-    def _conclusion(self) -> list[str]:
-        if self.validation_errors is None:
-            return []
-        best = float(self.validation_errors.min())
-        lines = [f"  Best validation error on the grid: {best:.4f}, at λ = {self.best_lam:.4g}."]
-        bound = self.validation_bound
-        if bound is None:
-            return lines
-        span = f"[{self.lams[-1]:.4g}, {self.lams[0]:.4g}]"
-        if bound.vacuous:
-            lines.append(
-                f"  The bound for all λ in {span} is vacuous: it is 0. More values of λ, or a "
-                "smaller tol, make it sharper."
-            )
-        else:
-            lines.append(
-                f"  Proved: no optimum at any λ in {span} has a validation error below "
-                f"{bound.error:.4f}."
-            )
-        return lines
 
 
 def svm_path(
     X: Matrix,
     y: Any,
-    lams: Any,
+    lams: Any = None,
+    n_lams: int = 50,
     *,
     validation: tuple[Matrix, Any] | None = None,
     pieces: int = 64,
@@ -149,7 +42,7 @@ def svm_path(
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
-) -> SVMPath:
+) -> Path:
     """Support vector machines for many λ, each begun where the one before it ended.
 
     With validation data it also proves what no grid can see: a lower bound on the validation
@@ -161,8 +54,10 @@ def svm_path(
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
     y : array of shape (n_samples,)
-    lams : sequence of positive numbers
+    lams : sequence of positive numbers, optional
         The values of λ, in any order. The closer they are, the sharper the bound between them.
+    n_lams : int, default=50
+        How many values between 1 and 1e-4, evenly in the logarithm, where `lams` is not given.
     validation : (X_val, y_val), optional
         Examples to choose λ by, which are not trained on.
     pieces : int, default=64
@@ -178,7 +73,7 @@ def svm_path(
 
     Returns
     -------
-    SVMPath
+    Path
         After Ctrl-C, the path up to there. It keeps a number for each example, class and λ: the
         witnesses of the certificates.
 
@@ -205,14 +100,124 @@ def svm_path(
         n_jobs=n_jobs,
         progress=False,
     )
-    lams = _falling(lams)
-    bar = ProgressBar(len(lams), "svm_path", progress, "λ")
+    grid = _grid(n_lams) if lams is None else falling(lams)
+    path = _along("Support vector machines", model, X, y, grid, sample_weight, validation, progress)
+    path = replace(path, pieces=int(pieces))
+    if validation is None or len(path.lams) < 2:
+        return path
     try:
+        return replace(path, validation_bound=path.bound(X, y, *validation))
+    except KeyboardInterrupt:
+        warnings.warn(
+            "Interrupted before the validation error was bounded.", InterruptedWarning, stacklevel=2
+        )
+        return path
+
+
+def logistic_path(
+    X: Matrix,
+    y: Any,
+    lams: Any = None,
+    n_lams: int = 50,
+    *,
+    ratio: float = 1e-2,
+    penalty: str = "l2",
+    l1_ratio: float = 0.5,
+    multiclass: str = "softmax",
+    validation: tuple[Matrix, Any] | None = None,
+    tol: float = 1e-4,
+    fit_intercept: bool = True,
+    max_iter: int = 1000,
+    max_time: float | None = None,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Path:
+    """Logistic regressions for many λ, each begun where the one before it ended.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+    lams : sequence of positive numbers, optional
+        The values of λ, in any order.
+    n_lams, ratio : the grid where `lams` is not given, evenly in the logarithm: with an l1 part
+        from λ_max, where θ = 0, down to ratio·λ_max; else from 1 to 1e-4
+    validation : (X_val, y_val), optional
+        Examples to choose λ by, which are not trained on.
+    tol : float, default=1e-4
+        The relative gap that each fit has to prove.
+    penalty, l1_ratio, multiclass, fit_intercept, max_iter, max_time, class_weight, n_jobs
+        As in `LogisticRegression`, for each fit.
+    sample_weight : array of shape (n_samples,), optional
+        As in `LogisticRegression.fit`.
+    progress : bool or None
+        Show a bar over the values of λ, as in `LogisticRegression`.
+
+    Returns
+    -------
+    Path
+        After Ctrl-C, the path up to there.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = cotas.logistic_path(X, y, n_lams=5, penalty="l1")
+    >>> (path.coefs != 0).sum(axis=(1, 2)).tolist()
+    [0, 2, 2, 3, 4]
+    >>> max(certificate.relative_gap for certificate in path.certificates) <= 1e-4
+    True
+    """
+    model = LogisticRegression(
+        penalty=penalty,
+        l1_ratio=l1_ratio,
+        multiclass=multiclass,
+        fit_intercept=fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        max_time=max_time,
+        warm_start=True,
+        class_weight=class_weight,
+        n_jobs=n_jobs,
+        progress=False,
+    )
+    if lams is not None:
+        grid = falling(lams)
+    elif penalty == "l2":
+        grid = _grid(n_lams)
+    else:
+        check_positive(ratio, "ratio")
+        # A little more, so that rounding leaves the first model without coefficients.
+        most = (1 + 1e-6) * (strongest_penalty(model, X, y, sample_weight) or 1.0)
+        grid = _grid(n_lams, ratio * most, most)
+    return _along("Logistic regressions", model, X, y, grid, sample_weight, validation, progress)
+
+
+def _grid(n_lams: int, least: float = 1e-4, most: float = 1.0) -> FloatArray:
+    check_scalar(n_lams, "n_lams", Integral, min_val=1)
+    return np.geomspace(most, least, n_lams)
+
+
+def _along(
+    name: str,
+    model: Any,
+    X: Matrix,
+    y: Any,
+    lams: FloatArray,
+    sample_weight: Any,
+    validation: tuple[Matrix, Any] | None,
+    progress: bool | None,
+) -> Path:
+    """The models of one estimator along λ, and a warning where their gaps are too large."""
+    with closing(ProgressBar(len(lams), name, progress, "λ")) as bar:
         steps = _walk(model, X, y, sample_weight, lams, validation, bar)
-    finally:
-        bar.close()
-    _warn_of_gaps(steps, tol)
-    path = SVMPath(
+    _warn_of_gaps(steps, model.tol)
+    errors = None if validation is None else np.array([step.error for step in steps])
+    return Path(
+        name,
         np.array([step.lam for step in steps]),
         np.array([step.coef for step in steps]),
         np.array([step.intercept for step in steps]),
@@ -220,20 +225,8 @@ def svm_path(
         np.array([step.iterations for step in steps]),
         np.array([step.seconds for step in steps]),
         model.classes_,
-        pieces=int(pieces),
+        validation_errors=errors,
     )
-    if validation is None:
-        return path
-    path = replace(path, validation_errors=np.array([step.error for step in steps]))
-    if len(steps) < 2:
-        return path
-    try:
-        return replace(path, validation_bound=path._bound(X, y, *validation))
-    except KeyboardInterrupt:
-        warnings.warn(
-            "Interrupted before the validation error was bounded.", InterruptedWarning, stacklevel=2
-        )
-        return path
 
 
 class _Step(NamedTuple):
@@ -254,7 +247,7 @@ class _Step(NamedTuple):
 
 
 def _walk(
-    model: LinearSVM,
+    model: Any,
     X: Matrix,
     y: Any,
     sample_weight: Any,
@@ -279,7 +272,7 @@ def _walk(
     return steps
 
 
-def _share_wrong(model: LinearSVM, X: Matrix, y: Any) -> float:
+def _share_wrong(model: Any, X: Matrix, y: Any) -> float:
     y = np.asarray(y).ravel()
     found = model.predict(X)
     if len(found) != len(y):
@@ -288,16 +281,6 @@ def _share_wrong(model: LinearSVM, X: Matrix, y: Any) -> float:
     if len(unknown):
         raise ValueError(f"validation holds labels that y does not: {unknown.tolist()}.")
     return float(np.mean(found != y))
-
-
-def _falling(lams: Any) -> FloatArray:
-    """λ from the largest to the smallest, each once."""
-    values = np.unique(np.ravel(lams))[::-1]
-    if not len(values):
-        raise ValueError("lams must hold at least one value of λ.")
-    for value in values:
-        check_positive(value, "each of lams")
-    return values.astype(np.float64)
 
 
 def _warn_of_gaps(steps: list[_Step], tol: float) -> None:
@@ -309,5 +292,5 @@ def _warn_of_gaps(steps: list[_Step], tol: float) -> None:
             f"largest is {worst.gap:.2g}, at λ={worst.lam:.4g}. Raise max_iter, "
             "max_time or tol.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=outside(),
         )

@@ -54,7 +54,7 @@ class Perceptron(OnlineClassifier):
         Threads for the classes and for the proof; None uses every core, but inside a worker of
         joblib only one.
     max_time : float or None
-        Seconds after the call of `fit` at which no further epoch is begun.
+        Seconds after the call of `fit` at which it ends with the model so far.
     callbacks : callable or list of callables, optional
         Called with an `EpochReport` after each epoch; returning True ends the fit.
     progress : bool or None

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.linear.path import SVMPath
+from cotas.fitting.path import Path
 from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
 from cotas.plots.words import Say
-from cotas.regression.lasso_path import LassoPath
 from cotas.regression.stagewise import StagewiseRegressor
 
 # Of a longer run so many iterations are drawn, evenly spread.
@@ -45,14 +44,15 @@ def coefficient_path(
 
     Parameters
     ----------
-    model : a fitted `LSBoost`, `ForwardStagewise` or `RegularizedForwardStagewise`, or a LassoPath
+    model : a fitted `LSBoost`, `ForwardStagewise` or `RegularizedForwardStagewise`, or the
+        `Path` of `lasso_path`
         The coefficients of the first three are for columns centred and of unit length, as
-        document 001 has them; those of a `LassoPath` are in the units of X.
+        document 001 has them; those of a `Path` are in the units of X.
     against : "norm", "iteration" or "lam"
-        The horizontal axis: ‖β‖₁; the iteration of a stagewise model; λ of a `LassoPath`.
+        The horizontal axis: ‖β‖₁; the iteration of a stagewise model; λ of a `Path`.
     optimum : a fitted model, optional
         Its coefficients are marked, at its ‖β‖₁, or with "iteration" at the right: those of
-        `LeastSquares`, where the paths end, or of a `Lasso` with some δ. For a `LassoPath` also a
+        `LeastSquares`, where the paths end, or of a `Lasso` with some δ. For a `Path` also a
         number: the λ to mark.
     names : sequence of str, optional
         A name for each feature.
@@ -72,7 +72,7 @@ def coefficient_path(
     >>> len(ax.lines) > 10
     True
     """
-    choices = ("norm", "lam") if isinstance(model, LassoPath) else ("norm", "iteration")
+    choices = ("norm", "lam") if _is_lasso(model) else ("norm", "iteration")
     if against not in choices:
         raise ValueError(f"against must be one of {choices} for this path, not {against!r}.")
     curves = _curves(model)
@@ -82,7 +82,7 @@ def coefficient_path(
         _draw_coefficients(ax, x, curves.coefs, features, say)
         if optimum is not None:
             _mark(ax, model, curves, optimum, against, say)
-        unit = "coefficient" if isinstance(model, LassoPath) else "unit coefficient"
+        unit = "coefficient" if _is_lasso(model) else "unit coefficient"
         ax.set(xlabel=say(against), ylabel=say(unit))
         if against == "lam":
             ax.set_xscale("log")
@@ -94,7 +94,7 @@ def coefficient_path(
 
 
 def path(
-    path: SVMPath,
+    path: Path,
     *,
     show: str | None = None,
     names: Sequence[str] | None = None,
@@ -102,11 +102,11 @@ def path(
     title: str | None = None,
     lang: str | None = None,
 ) -> Any:
-    """The support vector machines of an `SVMPath` along λ.
+    """The classifiers of a `Path` along λ.
 
     Parameters
     ----------
-    path : SVMPath
+    path : Path, the answer of `svm_path` or `logistic_path`
     show : "errors" or "coefficients", optional
         The validation error at each λ, with the best λ, and the bound that is proved between
         them; or the coefficients. The errors if the path has them.
@@ -118,14 +118,14 @@ def path(
     -------
     matplotlib Axes
     """
-    if not isinstance(path, SVMPath):
-        raise ValueError(f"path draws an SVMPath, the answer of svm_path, not {type(path)!r}.")
+    if not isinstance(path, Path) or path.classes is None:
+        raise ValueError(f"path draws the answer of svm_path or logistic_path, not {type(path)!r}.")
     if show is None:
         show = "coefficients" if path.validation_errors is None else "errors"
     if show not in ("errors", "coefficients"):
         raise ValueError(f"show must be 'errors' or 'coefficients', not {show!r}.")
     if show == "errors" and path.validation_errors is None:
-        raise ValueError("Errors need svm_path(..., validation=(X_val, y_val)).")
+        raise ValueError("Errors need a path with validation=(X_val, y_val).")
     if show == "coefficients" and len(path.coefs[0]) > 1:
         raise ValueError("With more than two classes there are too many coefficients to draw.")
     with drawing(ax, lang) as (ax, say):
@@ -145,7 +145,7 @@ def path(
     return ax
 
 
-def _draw_errors(ax: Any, path: SVMPath, say: Say) -> None:
+def _draw_errors(ax: Any, path: Path, say: Say) -> None:
     assert path.validation_errors is not None
     ax.plot(path.lams, path.validation_errors, label=say("validation"), **look(0, points=True))
     bound = path.validation_bound
@@ -161,13 +161,13 @@ def _draw_errors(ax: Any, path: SVMPath, say: Say) -> None:
 
 
 def _curves(model: Any) -> _Curves:
-    if isinstance(model, LassoPath):
-        ones = np.ones(len(model.coef))
-        return _Curves(model.coef, model.delta, model.lam, ones, "Lasso")
+    if _is_lasso(model):
+        ones = np.ones(model.coefs.shape[1])
+        return _Curves(model.coefs.T, model.deltas, model.lams, ones, "Lasso")
     if not isinstance(model, StagewiseRegressor):
         raise ValueError(
-            "coefficient_path draws LSBoost, ForwardStagewise, RegularizedForwardStagewise or a "
-            f"LassoPath, not {type(model).__name__}."
+            "coefficient_path draws LSBoost, ForwardStagewise, RegularizedForwardStagewise or the "
+            f"answer of lasso_path, not {type(model).__name__}."
         )
     require_fitted(model, "coefficient_path")
     if not hasattr(model, "path_"):
@@ -189,14 +189,14 @@ def _draw_coefficients(
 def _mark(ax: Any, model: Any, curves: _Curves, optimum: Any, against: str, say: Say) -> None:
     """The coefficients of the optimum, each in the colour of its curve."""
     if isinstance(optimum, int | float):
-        if not isinstance(model, LassoPath):
-            raise ValueError("A number marks the λ of a LassoPath; here give a fitted model.")
+        if not _is_lasso(model):
+            raise ValueError("A number marks a λ of lasso_path; here give a fitted model.")
         coef, norm, lam = _at(model, float(optimum))
     else:
         require_fitted(optimum, "coefficient_path")
         coef = np.ravel(optimum.coef_) * curves.units
         norm = float(np.abs(coef).sum())
-        if isinstance(model, LassoPath):
+        if _is_lasso(model):
             norm = float(getattr(optimum, "delta_", norm))
         lam = float(getattr(optimum, "lam_", np.nan))
     if len(coef) != len(curves.coefs):
@@ -219,12 +219,17 @@ def _mark(ax: Any, model: Any, curves: _Curves, optimum: Any, against: str, say:
     ax.axvline(at, color=INK, linestyle=":", linewidth=1.0, label=say("optimum"))
 
 
-def _at(path: LassoPath, lam: float) -> tuple[FloatArray, float, float]:
+def _at(path: Path, lam: float) -> tuple[FloatArray, float, float]:
     """β and ‖β‖₁ at λ: exactly there where the breakpoints are known, or of the nearest λ."""
     if path.exact:
         return path.coef_at(lam), path.delta_at(lam), lam
-    nearest = int(np.argmin(np.abs(np.log(path.lam / lam))))
-    return path.coef[:, nearest], float(path.delta[nearest]), float(path.lam[nearest])
+    assert path.deltas is not None
+    nearest = int(np.argmin(np.abs(np.log(path.lams / lam))))
+    return path.coefs[nearest], float(path.deltas[nearest]), float(path.lams[nearest])
+
+
+def _is_lasso(model: Any) -> bool:
+    return isinstance(model, Path) and model.deltas is not None
 
 
 def _legend_beside(ax: Any, count: int) -> None:

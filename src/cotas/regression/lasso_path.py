@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +19,7 @@ from cotas.fitting.certified import outside
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.path import Path, falling
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import SolverReport
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
@@ -35,76 +36,12 @@ from cotas.stops import InterruptedWarning, Stop
 METHODS = ("working-sets", "homotopy")
 
 
-@dataclass(frozen=True)
-class LassoPath:
-    """Solutions for falling λ, each with its certificate.
-
-    Attributes
-    ----------
-    lam, delta : arrays of shape (n_values,)
-        λ, and the length ‖β‖₁ of its solution, in units of the standard deviations if the path
-        was computed with `standardize`.
-    coef : array of shape (n_features, n_values)
-    intercept : array of shape (n_values,)
-    certificates : list of Certificate
-    exact : bool
-        Whether the values are the breakpoints, so that between two of them β is linear in λ.
-    """
-
-    lam: FloatArray
-    delta: FloatArray
-    coef: FloatArray
-    intercept: FloatArray
-    certificates: list[Certificate]
-    exact: bool
-
-    @property
-    def gap(self) -> FloatArray:
-        """P − D of each solution, as proved."""
-        return np.array([certificate.gap for certificate in self.certificates])
-
-    def lam_at(self, delta: float) -> float:
-        """The λ whose solution has ‖β‖₁ = δ: between two breakpoints δ is linear in λ."""
-        self._needs_breakpoints()
-        if not self.delta[0] <= delta <= self.delta[-1]:
-            raise ValueError(
-                f"delta must lie on the path, between 0 and {self.delta[-1]:.6g}; follow the path "
-                "further down for more."
-            )
-        return float(np.interp(delta, self.delta, self.lam))
-
-    def delta_at(self, lam: float) -> float:
-        """‖β‖₁ of the solution for λ."""
-        self._needs_breakpoints()
-        return float(np.interp(self._on_the_path(lam), self.lam[::-1], self.delta[::-1]))
-
-    def coef_at(self, lam: float) -> FloatArray:
-        """The coefficients for any λ on the path."""
-        self._needs_breakpoints()
-        lam = self._on_the_path(lam)
-        after = int(np.clip(np.searchsorted(-self.lam, -lam), 1, max(1, len(self.lam) - 1)))
-        if len(self.lam) == 1 or lam >= self.lam[0]:
-            return np.asarray(self.coef[:, 0].copy())
-        width = self.lam[after - 1] - self.lam[after]
-        share = (self.lam[after - 1] - lam) / width if width > 0 else 1.0
-        return np.asarray((1 - share) * self.coef[:, after - 1] + share * self.coef[:, after])
-
-    def _on_the_path(self, lam: float) -> float:
-        if not lam >= self.lam[-1]:
-            raise ValueError(f"lam must be at least {self.lam[-1]:.6g}, where the path ends.")
-        return lam
-
-    def _needs_breakpoints(self) -> None:
-        if not self.exact:
-            raise ValueError("This needs the breakpoints: lasso_path(..., method='homotopy').")
-
-
 def lasso_path(
     X: Matrix,
     y: Any,
-    *,
     lams: Sequence[float] | None = None,
     n_lams: int = 50,
+    *,
     ratio: float = 1e-2,
     method: str = "working-sets",
     positive: bool = False,
@@ -116,7 +53,7 @@ def lasso_path(
     n_jobs: int | None = None,
     callbacks: Any = None,
     progress: bool | None = None,
-) -> LassoPath:
+) -> Path:
     """The solutions of the penalized Lasso for many λ, each with a proved gap.
 
     Parameters
@@ -143,7 +80,7 @@ def lasso_path(
 
     Returns
     -------
-    LassoPath
+    Path
         After Ctrl-C, the path up to there, with its certificates.
 
     Examples
@@ -152,7 +89,7 @@ def lasso_path(
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
     >>> path = cotas.lasso_path(X, y, method="homotopy", ratio=1e-3)
-    >>> path.delta[:4].round(1).tolist()
+    >>> path.deltas[:4].round(1).tolist()
     [0.0, 60.1, 663.7, 888.9]
     >>> lam = path.lam_at(1000.0)
     >>> round(path.delta_at(lam), 6)
@@ -196,10 +133,7 @@ def lasso_path(
 def _grid(largest: float, lams: Sequence[float] | None, n_lams: int, ratio: float) -> FloatArray:
     if lams is None:
         return np.geomspace(largest, ratio * largest, n_lams)
-    grid = np.sort(np.asarray(lams, dtype=np.float64))[::-1].copy()
-    if len(grid) == 0 or not (np.isfinite(grid).all() and grid[-1] > 0):
-        raise ValueError("lams must be finite numbers above zero, at least one.")
-    return grid
+    return falling(lams)
 
 
 def _walk(
@@ -265,13 +199,14 @@ class _Points:
         ]
         return LassoPoint.check_all(points, self.seen.X, self.seen.y, each=self.columns.each)
 
-    def certified(self, found: list[LassoIterate], exact: bool) -> LassoPath:
+    def certified(self, found: list[LassoIterate], exact: bool) -> Path:
         coefs, biases = self.coefs(found)
-        return LassoPath(
-            lam=np.array([iterate.lam for iterate in found]),
-            delta=np.array([iterate.length for iterate in found]),
-            coef=coefs.T,
-            intercept=biases,
+        return Path(
+            "Lasso regressions",
+            lams=np.array([iterate.lam for iterate in found]),
+            deltas=np.array([iterate.length for iterate in found]),
+            coefs=coefs,
+            intercepts=biases,
             certificates=self.certificates(found, coefs, biases),
             exact=exact,
         )

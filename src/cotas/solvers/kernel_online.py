@@ -119,6 +119,7 @@ class KernelTraining:
     sampling: Sampling
     random: np.random.RandomState
     rest: bool
+    deadline: float = np.inf  # by `time.perf_counter`: then it ends, in the middle of an epoch too
 
     def epochs(self, number: int) -> Iterator[Epoch]:
         """Up to `number` epochs; ends early when every class rests."""
@@ -127,6 +128,8 @@ class KernelTraining:
             began = time.perf_counter()
             mistakes, updates = self.run.mistakes.copy(), self.run.updates.copy()
             for chunk in self._chunks():
+                if time.perf_counter() > self.deadline:
+                    return
                 for c in np.flatnonzero(~resting):
                     self._present(chunk, int(c))
             if self.rest:

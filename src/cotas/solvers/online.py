@@ -64,6 +64,7 @@ class Training:
     steps: Steps | None = None  # None for algorithms that find their own step
     rest: bool = True
     threads: int = 1
+    deadline: float = np.inf  # by `time.perf_counter`: then it ends, in the middle of an epoch too
     resting: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,6 +83,8 @@ class Training:
         with ThreadPoolExecutor(self.threads) as pool:
             for e in range(1, number + 1):
                 epoch = self._epoch(e, pool)
+                if epoch is None:
+                    return
                 if self.resting.all():
                     self._count_as_seen(self.resting, number - e)
                 yield epoch
@@ -93,13 +96,16 @@ class Training:
         if self.average is not None:
             self.run.seen[classes] += epochs * self.n_examples
 
-    def _epoch(self, number: int, pool: ThreadPoolExecutor) -> Epoch:
+    def _epoch(self, number: int, pool: ThreadPoolExecutor) -> Epoch | None:
+        """One pass over the examples; None if there was no time for all of it."""
         began = time.perf_counter()
         mistakes, updates = self.run.mistakes.copy(), self.run.updates.copy()
         awake = np.flatnonzero(~self.resting)
         groups = np.array_split(awake, min(self.threads, len(awake)))
         t = int(self.run.seen[awake[0]])
         for chunk in self._chunks(len(awake)):
+            if time.perf_counter() > self.deadline:
+                return None
             times = (t + 1, t + 1 + len(chunk))
             steps = NO_STEPS if self.steps is None else self.steps(np.arange(*times))
             t += len(chunk)

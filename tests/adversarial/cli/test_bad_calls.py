@@ -148,7 +148,8 @@ CALLS = {
     "confidence": (("fit", BREAST, "--confidence", "1.5"), 2, "--confidence lies between"),
     "select what is not there": (("fit", BREAST, "--select", "depth"), 2, "no 'depth' to select"),
     "auto with parameters": (("fit", BREAST, "-m", "auto", "--lam", "1"), 2, "takes no --lam"),
-    "auto without rows": (("fit", BREAST, "-m", "auto", "--hold-out", "0"), 2, "to judge by"),
+    "auto without trials": (("fit", BREAST, "-m", "auto", "--trials", "0"), 2, "--trials is"),
+    "auto without time": (("fit", BREAST, "-m", "auto", "--time", "nan"), 2, "--time is"),
     "out is a folder": (("fit", BREAST, "--out", "/"), 2, "is a folder"),
     "out in no folder": (("fit", BREAST, "--out", "/no/such/m.cotas"), 2, "there is no folder"),
     "two kernels": (

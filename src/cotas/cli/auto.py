@@ -1,0 +1,191 @@
+"""`--model auto`: all families that suit the table, tuned by successive halving."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+
+import cotas
+from cotas.arrays import AnyArray
+from cotas.cli.exits import UsageError
+from cotas.cli.models import MOST_COLUMNS_FOR_TREES, build
+from cotas.cli.session import Session
+from cotas.cli.training import Rows, Settings, Trained, train_one
+from cotas.cli.words import speak
+from cotas.preparation.record import Rival
+from cotas.selection.halving import Candidate, Halving, Part, Trial
+
+# Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
+WEIGHTS, WIDTHS = (0.01, 0.1, 1.0, 10.0, 100.0), (0.25, 1.0, 4.0)
+DEPTHS, RATES, ROUNDS, PATIENCE = (1, 2, 3, 5), (0.1, 0.3), 1000, 20
+# Machines take time that grows with the square of the rows, ridge in feature space with the cube.
+MOST_ROWS_OF_MACHINES, MOST_ROWS_OF_RIDGE = 20_000, 5_000
+# With fewer rows a single validation says little: there are so many folds.
+FEW_ROWS, FOLDS, VALIDATION_FOLDS = 5_000, 4, 5
+LEADERS = 10
+
+
+def train_auto(session: Session, rows: Rows, settings: Settings) -> tuple[Trained, list[Rival]]:
+    """Choose among all families on the training rows alone, and train the choice on all of them.
+
+    The rows held out play no part in it, so that what they say of the model needs no correction.
+    """
+    if settings.given:
+        raise UsageError("--model auto takes no --lam, --tol or --param: the models differ.")
+    if not settings.time > 0:
+        raise UsageError(f"--time is a number of seconds above 0, not {settings.time:g}.")
+    table, y = rows.take(rows.train)
+    X = clone(settings.preparation).fit(table).transform(table)
+    wanted = candidates(settings.task, X, y, settings.seed)
+    search = Halving(X, y, _parts(y, settings), settings.time, _teller(session, settings))
+    best = search.run(_some(wanted, settings.trials))
+    board = [rival_of(trial) for trial in search.leaderboard()]
+    _show(session, board[:LEADERS], len(search.trials), settings)
+    given = _changed(best)
+    return train_one(session, best.candidate.name, rows, settings, given), board
+
+
+def candidates(task: str, X: Any, y: AnyArray, seed: int) -> list[Candidate]:
+    """The settings to try, those of different families by turns, the usual ones first."""
+    families = _classifiers(X) if task == "classification" else _regressors(X, y)
+    turns = itertools.zip_longest(*(list(family) for family in families))
+    found = []
+    for name, given in (pair for turn in turns for pair in turn if pair is not None):
+        model, _ = build(name, y, seed, given)
+        words = ", ".join(f"{key}={_short(value)}" for key, value in given.items())
+        found.append(Candidate(name, model, f"{name} ({words})"))
+    return found
+
+
+Family = Iterator[tuple[str, dict[str, Any]]]
+
+
+def _classifiers(X: Any) -> list[Family]:
+    n, d = X.shape
+    families = [_by_weight("logistic", 1.0 / n), _by_weight("svm", 1.0 / n)]
+    if d <= MOST_COLUMNS_FOR_TREES:
+        families.append(_trees("logitboost"))
+    if n <= MOST_ROWS_OF_MACHINES:
+        families.append(_kernels("kernel-svm", X, 1.0 / n))
+    return families
+
+
+def _regressors(X: Any, y: AnyArray) -> list[Family]:
+    n, d = X.shape
+    families = [_by_weight("ridge", 1.0), _by_weight("elastic-net", float(np.std(y)) or 1.0)]
+    if d <= MOST_COLUMNS_FOR_TREES:
+        families.append(_trees("ls-boost"))
+    if n <= MOST_ROWS_OF_RIDGE:
+        families.append(_kernels("kernel-ridge", X, 1.0 / n))
+    return families
+
+
+def _by_weight(name: str, unit: float) -> Family:
+    """λ from a hundred units down to a hundredth, the middle first."""
+    for weight in _from_the_middle(WEIGHTS):
+        yield name, {"lam": unit / weight * (0.01 if name in ("ridge", "elastic-net") else 1.0)}
+
+
+def _kernels(name: str, X: Any, unit: float) -> Family:
+    square = X.multiply(X).mean() if hasattr(X, "multiply") else np.square(X).mean()
+    variance = float(square - X.mean() ** 2) or 1.0
+    for width, weight in itertools.product(_from_the_middle(WIDTHS), (10.0, 1.0, 100.0)):
+        kernel = cotas.kernels.RBF(gamma=width / (X.shape[1] * variance))
+        yield name, {"kernel": kernel, "lam": unit / weight}
+
+
+def _trees(name: str) -> Family:
+    early = {"n_estimators": ROUNDS, "early_stopping": True, "n_iter_no_change": PATIENCE}
+    for depth, rate in itertools.product(_from_the_middle(DEPTHS), RATES):
+        yield name, {"weak_learner": cotas.Tree(depth), "learning_rate": rate, **early}
+
+
+def _from_the_middle(values: tuple[Any, ...]) -> list[Any]:
+    middle = len(values) // 2
+    return sorted(values, key=lambda value: abs(values.index(value) - middle))
+
+
+def _parts(y: AnyArray, settings: Settings) -> list[Part]:
+    """Folds of the training rows, or one validation where there are many; the order is random."""
+    many = len(y) >= FEW_ROWS
+    count = VALIDATION_FOLDS if many else FOLDS
+    stratified = settings.task == "classification" and np.unique(y, return_counts=True)[1].min() > 1
+    kind = StratifiedKFold if stratified else KFold
+    random = np.random.RandomState(settings.seed)
+    folds = kind(count, shuffle=True, random_state=random).split(np.zeros(len(y)), y)
+    parts = [Part(random.permutation(train), test) for train, test in folds]
+    return parts[:1] if many else parts
+
+
+def _some(wanted: list[Candidate], trials: int | None) -> list[Candidate]:
+    if trials is not None and trials < 1:
+        raise UsageError(f"--trials is a number of settings to try, at least 1, not {trials}.")
+    return wanted[:trials]
+
+
+def _teller(session: Session, settings: Settings) -> Any:
+    """Says what is being tried while it is."""
+    say = speak(settings.lang)
+
+    def tell(trial: Trial) -> None:
+        session.passing(
+            say(
+                "trial",
+                name=trial.candidate.label,
+                rows=trial.rows,
+                error=trial.error,
+                seconds=trial.seconds,
+            )
+        )
+
+    return tell
+
+
+def _changed(best: Trial) -> dict[str, Any]:
+    """The parameters of the choice that are not the defaults of its class."""
+    model = best.settled
+    default = type(model)().get_params(deep=False)
+    own = ("random_state", "progress", "callbacks")
+    return {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if name not in own and repr(value) != repr(default[name])
+    }
+
+
+def rival_of(trial: Trial) -> Rival:
+    """A line of the leaderboard."""
+    return Rival(
+        trial.candidate.label,
+        trial.seconds,
+        trial.relative_gap,
+        trial.holds,
+        trial.training_error,
+        trial.error,
+        "" if trial.whole else "max_time",
+    )
+
+
+def _show(session: Session, board: list[Rival], tried: int, settings: Settings) -> None:
+    say = speak(settings.lang)
+    names = [say(name) for name in ("model", "time", "relative gap", "training error")]
+    lines = [
+        [
+            rival.name,
+            f"{rival.seconds:.2f}",
+            "–" if rival.relative_gap is None else f"{rival.relative_gap:.1e}",
+            f"{rival.training_error:.4g}",
+            f"{rival.error:.4g}",
+        ]
+        for rival in board
+    ]
+    session.table([*names, say("validation error")], lines, say("leaderboard", tried=tried))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,195 @@
+"""Models along falling λ: one answer for `svm_path`, `logistic_path` and `lasso_path`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.certificates import Certificate
+from cotas.certificates.consequences.path import ValidationBound, bound_validation_error
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Path:
+    """Models along falling λ, each with its certificate.
+
+    Attributes
+    ----------
+    name : str
+        What the models are, in the plural.
+    lams : array of shape (n_lams,)
+        λ, from the largest to the smallest.
+    coefs : array of shape (n_lams, n_features) for numbers, and for classes of shape
+        (n_lams, 1, n_features) or (n_lams, n_classes, n_features)
+    intercepts : array of shape (n_lams,), or for classes (n_lams, 1) or (n_lams, n_classes)
+    certificates : list with the certificate of each model; its parts are those of the classes
+    iterations, seconds : arrays of shape (n_lams,), or None where all are solved in one run
+        What each fit took, after the start that the one before it gave.
+    classes : array of labels, or None for numbers
+    deltas : array of shape (n_lams,), or None for classes
+        ‖β‖₁ of each solution of the Lasso, in units of the standard deviations if the path was
+        computed with `standardize`.
+    exact : bool
+        Whether the λ are the breakpoints of the Lasso, so that between two of them β is linear.
+    validation_errors : array of shape (n_lams,), or None without validation data
+        The fraction of the validation examples that each model gets wrong.
+    validation_bound : ValidationBound or None
+        What the exact support vector machine cannot beat between the λ of the grid.
+    pieces : int
+        Into how many parts its proof might cut each interval.
+    """
+
+    name: str
+    lams: FloatArray
+    coefs: FloatArray
+    intercepts: FloatArray
+    certificates: list[Certificate]
+    iterations: IntArray | None = None
+    seconds: FloatArray | None = None
+    classes: AnyArray | None = None
+    deltas: FloatArray | None = None
+    exact: bool = False
+    validation_errors: FloatArray | None = None
+    validation_bound: ValidationBound | None = None
+    pieces: int = 64
+
+    @property
+    def gaps(self) -> FloatArray:
+        """P − D of each model, as proved."""
+        return np.array([certificate.gap for certificate in self.certificates])
+
+    @property
+    def best_lam(self) -> float:
+        """The λ with the smallest validation error; of several the largest."""
+        if self.validation_errors is None:
+            raise ValueError("Which λ is best needs validation=(X_val, y_val).")
+        return float(self.lams[int(np.argmin(self.validation_errors))])
+
+    # ---- between the breakpoints of the Lasso ----------------------------------------------------
+
+    def lam_at(self, delta: float) -> float:
+        """The λ whose solution has ‖β‖₁ = δ: between two breakpoints δ is linear in λ."""
+        deltas = self._at_breakpoints()
+        if not deltas[0] <= delta <= deltas[-1]:
+            raise ValueError(
+                f"delta must lie on the path, between 0 and {deltas[-1]:.6g}; follow the path "
+                "further down for more."
+            )
+        return float(np.interp(delta, deltas, self.lams))
+
+    def delta_at(self, lam: float) -> float:
+        """‖β‖₁ of the solution for λ."""
+        deltas = self._at_breakpoints()
+        return float(np.interp(self._on_the_path(lam), self.lams[::-1], deltas[::-1]))
+
+    def coef_at(self, lam: float) -> FloatArray:
+        """The coefficients for any λ on the path."""
+        self._at_breakpoints()
+        lam, lams = self._on_the_path(lam), self.lams
+        after = int(np.clip(np.searchsorted(-lams, -lam), 1, max(1, len(lams) - 1)))
+        if len(lams) == 1 or lam >= lams[0]:
+            return np.asarray(self.coefs[0].copy())
+        width = lams[after - 1] - lams[after]
+        share = (lams[after - 1] - lam) / width if width > 0 else 1.0
+        return np.asarray((1 - share) * self.coefs[after - 1] + share * self.coefs[after])
+
+    def _on_the_path(self, lam: float) -> float:
+        if not lam >= self.lams[-1]:
+            raise ValueError(f"lam must be at least {self.lams[-1]:.6g}, where the path ends.")
+        return lam
+
+    def _at_breakpoints(self) -> FloatArray:
+        if not self.exact or self.deltas is None:
+            raise ValueError("This needs the breakpoints: lasso_path(..., method='homotopy').")
+        return self.deltas
+
+    # ---- checked again ---------------------------------------------------------------------------
+
+    def verify(self, X: Matrix, y: Any, validation: tuple[Matrix, Any] | None = None) -> bool:
+        """Whether all that was proved comes out again from the data.
+
+        Parameters
+        ----------
+        X, y : the training data
+        validation : the validation data, for the bound on the validation error
+        """
+        proved = all(certificate.verify(X, y) for certificate in self.certificates)
+        if not proved or self.validation_bound is None:
+            return proved
+        if validation is None:
+            raise ValueError("The bound on the validation error needs validation=(X_val, y_val).")
+        again = self.bound(X, y, *validation)
+        # A bound that the data prove even better is proved too; rounding may move one example.
+        slack = 1.0 / again.n_rows
+        known = self.validation_bound
+        same = known.n_rows == again.n_rows and np.array_equal(known.lams, again.lams)
+        return same and bool((known.lower <= again.lower + slack).all())
+
+    def bound(self, X: Matrix, y: Any, X_val: Matrix, y_val: Any) -> ValidationBound:
+        """What the certificates of support vector machines prove between the λ, recomputed."""
+        assert self.validation_errors is not None
+        assert self.classes is not None
+        y, y_val = np.asarray(y).ravel(), np.asarray(y_val).ravel()
+        # A bound above what the grid has reached would not help anybody.
+        wrong = round(float(self.validation_errors.min()) * len(y_val))
+        data = (X, y, X_val, y_val, self.classes)
+        singles = [list(certificate.singles) for certificate in self.certificates]
+        return bound_validation_error(singles, *data, self.pieces, wrong)
+
+    # ---- in words --------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        known = self.certificates
+        columns = {
+            "λ": [f"{lam:.4g}" for lam in self.lams],
+            "objective": [f"{one.upper:.6g}" for one in known],
+            "relative gap": [f"{one.relative_gap:.1e}" for one in known],
+        }
+        for title, values, form in (
+            ("‖β‖₁", self.deltas, "{:.4g}"),
+            ("iterations", self.iterations, "{}"),
+            ("seconds", self.seconds, "{:.2f}"),
+            ("validation error", self.validation_errors, "{:.4f}"),
+        ):
+            if values is not None:
+                columns[title] = [form.format(value) for value in values]
+        table = [[title, *cells] for title, cells in columns.items()]
+        widths = [max(map(len, column)) for column in table]
+        lines = [
+            "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+            for row in zip(*table, strict=True)
+        ]
+        title = f"{self.name} at {len(self.lams)} values of λ"
+        return "\n".join([title, *(f"  {line}" for line in lines), *self._conclusion()])
+
+    def _conclusion(self) -> list[str]:
+        if self.validation_errors is None:
+            return []
+        best = float(self.validation_errors.min())
+        lines = [f"  Best validation error on the grid: {best:.4f}, at λ = {self.best_lam:.4g}."]
+        bound = self.validation_bound
+        if bound is None:
+            return lines
+        span = f"[{self.lams[-1]:.4g}, {self.lams[0]:.4g}]"
+        if bound.vacuous:
+            lines.append(
+                f"  The bound for all λ in {span} is vacuous: it is 0. More values of λ, or a "
+                "smaller tol, make it sharper."
+            )
+        else:
+            lines.append(
+                f"  Proved: no optimum at any λ in {span} has a validation error below "
+                f"{bound.error:.4f}."
+            )
+        return lines
+
+
+def falling(lams: Any) -> FloatArray:
+    """λ from the largest to the smallest, each once; refuse what is no penalty."""
+    values = np.unique(np.asarray(lams, dtype=np.float64).ravel())[::-1].copy()
+    if not (len(values) and np.isfinite(values).all() and values[-1] > 0):
+        raise ValueError("lams must be finite numbers above zero, at least one.")
+    return values

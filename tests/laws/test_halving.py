@@ -1,0 +1,125 @@
+"""Successive halving: what is tried, on how many rows, and what decides."""
+
+import numpy as np
+import pytest
+
+import cotas
+from cotas.cli.auto import candidates
+from cotas.selection.halving import FEWEST, SHARE, Candidate, Halving, Part
+from problems import clouds
+
+
+def ridges(*lams):
+    return [Candidate("ridge", cotas.Ridge(lam=lam), f"ridge {lam:g}") for lam in lams]
+
+
+def noisy_line(n=1200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    return X, X @ np.arange(6.0) + rng.normal(size=n)
+
+
+def one_part(n, seed=0):
+    order = np.random.default_rng(seed).permutation(n)
+    return [Part(order[: 3 * n // 4], order[3 * n // 4 :])]
+
+
+def test_each_stage_keeps_a_third_on_three_times_the_rows():
+    X, y = noisy_line(8 * FEWEST)
+    search = Halving(X, y, one_part(len(y)))
+    search.run(ridges(*np.geomspace(1e-6, 1e6, 9)))
+    rows = [trial.rows for trial in search.trials]
+    most = 6 * FEWEST
+    assert rows == [most // SHARE] * 9 + [most] * 3
+
+
+def test_the_choice_has_the_smallest_validation_error_of_the_last_stage():
+    X, y = noisy_line()
+    parts = one_part(len(y))
+    search = Halving(X, y, parts)
+    best = search.run(ridges(1e-3, 10.0, 1e3))
+    errors = [
+        np.sqrt(
+            np.mean(
+                (
+                    cotas.Ridge(lam=lam)
+                    .fit(X[parts[0].train], y[parts[0].train])
+                    .predict(X[parts[0].validation])
+                    - y[parts[0].validation]
+                )
+                ** 2
+            )
+        )
+        for lam in (1e-3, 10.0, 1e3)
+    ]
+    assert best.candidate.label == "ridge 0.001"
+    found = {trial.candidate.label: trial.error for trial in search.trials}
+    np.testing.assert_allclose([found[f"ridge {lam:g}"] for lam in (1e-3, 10.0, 1e3)], errors)
+
+
+def test_without_time_the_first_one_is_tried_and_no_other():
+    X, y = noisy_line(400)
+    search = Halving(X, y, one_part(len(y)), max_time=0.0)
+    best = search.run(ridges(1.0, 1e-3))
+    assert best.candidate.label == "ridge 1"
+    assert len(search.trials) == 1
+
+
+def test_whoever_is_told_can_end_it():
+    X, y = noisy_line(400)
+    search = Halving(X, y, one_part(len(y)), tell=lambda trial: True)
+    search.run(ridges(1.0, 1e-3))
+    assert len(search.trials) == 1
+
+
+def test_early_stopping_settles_the_number_of_rounds():
+    X, y = clouds(600, 4)
+    model = cotas.LogitBoost(
+        cotas.Tree(2), n_estimators=200, learning_rate=0.3, early_stopping=True, random_state=0
+    )
+    best = Halving(X, y, one_part(len(y))).run([Candidate("logitboost", model, "trees")])
+    assert not best.settled.early_stopping
+    assert best.settled.n_estimators == best.rounds < 200
+
+
+def test_nothing_to_choose_from_is_an_error():
+    X, y = noisy_line(100)
+    with pytest.raises(ValueError, match="candidates is empty"):
+        Halving(X, y, one_part(len(y))).run([])
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_every_candidate_can_be_fitted_and_has_a_label_of_its_own(task):
+    X, y = clouds(60, 3)
+    y = y if task == "classification" else X[:, 0] + y
+    found = candidates(task, X, y, 0)
+    assert len({candidate.label for candidate in found}) == len(found)
+    for candidate in found:
+        quick = {"n_estimators": 2, "early_stopping": False}
+        known = candidate.model.get_params()
+        candidate.model.set_params(**{k: v for k, v in quick.items() if k in known})
+        assert np.isfinite(candidate.model.fit(X, y).score(X, y))
+
+
+def test_the_rows_held_out_play_no_part_in_the_choice(tmp_path, monkeypatch):
+    """Their targets may be anything: the model is the same."""
+    from cotas.cli.auto import train_auto
+    from cotas.cli.session import Session
+    from cotas.cli.training import Rows, Settings
+    from cotas.tables import read_table
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=120)
+    lines = ["a,b,c", *(",".join(map(str, row)) for row in X)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    table = read_table(tmp_path / "t.csv")
+    split = np.arange(90), np.arange(90, 120)
+    settings = Settings("auto", "regression", {}, trials=4)
+    coefs = []
+    for scale in (1.0, -50.0):
+        targets = np.concatenate([y[:90], scale * y[90:]])
+        best, board = train_auto(Session("fit", quiet=True), Rows(table, targets, *split), settings)
+        coefs.append(best.model.predict(table.features))
+        assert len(board) == 4
+    np.testing.assert_array_equal(*coefs)
