@@ -97,7 +97,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     rows, few = split(table, y, settings)
     table = rows.table
     keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
-    remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test), keep)]
+    remarks = [*inspect_table(table, y, settings.task, (rows.train, rows.test), keep), *few]
     session.note(*(_noted(remark, settings.lang) for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
     rivals: list[Rival] = []
@@ -214,7 +214,11 @@ def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[An
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
     with blaming({**settings.given, parameter: None}, "--select: "):
         choice = cotas.choose(
-            pipeline, X, y, parameter, random_state=settings.seed, refit=False, progress=False
+            *(pipeline, X, y, parameter),
+            stratify=bool(np.unique(y, return_counts=True)[1].min() > 1),
+            random_state=settings.seed,
+            refit=False,
+            progress=False,
         )
     return estimator.set_params(**{parameter: choice.best_value}), choice
 

@@ -96,7 +96,9 @@ class PreparedModel(BaseEstimator):
         self.preparation_ = clone(preparation)
         prepared = self.preparation_.fit(X).transform(X)
         if prepared.shape[1] == 0:
-            raise ColumnError("No column is left to learn from: all are constant or empty.")
+            raise ColumnError(
+                "No column is left to learn from: all are constant, empty, or left out."
+            )
         self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
         self.n_features_in_ = self.preparation_.n_features_in_
         if as_frame(X) is not None:
