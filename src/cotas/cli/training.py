@@ -162,9 +162,8 @@ def train_one(
     X, y = rows.take(rows.train)
     with watching(session, name) as watcher:
         callback = watcher.callback
-        estimator, notes = build(
-            name, y, settings.seed, _timed(settings) | (chosen or {}), callback
-        )
+        given = _timed(settings) | (chosen or {})
+        estimator, notes = build(name, y, settings.seed, given, callback)
         session.note(*(f"{speak(settings.lang)('note')}: {note}" for note in notes))
         try:
             estimator._check_parameters()

@@ -33,8 +33,6 @@ WORDS = {
         "at most {bound:.4f} with {confidence:.0f}% confidence",
         "a lo sumo {bound:.4f} con confianza del {confidence:.0f}%",
     ),
-    "time": ("seconds", "segundos"),
-    "relative gap": ("relative gap", "brecha relativa"),
     "validation error": ("validation error", "error de validación"),
     "leaderboard": (
         "The best of {tried} trials, judged by a part of the training rows:",
