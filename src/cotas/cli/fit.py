@@ -161,7 +161,7 @@ def summary(record: FitRecord, lang: str) -> list[str]:
     columns = {"rows": table.n_rows, "columns": table.n_columns, "target": table.target}
     shape = say("rows" if table.n_columns != 1 else "one column", **columns)
     lines = [
-        (say("data"), f"{table.source}: {shape}"),
+        (say("data"), f"{Path(table.source).name}: {shape}"),
         (say("model"), f"{record.model_name} ({_parameters(record.model.estimator_, lang)})"),
         (
             say("trained"),
