@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import sys
 
-from bench import boosted_numbers, boosting, kernel, lasso, online, regression, startup, svm, tables
+from bench import (
+    boosted_numbers,
+    boosting,
+    kernel,
+    lasso,
+    online,
+    quality,
+    regression,
+    startup,
+    svm,
+    tables,
+)
 
 SECTIONS = {
     "startup": startup.main,
@@ -16,6 +27,7 @@ SECTIONS = {
     "boosting": boosting.main,
     "boosted-numbers": boosted_numbers.main,
     "tables": tables.main,
+    "quality": quality.main,
 }
 
 

@@ -164,7 +164,8 @@ BAD = {
     "path negative": (("path", BREAST, "--lams", "-1"), 2, "--lams takes numbers"),
     "curve without lam": (("curve", BREAST, "-m", "perceptron"), 2, "has no λ"),
     "curve other task": (("curve", BREAST, "-m", "ridge"), 3, "regression needs numbers"),
-    "separable three": (("separable", "builtin:iris"), 3, "two classes"),
+    "separable three": (("separable", "builtin:iris"), 2, "--class takes one of setosa"),
+    "separable nobody": (("separable", "builtin:iris", "--class", "rose"), 2, "no class 'rose'"),
     "figure": (("reproduce", "9.9"), 2, "no figure '9.9'"),
     "no figure": (("reproduce",), 2, "name a figure"),
     "export nothing": (("export", "none.cotas", "--onnx", "m.onnx"), 4, "cannot be read"),
@@ -215,3 +216,21 @@ def test_each_proof_stands_under_the_name_of_its_own_problem(tmp_path, model):
     assert [part["label"] for part in again["certificate"]["parts"]] == [
         part.label for part in whole.parts
     ]
+
+
+def test_every_command_speaks_both_languages():
+    from string import Formatter
+
+    from cotas.cli.app import COMMANDS
+    from cotas.cli.words import WORDS
+
+    for name in COMMANDS:
+        assert "--lang" in cotas(name, "--help").out
+    for key, (english, spanish) in WORDS.items():
+        fields = [{f for _, f, _, _ in Formatter().parse(text) if f} for text in (english, spanish)]
+        assert fields[0] == fields[1], key
+
+
+def test_an_unknown_language_is_wrong_use_in_every_command():
+    assert cotas("separable", BREAST, "--lang", "fr").code == 2
+    assert cotas("separable", BREAST, "--lang", "es", "-q").out.startswith("separables: sí")

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as Peer
 
 from cotas import ElasticNet, Lasso, LeastSquares
-from cotas.certificates.core.gap import Claim, Risk, all_bounds
+from cotas.certificates.core.gap import Claim, Risk, Weights, all_bounds
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball
@@ -207,18 +207,43 @@ def test_bounds_with_weights_of_zero_hold_in_exact_arithmetic(data, seed):
         )
         return theta, float(rng.normal()) if risk.free_bias else 0.0
 
-    free = LeastSquares(fit_intercept=risk.free_bias)
-    if not positive and (w == 0).any():  # a model that fits what has no penalty well
-        free.fit(data.X[:, w == 0], data.y)
-        theta, bias = np.zeros(d), float(free.intercept_)
-        theta[w == 0] = free.coef_
-    else:
-        theta, bias = model()
+    models = [(np.zeros(d), 0.0), *(model() for _ in range(4))]
+    if not positive and (w == 0).any():  # one that fits what has no penalty well
+        free = LeastSquares(fit_intercept=risk.free_bias).fit(data.X[:, w == 0], data.y)
+        models.append((np.zeros(d), float(free.intercept_)))
+        models[-1][0][w == 0] = free.coef_
+    theta, bias = models[rng.choice([0, 1, len(models) - 1])]
     c = None if rng.random() < 0.6 else rng.normal(size=len(data.y))
     claim = Claim(risk, data.y, theta, bias, c)
     found = all_bounds(Rows(data.X, risk.free_bias), [claim])[0].bounds
-    for other in [(theta, bias), *(model() for _ in range(5))]:
+    for other in models:
         assert at_most(found.lower, exact.value(rational(other[0]), *rational([other[1]])))
+
+
+@given(targeted(12, 4), st.integers(0, 999), st.sampled_from(["target", "residual", "rest"]))
+def test_coefficients_without_a_penalty_are_within_their_limits(data, seed, balance):
+    """Of every model whose objective is at most `level`: rough limits, but never too small.
+
+    What a large coefficient adds to the scores is balanced by the target, by the residual, or by
+    the other coefficients.
+    """
+    rng = np.random.default_rng(seed)
+    columns = data.X * 10.0 ** rng.integers(-3, 4, size=data.X.shape[1])
+    rows, bias = np.repeat(columns, 2, axis=1), bool(rng.integers(2))
+    w = np.where(np.arange(rows.shape[1]) % 2 == 0, 0.0, rng.uniform(0.2, 3.0, rows.shape[1]))
+    theta = np.where(w == 0, rng.normal(size=len(w)) * 10.0 ** rng.integers(-2, 3), 0.0)
+    if balance == "rest":
+        theta[1::2] = -theta[::2]  # every column is there twice
+    y = rows @ theta if balance == "target" else np.zeros(len(rows))
+    net = CoreNet(float(10.0 ** rng.uniform(-2, 1)), float(rng.integers(2)), False, w)
+    for regularizer in (net, Ball(float(np.abs(theta) @ w) * 1.01 + 1e-3, False, w)):
+        risk = Risk(Squared(), regularizer, bias)
+        value = Exact(risk, rows, y, None).value(rational(theta), *rational([0.0]))
+        weights = Weights.of(None, len(y))
+        claim = Claim(risk, y, theta, 0.0).moved(weights)[0]
+        level = float(value) * (1 + 1e-12)
+        limits = regularizer.limits(claim, Rows(rows, bias), weights, level)
+        assert (np.abs(theta[w == 0]) <= limits).all()
 
 
 # ---- bad calls ---------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ def test_columns_that_no_model_can_use_are_left_out_or_named(why):
 
 def test_all_columns_that_cannot_be_used_are_named_at_once():
     with pytest.raises(ColumnError) as caught:
-        Preparation(strict=True).fit(pl.DataFrame(USELESS))
+        Preparation(strict=True).fit(pl.DataFrame({**USELESS, "x": [1.5, 2.5] * 20}))
     assert all(f"'{name}'" in str(caught.value) for name in USELESS)
     with pytest.raises(ColumnError, match="no column 'nope'"):
         Preparation(keep=["nope"]).fit(pl.DataFrame(USELESS))
@@ -386,3 +386,17 @@ def test_a_prepared_model_opened_without_its_preparation_says_so(tmp_path):
     with pytest.warns(UserWarning, match=r"PreparedModel\.load"):
         bare = cotas.load(tmp_path / "m.cotas")
     assert isinstance(bare, cotas.LinearSVM)
+
+
+def test_frames_of_every_kind_give_the_same():
+    pa = pytest.importorskip("pyarrow")
+    frame, y, _ = people(80)
+    expected = PreparedModel(cotas.LinearSVM()).fit(frame, y).predict(frame)
+    columns = frame.to_dict(as_series=False)
+    forms = [columns, pd.DataFrame(columns), pa.table(columns), frame.lazy()]
+    forms.append(pd.DataFrame(columns).astype({"town": "category"}))
+    forms.append(frame.with_columns(pl.col("town").cast(pl.Categorical)))
+    for form in forms:
+        model = PreparedModel(cotas.LinearSVM()).fit(form, y)
+        assert (model.predict(form) == expected).all(), type(form)
+        assert (model.predict(frame) == expected).all(), type(form)

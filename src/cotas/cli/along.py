@@ -65,11 +65,13 @@ def path(
         session.document(_svm_document(found))
     else:
         found = cotas.lasso_path(Z, y_train, lams=values, n_lams=number, tol=tol)
-        session.table(["λ", "columns in use", "‖β‖₁", "relative gap"], _lasso_rows(found))
+        say = speak(lang)
+        names = ["λ", say("columns in use"), "‖β‖₁", say("relative gap")]
+        session.table(names, _lasso_rows(found))
         session.document(_lasso_document(found, preparation))
     if picture is not None:
         _draw_path(found, preparation.get_feature_names_out().tolist(), picture, lang)
-        session.say(f"picture: {picture}")
+        session.say(f"{speak(lang)('picture')}: {picture}")
 
 
 def curve(
@@ -121,7 +123,7 @@ def curve(
 
         ax = loss_against_c(choice, lang=lang)
         ax.figure.savefig(picture, dpi=150)
-        session.say(f"picture: {picture}")
+        session.say(f"{speak(lang)('picture')}: {picture}")
 
 
 def _numbers(words: str | None) -> Any:

@@ -42,7 +42,9 @@ def train_auto(session: Session, rows: Rows, settings: Settings) -> tuple[Traine
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
     wanted = candidates(settings.task, X, y, settings.seed)
-    search = Halving(X, y, _parts(y, settings), settings.time, _teller(session, settings))
+    search = Halving(
+        X, y, parts_of(y, settings.task, settings.seed), settings.time, _teller(session, settings)
+    )
     best = search.run(_some(wanted, settings.trials))
     board = [rival_of(trial) for trial in search.leaderboard()]
     _show(session, board[:LEADERS], len(search.trials), settings)
@@ -110,13 +112,13 @@ def _from_the_middle(values: tuple[Any, ...]) -> list[Any]:
     return sorted(values, key=lambda value: abs(values.index(value) - middle))
 
 
-def _parts(y: AnyArray, settings: Settings) -> list[Part]:
+def parts_of(y: AnyArray, task: str, seed: int) -> list[Part]:
     """Folds of the training rows, or one validation where there are many; the order is random."""
     many = len(y) >= FEW_ROWS
     count = VALIDATION_FOLDS if many else FOLDS
-    stratified = settings.task == "classification" and np.unique(y, return_counts=True)[1].min() > 1
+    stratified = task == "classification" and np.unique(y, return_counts=True)[1].min() > 1
     kind = StratifiedKFold if stratified else KFold
-    random = np.random.RandomState(settings.seed)
+    random = np.random.RandomState(seed)
     folds = kind(count, shuffle=True, random_state=random).split(np.zeros(len(y)), y)
     parts = [Part(random.permutation(train), test) for train, test in folds]
     return parts[:1] if many else parts
@@ -173,7 +175,7 @@ def rival_of(trial: Trial) -> Rival:
 
 def _show(session: Session, board: list[Rival], tried: int, settings: Settings) -> None:
     say = speak(settings.lang)
-    names = [say(name) for name in ("model", "time", "relative gap", "training error")]
+    names = [say(name) for name in ("model", "seconds column", "relative gap", "training error")]
     lines = [
         [
             rival.name,

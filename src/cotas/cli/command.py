@@ -11,6 +11,7 @@ import typer
 
 from cotas.cli.exits import guarded
 from cotas.cli.session import Session
+from cotas.cli.words import speak
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 Quiet = Annotated[
@@ -20,6 +21,8 @@ Quiet = Annotated[
     ),
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error happened.")]
+
+Lang = Annotated[str, typer.Option("--lang", help="en or es.")]
 
 _SHARED = {"json_": Json, "quiet": Quiet, "debug": Debug}
 
@@ -43,13 +46,20 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
         for shared, annotation in _SHARED.items()
     ]
 
+    speaks = "lang" in hints  # and hands the language on
+    if not speaks:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("lang", kind, default="en", annotation=Lang))
+
     def run(**values: Any) -> None:
         json_, quiet, debug = (values.pop(shared) for shared in _SHARED)
         for parameter, group in groups.items():
             options = {field.name: values.pop(field.name) for field in fields(group)}
             values[parameter] = group(**options)
-        session = Session(name, json=json_, quiet=quiet, debug=debug)
+        lang = values["lang"] if speaks else values.pop("lang")
+        session = Session(name, json=json_, quiet=quiet, debug=debug, lang=lang)
         with guarded(session):
+            speak(lang)
             function(session, **values)
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__

@@ -64,7 +64,7 @@ def compare(
     _show(session, rivals, bounds, task)
     if picture is not None:
         draw(rivals, bounds, task, picture)
-        session.say(f"picture: {picture}")
+        session.say(f"{speak(lang)('picture')}: {picture}")
     found = [
         {**vars(rival), "bound": None if bound is None else bound.upper}
         for rival, bound in zip(rivals, bounds, strict=True)
@@ -91,9 +91,11 @@ def _bound(rival: Rival, n: int, tried: int, task: str) -> Certificate | None:
 def _show(
     session: Session, rivals: list[Rival], bounds: list[Certificate | None], task: str
 ) -> None:
-    kind = "error" if task == "classification" else "rms error"
-    names = ["model", "seconds", "relative gap", f"training {kind}", f"held-out {kind}"]
-    names += ["at most, on future rows"] if task == "classification" else []
+    say = speak(session.lang)
+    kind = say("error" if task == "classification" else "rms error")
+    names = [say("model"), say("seconds column"), say("relative gap")]
+    names += [say("training column", kind=kind), say("held-out column", kind=kind)]
+    names += [say("future column")] if task == "classification" else []
     lines = []
     for rival, bound in zip(rivals, bounds, strict=True):
         gap = "–" if rival.relative_gap is None else f"{rival.relative_gap:.1e}"
@@ -103,7 +105,7 @@ def _show(
     session.table(names, lines)
     for rival in rivals:
         if rival.note:
-            session.note(f"Warning: {rival.name}: {rival.note}")
+            session.note(f"{say('warning')}: {rival.name}: {rival.note}")
 
 
 def draw(rivals: list[Rival], bounds: list[Certificate | None], task: str, path: Path) -> Any:

@@ -38,6 +38,8 @@ class InterruptedEarlyError(Exception):
 
 def code_of(error: BaseException) -> int:
     """The exit code for an error."""
+    from cotas.exceptions import DivergedError, NotSeparableError
+
     kinds: tuple[tuple[type[BaseException], int], ...] = (
         (UsageError, WRONG_USE),
         (ProofFailedError, PROOF_FAILED),
@@ -47,10 +49,10 @@ def code_of(error: BaseException) -> int:
         (KeyboardInterrupt, INTERRUPTED),
         (BrokenPipeError, PIPE_CLOSED),
         (DataFileError, BAD_DATA),
+        (NotSeparableError, BAD_DATA),
+        (DivergedError, BAD_DATA),
         (OSError, BAD_DATA),
         (MemoryError, BAD_DATA),
-        (ValueError, BAD_DATA),
-        (TypeError, UNEXPECTED),
     )
     return next((code for kind, code in kinds if isinstance(error, kind)), UNEXPECTED)
 

@@ -11,6 +11,8 @@ from cotas.certificates import Certificate
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
+from cotas.cli.words import speak
+from cotas.preparation.doubt import doubt_of
 from cotas.preparation.prepared_model import PreparedModel
 
 
@@ -28,25 +30,30 @@ def explain(
     """
     saved = open_model(model)
     refuse_foreign(saved, "explain")
-    facts = facts_of(saved)
+    say = speak(session.lang)
+    facts = facts_of(saved, session.lang)
     session.say(*(f"{name}: {value}" for name, value in facts.items()))
     weights = weights_of(saved)
-    for label, table in weights.items():
+    doubts = doubts_of(saved)
+    for (label, whole), doubt in zip(weights.items(), doubts, strict=True):
+        table = [entry for k, entry in enumerate(whole) if k == 0 or abs(entry[2]) > doubt]
         shown = table[: top or None]
-        title = None if label is None else f"class {label} against the rest"
+        title = None if label is None else say("class", label=label)
         rows = [[name, f"{theta:+.6g}", f"{effect:+.4g}"] for name, theta, effect in shown]
-        names = ["column", "coefficient", "per deviation"]
+        names = [say(name) for name in ("column", "coefficient", "per deviation")]
         if not _standardized(saved):
             names, rows = names[:2], [row[:2] for row in rows]
         session.say("")
         session.table(names, rows, title)
         if len(table) > len(shown):
-            session.say(f"… and {len(table) - len(shown)} more (--top 0 shows all)")
+            session.say(say("and more", count=len(table) - len(shown)))
+        if len(whole) > len(table):
+            session.say(say("not told", count=len(whole) - len(table), doubt=doubt))
     importances = importances_of(saved)
     if importances:
         rows = [[name, f"{share:.4f}"] for name, share in importances[: top or None]]
         session.say("")
-        session.table(["column", "importance"], rows)
+        session.table([say("column"), say("importance")], rows)
     certificate = saved.model.certificate_
     session.say("", str(certificate))
     bound = None if saved.recipe is None else saved.recipe.hold_out
@@ -55,26 +62,27 @@ def explain(
     session.document(_document(saved, facts, weights, importances, certificate, bound))
 
 
-def facts_of(saved: Saved) -> dict[str, str]:
+def facts_of(saved: Saved, lang: str = "en") -> dict[str, str]:
     """What the model is, and the numbers it is known by."""
-    estimator, recipe = saved.estimator, saved.recipe
-    facts = {"model": type(estimator).__name__}
+    estimator, recipe, say = saved.estimator, saved.recipe, speak(lang)
+    facts = {say("model"): type(estimator).__name__}
     if recipe is not None:
-        facts["predicts"] = f"{recipe.target} ({recipe.task})"
+        facts[say("fact predicts")] = f"{recipe.target} ({say(recipe.task)})"
     if hasattr(estimator, "classes_"):
-        facts["classes"] = ", ".join(map(str, estimator.classes_))
+        facts[say("fact classes")] = ", ".join(map(str, estimator.classes_))
     if recipe is not None and recipe.rows is not None:
-        facts["trained on"] = f"{len(recipe.rows)} of {recipe.n_rows} rows"
-    for name, words in _NUMBERS.items():
+        counted = {"count": len(recipe.rows), "rows": recipe.n_rows}
+        facts[say("trained")] = say("fact of rows", **counted)
+    for name in _NUMBERS:
         value = getattr(estimator, name, None)
         if value is not None:
-            facts[words] = ", ".join(_shown(v) for v in np.atleast_1d(value))
+            facts[say(f"fact {name}")] = ", ".join(_shown(v) for v in np.atleast_1d(value))
     if recipe is not None:
         dropped = [f"{name} ({why})" for name, why in recipe.preparation.dropped_]
-        facts |= {"left out": ", ".join(dropped)} if dropped else {}
-        facts |= {"chosen": recipe.chosen} if recipe.chosen else {}
-        facts |= {"made by": recipe.command} if recipe.command else {}
-        facts |= {f"note {k}": words for k, words in enumerate(recipe.remarks, 1)}
+        facts |= {say("fact left out"): ", ".join(dropped)} if dropped else {}
+        facts |= {say("chosen"): recipe.chosen} if recipe.chosen else {}
+        facts |= {say("fact made by"): recipe.command} if recipe.command else {}
+        facts |= {say("fact note", k=k): words for k, words in enumerate(recipe.remarks, 1)}
     return facts
 
 
@@ -82,13 +90,8 @@ def _shown(value: Any) -> str:
     return str(value) if isinstance(value, str) else f"{value:.6g}"
 
 
-_NUMBERS = {
-    "margin_width_": "width of the margin",
-    "n_support_": "support vectors",
-    "leave_one_out_bound_": "leave-one-out error at most",
-    "n_rounds_": "rounds",
-    "solver_": "solver",
-}
+# Attributes of fitted models that say something by themselves.
+_NUMBERS = ("margin_width_", "n_support_", "leave_one_out_bound_", "n_rounds_", "solver_")
 
 
 def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
@@ -113,6 +116,15 @@ def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
         table.sort(key=lambda entry: -abs(entry[2]))
         found[label] = [("(constant)", bias, 0.0), *table]
     return found
+
+
+def doubts_of(saved: Saved) -> list[float]:
+    """For each row of coefficients, up to what size they are not told from zero."""
+    rows = np.atleast_2d(getattr(saved.estimator, "coef_", np.empty((0, 0))))
+    whole = saved.model.certificate_
+    each = whole.singles if len(whole.singles) == len(rows) else (whole,) * len(rows)
+    n = saved.recipe.n_rows if saved.recipe is not None else 1
+    return [doubt_of(saved.estimator, proof, row, n) for row, proof in zip(rows, each, strict=True)]
 
 
 def _standardized(saved: Saved) -> bool:

@@ -19,6 +19,7 @@ from cotas.cli.exits import UsageError
 from cotas.cli.options import NO_WISHES, Data, Text
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
+from cotas.cli.words import speak
 from cotas.files.atomic import replacing
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
@@ -67,8 +68,8 @@ def predict(
         return
     write(frames, out)
     if out is not None:
-        session.say(f"{tally.rows} rows predicted: {out}")
-    session.note(*tally.notes())
+        session.say(speak(session.lang)("predicted", rows=tally.rows, out=out))
+    session.note(*tally.notes(session.lang))
     session.document({"out": str(out), **tally.to_dict()})
 
 
@@ -80,6 +81,7 @@ class Tally:
         self.squares = 0.0
         self.certifies = self.classifies = False
         self.odd: list[str] = []
+        self.trained: AnyArray | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """In plain types."""
@@ -88,6 +90,7 @@ class Tally:
             "certified": self.certified if self.certifies else None,
             "test_error": self.error,  # "error" is what went wrong, in every document
             "odd_cells": self.odd,
+            "rows_trained_on": None if self.trained is None else len(self.trained),
         }
 
     @property
@@ -116,14 +119,16 @@ class Tally:
         else:
             self.squares += float(((predictions - truth.astype(np.float64)) ** 2).sum())
 
-    def notes(self) -> list[str]:
+    def notes(self, lang: str) -> list[str]:
         """In words."""
-        lines = [f"Note: {words}" for words in self.odd]
+        say = speak(lang)
+        lines = [f"{say('note')}: {words}" for words in self.odd]
         if self.certifies and self.rows:
-            lines.append(f"Certified: {self.certified} of {self.rows} predictions.")
+            lines.append(say("certified", count=self.certified, rows=self.rows))
         if self.error is not None:
-            what = "wrong predictions" if self.classifies else "root mean square error"
-            lines.append(f"The table has the target: {what} {self.error:.4f}.")
+            lines.append(say("wrong" if self.classifies else "square", error=self.error))
+        if self.trained is not None and self.rows:
+            lines.append(say("seen", count=len(self.trained), rows=self.rows))
         return lines
 
 
@@ -153,7 +158,8 @@ def _parts(
             target = [] if recipe is None or recipe.target is None else [recipe.target]
             frame = as_frame(table)
             known = table if frame is None else frame.drop(target, strict=False)
-            session.note(*(f"Note: {n}" for n in saved.model.preparation_.compare(known)))
+            before = speak(session.lang)("note")
+            session.note(*(f"{before}: {n}" for n in saved.model.preparation_.compare(known)))
         yield table
     if number < 0:
         raise DataFileError("it holds no rows.", data)
@@ -175,6 +181,8 @@ def predicted(saved: Saved, table: Table, tally: Tally, only: bool) -> Any:
             found["certified"] = model.certified_predict(X)[1]
             tally.certifies = True
             tally.certified += int(found["certified"].sum())
+    if tally.rows == 0:
+        tally.trained = saved.trained_on(X)
     tally.rows += len(labels)
     truth = _truth(saved, table)
     if truth is not None:

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier, is_regressor
 from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
 from cotas.files.errors import ModelFileError
+from cotas.files.fingerprint import Fingerprint
 from cotas.files.frames import polars
 from cotas.files.models import read_model_file
 from cotas.files.tables import Table
@@ -31,6 +32,7 @@ class Saved:
     model: Any
     recipe: Recipe | None
     ours: bool
+    data: Fingerprint | None = None
 
     @property
     def estimator(self) -> Any:
@@ -42,13 +44,24 @@ class Saved:
         """What it is for."""
         return "classification" if is_classifier(self.model) else "regression"
 
+    def trained_on(self, X: Any) -> AnyArray | None:
+        """Which of these prepared rows the model was trained on, if they are all of its table."""
+        rows = None if self.recipe is None else self.recipe.rows
+        if rows is None or self.data is None or self.recipe is None:
+            return None
+        if X.shape[0] not in (self.recipe.n_rows, len(rows)):
+            return None
+        rows = rows if X.shape[0] == self.recipe.n_rows else np.arange(len(rows))
+        same = Fingerprint.of(X[rows], rows).rows == self.data.rows
+        return rows if same else None
+
     def input_of(self, table: Table, rows: AnyArray | None = None) -> Any:
         """The features of all or some rows as `estimator` takes them, prepared once for all."""
         frame = table.features if rows is None else table.features[rows]
         if isinstance(self.model, PreparedModel):
             return self.model.prepare(frame)
         if not table.has_names:
-            return frame
+            return self._of_its_width(frame)
         names = getattr(self.model, "feature_names_in_", None)
         if names is not None:
             gone = [name for name in names if name not in frame.columns]
@@ -57,8 +70,16 @@ class Saved:
             frame = frame.select(list(names))
         if all(dtype.is_numeric() or dtype == polars().Boolean for dtype in frame.dtypes):
             numbers = np.ascontiguousarray(numbers_of(frame, frame.columns))
-            return numbers if names is None else frame.with_columns(polars().all().cast(float))
+            named = frame.with_columns(polars().all().cast(float))
+            return self._of_its_width(numbers if names is None else named)
         return frame
+
+    def _of_its_width(self, X: Any) -> Any:
+        """The rows, if they have as many columns as the model takes."""
+        width = getattr(self.model, "n_features_in_", X.shape[1])
+        if X.shape[1] != width:
+            raise ModelFileError(f"the model takes {width} columns; these data have {X.shape[1]}.")
+        return X
 
 
 def open_model(path: Path, trust_pickle: bool = False) -> Saved:
@@ -87,7 +108,7 @@ def _our_own(path: Path) -> Saved:
     if found.preparation is None:
         return Saved(str(path), found.model, None, ours=True)
     model = PreparedModel.from_file(found, path)
-    return Saved(str(path), model, model.recipe_, ours=True)
+    return Saved(str(path), model, model.recipe_, ours=True, data=found.data)
 
 
 def _from_skops(path: Path) -> Any:

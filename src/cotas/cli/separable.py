@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
 import typer
 
 import cotas
+from cotas.arrays import AnyArray
 from cotas.cli.data import open_table, preparation_of, target_of
+from cotas.cli.exits import UsageError
 from cotas.cli.options import NO_WISHES, Columns, Data, Target
 from cotas.cli.session import Session
+from cotas.cli.words import speak
 
 
 def separable(
@@ -19,20 +23,38 @@ def separable(
     widest: Annotated[
         bool, typer.Option("--widest", help="Find the separator with the largest margin.")
     ] = False,
+    of: Annotated[
+        str | None, typer.Option("--class", help="One of several classes, against the rest.")
+    ] = None,
     columns: Columns = NO_WISHES,
 ) -> None:
     """Is there a hyperplane between two classes? The answer is proved, yes or no.
 
     It exits with 0 in both cases; --json has "separable".
 
-    Example: cotas separable builtin:breast-cancer
+    Example: cotas separable builtin:iris --class setosa
     """
     table = open_table(data, target, columns)
     y, _ = target_of(table, "classification")
+    y = _against_the_rest(y, of)
     X = preparation_of(table, columns).fit_transform(table.features)
     answer = cotas.separability(X, y, widest=widest)
-    session.result(f"separable: {'yes' if answer.separable else 'no'}")
+    say = speak(session.lang)
+    session.result(say("separable", answer=say("yes" if answer.separable else "no")))
     session.say(str(answer.certificate))
     session.document(
         {"separable": bool(answer.separable), "certificate": answer.certificate.to_dict()}
     )
+
+
+def _against_the_rest(y: AnyArray, of: str | None) -> AnyArray:
+    """Two classes: those there are, or one of several and the rest."""
+    labels = y.astype(str)
+    known = np.unique(labels)
+    if of is None and len(known) == 2:
+        return y
+    if of not in known:
+        there = ", ".join(known[:8])
+        asked = "which of the classes, against the rest?" if of is None else f"no class {of!r}:"
+        raise UsageError(f"{asked} --class takes one of {there}.")
+    return np.where(labels == of, str(of), "the rest")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +23,7 @@ from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.words import speak
 from cotas.files.models import versions
+from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
 from cotas.preparation.inspection import copies, inspect_table
@@ -94,7 +97,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     rows, few = split(table, y, settings)
     table = rows.table
     keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
-    remarks = [*few, *inspect_table(table, y, settings.task, (rows.train, rows.test), keep)]
+    remarks = [*inspect_table(table, y, settings.task, (rows.train, rows.test), keep), *few]
     session.note(*(_noted(remark, settings.lang) for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
     rivals: list[Rival] = []
@@ -158,10 +161,9 @@ def train_one(
     X, y = rows.take(rows.train)
     with watching(session, name) as watcher:
         callback = watcher.callback
-        estimator, notes = build(
-            name, y, settings.seed, _timed(settings) | (chosen or {}), callback
-        )
-        session.note(*(f"Note: {note}" for note in notes))
+        given = _timed(settings) | (chosen or {})
+        estimator, notes = build(name, y, settings.seed, given, callback)
+        session.note(*(f"{speak(settings.lang)('note')}: {note}" for note in notes))
         try:
             estimator._check_parameters()
         except (TypeError, ValueError) as error:
@@ -173,7 +175,8 @@ def train_one(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = PreparedModel(estimator, settings.preparation)
-            prepared = model.fit_prepared(X, y)
+            with blaming(settings.given):
+                prepared = model.fit_prepared(X, y)
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:
@@ -190,15 +193,33 @@ def _timed(settings: Settings) -> dict[str, Any]:
     return settings.given | limit
 
 
+@contextmanager
+def blaming(given: dict[str, Any], before: str = "") -> Iterator[None]:
+    """An error that names a parameter that was given, or its value, is wrong use of it."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        words = str(error)
+        named = any(name in words or repr(value) in words for name, value in given.items())
+        if not named or isinstance(error, DataFileError):
+            raise
+        raise UsageError(f"{before}{words}") from error
+
+
 def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[Any, Any]:
     """The estimator with the chosen value of a parameter, and how it was chosen."""
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
         raise UsageError(f"{type(estimator).__name__} has no {parameter!r} to select.")
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
-    choice = cotas.choose(
-        pipeline, X, y, parameter, random_state=settings.seed, refit=False, progress=False
-    )
+    with blaming({**settings.given, parameter: None}, "--select: "):
+        choice = cotas.choose(
+            *(pipeline, X, y, parameter),
+            stratify=bool(np.unique(y, return_counts=True)[1].min() > 1),
+            random_state=settings.seed,
+            refit=False,
+            progress=False,
+        )
     return estimator.set_params(**{parameter: choice.best_value}), choice
 
 

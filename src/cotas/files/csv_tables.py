@@ -35,6 +35,7 @@ from cotas.files.lines import blocks_of_lines
 from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
+from cotas.files.tidying import Untidy, tell_untidy
 from cotas.loops import loop
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
@@ -71,6 +72,10 @@ def read_csv(
     """A text table as a polars frame, and remarks; see `cotas.files.tables.read_table`."""
     source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, max_bytes)
+    untidy = tell_untidy(sample)
+    if any(untidy):
+        text = untidy.tidy(_bytes_of(text))
+        sample = sample_of(text)
     dialect = wishes.dialect_of(sample, source)
     words = names_among(wishes.words, dialect.names, source)
     if dialect.encoding != "utf-8":
@@ -81,8 +86,7 @@ def read_csv(
         if _is_utf8(text):
             raise
         # A letter that is no UTF-8 stands beyond the sample.
-        whole = text.read_bytes() if isinstance(text, Path) else text
-        dialect = replace(dialect, encoding=wishes.encoding or of_one_byte(whole))
+        dialect = replace(dialect, encoding=wishes.encoding or of_one_byte(_bytes_of(text)))
         text = _as_utf8(text, dialect, source)
         frame = _parse(text, dialect, source, words)
     _refuse_short_rows(frame, text, dialect, source)
@@ -119,9 +123,13 @@ def csv_batches(
     wishes = wishes or Wishes()
     stream = _narrow(stream, wishes, source)
     dialect: Dialect | None = None
+    untidy = Untidy()
     readings: dict[str, Reading] = {}
     for block in blocks_of_lines(stream, source, quote=b'"'):
         first = dialect is None
+        if dialect is None:
+            untidy = tell_untidy(sample_of(block))
+        block = untidy.tidy(block, first) if any(untidy) else block
         if dialect is None:
             dialect = wishes.dialect_of(sample_of(block), source)
         text = block if dialect.encoding == "utf-8" else _decoded(block, dialect, source)
@@ -160,19 +168,21 @@ def _in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
     )
 
 
+def _bytes_of(text: bytes | Path) -> bytes:
+    return text.read_bytes() if isinstance(text, Path) else text
+
+
 def _is_utf8(text: bytes | Path) -> bool:
     """Whether all of it is, and not only its beginning."""
-    data = text.read_bytes() if isinstance(text, Path) else text
     try:
-        data.decode("utf-8")
+        _bytes_of(text).decode("utf-8")
     except UnicodeDecodeError:
         return False
     return True
 
 
 def _as_utf8(text: bytes | Path, dialect: Dialect, source: str) -> bytes:
-    data = text.read_bytes() if isinstance(text, Path) else text
-    return _decoded(data, dialect, source)
+    return _decoded(_bytes_of(text), dialect, source)
 
 
 def _decoded(data: bytes, dialect: Dialect, source: str) -> bytes:

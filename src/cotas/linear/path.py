@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from contextlib import closing
+from collections.abc import Generator
 from dataclasses import replace
 from numbers import Integral
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +17,14 @@ from sklearn.utils import check_scalar
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.certified import outside
-from cotas.fitting.monitor import ProgressBar
+from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_positive
 from cotas.fitting.path import Path, falling
+from cotas.fitting.pursuit import Pursuit
 from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
-from cotas.stops import InterruptedWarning, Stop
+from cotas.solvers.iterate import Iterate
+from cotas.stops import InterruptedWarning, Reason, Stop
 
 
 def svm_path(
@@ -212,8 +215,9 @@ def _along(
     progress: bool | None,
 ) -> Path:
     """The models of one estimator along λ, and a warning where their gaps are too large."""
-    with closing(ProgressBar(len(lams), name, progress, "λ")) as bar:
-        steps = _walk(model, X, y, sample_weight, lams, validation, bar)
+    asked = SimpleNamespace(callbacks=None, progress=progress)
+    with Monitor(asked, "λ", len(lams), name) as monitor:
+        steps = _walk(model, X, y, sample_weight, lams, validation, monitor)
     _warn_of_gaps(steps, model.tol)
     errors = None if validation is None else np.array([step.error for step in steps])
     return Path(
@@ -253,22 +257,33 @@ def _walk(
     sample_weight: Any,
     lams: FloatArray,
     validation: tuple[Matrix, Any] | None,
-    bar: ProgressBar,
+    monitor: Monitor,
 ) -> list[_Step]:
-    """Fit at each λ in turn; Ctrl-C ends it with the λ that was being fitted."""
+    """Fit at each λ in turn; Ctrl-C ends it with the λ being fitted, or before the next."""
+
+    def fits() -> Generator[Iterate, None, Reason | None]:
+        for lam in lams:
+            began = time.perf_counter()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # one warning for all of them
+                model.set_params(lam=float(lam)).fit(X, y, sample_weight)
+            seconds = time.perf_counter() - began
+            error = np.nan if validation is None else _share_wrong(model, *validation)
+            found = (model.coef_, model.intercept_, model.certificate_)
+            yield Iterate(_Step(float(lam), *found, model.n_iter_, seconds, error))
+            if model.stop_ is Stop.INTERRUPTED:
+                return Reason(Stop.INTERRUPTED)
+        return None
+
+    def ends(iterate: Iterate) -> None:
+        steps.append(iterate.model)
+        monitor.show(gap=f"{steps[-1].gap:.1e}")
+
     steps: list[_Step] = []
-    for lam in lams:
-        began = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # one warning for all of them
-            model.set_params(lam=float(lam)).fit(X, y, sample_weight)
-        seconds = time.perf_counter() - began
-        error = np.nan if validation is None else _share_wrong(model, *validation)
-        found = (model.coef_, model.intercept_, model.certificate_)
-        steps.append(_Step(float(lam), *found, model.n_iter_, seconds, error))
-        bar.step(gap=f"{steps[-1].gap:.1e}")
-        if model.stop_ is Stop.INTERRUPTED:
-            break
+    pursuit: Pursuit[Any] = Pursuit(None, None, None, monitor)
+    pursuit.follow(fits(), ends=ends)
+    if not steps:
+        raise KeyboardInterrupt
     return steps
 
 

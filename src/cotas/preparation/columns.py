@@ -57,6 +57,10 @@ def as_frame(X: Any) -> Any:
         return X
     if isinstance(X, pl.LazyFrame):
         return X.collect()
+    if type(X) is dict:  # sparse matrices of one kind are dicts too
+        return pl.DataFrame(X, strict=False)
+    if hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):  # pyarrow
+        return pl.DataFrame(X)
     if hasattr(X, "columns") and hasattr(X, "iloc"):  # pandas
         return pl.DataFrame({str(name): _from_pandas(X[name]) for name in X.columns})
     return None
@@ -93,12 +97,17 @@ def roles_of(
     unknown = [name for name in (*keep, *unix_seconds) if name not in frame.columns]
     if unknown:
         raise ColumnError(f"there is no column {unknown[0]!r} among {', '.join(frame.columns)}.")
-    return {
+    roles = {
         name: Role("date", "unix")
         if name in unix_seconds
         else _role_of(frame[name], name, name in keep)
         for name in frame.columns
     }
+    if all(role.kind in ("empty", *LEFT_OUT) for role in roles.values()):
+        # Whole numbers that count the rows are then what there is to learn from.
+        counts = [name for name, role in roles.items() if role.kind == "identifier"]
+        roles |= {name: Role("number") for name in counts if not _has_name_of_one(name)}
+    return roles
 
 
 def _role_of(column: Any, name: str, keep: bool) -> Role:
@@ -134,8 +143,13 @@ def _is_identifier(column: Any, name: str) -> bool:
     low, high = int(column.min()), int(column.max())
     if YEARS[0] <= low and high <= YEARS[1]:
         return False
+    return high - low < 2 * len(column) or _has_name_of_one(name)
+
+
+def _has_name_of_one(name: str) -> bool:
+    """Whether a column is called as identifiers are."""
     words = re.findall(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+", name)
-    return high - low < 2 * len(column) or bool(words and words[-1].lower() in _NUMBERING)
+    return bool(words and words[-1].lower() in _NUMBERING)
 
 
 def _identifier(name: str) -> Role:

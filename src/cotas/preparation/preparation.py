@@ -127,7 +127,7 @@ class Preparation(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : polars or pandas DataFrame, Table, array or sparse matrix
+        X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
         y : ignored
         """
         if not 0 <= self.min_frequency < 1:

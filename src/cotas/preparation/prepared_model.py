@@ -19,7 +19,7 @@ from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.fitting.state import digest
 from cotas.foreign.certify import certify
-from cotas.preparation.columns import as_frame
+from cotas.preparation.columns import ColumnError, as_frame
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
 
@@ -76,7 +76,7 @@ class PreparedModel(BaseEstimator):
 
         Parameters
         ----------
-        X : polars or pandas DataFrame, Table, array or sparse matrix
+        X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
         y : array of shape (n_samples,)
         **fit_params : handed to the `fit` of the estimator
         """
@@ -88,7 +88,7 @@ class PreparedModel(BaseEstimator):
 
         Parameters
         ----------
-        X : polars or pandas DataFrame, Table, array or sparse matrix
+        X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
         y : array of shape (n_samples,)
         **fit_params : handed to the `fit` of the estimator
         """
@@ -96,7 +96,9 @@ class PreparedModel(BaseEstimator):
         self.preparation_ = clone(preparation)
         prepared = self.preparation_.fit(X).transform(X)
         if prepared.shape[1] == 0:
-            raise ValueError("No column is left to learn from: all are constant or empty.")
+            raise ColumnError(
+                "No column is left to learn from: all are constant, empty, or left out."
+            )
         self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
         self.n_features_in_ = self.preparation_.n_features_in_
         if as_frame(X) is not None:

@@ -88,7 +88,7 @@ def hold_out_rows(
     n = len(y)
     count = round(share * n)
     if not 0 < share < 1 or not 0 < count < n:
-        raise ValueError(
+        raise DataFileError(
             f"holding out a share of {share!r} of {n} rows leaves none to train on, or none to "
             "hold out."
         )

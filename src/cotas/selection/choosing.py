@@ -11,7 +11,6 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import Matrix
-from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.parameters import check_fraction, check_jobs
 from cotas.fitting.threads import thread_count
 from cotas.selection.between import bound_between
@@ -166,9 +165,9 @@ def choose(
     plan = Plan(rows, parameter, wanted, ordered, measure, by)
     threads = thread_count(n_jobs, len(parts) * len(wanted))
     fitter = Fitter(model, parameter, measure, alone=threads == 1)
-    watch = Watch()
-    standings = _fitted(plan, fitter, parts, threads, tighten, enough, watch, progress)
-    result = concluded(plan, standings, parts, watch.stopped())
+    watch = Watch("choose", progress, len(parts) * len(wanted))
+    standings = _fitted(plan, fitter, parts, threads, tighten, enough, watch)
+    result = concluded(plan, standings, parts, watch.interrupted)
     best = standings[result.best_index]
     single = parts[0] if folds is None else None
     by_class = stratify and not isinstance(validation, tuple | list)
@@ -205,22 +204,17 @@ def _fitted(
     tighten: int,
     enough: float,
     watch: Watch,
-    progress: bool | None,
 ) -> list[Standing]:
     """Fit all values, and again those whose gap could change the winner."""
-    bar = ProgressBar(len(parts) * len(plan.values), "choose", progress, "fit")
-    try:
-        with watch.listening():
-            found = fit_all(fitter, plan.values, parts, threads, bar, watch)
+    with watch, watch.listening():
+        found = fit_all(fitter, plan.values, parts, threads, watch)
+        standings = standings_of(plan.values, found, len(parts))
+        for _ in range(tighten):
+            again = doubtful(fitter, standings, found, plan, tighten, enough)
+            if not again or watch.interrupted:
+                break
+            tighten_all(fitter, found, again, parts, threads, watch)
             standings = standings_of(plan.values, found, len(parts))
-            for _ in range(tighten):
-                again = doubtful(fitter, standings, found, plan, tighten, enough)
-                if not again or watch.stopped():
-                    break
-                tighten_all(fitter, found, again, parts, threads, watch)
-                standings = standings_of(plan.values, found, len(parts))
-    finally:
-        bar.close()
     watch.pass_on()
     return standings
 

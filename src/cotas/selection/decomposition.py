@@ -24,7 +24,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.parameters import check_jobs
 from cotas.fitting.threads import thread_count
 from cotas.selection.choice import plain_arrays
@@ -40,7 +39,7 @@ from cotas.selection.parameter import (
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, take
 from cotas.selection.table import as_html, as_text, gap_in_words, number
-from cotas.selection.walking import gather
+from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import Tally, Yardstick
 from cotas.stops import InterruptedWarning
 
@@ -207,7 +206,7 @@ def bias_variance(
     sample, (X_test, y_test) = _source(draw, test, seed)
     threads = thread_count(n_jobs, repeats)
     fitter = Fitter(model, parameter, Yardstick("squared", False), alone=threads == 1)
-    bar = ProgressBar(repeats, "bias_variance", progress, "sample")
+    watch = Watch("bias_variance", progress, repeats, "sample")
 
     def work(r: int) -> tuple[FloatArray, list[Fit]]:
         X, y = sample(np.random.default_rng([seed, r + 1]))
@@ -215,7 +214,7 @@ def bias_variance(
         fits = [_fit(fitter, value, part) for value in wanted]
         return np.array([np.asarray(fit.model.predict(X_test)).ravel() for fit in fits]), fits
 
-    found, interrupted = gather(work, range(repeats), threads, bar)
+    found, interrupted = gather(work, range(repeats), threads, watch), watch.interrupted
     if len(found) < 2:
         raise KeyboardInterrupt("Interrupted before two samples were finished.")
     if interrupted:

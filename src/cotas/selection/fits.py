@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from cotas.arrays import Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.certified import Certified
+from cotas.fitting.monitor import Monitor
 from cotas.foreign.certify import certify
 from cotas.kernel.svm import KernelSVM
 from cotas.linear.logistic import LogisticRegression
@@ -116,28 +117,28 @@ class Fitter:
         names = [last + name for name in ("progress", "n_jobs", "warm_start")]
         return model.set_params(**{name: known[name] for name in names if name in known})
 
-    def run(self, values: list[Any], part: Part, tell: Any, watch: Any) -> list[Fit]:
-        """Fit the values in turn; `tell` hears of each, and `watch` ends it before the next."""
+    def run(self, values: list[Any], part: Part, monitor: Monitor) -> list[Fit]:
+        """Fit the values in turn, until the monitor is interrupted."""
         if self.goes_by_prefixes and all(is_whole(value) and value > 0 for value in values):
-            return self._prefixes(values, part, tell)
+            return self._prefixes(values, part, monitor)
         found: list[Fit] = []
         model = self.fresh()
         for value in values:
-            if watch.stopped():
+            if monitor.interrupted:
                 break
             model = model if self.starts_warm else self.fresh()
             began = time.perf_counter()
             try:
                 self.train(self.parameter.set(model, value), value, part)
             except KeyboardInterrupt:
-                watch.stop()
+                monitor.interrupt()
                 break
             kept = apart(model) if self.starts_warm else model
             found.append(self.measured(value, kept, part, time.perf_counter() - began))
-            tell(found[-1])
+            monitor.show(gap=f"{found[-1].gap:.1e}")
         return found
 
-    def _prefixes(self, values: list[Any], part: Part, tell: Any) -> list[Fit]:
+    def _prefixes(self, values: list[Any], part: Part, monitor: Monitor) -> list[Fit]:
         most = max(values)
         whole = self.parameter.set(self.fresh(), most)
         began = time.perf_counter()
@@ -148,7 +149,7 @@ class Fitter:
             short = prefix(whole, int(value))
             proved = certificate_of_prefix(final_step(short), final_step(whole), rows, part.y)
             found.append(self.measured(value, short, part, seconds, proved))
-            tell(found[-1])
+            monitor.show(gap=f"{found[-1].gap:.1e}")
         return found
 
     def tighter(self, fit: Fit, part: Part, level: int) -> Fit:

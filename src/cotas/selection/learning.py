@@ -14,7 +14,6 @@ from sklearn.utils.metaestimators import _safe_split
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
-from cotas.fitting.monitor import ProgressBar
 from cotas.fitting.parameters import check_jobs
 from cotas.fitting.threads import thread_count
 from cotas.selection.choice import plain_arrays
@@ -23,7 +22,7 @@ from cotas.selection.parameter import Parameter, check_estimator, is_number, is_
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, read_rows, split
 from cotas.selection.table import as_html, as_text, gap_in_words
-from cotas.selection.walking import gather
+from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import yardstick
 from cotas.stops import InterruptedWarning
 
@@ -167,7 +166,7 @@ def learning_curves(
     tasks = [(k, p) for k in range(len(counts)) for p in range(len(parts))]
     threads = thread_count(n_jobs, len(tasks))
     fitter = Fitter(model, A_SIZE, measure, alone=threads == 1)
-    bar = ProgressBar(len(tasks), "learning_curves", progress, "fit")
+    watch = Watch("learning_curves", progress, len(tasks))
 
     def work(task: tuple[int, int]) -> Fit:
         k, p = task
@@ -176,7 +175,7 @@ def learning_curves(
         fitter.train(fresh, counts[k], part)
         return fitter.measured(counts[k], fresh, part, time.perf_counter() - began)
 
-    found, interrupted = gather(work, tasks, threads, bar)
+    found, interrupted = gather(work, tasks, threads, watch), watch.interrupted
     return _collected(counts, found, parts, measure, interrupted)
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas.fitting.monitor import ProgressBar
+from cotas.fitting.monitor import Monitor
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.splits import Part
@@ -25,20 +24,27 @@ Key = tuple[int, int]  # the part of the data, the position of the value
 TOLD_OTHERWISE = (ConvergenceWarning, InterruptedWarning)
 
 
-class Watch:
-    """Hears the warnings of the fits, and knows whether the work is to end."""
+class Watch(Monitor):
+    """A monitor that hears the warnings of the fits, too; interrupted, it begins no other."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, progress: bool | None, total: int, unit: str = "fit") -> None:
+        asked = SimpleNamespace(callbacks=None, progress=progress)
+        super().__init__(asked, unit, total, name)
         self.heard: list[warnings.WarningMessage] = []
-        self._stop = threading.Event()
 
-    def stop(self) -> None:
-        """No further fit is begun."""
-        self._stop.set()
+    def do(self, work: Callable[[Any], None], tasks: Sequence[Any], threads: int) -> None:
+        """Do the tasks; Ctrl-C lets those that run come to their end and begins no other."""
 
-    def stopped(self) -> bool:
-        """Whether the work is to end."""
-        return self._stop.is_set()
+        def unless_interrupted(task: Any) -> None:
+            if self.interrupted:
+                return
+            try:
+                work(task)
+            except KeyboardInterrupt:
+                self.interrupt()
+
+        with one_thread_in_blas() if threads > 1 else nullcontext():
+            self.for_each(unless_interrupted, tasks, threads)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -64,7 +70,6 @@ def fit_all(
     values: Sequence[Any],
     parts: Sequence[Part],
     threads: int,
-    bar: ProgressBar,
     watch: Watch,
 ) -> dict[Key, Fit]:
     """Every value on every part; those that were finished, if it was interrupted."""
@@ -79,10 +84,10 @@ def fit_all(
     def work(group: tuple[int, range]) -> None:
         p, span = group
         run = [values[k] for k in span]
-        done = fitter.run(run, parts[p], lambda fit: step(bar, fit), watch)
+        done = fitter.run(run, parts[p], watch)
         found.update({(p, span[k]): fit for k, fit in enumerate(done)})
 
-    in_threads(work, groups, threads, watch)
+    watch.do(work, groups, threads)
     return found
 
 
@@ -99,60 +104,20 @@ def tighten_all(
     def work(key: Key) -> None:
         found[key] = fitter.tighter(found[key], parts[key[0]], levels[key])
 
-    in_threads(work, list(levels), threads, watch)
-
-
-def in_threads(
-    work: Callable[[Any], None], tasks: Sequence[Any], threads: int, watch: Watch
-) -> None:
-    """Do the tasks; Ctrl-C lets those that run come to their end and begins no other."""
-    try:
-        if threads == 1:
-            for task in tasks:
-                if watch.stopped():
-                    return
-                work(task)
-            return
-        with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
-            _wait(pool, [pool.submit(_unless_stopped, work, task, watch) for task in tasks], watch)
-    except KeyboardInterrupt:
-        watch.stop()
-
-
-def _unless_stopped(work: Callable[[Any], None], task: Any, watch: Watch) -> None:
-    if not watch.stopped():
-        work(task)
-
-
-def _wait(pool: ThreadPoolExecutor, futures: list[Future[None]], watch: Watch) -> None:
-    try:
-        for future in futures:
-            future.result()
-    except BaseException:
-        watch.stop()
-        pool.shutdown(wait=True, cancel_futures=True)
-        raise
+    watch.do(work, list(levels), threads)
 
 
 def gather(
-    work: Callable[[Any], Any], tasks: Sequence[Any], threads: int, bar: ProgressBar
-) -> tuple[dict[Any, Any], bool]:
-    """The results of the tasks that were finished, and whether Ctrl-C kept others from it."""
-    watch, found = Watch(), {}
+    work: Callable[[Any], Any], tasks: Sequence[Any], threads: int, watch: Watch
+) -> dict[Any, Any]:
+    """The results of the tasks that were finished."""
+    found = {}
 
     def one(task: Any) -> None:
         found[task] = work(task)
-        bar.step()
+        watch.show()
 
-    try:
-        with watch.listening():
-            in_threads(one, tasks, threads, watch)
-    finally:
-        bar.close()
+    with watch, watch.listening():
+        watch.do(one, tasks, threads)
     watch.pass_on()
-    return found, watch.stopped()
-
-
-def step(bar: ProgressBar, fit: Fit) -> None:
-    """Show that one more fit is done."""
-    bar.step(gap=f"{fit.gap:.1e}")
+    return found

@@ -125,7 +125,7 @@ CALLS = {
     "unknown option": (("fit", BREAST, "--speed"), 2, "No such option"),
     "unknown command": (("fitt", BREAST), 2, "No such command"),
     "unknown set": (("fit", "builtin:moon"), 2, "there is no data set"),
-    "unknown model": (("fit", BREAST, "--model", "svn"), 2, "Did you mean svm?"),
+    "unknown model": (("fit", BREAST, "--model", "svmm"), 2, "Did you mean svm?"),
     "model of the other task": (
         ("fit", BREAST, "-m", "ridge", "--task", "classification"),
         2,

@@ -274,3 +274,20 @@ def test_copies_are_on_one_side(tmp_path):
 def test_each_class_gives_its_share():
     document = cotas("fit", "builtin:iris", "--json").document
     assert sorted(one["rows"] for one in document["quality"]["classes"]) == [10, 10, 10]
+
+
+def test_a_count_is_used_where_there_is_nothing_else(tmp_path):
+    frame = pl.DataFrame({"x": np.arange(60), "y": 3.0 * np.arange(60) + 1})
+    assert fitted(write(tmp_path / "t.csv", frame))["quality"]["verdict"] == "better"
+    said = cotas("fit", write(tmp_path / "t.csv", frame.rename({"x": "row_id"})))
+    assert said.code == 3
+    assert "No column is left" in said.err
+
+
+def test_a_class_of_one_row_can_be_trained_and_chosen_with(tmp_path):
+    frame = customers(120).with_columns(
+        bought=pl.when(pl.int_range(120) == 7).then(pl.lit("perhaps")).otherwise("bought")
+    )
+    path = write(tmp_path / "t.csv", frame)
+    assert cotas("fit", path, *TARGET).code == 0
+    assert cotas("fit", path, *TARGET, "--select", "lam").code in (0, 2)

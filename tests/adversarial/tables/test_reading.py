@@ -350,3 +350,21 @@ def test_rows_without_a_target(tmp_path):
     assert table.features["x"].to_list() == [1, 3]
     assert "missing in 2 of 4 rows" in str(table.remarks[0])
     assert np.isfinite(read_table(path).features["x"].to_numpy()).all()
+
+
+UNTIDY = {
+    "line ends of old": "x,c\r1,a\r2,b\r3,a\r",
+    "remarks above": "# made by hand\n# on a Monday, late\nx,c\n1,a\n2,b\n3,a\n",
+    "names after a sign": "# made by hand\n#x,c\n1,a\n2,b\n3,a\n",
+    "lined up": "  x   c\n  1   a\n 2  b\n  3      a\n",
+}
+
+
+@pytest.mark.parametrize("how", UNTIDY)
+def test_untidy_text(tmp_path, how):
+    path = tmp_path / "t.txt"
+    frame = read(path, UNTIDY[how]).features
+    assert [name.strip("#") for name in frame.columns] == ["x", "c"]
+    assert frame.rows() == [(1, "a"), (2, "b"), (3, "a")]
+    parts = pl.concat(part.features for part in batches(path, 2))
+    assert parts.rows() == [("1", "a"), ("2", "b"), ("3", "a")]

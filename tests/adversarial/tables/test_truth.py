@@ -163,3 +163,21 @@ def test_the_terminal_shows_a_matrix_of_as_many_rows_as_classes(name):
         assert int(cells[1]) == one["rows"] == sum(row)
         if len(row) <= 8:
             assert [int(cell) for cell in cells[2 : 2 + len(row)]] == row
+
+
+def test_predictions_of_rows_that_were_trained_on_say_so(tmp_path):
+    _, _, test, _ = held_out(tmp_path, customers(200))
+    said = cotas("predict", tmp_path / "m.cotas", tmp_path / "t.csv", "--only")
+    assert "160 of these 200 rows were trained on" in said.err
+    test.write_csv(tmp_path / "new.csv")
+    said = cotas("predict", tmp_path / "m.cotas", tmp_path / "new.csv", "--only")
+    assert "trained on" not in said.err
+
+
+def test_coefficients_that_the_gap_does_not_tell_from_zero_are_not_shown(tmp_path):
+    held_out(tmp_path, noise())
+    said = cotas("explain", tmp_path / "m.cotas")
+    assert "not told from 0" in said.out
+    every = cotas("explain", tmp_path / "m.cotas", "--json").document["coefficients"]
+    shown = [name for name in every[0]["coefficients"] if f"\n{name} " in said.out]
+    assert len(shown) < len(every[0]["coefficients"])
