@@ -40,6 +40,7 @@ CLASS_BY_CLASS = (
     "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
     "this table (Hoeffding 1956)."
 )
+IN_GROUPS = "The rows were set aside in groups, and are no independent draws: it is a rough guide"
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 
@@ -111,7 +112,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
             raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
         best = train_one(session, name, rows, settings)
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
-    return measured(record, rows, settings.confidence)
+    return measured(record, rows, settings.confidence, settings.group)
 
 
 def _noted(remark: Remark, lang: str) -> str:
@@ -170,7 +171,8 @@ def train_one(
             raise UsageError(str(error)) from error
         choice = None
         if settings.select is not None:
-            estimator, choice = _chosen(estimator, X, y, settings)
+            bar = None if session.shows_progress else False
+            estimator, choice = _chosen(estimator, X, y, settings, bar)
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -206,7 +208,9 @@ def blaming(given: dict[str, Any], before: str = "") -> Iterator[None]:
         raise UsageError(f"{before}{words}") from error
 
 
-def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[Any, Any]:
+def _chosen(
+    estimator: Any, X: Any, y: AnyArray, settings: Settings, bar: bool | None
+) -> tuple[Any, Any]:
     """The estimator with the chosen value of a parameter, and how it was chosen."""
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
@@ -218,7 +222,7 @@ def _chosen(estimator: Any, X: Any, y: AnyArray, settings: Settings) -> tuple[An
             stratify=bool(np.unique(y, return_counts=True)[1].min() > 1),
             random_state=settings.seed,
             refit=False,
-            progress=False,
+            progress=bar,
         )
     return estimator.set_params(**{parameter: choice.best_value}), choice
 
@@ -261,7 +265,9 @@ def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark])
     )
 
 
-def measured(record: FitRecord, rows: Rows, confidence: float) -> FitRecord:
+def measured(
+    record: FitRecord, rows: Rows, confidence: float, group: str | None = None
+) -> FitRecord:
     """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
         return replace(record, quality=_quality(record, record.training, confidence))
@@ -269,7 +275,8 @@ def measured(record: FitRecord, rows: Rows, confidence: float) -> FitRecord:
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        bound = cotas.hold_out_bound(wrong, confidence=confidence).noted(CLASS_BY_CLASS)
+        notes = [CLASS_BY_CLASS, *([f"{IN_GROUPS} ({group})."] if group is not None else [])]
+        bound = cotas.hold_out_bound(wrong, confidence=confidence).noted(*notes)
     quality = _quality(record, sample, confidence)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
 

@@ -153,7 +153,8 @@ ENGLISH: dict[str, str] = {
     "remark_constant": "Column “{column}” never changes; it is left out.",
     "remark_missing": "Column “{column}” is missing in {share} of the rows.",
     "remark_identifier": (
-        "Column “{column}” is left out: another whole number in every row, like an identifier."
+        "Column “{column}” is left out: another whole number in every row, like an identifier "
+        "(--keep takes it)."
     ),
     "remark_leak": (
         "Column “{column}” alone gives the target away. If it is only known afterwards, leave "
@@ -247,7 +248,7 @@ ENGLISH: dict[str, str] = {
     ),
     "remark_text": (
         "Column “{column}” is left out: {distinct} different texts in {rows} rows, names or "
-        "free text."
+        "free text (--keep takes it)."
     ),
     "remark_other": "Column “{column}” is left out: it holds {type}, which no model here can use.",
     "remark_day first": (

@@ -155,7 +155,7 @@ SPANISH: dict[str, str] = {
     "remark_missing": "La columna «{column}» falta en el {share} de las filas.",
     "remark_identifier": (
         "La columna «{column}» se deja fuera: otro número entero en cada fila, como un "
-        "identificador."
+        "identificador (--keep la usa)."
     ),
     "remark_leak": (
         "La columna «{column}» delata por sí sola la respuesta. Si solo se conoce después, hay "
@@ -251,7 +251,7 @@ SPANISH: dict[str, str] = {
     ),
     "remark_text": (
         "La columna «{column}» se deja fuera: {distinct} textos distintos en {rows} filas, "
-        "nombres o texto libre."
+        "nombres o texto libre (--keep la usa)."
     ),
     "remark_other": (
         "La columna «{column}» se deja fuera: contiene {type}, que ningún modelo de aquí puede "
