@@ -81,3 +81,38 @@ def test_every_step_is_that_of_the_page(name, seed):
     assert model.n_iter_ > STEPS // 2  # it ends where no correlation is left up to rounding
     for k, page in enumerate(pages[: model.n_iter_], start=1):
         np.testing.assert_allclose(path.unit_coef(k), page, rtol=1e-8, atol=1e-9)
+
+
+# ---- Propositions 2.2.1 and 2.2.3: all of them are subgradient descent ---------------------------
+
+
+def correlation(X, y, r, delta):
+    """‖Xᵀr‖_∞ + ‖r − y‖²/(2δ), and a subgradient of it; δ = ∞ leaves the first term."""
+    j = np.argmax(np.abs(X.T @ r))
+    value = np.abs(X[:, j] @ r) + (r - y) @ (r - y) / (2 * delta)
+    return value, np.sign(X[:, j] @ r) * X[:, j] + (r - y) / delta
+
+
+STEP_OF = {
+    "FS": lambda X, r, k: 0.4,
+    "FS with steps": lambda X, r, k: RATES[k],
+    "R-FS": lambda X, r, k: 0.4,
+    "LS-Boost(0.3)": lambda X, r, k: 0.3 * np.abs(X.T @ r).max(),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", STEP_OF)
+def test_the_residual_goes_down_a_subgradient(name, seed):
+    """r ← r − αg, the method (A.2): with α = ε, εₖ or ε|ũ| it makes the residuals of the run."""
+    X, y = regression(50, 6, seed=seed)
+    delta = 6.0 if name == "R-FS" else np.inf
+    path = RUNS[name][0].fit(X, y).path_
+    Z, r = prepared(X, y)
+    target, random = r.copy(), np.random.default_rng(seed)
+    for k in range(STEPS):
+        value, g = correlation(Z, target, r, delta)
+        other = r + random.normal(size=len(r))
+        assert correlation(Z, target, other, delta)[0] >= value + g @ (other - r) - 1e-9
+        r = r - STEP_OF[name](Z, r, k) * g
+        np.testing.assert_allclose(target - Z @ path.unit_coef(k + 1), r, rtol=1e-8, atol=1e-9)
