@@ -234,3 +234,14 @@ def test_every_command_speaks_both_languages():
 def test_an_unknown_language_is_wrong_use_in_every_command():
     assert cotas("separable", BREAST, "--lang", "fr").code == 2
     assert cotas("separable", BREAST, "--lang", "es", "-q").out.startswith("separables: sí")
+
+
+def test_every_key_that_is_said_has_words():
+    import re
+    from pathlib import Path
+
+    from cotas.cli.words import WORDS
+
+    for path in Path(library.__file__).parent.glob("cli/*.py"):
+        said = re.findall(r'(?:\bsay|speak\([\w.]+\))\(\s*"([^"]+)"\s*[,)]', path.read_text())
+        assert set(said) <= set(WORDS), path.name

@@ -99,6 +99,7 @@ WORDS = {
     ),
     "class": ("class {label} against the rest", "clase {label} contra el resto"),
     "input": ("its input X: {what}: {names}", "su entrada X: {what}: {names}"),
+    "relative gap": ("relative gap", "brecha relativa"),
     "columns in use": ("columns in use", "columnas en uso"),
     "seconds column": ("seconds", "segundos"),
     "training column": ("training {kind}", "{kind} de entrenamiento"),
