@@ -82,6 +82,16 @@ EXAMPLES: dict[str, Callable[[], tuple[Any, Any, Certificate]]] = {
     "boosting": lambda: (X, Y, cotas.AdaBoost(n_estimators=3).fit(X, Y).certificate_),
     "hull": lambda: (X, Y, cotas.ConvexAnyBoost(n_estimators=3).fit(X, Y).certificate_),
     "stagewise": lambda: (X, T, cotas.LSBoost(max_iter=20).fit(X, T).certificate_),
+    "stumps of numbers": lambda: (
+        X,
+        T,
+        cotas.LSBoost("stump", n_estimators=3).fit(X, T).certificate_,
+    ),
+    "trees of numbers": lambda: (
+        X,
+        T,
+        cotas.LSBoost(cotas.Tree(2), n_estimators=3).fit(X, T).certificate_,
+    ),
     "held out": lambda: (X, Y, HeldOut(SIDE, 0.95, 1).check(X, Y)),
 }
 
@@ -196,6 +206,17 @@ def checked(witness: Any, rows: Any, labels: Any) -> Certificate | None:
             return None
 
 
+def within(model: Any, forgery: Any) -> bool:
+    """Whether the model is one of those that the forgery is compared with.
+
+    A sum of stumps is compared with those of its own total weight.
+    """
+    if not isinstance(forgery, AdditiveFit):
+        return True
+    own, most = (np.abs(one.combinations[0].coefficients).sum() for one in (model, forgery))
+    return bool(own <= most)
+
+
 def what_is_false(forgery: Any, honest: Certificate, rows: Any, labels: Any) -> str:
     """Why a certificate that holds should not, as far as the honest one tells."""
     found = checked(forgery, rows, labels)
@@ -207,7 +228,7 @@ def what_is_false(forgery: Any, honest: Certificate, rows: Any, labels: Any) -> 
         return f"lower {found.lower} above upper {found.upper}"
     if any(math.isnan(figure) for figure in found.figures.values()):
         return f"figures {found.figures}"
-    if found.kind in OPTIMIZATION:
+    if found.kind in OPTIMIZATION and within(honest.witness, forgery):
         # The honest model is one of the forged problem's too, and measured by it.
         witness = honest.witness
         other = checked(forgery.about(witness.coef, witness.intercept), rows, labels)
