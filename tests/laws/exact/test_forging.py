@@ -23,6 +23,7 @@ import cotas
 import cotas.certificates
 from cotas.certificates import Certificate, HeldOut
 from cotas.certificates.presentation import OPTIMIZATION
+from cotas.certificates.theorems.additive import AdditiveFit
 
 RNG = np.random.default_rng(20)
 X = np.round(RNG.normal(size=(24, 3)), 2)
