@@ -87,6 +87,11 @@ class Rows:
     y: AnyArray
     train: IntArray
     test: IntArray
+    groups: AnyArray | None = None
+
+    def groups_of_training(self) -> AnyArray | None:
+        """What must stay together, of the rows to train on."""
+        return None if self.groups is None else self.groups[self.train]
 
     def take(self, rows: IntArray) -> tuple[Any, AnyArray]:
         """The features and the targets of some rows."""
@@ -133,7 +138,7 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Rem
         return Rows(table, y, everything, nothing), [Remark("few rows", None, words)]
     table, groups, said = _groups(table, settings)
     rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
-    return Rows(table, y, *rows), said
+    return Rows(table, y, *rows, groups), said
 
 
 def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, list[Remark]]:
