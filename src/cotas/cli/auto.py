@@ -205,4 +205,4 @@ def _show(session: Session, board: list[Rival], tried: int, settings: Settings) 
 
 
 def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
