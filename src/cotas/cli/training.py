@@ -113,11 +113,23 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
         best, rivals = train_auto(session, rows, settings)
     else:
         if task_of(name) != settings.task:
-            fit = ", ".join(sensible(settings.task, table.n_rows, table.n_columns, every=True))
+            fit = ", ".join(sensible(settings.task, table.n_rows, table.n_columns))
             raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
         best = train_one(session, name, rows, settings)
+    rare = [*_without_frequent_values(best.model.preparation_, remarks)]
+    session.note(*(_noted(remark, settings.lang) for remark in rare))
+    remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
     return measured(record, rows, settings.confidence, settings.group)
+
+
+def _without_frequent_values(preparation: Preparation, said: list[Remark]) -> Iterator[Remark]:
+    """Columns that were left out in training because no value of theirs comes often."""
+    known = {remark.column for remark in said}
+    for name, kind in preparation.dropped_:
+        if kind == "text" and name not in known:
+            words = f"Column {name!r} is left out: it has many values, and none comes often."
+            yield Remark("rare values", name, words)
 
 
 def _noted(remark: Remark, lang: str) -> str:
@@ -168,7 +180,7 @@ def train_one(
     with watching(session, name) as watcher:
         callback = watcher.callback
         given = _timed(settings) | (chosen or {})
-        estimator, notes = build(name, y, settings.seed, given, callback)
+        estimator, notes = build(name, y, settings.seed, given, callback, settings.select)
         session.note(*(f"{speak(settings.lang)('note')}: {note}" for note in notes))
         try:
             estimator._check_parameters()
