@@ -2,6 +2,8 @@
 
 import ast
 import inspect
+import itertools
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -141,6 +143,50 @@ def test_one_thread_is_one_thread_in_the_fit_the_proof_and_the_predictions(kind,
     short = {"max_iter": 3} if "max_iter" in kind().get_params() else {"n_estimators": 3}
     model = fit(kind(n_jobs=1, **short), *many)
     assert model.predict(many[0]).shape == many[1].shape
+
+
+def told_of_three(kind, monkeypatch, max_time):
+    """The labels in the reports of a fit of three parts, by a clock that ticks when it is asked."""
+    (X, y), apart = data_of(kind), {}
+    if not is_classifier(kind()):
+        y = np.column_stack([y, -(y**2), X[:, 0] + y])
+    elif kind().get_params().get("multiclass") == "softmax":
+        apart = {"multiclass": "ovr"}
+    labels, ticks = [], itertools.count()
+    model = model_of(kind, n_jobs=1, max_time=max_time, callbacks=keep_label(labels), **apart)
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "perf_counter", lambda: float(next(ticks)))
+        fit(model, X, y)
+    return labels, next(ticks)
+
+
+def keep_label(labels):
+    return lambda report: labels.append(getattr(report, "label", None))
+
+
+def takes_three(kind):
+    return is_classifier(kind()) or kind().__sklearn_tags__().target_tags.multi_output
+
+
+@pytest.mark.parametrize("kind", filter(takes_three, estimators()), ids=lambda kind: kind.__name__)
+def test_each_class_or_target_has_its_share_of_the_time(kind, monkeypatch):
+    labels, ticks = told_of_three(kind, monkeypatch, max_time=1e9)
+    sooner, _ = told_of_three(kind, monkeypatch, max_time=ticks / 2)
+    assert len(sooner) < len(labels)
+    assert set(sooner) == set(labels)
+
+
+def is_boosted(kind):
+    return takes_three(kind) and "n_estimators" in kind().get_params()
+
+
+@pytest.mark.parametrize("label", [0, 2])
+@pytest.mark.parametrize("kind", filter(is_boosted, estimators()), ids=lambda kind: kind.__name__)
+def test_a_callback_that_ends_one_class_of_a_boosted_model_is_why_it_ended(kind, label):
+    """Whichever class it is: there need be no gaps to say which one counts."""
+    X, y = data_of(kind)
+    model = fit(kind(n_estimators=3, callbacks=lambda report: report.label in (label, None)), X, y)
+    check(model, X, y, Stop.CALLBACK)
 
 
 def test_inside_a_worker_there_is_one_thread_unless_more_are_asked_for():

@@ -218,6 +218,28 @@ def deadline(began: float, max_time: float | None) -> float:
     return math.inf if max_time is None else began + max_time
 
 
+def end_of_turn(
+    began: float, max_time: float | None, part: int, parts: int, threads: int = 1
+) -> float | None:
+    """The seconds since `began` at which a part that begins now has to end.
+
+    It gets an equal share of the time that is left to it and to the parts after it, `threads` of
+    which are solved at a time; what it does not use is theirs.
+    """
+    if max_time is None:
+        return None
+    spent = time.perf_counter() - began
+    turns = math.ceil((parts - part) / threads)
+    return spent + max(0.0, max_time - spent) / turns
+
+
+def foremost_of(reasons: Sequence[Reason]) -> Reason:
+    """Why a fit of several parts ended: what ended one from outside, else as the last part."""
+    outside = (Stop.INTERRUPTED, Stop.CALLBACK, Stop.TIME)
+    found = [reason for stop in outside for reason in reasons if reason.stop is stop]
+    return [*found, reasons[-1]][0]
+
+
 def worst_of(parts: Sequence[Ended[Any]]) -> Reason:
     """Why a fit of several parts ended: an interruption, else as the part with the largest gap."""
     for part in parts:
