@@ -127,6 +127,26 @@ class Pursuit(Generic[P]):
             self.monitor.interrupt()
         return self._ended(reason)
 
+    def resume(
+        self,
+        solver: Callable[[Any], Iterator[Iterate]],
+        start: Any,
+        check: Callable[[Iterate], P],
+    ) -> Ended[P]:
+        """Follow a solver from where an earlier fit ended, and from nothing if it stalls there.
+
+        Where it begins counts as no step; a `start` of None stands for nothing.
+        """
+        iterates = solver(start)
+        first = next(iterates)
+        if start is not None:
+            self.begin(first, check)
+        ended = self.follow(iterates, check, start=first)
+        if start is None or ended.reason.stop is not Stop.STALLED:
+            return ended
+        self.floor = Floor()
+        return self.resume(solver, None, check)
+
     def begin(self, start: Iterate, check: Callable[[Iterate], P]) -> Certificate | None:
         """Check where an earlier fit ended, which counts as no iteration; None after Ctrl-C."""
         self._check = check

@@ -20,7 +20,7 @@ from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time, penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
-from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start, pursue
+from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start
 from cotas.linear.base import LinearClassifier
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk
@@ -214,7 +214,7 @@ class LogisticRegression(LinearClassifier):
                 until = end_of_turn(began, self.max_time, c, len(parts), threads)
                 limits = (self.tol, self.max_iter, until, monitor)
                 pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=parts[c].label)
-                return pursue(pursuit, parts[c], starts[c])
+                return pursuit.resume(parts[c].iterates, starts[c], parts[c].check)
 
             threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))
             return monitor.for_each(solve, range(len(parts)), threads)

@@ -106,11 +106,7 @@ class RobustRegressor(LinearRegressor):
         pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
         y = np.ascontiguousarray(seen.targets[:, target])
         problem = (y, shares, self._loss(), self.lam_, bool(self.fit_intercept))
-        iterates = proximal_point(seen.X, *problem, start)
-        first = next(iterates)
-        if start is not None:
-            pursuit.begin(first, check)
-        return pursuit.follow(iterates, check, start=first)
+        return pursuit.resume(lambda begin: proximal_point(seen.X, *problem, begin), start, check)
 
     def _check(self, seen: Observations, target: int, each: Each) -> Callable[[Iterate], Solution]:
         loss = self._loss()
