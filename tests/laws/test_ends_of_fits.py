@@ -2,6 +2,8 @@
 
 import ast
 import inspect
+import itertools
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -56,7 +58,13 @@ def fit(model, X, y):
         return model.fit(X, y)
 
 
-every = pytest.mark.parametrize("kind", estimators(), ids=lambda kind: kind.__name__)
+def those(which):
+    """A test of each estimator of this sort."""
+    kinds = [kind for kind in estimators() if which(kind)]
+    return pytest.mark.parametrize("kind", kinds, ids=lambda kind: kind.__name__)
+
+
+every = those(lambda kind: True)
 
 
 def check(model, X, y, stop):
@@ -143,6 +151,50 @@ def test_one_thread_is_one_thread_in_the_fit_the_proof_and_the_predictions(kind,
     assert model.predict(many[0]).shape == many[1].shape
 
 
+def told_of_three(kind, monkeypatch, max_time):
+    """The labels in the reports of a fit of three parts, by a clock that ticks when it is asked."""
+    (X, y), apart = data_of(kind), {}
+    if not is_classifier(kind()):
+        y = np.column_stack([y, -(y**2), X[:, 0] + y])
+    elif kind().get_params().get("multiclass") == "softmax":
+        apart = {"multiclass": "ovr"}
+    labels, ticks = [], itertools.count()
+    model = model_of(kind, n_jobs=1, max_time=max_time, callbacks=keep_label(labels), **apart)
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "perf_counter", lambda: float(next(ticks)))
+        fit(model, X, y)
+    return labels, next(ticks)
+
+
+def keep_label(labels):
+    return lambda report: labels.append(getattr(report, "label", None))
+
+
+def takes_three(kind):
+    return is_classifier(kind()) or kind().__sklearn_tags__().target_tags.multi_output
+
+
+@those(takes_three)
+def test_each_class_or_target_has_its_share_of_the_time(kind, monkeypatch):
+    labels, ticks = told_of_three(kind, monkeypatch, max_time=1e9)
+    sooner, _ = told_of_three(kind, monkeypatch, max_time=ticks / 2)
+    assert len(sooner) < len(labels)
+    assert set(sooner) == set(labels)
+
+
+def is_boosted(kind):
+    return takes_three(kind) and "n_estimators" in kind().get_params()
+
+
+@pytest.mark.parametrize("label", [0, 2])
+@those(is_boosted)
+def test_a_callback_that_ends_one_class_of_a_boosted_model_is_why_it_ended(kind, label):
+    """Whichever class it is: there need be no gaps to say which one counts."""
+    X, y = data_of(kind)
+    model = fit(kind(n_estimators=3, callbacks=lambda report: report.label in (label, None)), X, y)
+    check(model, X, y, Stop.CALLBACK)
+
+
 def test_inside_a_worker_there_is_one_thread_unless_more_are_asked_for():
     def counts():
         return [thread_count(n_jobs) for n_jobs in (None, -1, 1, 3)]
@@ -167,3 +219,21 @@ def test_no_line_of_the_package_reads_why_a_fit_ended_in_words():
 @every
 def test_a_clone_has_not_ended(kind):
     assert not hasattr(clone(kind()), "stop_")
+
+
+def goes_on(kind):
+    return {"warm_start", "tol"} <= set(kind().get_params())
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e2, 1e3, 1e6])
+@those(goes_on)
+def test_a_warm_start_proves_what_a_cold_one_does(kind, scale):
+    """Also where the data are others than those of the last fit."""
+    X, y = data_of(kind)
+    variants = {"penalty": ["l2", "l1"], "multiclass": ["softmax", "ovr"]}
+    known = [name for name in variants if kind().get_params().get(name) == variants[name][0]]
+    for values in itertools.product(*(variants[name] for name in known)):
+        given = dict(zip(known, values, strict=True))
+        cold = fit(kind(**given), scale * X, y)
+        warm = fit(fit(kind(warm_start=True, **given), X, y), scale * X, y)
+        assert cold.stop_ is not Stop.PROVED or warm.stop_ is Stop.PROVED

@@ -9,7 +9,7 @@ import pytest
 import cotas
 from cotas.certificates import Certificate
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.pursuit import Pursuit, end_of_turn
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
 
@@ -127,3 +127,24 @@ def test_a_solver_that_ends_because_its_time_is_up_ends_for_that_reason():
         time.sleep(0.02)
 
     assert pursuit(max_time=0.01).follow(solver(), check).reason.stop is Stop.TIME
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+@pytest.mark.parametrize("parts", [1, 2, 3, 7])
+def test_parts_that_use_up_their_time_end_together_with_it(parts, threads, monkeypatch):
+    """And no one has less than another that begins with it."""
+    free, lengths = [4.0] * threads, []
+    for part in range(parts):
+        begins = min(free)
+        monkeypatch.setattr(time, "perf_counter", lambda now=begins: now)
+        ends = 1.0 + end_of_turn(1.0, 10.0, part, parts, threads)
+        lengths.append(ends - begins)
+        free[free.index(begins)] = ends
+    assert max(free) == pytest.approx(11.0)
+    assert min(lengths) == pytest.approx(7.0 / -(-parts // threads))
+
+
+def test_no_part_has_an_end_without_a_limit_and_none_has_time_after_it(monkeypatch):
+    assert end_of_turn(0.0, None, 0, 3) is None
+    monkeypatch.setattr(time, "perf_counter", lambda: 12.0)
+    assert [end_of_turn(1.0, 10.0, part, 3) for part in range(3)] == [11.0] * 3

@@ -19,7 +19,7 @@ from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_fraction, check_jobs, check_positive, check_time
-from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.pursuit import Pursuit, end_of_turn, foremost_of
 from cotas.fitting.threads import taking_turns
 from cotas.fitting.validation import Patience, hold_out
 from cotas.solvers.boosting import NothingLeft, Round, Steps
@@ -213,26 +213,29 @@ class Booster(Boosted):
         each: Each,
         began: float,
     ) -> Reason:
-        """Run the algorithm for each machine; why the last run ended."""
-        self.ensembles_, records = [], []
+        """Run the algorithm for each machine; why the runs ended."""
+        self.ensembles_, records, reasons = [], [], []
         with Monitor(self, "round", self.n_estimators * len(machines)) as monitor:
-            for machine in machines:
+            for k, machine in enumerate(machines):
                 source = timed(self._rounds(weak, machine, each))
-                rounds, reason = self._follow(source, machine, held_out, monitor, began)
+                until = end_of_turn(began, self.max_time, k, len(machines))
+                limits = (None, self.n_estimators, until, monitor)
+                pursuit: Pursuit[Any] = Pursuit(*limits, began=began, label=machine.label)
+                rounds, reason = self._follow(source, machine, held_out, pursuit)
+                reasons.append(reason)
                 for c in range(self._functions(machine)):
                     old = None if machine.before is None else machine.before[c]
                     self.ensembles_.append(collect(rounds, c, old, weak.categories))
                 records.append(rounds)
         self._record(records, machines)
-        return reason
+        return foremost_of(reasons)
 
     def _follow(
         self,
         source: Iterator[Iterate],
         machine: Machine,
         held_out: IntArray | None,
-        monitor: Monitor,
-        began: float,
+        pursuit: Pursuit[Any],
     ) -> tuple[list[Round], Reason]:
         """The rounds that the model keeps, and why there are no more."""
         rounds: list[Round] = []
@@ -242,7 +245,7 @@ class Booster(Boosted):
         def ends(iterate: Iterate) -> Reason | None:
             last, _ = iterate.model
             rounds.append(last)
-            monitor.show(loss=f"{last.loss:.4g}")
+            pursuit.monitor.show(loss=f"{last.loss:.4g}")
             if held_out is None:
                 return None
             losses.append(float(self._losses(machine.F[held_out], machine.y[held_out]).mean()))
@@ -264,8 +267,6 @@ class Booster(Boosted):
                 seconds=seconds,
             )
 
-        limits = (None, self.n_estimators, self.max_time, monitor)
-        pursuit: Pursuit[Any] = Pursuit(*limits, began=began, label=machine.label)
         reason = pursuit.follow(source, ends=ends, report=report).reason
         if reason.stop is Stop.ITERATIONS:
             reason = Reason(Stop.ITERATIONS, "n_estimators reached")

@@ -127,6 +127,26 @@ class Pursuit(Generic[P]):
             self.monitor.interrupt()
         return self._ended(reason)
 
+    def resume(
+        self,
+        solver: Callable[[Any], Iterator[Iterate]],
+        start: Any,
+        check: Callable[[Iterate], P],
+    ) -> Ended[P]:
+        """Follow a solver from where an earlier fit ended, and from nothing if it stalls there.
+
+        Where it begins counts as no step; a `start` of None stands for nothing.
+        """
+        iterates = solver(start)
+        first = next(iterates)
+        if start is not None:
+            self.begin(first, check)
+        ended = self.follow(iterates, check, start=first)
+        if start is None or ended.reason.stop is not Stop.STALLED:
+            return ended
+        self.floor = Floor()
+        return self.resume(solver, None, check)
+
     def begin(self, start: Iterate, check: Callable[[Iterate], P]) -> Certificate | None:
         """Check where an earlier fit ended, which counts as no iteration; None after Ctrl-C."""
         self._check = check
@@ -216,6 +236,28 @@ class Pursuit(Generic[P]):
 def deadline(began: float, max_time: float | None) -> float:
     """When the time is up, for solvers whose steps are long, by `time.perf_counter`."""
     return math.inf if max_time is None else began + max_time
+
+
+def end_of_turn(
+    began: float, max_time: float | None, part: int, parts: int, threads: int = 1
+) -> float | None:
+    """The seconds since `began` at which a part that begins now has to end.
+
+    It gets an equal share of the time that is left to it and to the parts after it, `threads` of
+    which are solved at a time; what it does not use is theirs.
+    """
+    if max_time is None:
+        return None
+    spent = time.perf_counter() - began
+    turns = math.ceil((parts - part) / threads)
+    return spent + max(0.0, max_time - spent) / turns
+
+
+def foremost_of(reasons: Sequence[Reason]) -> Reason:
+    """Why a fit of several parts ended: what ended one from outside, else as the last part."""
+    outside = (Stop.INTERRUPTED, Stop.CALLBACK, Stop.TIME)
+    found = [reason for stop in outside for reason in reasons if reason.stop is stop]
+    return [*found, reasons[-1]][0]
 
 
 def worst_of(parts: Sequence[Ended[Any]]) -> Reason:

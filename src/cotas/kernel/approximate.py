@@ -90,10 +90,11 @@ class FeatureCheck:
         self.rows, self.signs, self.weights = part[used], problem.signs[used], problem.weights[used]
         self.own = Z if len(self.rows) == len(Z) else Z[self.rows]
 
-    def solve(self) -> Ended[Machine]:
-        """The best θ of Newton's method, and what is proved about it."""
+    def solve(self, part: int, parts: int) -> Ended[Machine]:
+        """The best θ of Newton's method for one of the problems, and what is proved about it."""
         start = Iterate(np.zeros(self.Z.shape[1]), np.zeros(len(self.rows)), 1.0)
-        return self.setting.pursuit(self.problem).follow(self._iterates(), self, start=start)
+        pursuit = self.setting.pursuit(self.problem, part, parts)
+        return pursuit.follow(self._iterates(), self, start=start)
 
     def __call__(self, iterate: Iterate) -> Machine:
         theta, model = iterate.model, self.setting.model

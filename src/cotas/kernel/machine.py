@@ -13,7 +13,7 @@ from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairP
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.pursuit import Pursuit, end_of_turn
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
 from cotas.kernel.problems import BinaryProblem, against
@@ -50,9 +50,12 @@ class Setting:
     monitor: Monitor
     began: float
 
-    def pursuit(self, problem: BinaryProblem) -> Pursuit[Machine]:
-        """What follows the solver of one problem."""
-        limits = (self.model.tol, self.model.max_iter, self.model.max_time)
+    def pursuit(
+        self, problem: BinaryProblem, part: int, parts: int, threads: int = 1
+    ) -> Pursuit[Machine]:
+        """What follows the solver of one of the problems, of which `threads` go side by side."""
+        until = end_of_turn(self.began, self.model.max_time, part, parts, threads)
+        limits = (self.model.tol, self.model.max_iter, until)
         return Pursuit(*limits, self.monitor, began=self.began, label=problem.label)
 
 

@@ -223,7 +223,10 @@ class KernelSVM(KernelClassifier):
             features = NystroemFeatures.of(kernel, X, int(self.n_components), random)
         with one_thread_in_blas():  # these systems are small
             Z = features.transform(X)
-            ended = [FeatureCheck(setting, problem, features, Z).solve() for problem in problems]
+            ended = [
+                FeatureCheck(setting, problem, features, Z).solve(part, len(problems))
+                for part, problem in enumerate(problems)
+            ]
         self.classes_, self.kernel_, self.features_ = examples.classes, kernel, features
         self.coef_ = np.array([one.proved.coef for one in ended])
         self.intercept_ = np.array([one.proved.intercept for one in ended])

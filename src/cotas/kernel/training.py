@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, TypeAlias
+from typing import Any
 
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates.sweep import Facts, gather_facts
@@ -20,7 +20,6 @@ from cotas.solvers.smo_simple import smo_simple
 
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
-Task: TypeAlias = tuple[BinaryProblem, FloatArray | None]
 
 
 def solve_all(
@@ -29,28 +28,24 @@ def solve_all(
     starts: list[FloatArray | None],
 ) -> list[Ended[Machine]]:
     """Solve each problem in all the threads, or many small ones side by side."""
-    tasks: list[Task] = list(zip(problems, starts, strict=True))
     n_jobs, room = setting.model.n_jobs, int(setting.model.cache_mb * 2**20)
-    largest = max(len(problem.signs) for problem in problems)
+    largest, parts = max(len(problem.signs) for problem in problems), range(len(problems))
+
+    def solve(part: int, threads: int, each: Each) -> Ended[Machine]:
+        """Follow the solver and keep its best model, by what is proved of it."""
+        problem, start = problems[part], starts[part]
+        check = KernelCheck(setting, problem, each)
+        # Problems that are solved side by side share the cache out.
+        run = iterates(setting, problem, check.X, start, room // threads, each)
+        pursuit = setting.pursuit(problem, part, len(parts), threads)
+        return pursuit.follow(check.helped(run), check, start=check.start())
+
     if len(problems) > 1 and largest <= SMALL and not setting.monitor.callbacks:
         threads = thread_count(n_jobs, len(problems), largest * largest)
-
-        def alone(task: Task) -> Ended[Machine]:
-            return solve(setting, *task, room // threads, map)  # they share the cache out
-
         with one_thread_in_blas():
-            return setting.monitor.for_each(alone, tasks, threads)
+            return setting.monitor.for_each(lambda k: solve(k, threads, map), parts, threads)
     with one_thread_in_blas(), pooled(n_jobs, largest * largest) as each:
-        return [solve(setting, *task, room, each) for task in tasks]
-
-
-def solve(
-    setting: Setting, problem: BinaryProblem, start: FloatArray | None, room: int, each: Each
-) -> Ended[Machine]:
-    """Follow the solver and keep its best model, by what is proved of it."""
-    check = KernelCheck(setting, problem, each)
-    run = iterates(setting, problem, check.X, start, room, each)
-    return setting.pursuit(problem).follow(check.helped(run), check, start=check.start())
+        return [solve(part, 1, each) for part in parts]
 
 
 def iterates(

@@ -12,7 +12,6 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
-from cotas.fitting.pursuit import Ended, Pursuit
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import SMOOTH
@@ -101,14 +100,3 @@ def newton_iterates(
     for found in points:
         believed = relative_gap(found.gap, found.objective)
         yield Iterate((found.theta, found.theta0), found.slopes, believed)
-
-
-def pursue(
-    pursuit: Pursuit[Solution], part: AgainstTheRest | AllClasses, start: Start | None
-) -> Ended[Solution]:
-    """Follow the iterates of one part; where they begin counts as no step."""
-    iterates = part.iterates(start)
-    first = next(iterates)
-    if start is not None:
-        pursuit.begin(first, part.check)
-    return pursuit.follow(iterates, part.check, start=first)

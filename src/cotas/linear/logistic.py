@@ -17,10 +17,10 @@ from cotas.certificates.sweep import gather_facts
 from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, penalty_of
-from cotas.fitting.pursuit import Ended, Pursuit, worst_of
+from cotas.fitting.parameters import check_jobs, check_positive, check_time, penalty_of
+from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
-from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start, pursue
+from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start
 from cotas.linear.base import LinearClassifier
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk
@@ -191,8 +191,7 @@ class LogisticRegression(LinearClassifier):
         penalty_of(self, 1.0)
         for name in ("tol", "max_iter"):
             check_positive(getattr(self, name), name)
-        if self.max_time is not None:
-            check_positive(self.max_time, "max_time")
+        check_time(self.max_time)
         check_jobs(self.n_jobs)
         for name, known in (("penalty", PENALTIES), ("multiclass", MULTICLASS)):
             if getattr(self, name) not in known:
@@ -212,9 +211,10 @@ class LogisticRegression(LinearClassifier):
             parts = self._parts(examples, each)
 
             def solve(c: int) -> Ended[Solution]:
-                limits = (self.tol, self.max_iter, self.max_time, monitor)
+                until = end_of_turn(began, self.max_time, c, len(parts), threads)
+                limits = (self.tol, self.max_iter, until, monitor)
                 pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=parts[c].label)
-                return pursue(pursuit, parts[c], starts[c])
+                return pursuit.resume(parts[c].iterates, starts[c], parts[c].check)
 
             threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))
             return monitor.for_each(solve, range(len(parts)), threads)

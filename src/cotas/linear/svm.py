@@ -18,7 +18,7 @@ from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time, penalty_of
 from cotas.fitting.predictions import shared_by_all
-from cotas.fitting.pursuit import Ended, Pursuit, worst_of
+from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
@@ -270,7 +270,8 @@ class LinearSVM(LinearClassifier):
             task = Task(examples.X, signs, weights, problem, int(seeds[c]), starts[c], each)
             own = Facts(facts.longest, [facts.sketches[c]], rows)
             check = Check(examples, weights, labels[c], problem, own, each)
-            limits = (self.tol, self.max_iter, self.max_time, monitor)
+            until = end_of_turn(began, self.max_time, c, len(labels), threads)
+            limits = (self.tol, self.max_iter, until, monitor)
             return self._follow(Pursuit(*limits, began=began, label=labels[c]), check, task)
 
         threads = thread_count(self.n_jobs, len(labels), entries_of(examples.X))

@@ -14,7 +14,7 @@ from cotas.certificates.residuals import ResidualPoint
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
-from cotas.fitting.pursuit import Ended, Pursuit, worst_of
+from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
 from cotas.regression.base import LinearRegressor
 from cotas.solvers.iterate import Iterate
@@ -101,15 +101,12 @@ class RobustRegressor(LinearRegressor):
     ) -> Ended[Solution]:
         check, column = self._check(seen, target, each), seen.columns[target]
         shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
-        limits = (self.tol, self.max_iter, self.max_time, monitor)
+        until = end_of_turn(began, self.max_time, target, len(seen.columns))
+        limits = (self.tol, self.max_iter, until, monitor)
         pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
         y = np.ascontiguousarray(seen.targets[:, target])
         problem = (y, shares, self._loss(), self.lam_, bool(self.fit_intercept))
-        iterates = proximal_point(seen.X, *problem, start)
-        first = next(iterates)
-        if start is not None:
-            pursuit.begin(first, check)
-        return pursuit.follow(iterates, check, start=first)
+        return pursuit.resume(lambda begin: proximal_point(seen.X, *problem, begin), start, check)
 
     def _check(self, seen: Observations, target: int, each: Each) -> Callable[[Iterate], Solution]:
         loss = self._loss()

@@ -18,7 +18,7 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_jobs, check_positive, check_time
-from cotas.fitting.pursuit import Ended, Pursuit, deadline, worst_of
+from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.problem import relative_gap
 from cotas.regression.base import LinearRegressor
@@ -160,9 +160,9 @@ class SparseRegressor(LinearRegressor):
         """One target: the problem for λ, or on the ball of radius δ."""
         y, scale = seen.targets[:, target], penalty_scale(columns, weights)
         column = seen.columns[target]
-        until = deadline(began, self.max_time)
+        turn = end_of_turn(began, self.max_time, target, len(seen.columns))
         penalty = penalty_of(float(self.l1_ratio), bool(self.positive), weights)
-        solver = WorkingSetLasso(columns, y, penalty, until, int(self.max_iter))
+        solver = WorkingSetLasso(columns, y, penalty, deadline(began, turn), int(self.max_iter))
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
 
         def check(iterate: Iterate) -> Solution:
@@ -174,7 +174,7 @@ class SparseRegressor(LinearRegressor):
             [certificate] = LassoPoint.check_all([point], seen.X, seen.y, each=columns.each)
             return Solution(found, certificate, solver.rounds)
 
-        limits = (self.tol, None, self.max_time, monitor)
+        limits = (self.tol, None, turn, monitor)
         pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
         start = Iterate(self._solving(solver.latest, lam))
         return pursuit.follow(self._iterates(solver, lam, monitor), check, start=start)

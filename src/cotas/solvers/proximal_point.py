@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, Matrix
+from cotas.design.blocks import times
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import EpsilonInsensitive, Huber
 from cotas.solvers.newton import newton
@@ -107,8 +108,9 @@ def proximal_point(
     D(v) − ν Σ sᵢ(vᵢ − cᵢ)², c being the v of the round before, which in θ is the primal with a loss
     that a parabola rounds off (Li, Sun and Toh 2018). Departures: ν falls from round to round,
     from where all the rows are in the parabola; Huber's loss has one of its own, and ends with
-    ν = 0. Invariant: |v| ≤ k, so that every v is a dual point; P − D is what the rounding costs
-    plus what θ lacks. Cost: that of Newton's method. It ends when ν is as small as it may be.
+    ν = 0; a start that is worse than the constant is left out. Invariant: |v| ≤ k, so that every v
+    is a dual point; P − D is what the rounding costs plus what θ lacks. Cost: that of Newton's
+    method. It ends when ν is as small as it may be.
     """
     used = weights > 0
     middle = float(np.median(y[used])) if bias else 0.0
@@ -119,8 +121,13 @@ def proximal_point(
     point, centre = (np.zeros((X.shape[1], 1)), np.array([middle])), np.zeros(len(y))
     nu, before = first, np.inf
     if start is not None:
-        point, nu = (start.theta, start.theta0), first * SHARPER**NEARER
-        centre = centre if start.slopes is None else start.slopes
+        sharper = first * SHARPER**NEARER
+        known = centre if start.slopes is None else start.slopes
+        rounded = RoundedRisk(y, weights, loss, sharper, known)
+        theirs = rounded.risk(times(X, start.theta) + start.theta0)
+        theirs += 0.5 * lam * float(np.square(start.theta).sum())
+        if theirs <= rounded.risk(np.full((len(y), 1), middle)):  # on other data it may be worse
+            point, nu, centre = (start.theta, start.theta0), sharper, known
     while True:
         if nu < least and isinstance(loss, Huber):
             nu = 0.0
