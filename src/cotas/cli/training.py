@@ -199,7 +199,8 @@ def train_one(
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:
-        words = (*words, f"The {settings.max_time:g} s were up; this is the best so far.")
+        limit = model.estimator_.max_time
+        words = (*words, f"The {limit:g} s were up; this is the best so far.")
     early = model.estimator_.stop_ is Stop.INTERRUPTED
     if hasattr(model.estimator_, "callbacks"):
         model.estimator_.callbacks = None
