@@ -325,7 +325,7 @@ def test_an_indefinite_kernel_is_refused_and_on_request_said_to_have_no_gap():
         ({"solver": "libsvm"}, "solver"),
         ({"multiclass": "all"}, "multiclass"),
         ({"kernel": "tanh"}, "kernel"),
-        ({"class_weight": {1: 1.0, -1: 0.0}}, "one class"),
+        ({"class_weight": {1: 1.0, -1: 0.0}}, r"no example of class \[-1\]"),
     ],
     ids=str,
 )
