@@ -172,7 +172,7 @@ def test_bad_data():
         AdaBoost("linear").fit(np.where(X > 1, np.nan, X), y)
     with pytest.raises(ValueError, match="one class"):
         AdaBoost().fit(X, np.ones(80))
-    with pytest.raises(ValueError, match="of one class"):
+    with pytest.raises(ValueError, match="no example of class"):
         AdaBoost().fit(X, y, sample_weight=(y > 0).astype(float))
     with pytest.raises(NotFittedError):
         AdaBoost().predict(X)

@@ -171,8 +171,9 @@ def test_auto_tries_families_by_turns_and_judges_by_training_rows_alone():
     names = [rival["name"] for rival in said["rivals"]]
     families = {name.split(" ")[0] for name in names}
     assert families == {"ridge", "elastic-net", "ls-boost", "kernel-ridge"}
-    errors = [rival["error"] for rival in said["rivals"]]
-    assert errors == sorted(errors)
+    # What was cut short, since its loops were compiled meanwhile, comes last.
+    ranks = [(bool(rival["note"]), rival["error"]) for rival in said["rivals"]]
+    assert ranks == sorted(ranks)
     assert names[0].startswith(said["model_name"] + " (")
 
 

@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import cotas as library
+from cotas.cli.models import NAMES, task_of
 from cotas.preparation.prepared_model import PreparedModel
 from terminal import cotas, customers
 
@@ -245,3 +246,14 @@ def test_every_key_that_is_said_has_words():
     for path in Path(library.__file__).parent.glob("cli/*.py"):
         said = re.findall(r'(?:\bsay|speak\([\w.]+\))\(\s*"([^"]+)"\s*[,)]', path.read_text())
         assert set(said) <= set(WORDS), path.name
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_a_time_limit_is_the_same_as_an_option_and_as_a_parameter(name):
+    data = BREAST if task_of(name) == "classification" else "builtin:diabetes"
+    call = ("fit", data, "-m", name, "--hold-out", "0", "--json")
+    option, parameter = (
+        cotas(*call, *limit) for limit in (("--max-time", "1e-9"), ("-p", "max_time=1e-9"))
+    )
+    assert parameter.code == option.code
+    assert parameter.document["warnings"] == option.document["warnings"]

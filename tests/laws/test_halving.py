@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cotas
-from cotas.cli.auto import candidates
+from cotas.cli.auto import candidates, parts_of
 from cotas.selection.halving import FEWEST, SHARE, Candidate, Halving, Part
 from problems import clouds
 
@@ -80,6 +80,48 @@ def test_early_stopping_settles_the_number_of_rounds():
     best = Halving(X, y, one_part(len(y))).run([Candidate("logitboost", model, "trees")])
     assert not best.settled.early_stopping
     assert best.settled.n_estimators == best.rounds < 200
+
+
+def test_what_was_cut_short_does_not_win():
+    """However many rows it was tried on."""
+    X, y = noisy_line(8 * FEWEST)
+
+    class Slow(cotas.Ridge):
+        def fit(self, X, y):
+            super().fit(X, y)
+            if len(y) > 2 * FEWEST:
+                self.coef_, self._stop = 0 * self.coef_, "TIME"
+            return self
+
+    found = [Candidate("ridge", Slow(lam=lam), f"slow {lam:g}") for lam in (1e-3, 1.0, 10.0)]
+    best = Halving(X, y, one_part(len(y))).run(found)
+    assert best.whole
+    assert best.rows <= 2 * FEWEST
+
+
+def test_a_setting_that_the_rows_do_not_allow_loses():
+    X, y = clouds(60, 2)
+    alone = [Part(np.flatnonzero(y == y[0])[:20], np.arange(30, 60))]
+    both = [Candidate("svm", cotas.LinearSVM(), "svm")]
+    trial = Halving(X, y, alone).run(both)
+    assert trial.error == np.inf
+    assert not trial.whole
+
+
+@pytest.mark.parametrize("rare", [1, 3, 10])
+def test_each_beginning_of_a_part_has_every_class(rare):
+    y = np.r_[np.zeros(8000), np.ones(rare)]
+    for part in parts_of(y, "classification", 0):
+        count = np.bincount(y[part.train[:900]].astype(int), minlength=2)
+        assert count[1] >= min(1, (y[part.train] == 1).sum())
+        assert count[1] <= 2
+
+
+def test_groups_stay_whole_in_the_folds():
+    groups = np.repeat(np.arange(30), 4)
+    y = np.tile([0, 1, 1, 0], 30)
+    for part in parts_of(y, "classification", 0, groups):
+        assert not set(groups[part.train]) & set(groups[part.validation])
 
 
 def test_nothing_to_choose_from_is_an_error():

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_scalar
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.boosting.base import Boosted
@@ -18,7 +17,13 @@ from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missi
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_fraction, check_jobs, check_positive, check_time
+from cotas.fitting.parameters import (
+    check_count,
+    check_fraction,
+    check_jobs,
+    check_positive,
+    check_time,
+)
 from cotas.fitting.pursuit import Pursuit, end_of_turn, foremost_of
 from cotas.fitting.threads import taking_turns
 from cotas.fitting.validation import Patience, hold_out
@@ -166,8 +171,8 @@ class Booster(Boosted):
     # ---- how a fit goes ----------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_scalar(self.n_estimators, "n_estimators", Integral, min_val=1)
-        check_scalar(self.n_iter_no_change, "n_iter_no_change", Integral, min_val=1)
+        check_count(self.n_estimators, "n_estimators")
+        check_count(self.n_iter_no_change, "n_iter_no_change")
         check_fraction(self.validation_fraction, "validation_fraction")
         check_jobs(self.n_jobs)
         check_time(self.max_time)
@@ -332,12 +337,12 @@ def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:
     if callable(step):
         return step  # type: ignore[no-any-return]
     if isinstance(step, Real):
-        numbers = [float(step)]
-    else:
-        numbers = [float(a) for a in np.asarray(step, dtype=np.float64).ravel()]
+        check_positive(step, "step")
+        return float(step)
+    numbers = [float(a) for a in np.asarray(step, dtype=np.float64).ravel()]
     if not numbers or not all(np.isfinite(a) and a > 0 for a in numbers):
         raise ValueError(f"step={step!r} must be above zero.")
-    return numbers[0] if isinstance(step, Real) else numbers
+    return numbers
 
 
 def _refuse_one_class(examples: Examples) -> None:

@@ -142,9 +142,12 @@ def _classes(witnesses: Sequence[Any], y: AnyArray) -> tuple[list[Any], bool]:
         else [_positive(getattr(witness, "point", witness)) for witness in witnesses]
     )
     known = list(dict.fromkeys(positives))
-    others = [label for label in np.unique(np.asarray(y)) if label not in known]
+    there = list(np.unique(np.asarray(y)))
+    others = [label for label in there if label not in known]
     all_known = len(known) == len(positives) > 1
-    if len(others) > (0 if all_known else 1):
+    # Where y has one label for all the others, it is about one class against the rest.
+    forgotten = len(others) > (0 if all_known else 1) and all(label in there for label in known)
+    if forgotten:
         raise ValueError(f"it does not know {others[-1]!r}")
     if all_known:
         return known, False

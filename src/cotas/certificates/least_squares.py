@@ -215,7 +215,7 @@ def in_certificate(
     """Put both values and what follows from them into words."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
     lower, upper = bounds.lower, bounds.upper
-    who = "" if math.isinf(within) else f" within ρ = {within:.6g}"
+    who = "" if math.isinf(within) else f" within ρ = {at_least(within)}"
     certificate = conclude(
         kind="gradient",
         lower=lower,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,13 +18,14 @@ WHOLE = 1 << 53
 def refuse_inexact(values: Any, name: str) -> None:
     """Raise if the entries of an argument would be rounded, or left out, on their way to a double.
 
-    Whole numbers above 2⁵³, of which nanoseconds since 1970 are some, complex numbers and masked
-    entries.
+    Whole numbers above 2⁵³, of which nanoseconds since 1970 are some, fractions, decimals and long
+    doubles with more digits than a double has, complex numbers, masked entries, and entries of a
+    sparse matrix that are stored in parts whose sum is no double.
 
     >>> refuse_inexact([[2**53 + 1, 0.5]], "X")
     Traceback (most recent call last):
         ...
-    ValueError: X holds 9007199254740993, a whole number that double precision cannot hold: \
+    ValueError: X holds 9007199254740993, a number that double precision cannot hold: \
 it would be rounded, and what is proved would be about other data. Subtract an offset first, for \
 example the smallest value of the column, or pass floats if the last digits do not matter.
     """
@@ -29,14 +33,15 @@ example the smallest value of the column, or pass floats if the last digits do n
     for part in _parts(values):
         if part.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
-        for number in _large(part):
-            if int(float(number)) != number:
-                raise ValueError(
-                    f"{name} holds {number}, a whole number that double precision cannot hold: it "
-                    "would be rounded, and what is proved would be about other data. Subtract an "
-                    "offset first, for example the smallest value of the column, or pass floats "
-                    "if the last digits do not matter."
-                )
+        for number in _rounded(part):
+            raise ValueError(
+                f"{name} holds {number}, a number that double precision cannot hold: it would be "
+                "rounded, and what is proved would be about other data. Subtract an offset first, "
+                "for example the smallest value of the column, or pass floats if the last digits "
+                "do not matter."
+            )
+    if sparse.issparse(values):
+        _refuse_inexact_sums(values, name)
 
 
 def refuse_masked(values: Any, name: str) -> None:
@@ -56,7 +61,8 @@ def _parts(values: Any) -> Iterator[Any]:
         for k in range(values.shape[1]):
             yield from _parts(values.iloc[:, k])
     elif hasattr(values, "dtype") and not isinstance(values, np.ndarray | np.generic):
-        if getattr(values.dtype, "kind", "O") in "iuOcmM":
+        dtype = values.dtype
+        if getattr(dtype, "kind", "O") in "iuOcmM" or getattr(dtype, "itemsize", 8) > 8:
             yield np.asarray(values)
     elif isinstance(values, list | tuple):
         # Beside a float a whole number becomes one, so we look at what is in the list itself.
@@ -69,15 +75,50 @@ def _parts(values: Any) -> Iterator[Any]:
         yield np.asarray(values)
 
 
-def _large(part: Any) -> list[int]:
-    """The whole numbers above 2⁵³."""
+def _rounded(part: Any) -> Iterator[Any]:
+    """The numbers that are no doubles."""
     if part.dtype.kind in "mM":
         part = part.view(np.int64)
     if part.dtype.kind == "O":
-        return [v for v in part.ravel().tolist() if isinstance(v, int) and abs(v) > WHOLE]
-    if part.dtype.kind not in "iu" or part.dtype.itemsize < 8 or not part.size:
-        return []
-    if int(part.max()) <= WHOLE and int(part.min()) >= -WHOLE:
-        return []
-    found: list[int] = part[(part > WHOLE) | (part < -WHOLE)].tolist()
-    return found
+        yield from (v for v in part.ravel().tolist() if _is_rounded(v))
+    elif part.dtype.kind == "f" and part.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            there = part.astype(np.float64).astype(part.dtype)
+        yield from part[(there != part) & ~np.isnan(part)].tolist()
+    elif part.dtype.kind in "iu" and part.dtype.itemsize >= 8 and part.size:
+        within = int(part.max()) <= WHOLE and int(part.min()) >= -WHOLE  # which needs no copy
+        large = [] if within else part[(part > WHOLE) | (part < -WHOLE)].tolist()
+        yield from (v for v in large if _is_rounded(v))
+
+
+def _is_rounded(value: Any) -> bool:
+    """Whether a number changes on its way to a double."""
+    if isinstance(value, int):
+        return abs(value) > WHOLE and (value.bit_length() > 1024 or int(float(value)) != value)
+    if isinstance(value, Fraction | Decimal) and math.isfinite(value):
+        return Fraction(float(value)) != Fraction(value)
+    if isinstance(value, np.longdouble):
+        return bool(np.isfinite(value) and np.longdouble(float(value)) != value)
+    return False
+
+
+def _refuse_inexact_sums(X: Any, name: str) -> None:
+    """Raise if an entry is stored in parts whose sum would be rounded."""
+    if getattr(X, "has_canonical_format", False):
+        return
+    coo = X.tocoo()
+    if coo.ndim != 2 or not coo.nnz:
+        return
+    place = np.asarray(coo.row, dtype=np.int64) * X.shape[1] + coo.col
+    order = np.argsort(place, kind="stable")
+    place, data = place[order], np.asarray(coo.data, dtype=np.float64)[order]
+    again = np.flatnonzero(place[1:] == place[:-1])
+    for key in np.unique(place[again]):
+        parts = data[np.searchsorted(place, key) : np.searchsorted(place, key, side="right")]
+        whole = np.add.reduce(parts)
+        if np.isfinite(parts).all() and sum(map(Fraction, parts.tolist())) != Fraction(whole):
+            raise ValueError(
+                f"{name} stores an entry in parts whose sum double precision cannot hold: it would "
+                "be rounded, and what is proved would be about other data. Call sum_duplicates() "
+                "first if the last digits do not matter."
+            )

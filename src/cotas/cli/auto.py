@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 import cotas
 from cotas.arrays import AnyArray
@@ -18,7 +19,7 @@ from cotas.cli.session import Session
 from cotas.cli.training import Rows, Settings, Trained, train_one
 from cotas.cli.words import speak
 from cotas.preparation.record import Rival
-from cotas.selection.halving import Candidate, Halving, Part, Trial
+from cotas.selection.halving import Candidate, Halving, Part, Trial, in_turns
 
 # Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
 WEIGHTS, WIDTHS = (0.01, 0.1, 1.0, 10.0, 100.0), (0.25, 1.0, 4.0)
@@ -42,9 +43,8 @@ def train_auto(session: Session, rows: Rows, settings: Settings) -> tuple[Traine
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
     wanted = candidates(settings.task, X, y, settings.seed)
-    search = Halving(
-        X, y, parts_of(y, settings.task, settings.seed), settings.time, _teller(session, settings)
-    )
+    parts = parts_of(y, settings.task, settings.seed, rows.groups_of_training())
+    search = Halving(X, y, parts, settings.time, _teller(session, settings))
     best = search.run(_some(wanted, settings.trials))
     board = [rival_of(trial) for trial in search.leaderboard()]
     _show(session, board[:LEADERS], len(search.trials), settings)
@@ -112,15 +112,30 @@ def _from_the_middle(values: tuple[Any, ...]) -> list[Any]:
     return sorted(values, key=lambda value: abs(values.index(value) - middle))
 
 
-def parts_of(y: AnyArray, task: str, seed: int) -> list[Part]:
-    """Folds of the training rows, or one validation where there are many; the order is random."""
-    many = len(y) >= FEW_ROWS
-    count = VALIDATION_FOLDS if many else FOLDS
-    stratified = task == "classification" and np.unique(y, return_counts=True)[1].min() > 1
-    kind = StratifiedKFold if stratified else KFold
-    random = np.random.RandomState(seed)
-    folds = kind(count, shuffle=True, random_state=random).split(np.zeros(len(y)), y)
-    parts = [Part(random.permutation(train), test) for train, test in folds]
+def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) -> list[Part]:
+    """Folds of the training rows, or one validation where there are many; the order is random.
+
+    Each class is in each fold as often as it is in all, as far as it has rows; `groups` stay whole.
+    """
+    classes = task == "classification"
+    strata = np.unique(y, return_inverse=True)[1] if classes else np.zeros(len(y), dtype=np.int64)
+    many, random = len(y) >= FEW_ROWS, np.random.RandomState(seed)
+    count = min(VALIDATION_FOLDS if many else FOLDS, len(y))
+    if groups is not None:
+        count = min(count, len(np.unique(groups)))
+    if count < 2:
+        raise UsageError("--model auto needs two rows at least, or two groups, to judge by.")
+    kind = StratifiedKFold if classes else KFold
+    if groups is not None:
+        few = classes and len(np.unique(groups)) <= FEW_ROWS  # it takes them one by one
+        kind = StratifiedGroupKFold if few else GroupKFold
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a class with fewer rows than folds is in some of them
+        if classes and groups is None and np.bincount(strata).max() < count:
+            kind = KFold
+        folds = kind(count, shuffle=True, random_state=random)
+        cuts = list(folds.split(np.zeros(len(y)), strata, groups))
+    parts = [Part(in_turns(train, strata, random), test) for train, test in cuts]
     return parts[:1] if many else parts
 
 
@@ -190,4 +205,4 @@ def _show(session: Session, board: list[Rival], tried: int, settings: Settings) 
 
 
 def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -51,8 +51,8 @@ def compare(
         preparation=preparation_of(table, columns),
         group=group,
     )
-    rows, few = split(table, y, settings)
-    if few or hold_out == 0:
+    rows, _ = split(table, y, settings)
+    if not len(rows.test):
         raise UsageError("comparing needs rows to judge by: at least 30, and a --hold-out.")
     names = _names(models, task, rows)
     rivals = []
@@ -74,7 +74,7 @@ def compare(
 
 def _names(models: str | None, task: str, rows: Rows) -> list[str]:
     if models is None:
-        return sensible(task, len(rows.train), rows.table.n_columns, every=True)
+        return sensible(task, len(rows.train), rows.table.n_columns)
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         if task_of(name) != task:

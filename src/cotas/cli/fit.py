@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -180,11 +181,16 @@ def summary(record: FitRecord, lang: str) -> list[str]:
         # What was trained on says little about how good the model is.
         lines += quality_lines(record.quality, lang)[: None if record.hold_out is not None else 1]
     if record.bound is not None:
-        figures = record.bound.figures
-        words = say("at most", bound=record.bound.upper, confidence=100 * figures["confidence"])
+        sure = 100 * record.bound.figures["confidence"]
+        words = say("at most", bound=upwards(record.bound.upper), confidence=sure)
         lines.append((say("future"), words))
     width = max(len(name) for name, _ in lines)
     return [f"{name:<{width}}  {words}" for name, words in lines]
+
+
+def upwards(bound: float) -> float:
+    """An upper bound in the four decimals that are printed."""
+    return math.ceil(bound * 1e4) / 1e4
 
 
 def _proofs(record: FitRecord, lang: str) -> list[str]:

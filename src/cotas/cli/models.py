@@ -62,23 +62,25 @@ def task_of(name: str) -> str:
     return "classification" if name in CLASSIFIERS else "regression"
 
 
-def sensible(task: str, n_rows: int, n_columns: int, *, every: bool = False) -> list[str]:
-    """The models to try for data of this shape; `every` one that suits the task, for comparing."""
+def sensible(task: str, n_rows: int, n_columns: int) -> list[str]:
+    """The models that suit the task and data of this shape, to be compared."""
+    kernels, trees = n_rows <= MOST_ROWS_FOR_KERNELS, n_columns <= MOST_COLUMNS_FOR_TREES
     if task == "regression":
-        names = ["ridge", "lasso", "ls-boost"]
-        return [*names, "least-squares", "forward-stagewise"] if every else names
-    names = ["svm"]
-    if n_rows <= MOST_ROWS_FOR_KERNELS:
-        names.append("kernel-svm")
-    if n_columns <= MOST_COLUMNS_FOR_TREES:
-        names += ["logitboost"] + ["adaboost", "real-adaboost", "gentleboost"] * every
-    if every:
-        names += ["averaged-perceptron", "perceptron", "passive-aggressive", "pegasos"]
-    return names
+        names = ["ridge", "least-squares", "lasso", "elastic-net", "huber", "svr"]
+        names += ["kernel-ridge", "kernel-svr"] * kernels
+        return [*names, "ls-boost", "forward-stagewise"]
+    names = ["svm", "logistic", *["kernel-svm"] * kernels]
+    names += ["logitboost", "adaboost", "real-adaboost", "gentleboost"] * trees
+    return [*names, "averaged-perceptron", "perceptron", "passive-aggressive", "pegasos"]
 
 
 def build(
-    name: str, y: AnyArray, seed: int, given: dict[str, Any], callback: Any = None
+    name: str,
+    y: AnyArray,
+    seed: int,
+    given: dict[str, Any],
+    callback: Any = None,
+    select: str | None = None,
 ) -> tuple[Any, list[str]]:
     """An estimator with these parameters, and remarks on what was chosen for the user."""
     kind = getattr(cotas, NAMES[name])
@@ -89,7 +91,7 @@ def build(
             settable = ", ".join(p for p in known if p not in ("callbacks", "progress"))
             raise UsageError(f"{name} has no parameter {parameter!r}; it has {settable}.")
         values[parameter] = value
-    if name == "lasso" and not {"lam", "delta"} & set(values):
+    if name == "lasso" and not {"lam", "delta"} & set(values) and select != "lam":
         values["lam"] = LASSO_SHARE * float(np.std(y)) or 1.0
         notes.append(f"lam was not given; {values['lam']:.4g} is taken, 1% of the deviation of y.")
     own = {"random_state": seed, "progress": False, "callbacks": callback}

@@ -87,6 +87,11 @@ class Rows:
     y: AnyArray
     train: IntArray
     test: IntArray
+    groups: AnyArray | None = None
+
+    def groups_of_training(self) -> AnyArray | None:
+        """What must stay together, of the rows to train on."""
+        return None if self.groups is None else self.groups[self.train]
 
     def take(self, rows: IntArray) -> tuple[Any, AnyArray]:
         """The features and the targets of some rows."""
@@ -108,11 +113,23 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
         best, rivals = train_auto(session, rows, settings)
     else:
         if task_of(name) != settings.task:
-            fit = ", ".join(sensible(settings.task, table.n_rows, table.n_columns, every=True))
+            fit = ", ".join(sensible(settings.task, table.n_rows, table.n_columns))
             raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
         best = train_one(session, name, rows, settings)
+    rare = [*_without_frequent_values(best.model.preparation_, remarks)]
+    session.note(*(_noted(remark, settings.lang) for remark in rare))
+    remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
     return measured(record, rows, settings.confidence, settings.group)
+
+
+def _without_frequent_values(preparation: Preparation, said: list[Remark]) -> Iterator[Remark]:
+    """Columns that were left out in training because no value of theirs comes often."""
+    known = {remark.column for remark in said}
+    for name, kind in preparation.dropped_:
+        if kind == "text" and name not in known:
+            words = f"Column {name!r} is left out: it has many values, and none comes often."
+            yield Remark("rare values", name, words)
 
 
 def _noted(remark: Remark, lang: str) -> str:
@@ -133,7 +150,7 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Rem
         return Rows(table, y, everything, nothing), [Remark("few rows", None, words)]
     table, groups, said = _groups(table, settings)
     rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
-    return Rows(table, y, *rows), said
+    return Rows(table, y, *rows, groups), said
 
 
 def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, list[Remark]]:
@@ -163,7 +180,7 @@ def train_one(
     with watching(session, name) as watcher:
         callback = watcher.callback
         given = _timed(settings) | (chosen or {})
-        estimator, notes = build(name, y, settings.seed, given, callback)
+        estimator, notes = build(name, y, settings.seed, given, callback, settings.select)
         session.note(*(f"{speak(settings.lang)('note')}: {note}" for note in notes))
         try:
             estimator._check_parameters()
@@ -182,7 +199,8 @@ def train_one(
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:
-        words = (*words, f"The {settings.max_time:g} s were up; this is the best so far.")
+        limit = model.estimator_.max_time
+        words = (*words, f"The {limit:g} s were up; this is the best so far.")
     early = model.estimator_.stop_ is Stop.INTERRUPTED
     if hasattr(model.estimator_, "callbacks"):
         model.estimator_.callbacks = None

@@ -27,6 +27,7 @@ _MARKS = {
 }
 # What text that is no UTF-8 may be written in; of equals the first is taken.
 _WESTERN = frozenset("áéíóúñüçàèìòùâêîôûäëïöãõåæøßÁÉÍÓÚÑÜÇÀÈÌÒÙÂÊÎÔÛÄËÏÖÃÕÅÆØ")
+_SIGNS = frozenset("€£°ºª¿¡«»–—’“”")
 _OF_ONE_BYTE = ("cp1252", "cp850", "mac_roman")
 
 
@@ -152,9 +153,9 @@ def _of_two_bytes(sample: bytes) -> str:
 
 
 def _letters(sample: bytes, encoding: str) -> float:
-    """How many letters of Western languages there are beyond ASCII, less what is none."""
+    """How many letters and signs of Western languages there are beyond ASCII, less what is none."""
     strange = [c for c in sample.decode(encoding, "replace") if ord(c) > 127]
-    return sum((c in _WESTERN) - (c not in _WESTERN and c not in "€£°ºª¿¡«»–—’“”") for c in strange)
+    return sum(1 if c in _WESTERN or c in _SIGNS else -1 for c in strange)
 
 
 def _whole_lines(text: str, cut: bool) -> list[str]:

@@ -58,10 +58,15 @@ class Examples(TrainingRows):
 
     def refuse_classes_without_weight(self) -> None:
         """Raise where a class has no example that counts."""
+        if self.weights is None:
+            return
         counted = np.bincount(self.codes, self.weights, len(self.classes))
         if not (counted > 0).all():
             lost = self.classes[counted <= 0].tolist()
-            raise ValueError(f"The weights leave no example of class {lost}: leave it out.")
+            raise ValueError(
+                f"The weights leave no example of class {lost}: leave its rows out, or give one "
+                "of them a weight above zero."
+            )
 
     def positives(self) -> IntArray:
         """The codes of the classes that are trained against the rest."""
@@ -104,6 +109,7 @@ def read_examples(
     if y.dtype.kind not in "biuU":  # whole numbers and strings are labels, whatever they are
         check_classification_targets(y)
     found = distinct(y)
+    fresh = classes is None
     if classes is None:
         classes = found
         if len(classes) < 2:
@@ -116,7 +122,10 @@ def read_examples(
         if len(unknown):
             raise ValueError(f"y holds labels that are not in `classes`: {unknown.tolist()}.")
     weights = _weights(X, y, sample_weight, class_weight)
-    return Examples(X, y, weights, classes, encode(y, classes))
+    examples = Examples(X, y, weights, classes, encode(y, classes))
+    if fresh:
+        examples.refuse_classes_without_weight()
+    return examples
 
 
 def refuse_infinite(estimator: Any, X: Matrix, sketches: list[Sketch]) -> None:

@@ -3,34 +3,67 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils import check_scalar
+
+def check_number(value: Any, name: str, means: str = "a finite number") -> None:
+    """A finite number: neither NaN, which compares with nothing, nor True, nor a string."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be {means}, not {value!r}.")
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be {means}, not {value!r}.")
+
+
+def _check_limits(value: Any, name: str, means: str, within: Callable[[Any], bool]) -> None:
+    check_number(value, name, means)
+    if not within(value):
+        raise ValueError(f"{name} must be {means}, not {value!r}.")
 
 
 def check_positive(value: Any, name: str) -> None:
-    """A finite number above zero; NaN compares with nothing and would slip through."""
-    check_scalar(value, name, Real)
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite number above zero, not {value!r}.")
+    """A finite number above zero."""
+    _check_limits(value, name, "a finite number above zero", lambda x: x > 0)
+
+
+def check_not_negative(value: Any, name: str) -> None:
+    """A finite number, zero or above."""
+    _check_limits(value, name, "a finite number, zero or above", lambda x: x >= 0)
 
 
 def check_fraction(value: Any, name: str) -> None:
     """A number between zero and one, neither included."""
-    check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="neither")
+    _check_limits(value, name, "above zero and below one", lambda x: 0 < x < 1)
 
 
-def check_jobs(value: Any) -> None:
-    """A number of threads as scikit-learn counts them, or None."""
-    if value is not None:
-        check_scalar(value, "n_jobs", Integral)
+def check_share(value: Any, name: str) -> None:
+    """A number from zero to one, both included."""
+    _check_limits(value, name, "a number from zero to one", lambda x: 0 <= x <= 1)
 
 
 def check_rate(value: Any, name: str) -> None:
     """A number above zero and at most one."""
-    check_scalar(value, name, Real, min_val=0, max_val=1, include_boundaries="right")
+    _check_limits(value, name, "above zero and at most one", lambda x: 0 < x <= 1)
+
+
+def check_count(value: Any, name: str) -> None:
+    """A whole number above zero, of any integer type; True counts nothing."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number above zero, not {value!r}.")
+    if value < 1:
+        raise ValueError(f"{name} must be a whole number above zero, not {value!r}.")
+
+
+def check_jobs(value: Any) -> None:
+    """A number of threads as scikit-learn counts them, or None."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"n_jobs must be a whole number or None, not {value!r}.")
+    if value == 0:
+        raise ValueError("n_jobs must not be 0: give a number of threads, -1 or None for all.")
 
 
 def penalty_of(model: Any, total: float) -> float:

@@ -69,14 +69,14 @@ def one_thread_in_blas() -> Iterator[None]:
 
 @contextmanager
 def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int | None = None) -> Iterator[Each]:
-    """What goes over parts of X: several threads if it has entries worth them, else `map`."""
+    """What goes over parts of X: several threads if it has entries worth them, else `map`.
+
+    BLAS has one thread in any case: the last digits of its products depend on how many it has.
+    """
     threads = thread_count(n_jobs)
-    if threads == 1:
+    if threads == 1 or entries_of(X) < (worth or WORTH_A_THREAD):
         with one_thread_in_blas():
             yield map
-        return
-    if entries_of(X) < (worth or WORTH_A_THREAD):
-        yield map
         return
     with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
         yield in_order(pool, threads)

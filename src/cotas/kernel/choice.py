@@ -44,6 +44,7 @@ def as_kernel(given: Any, X: Matrix, weights: FloatArray | None = None) -> Kerne
 
 def refuse_indefinite(kernel: Kernel, X: Matrix, rows: IntArray, indefinite: str) -> None:
     """Raise if K is seen not to be positive semi-definite, unless that is explicitly allowed."""
+    _refuse_rectangular(kernel, X)
     if indefinite not in ("refuse", "allow"):
         raise ValueError(f"indefinite must be 'refuse' or 'allow', not {indefinite!r}.")
     if indefinite == "allow":
@@ -53,6 +54,15 @@ def refuse_indefinite(kernel: Kernel, X: Matrix, rows: IntArray, indefinite: str
         raise ValueError(
             f"{kernel} is not a Mercer kernel: {evidence.in_words}. Nothing can be proved about a "
             "model that uses it; indefinite='allow' trains one nevertheless."
+        )
+
+
+def _refuse_rectangular(kernel: Kernel, X: Matrix) -> None:
+    n, columns = X.shape
+    if is_precomputed(kernel) and n != columns:
+        raise ValueError(
+            f"A precomputed kernel needs as X the square matrix of k(xᵢ, xⱼ) at the rows of the "
+            f"fit, not one of shape ({n}, {columns})."
         )
 
 

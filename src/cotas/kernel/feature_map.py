@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.positivity import definiteness
-from cotas.fitting.parameters import check_positive
+from cotas.fitting.parameters import check_count, check_positive
 from cotas.kernel.choice import as_kernel, is_precomputed
 from cotas.kernel.gram_matrix import gram
 from cotas.kernel.interface import Kernel
@@ -80,7 +78,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_positive(self.tol, "tol")
         if self.n_components is not None:
-            check_scalar(self.n_components, "n_components", Integral, min_val=1)
+            check_count(self.n_components, "n_components")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         self.kernel_ = kernel = as_kernel(self.kernel, X)
         K = gram(kernel, X)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.fitting.reporting import EpochReport
 from cotas.fitting.threads import one_thread_in_blas, pooled
@@ -101,7 +100,7 @@ class OnlineKernelClassifier(KernelClassifier):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _check_parameters(self) -> None:
-        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
+        check_count(self.max_iter, "max_iter")
         check_positive(self.cache_mb, "cache_mb")
         check_time(self.max_time)
         check_jobs(self.n_jobs)

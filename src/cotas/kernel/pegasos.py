@@ -10,7 +10,7 @@ from cotas.arrays import Each, FloatArray, IntArray
 from cotas.certificates import Certificate, KernelDualPoint
 from cotas.certificates.kernel import KernelSurvey
 from cotas.fitting.data import Examples
-from cotas.fitting.parameters import check_positive
+from cotas.fitting.parameters import check_positive, penalty_of
 from cotas.kernel.online import OnlineKernelClassifier
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
@@ -18,6 +18,7 @@ from cotas.solvers.bias import best_bias
 from cotas.solvers.kernel_online import KernelRun
 from cotas.solvers.kernel_pegasos import KernelPegasosRule
 from cotas.solvers.online import Sampling
+from cotas.stops import Reason
 
 SAMPLINGS = ("permutation", "replacement", "order")
 
@@ -38,7 +39,9 @@ class KernelPegasos(OnlineKernelClassifier):
     kernel : Kernel or str, optional
         As in `KernelPerceptron`.
     lam : float, default=1e-3
-        λ, the weight of the penalty; C = 1/(λn) in the other convention.
+        λ, the weight of the penalty.
+    C : float, optional
+        In the place of `lam`, the other convention: λ = 1/(C · sum of the weights).
     max_iter : int, default=20
         Passes over the examples.
     sampling : {"permutation", "replacement", "order"}, default="permutation"
@@ -59,6 +62,7 @@ class KernelPegasos(OnlineKernelClassifier):
     kernel_, support_, support_vectors_, dual_coef_, intercept_, classes_, certificate_, n_iter_, \
 stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         As in `KernelPerceptron`.
+    lam_ : float, λ
 
     Examples
     --------
@@ -77,6 +81,7 @@ stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         kernel: Any = None,
         *,
         lam: float = 1e-3,
+        C: float | None = None,
         max_iter: int = 20,
         sampling: str = "permutation",
         tol: float | None = None,
@@ -92,6 +97,7 @@ stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
     ) -> None:
         self.kernel = kernel
         self.lam = lam
+        self.C = C
         self.max_iter = max_iter
         self.sampling = sampling
         self.tol = tol
@@ -107,14 +113,18 @@ stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive(self.lam, "lam")
+        penalty_of(self, 1.0)
         if self.tol is not None:
             check_positive(self.tol, "tol")
         if self.sampling not in SAMPLINGS:
             raise ValueError(f"sampling must be one of {SAMPLINGS}, not {self.sampling!r}.")
 
     def _rule(self) -> KernelPegasosRule:
-        return KernelPegasosRule(float(self.fit_intercept), float(self.lam))
+        return KernelPegasosRule(float(self.fit_intercept), self.lam_)
+
+    def _run(self, examples: Examples, used: IntArray, run: KernelRun, began: float) -> Reason:
+        self.lam_ = penalty_of(self, examples.total_weight())
+        return super()._run(examples, used, run, began)
 
     def _sampling(self) -> Sampling:
         return self.sampling  # type: ignore[return-value]
@@ -124,14 +134,14 @@ stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         return np.asarray(weights * (len(weights) / weights.sum()))
 
     def _coefficients(self, run: KernelRun, weights: FloatArray) -> FloatArray:
-        scale = 1.0 / (self.lam * np.maximum(run.seen, 1))
+        scale = 1.0 / (self.lam_ * np.maximum(run.seen, 1))
         return scale[:, None] * run.counts * self._run_weights(weights) * run.signs
 
     def _intercepts(self, run: KernelRun, weights: FloatArray) -> FloatArray:
         """With all the scores at hand, θ₀ is the best one for θ and not the last of the run."""
         theta0 = run.bias.copy()
         if self.fit_intercept:
-            scale = 1.0 / (self.lam * np.maximum(run.seen, 1))
+            scale = 1.0 / (self.lam_ * np.maximum(run.seen, 1))
             for c, signs in enumerate(run.signs):
                 theta0[c] = best_bias(scale[c] * run.scores[c], signs > 0, weights)
         return theta0
@@ -143,7 +153,7 @@ stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         weights = None if examples.weights is None else examples.weights / examples.weights.sum()
         points = [
             KernelDualPoint(
-                problem=RegularizedRisk(Hinge(), float(self.lam), bool(self.fit_intercept)),
+                problem=RegularizedRisk(Hinge(), self.lam_, bool(self.fit_intercept)),
                 kernel=self.kernel_,
                 coef=beta[c],
                 intercept=float(self.intercept_[c]),

@@ -82,8 +82,6 @@ def _problem(
     part = slice(None) if rows is None else rows
     signs = np.where(examples.codes[part] == positive, 1.0, -1.0)
     given = np.ones(len(signs)) if examples.weights is None else examples.weights[part]
-    if not ((given > 0) & (signs > 0)).any() or not ((given > 0) & (signs < 0)).any():
-        raise ValueError("The weights leave examples of one class only; it takes two.")
     total = float(given.sum())
     return BinaryProblem(
         positive=examples.classes[positive],

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_scalar, column_or_1d
+from sklearn.utils import column_or_1d
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
@@ -21,7 +21,13 @@ from cotas.certificates.kernel_regression import (
 )
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.parameters import (
+    check_count,
+    check_jobs,
+    check_positive,
+    check_time,
+    penalty_of,
+)
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.threads import one_thread_in_blas, pooled
 from cotas.kernel.base import KernelExpansion
@@ -57,6 +63,8 @@ class Fitted:
 class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
     """Σ βᵢ k(xᵢ, x) + θ₀, and the certificate of the fit."""
 
+    lam: float
+    C: float | None
     fit_intercept: bool
     tol: float
     max_iter: int
@@ -84,7 +92,8 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         kernel = as_kernel(self.kernel, seen.X, seen.weights)
         refuse_indefinite(kernel, seen.X, used, "refuse")
         total = float(seen.n_rows if seen.weights is None else seen.weights.sum())
-        problem, room = self._problem(total), int(self.cache_mb * 2**20)
+        self.lam_ = penalty_of(self, total)
+        problem, room = self._problem(), int(self.cache_mb * 2**20)
         with Monitor(self) as monitor, one_thread_in_blas(), pooled(self.n_jobs) as each:
             part = _part(seen.X, used, is_precomputed(kernel))
             shares = np.full(len(used), 1.0 / total) if seen.shares is None else seen.shares[used]
@@ -110,8 +119,8 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         return np.asarray(self._machine_scores(X)[:, 0])
 
     @abstractmethod
-    def _problem(self, total: float) -> KernelRegression:
-        """What is minimized, the weights of the rows having this sum."""
+    def _problem(self) -> KernelRegression:
+        """What is minimized, for the λ of the fit."""
 
     @abstractmethod
     def _run(self, task: Task) -> Iterator[Iterate]:
@@ -122,9 +131,10 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         """The best θ₀ for the β whose Kβ − y is given."""
 
     def _check_parameters(self) -> None:
-        for name in ("lam", "tol", "cache_mb"):
+        penalty_of(self, 1.0)
+        for name in ("tol", "cache_mb"):
             check_positive(getattr(self, name), name)
-        check_scalar(self.max_iter, "max_iter", int, min_val=1)
+        check_count(self.max_iter, "max_iter")
         check_time(self.max_time)
         check_jobs(self.n_jobs)
 

@@ -29,6 +29,8 @@ class KernelRidge(KernelRegressor):
         With a precomputed kernel X is the Gram matrix.
     lam : float, default=1e-3
         λ, the weight of the penalty: scikit-learn's `alpha` divided by the number of rows.
+    C : float, optional
+        In the place of `lam`: λ = 1/(C · sum of the weights), so that `alpha` is 1/C.
     fit_intercept : bool, default=True
         Whether to train the free bias θ₀; scikit-learn's `KernelRidge` has none.
     tol : float, default=1e-6
@@ -56,6 +58,7 @@ class KernelRidge(KernelRegressor):
         and themselves; none with a precomputed kernel
     dual_coef_ : array of shape (1, n_support): βᵢ
     intercept_ : array of shape (1,)
+    lam_ : float, λ
     certificate_ : Certificate
     n_iter_ : steps, or refinements
     stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
@@ -77,6 +80,7 @@ class KernelRidge(KernelRegressor):
         kernel: Any = None,
         *,
         lam: float = 1e-3,
+        C: float | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 10_000,
@@ -88,6 +92,7 @@ class KernelRidge(KernelRegressor):
     ) -> None:
         self.kernel = kernel
         self.lam = lam
+        self.C = C
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -97,8 +102,8 @@ class KernelRidge(KernelRegressor):
         self.progress = progress
         self.callbacks = callbacks
 
-    def _problem(self, total: float) -> KernelRegression:
-        return KernelRegression(float(self.lam), bool(self.fit_intercept))
+    def _problem(self) -> KernelRegression:
+        return KernelRegression(self.lam_, bool(self.fit_intercept))
 
     def _bias(self, task: Task, slopes: FloatArray) -> float:
         return -float(task.weights @ slopes) / float(task.weights.sum())

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from itertools import combinations, pairwise
-from numbers import Integral
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +16,13 @@ from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_ce
 from cotas.certificates.certificate import CHANGED
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time, penalty_of
+from cotas.fitting.parameters import (
+    check_count,
+    check_jobs,
+    check_positive,
+    check_time,
+    penalty_of,
+)
 from cotas.fitting.pursuit import Ended, worst_of
 from cotas.fitting.state import digest
 from cotas.fitting.threads import one_thread_in_blas
@@ -116,6 +121,7 @@ class KernelSVM(KernelClassifier):
     n_support_ : array with the number of support vectors of each class
     dual_coef_ : array of shape (n_problems, n_support): yᵢαᵢ/λ
     intercept_ : array of shape (n_problems,)
+    lam_ : float, λ; an array with one for each binary problem where `C` makes them differ
     certificate_ : Certificate, with a part for each binary problem where there are several
     pairs_ : list of pairs of labels, one for each binary problem; the second counts as +1
     coef_, features_ : with `approximate`: θ of each binary problem, and the map of the features;
@@ -342,10 +348,10 @@ class KernelSVM(KernelClassifier):
         penalty_of(self, 1.0)
         for name in ("tol", "cache_mb"):
             check_positive(getattr(self, name), name)
-        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
+        for name in ("max_iter", "n_components"):
+            check_count(getattr(self, name), name)
         check_time(self.max_time)
         check_jobs(self.n_jobs)
-        check_scalar(self.n_components, "n_components", Integral, min_val=1)
         choices: dict[str, tuple[str | None, ...]] = {
             "solver": ("smo", "smo-simple"),
             "multiclass": ("ovo", "ovr"),
@@ -380,6 +386,8 @@ class KernelSVM(KernelClassifier):
     def _conclude(self, problems: list[BinaryProblem], ended: list[Ended[Machine]]) -> Self:
         """Keep what does not depend on how the machines are kept."""
         self.pairs_ = [(problem.negative, problem.positive) for problem in problems]
+        lams = np.array([problem.lam for problem in problems])
+        self.lam_ = float(lams[0]) if (lams == lams[0]).all() else lams
         self._votes = problems[0].rows is not None
         self._certificates = [one.proved.certificate for one in ended]
         self._regions = [one.proved.region for one in ended]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
 from typing import Any
-
-from sklearn.utils import check_scalar
 
 from cotas.arrays import FloatArray
 from cotas.certificates.kernel_regression import KernelRegression
-from cotas.fitting.parameters import check_positive
+from cotas.fitting.parameters import check_not_negative
 from cotas.kernel.regression import KernelRegressor, Task
 from cotas.solvers.bias import best_bias_of_numbers
 from cotas.solvers.iterate import Iterate
@@ -64,6 +61,7 @@ class KernelSVR(KernelRegressor):
         their numbers and themselves; none with a precomputed kernel
     dual_coef_ : array of shape (1, n_support): βᵢ
     intercept_ : array of shape (1,)
+    lam_ : float, λ
     certificate_ : Certificate
     n_iter_ : working sets
     stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
@@ -111,15 +109,10 @@ class KernelSVR(KernelRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.C is not None:
-            check_positive(self.C, "C")
-        check_scalar(self.epsilon, "epsilon", Real, min_val=0)
-        if not self.epsilon < float("inf"):
-            raise ValueError(f"epsilon must be a finite number, not {self.epsilon!r}.")
+        check_not_negative(self.epsilon, "epsilon")
 
-    def _problem(self, total: float) -> KernelRegression:
-        lam = float(self.lam) if self.C is None else 1.0 / (float(self.C) * total)
-        return KernelRegression(lam, bool(self.fit_intercept), float(self.epsilon))
+    def _problem(self) -> KernelRegression:
+        return KernelRegression(self.lam_, bool(self.fit_intercept), float(self.epsilon))
 
     def _bias(self, task: Task, slopes: FloatArray) -> float:
         return best_bias_of_numbers(-slopes, task.weights, float(self.epsilon))

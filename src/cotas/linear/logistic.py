@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.utils import check_scalar
 
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
@@ -17,7 +16,14 @@ from cotas.certificates.sweep import gather_facts
 from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time, penalty_of
+from cotas.fitting.parameters import (
+    check_count,
+    check_jobs,
+    check_positive,
+    check_share,
+    check_time,
+    penalty_of,
+)
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
 from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start
@@ -146,7 +152,6 @@ class LogisticRegression(LinearClassifier):
         began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
-        examples.refuse_classes_without_weight()
         starts = self._starts(examples)
         self.classes_, self.lam_ = examples.classes, penalty_of(self, examples.total_weight())
         self.multiclass_ = self.multiclass if len(self.classes_) > 2 else "ovr"
@@ -189,14 +194,14 @@ class LogisticRegression(LinearClassifier):
 
     def _check_parameters(self) -> None:
         penalty_of(self, 1.0)
-        for name in ("tol", "max_iter"):
-            check_positive(getattr(self, name), name)
+        check_positive(self.tol, "tol")
+        check_count(self.max_iter, "max_iter")
         check_time(self.max_time)
         check_jobs(self.n_jobs)
         for name, known in (("penalty", PENALTIES), ("multiclass", MULTICLASS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
-        check_scalar(self.l1_ratio, "l1_ratio", (int, float), min_val=0, max_val=1)
+        check_share(self.l1_ratio, "l1_ratio")
 
     def _solve(
         self, examples: Examples, starts: list[Start | None], began: float

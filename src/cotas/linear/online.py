@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, no_certificate
@@ -17,7 +16,7 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_fraction, check_jobs, check_time
+from cotas.fitting.parameters import check_count, check_fraction, check_jobs, check_time
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.fitting.reporting import EpochReport
 from cotas.fitting.threads import aside, entries_of, one_thread_in_blas, pooled, thread_count
@@ -182,8 +181,8 @@ class OnlineClassifier(LinearClassifier):
     # ---- how a fit goes ----------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_scalar(self.max_iter, "max_iter", Integral, min_val=1)
-        check_scalar(self.n_iter_no_change, "n_iter_no_change", Integral, min_val=1)
+        check_count(self.max_iter, "max_iter")
+        check_count(self.n_iter_no_change, "n_iter_no_change")
         check_fraction(self.validation_fraction, "validation_fraction")
         check_jobs(self.n_jobs)
         check_time(self.max_time)

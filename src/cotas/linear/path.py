@@ -6,19 +6,17 @@ import time
 import warnings
 from collections.abc import Generator
 from dataclasses import replace
-from numbers import Integral
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_scalar
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.certified import outside
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_positive, check_time
+from cotas.fitting.parameters import check_count, check_fraction, check_time
 from cotas.fitting.path import Path, falling
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.linear.logistic import LogisticRegression, strongest_penalty
@@ -94,7 +92,7 @@ def svm_path(
     0.5
     """
     began = time.perf_counter()
-    check_scalar(pieces, "pieces", Integral, min_val=1)
+    check_count(pieces, "pieces")
     model = LinearSVM(
         fit_intercept=fit_intercept,
         solver=solver,
@@ -195,12 +193,13 @@ def logistic_path(
         n_jobs=n_jobs,
         progress=False,
     )
+    check_fraction(ratio, "ratio")
+    model._check_parameters()
     if lams is not None:
         grid = falling(lams)
-    elif penalty == "l2":
+    elif penalty == "l2" or (penalty == "elasticnet" and l1_ratio == 0):
         grid = _grid(n_lams)
     else:
-        check_positive(ratio, "ratio")
         # A little more, so that rounding leaves the first model without coefficients.
         most = (1 + 1e-6) * (strongest_penalty(model, X, y, sample_weight) or 1.0)
         grid = _grid(n_lams, ratio * most, most)
@@ -209,7 +208,7 @@ def logistic_path(
 
 
 def _grid(n_lams: int, least: float = 1e-4, most: float = 1.0) -> FloatArray:
-    check_scalar(n_lams, "n_lams", Integral, min_val=1)
+    check_count(n_lams, "n_lams")
     return np.geomspace(most, least, n_lams)
 
 

@@ -17,7 +17,13 @@ from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time, penalty_of
+from cotas.fitting.parameters import (
+    check_count,
+    check_jobs,
+    check_positive,
+    check_time,
+    penalty_of,
+)
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
@@ -225,7 +231,7 @@ class LinearSVM(LinearClassifier):
     def _check_parameters(self) -> None:
         penalty_of(self, 1.0)
         check_positive(self.tol, "tol")
-        check_positive(self.max_iter, "max_iter")
+        check_count(self.max_iter, "max_iter")
         check_time(self.max_time)
         check_jobs(self.n_jobs)
         if self.margin not in ("soft", "hard"):
@@ -256,8 +262,6 @@ class LinearSVM(LinearClassifier):
     ) -> list[Ended[Solution]]:
         """Find the best model of each class."""
         weights = examples.shares()
-        if len(np.unique(examples.codes[weights > 0])) < 2:
-            raise ValueError("The weights leave examples of one class only; it takes two.")
         labels = self.classes_[examples.positives()]
         # A seed for each class, so that nothing depends on which one is solved first.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(labels))

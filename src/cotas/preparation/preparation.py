@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.files.frames import polars
-from cotas.fitting.parameters import check_positive
+from cotas.fitting.parameters import check_count
 from cotas.preparation.columns import (
     LEFT_OUT,
     ColumnError,
@@ -132,7 +132,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         """
         if not 0 <= self.min_frequency < 1:
             raise ValueError(f"min_frequency must be in [0, 1), not {self.min_frequency!r}.")
-        check_positive(self.max_categories, "max_categories")
+        check_count(self.max_categories, "max_categories")
         self.dropped_: list[tuple[str, str]] = []
         self.dates_: list[tuple[str, str]] = []
         self.category_names_: list[str] = []

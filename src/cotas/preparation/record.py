@@ -178,11 +178,13 @@ def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
     What only watches the training says nothing about the model.
     """
     usual = type(estimator)().get_params(deep=False)
+    given = estimator.get_params(deep=False)
+    # λ follows from C where that is given.
+    silent = ("callbacks", "progress", *(("lam",) if given.get("C") is not None else ()))
     return {
         name: value
-        for name, value in estimator.get_params(deep=False).items()
-        if name not in ("callbacks", "progress")
-        and (name in always or str(value) != str(usual[name]))
+        for name, value in given.items()
+        if name not in silent and (name in always or str(value) != str(usual[name]))
     }
 
 

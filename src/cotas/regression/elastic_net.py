@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
-from sklearn.utils import check_scalar
-
+from cotas.fitting.parameters import check_share
 from cotas.regression.sparse import SparseRegressor
 
 
@@ -104,7 +102,7 @@ class ElasticNet(SparseRegressor):
         self.progress = progress
 
     def _check_parameters(self) -> None:
-        check_scalar(self.l1_ratio, "l1_ratio", Real, min_val=0, max_val=1)
+        check_share(self.l1_ratio, "l1_ratio")
         if not self.l1_ratio > 0:
             raise ValueError("l1_ratio must be above zero; Ridge has no ℓ1 penalty.")
         super()._check_parameters()

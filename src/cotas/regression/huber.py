@@ -26,6 +26,8 @@ class HuberRegressor(RobustRegressor):
         estimates σ besides; here y is taken as it is.
     lam : float, default=1e-3
         λ, the weight of the penalty.
+    C : float, optional
+        In the place of `lam`: λ = 1/(C · sum of the weights).
     fit_intercept, tol, max_iter, max_time, warm_start, n_jobs, callbacks, progress
         As in `LinearSVR`.
 
@@ -48,6 +50,7 @@ class HuberRegressor(RobustRegressor):
         *,
         epsilon: float = 1.35,
         lam: float = 1e-3,
+        C: float | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -59,6 +62,7 @@ class HuberRegressor(RobustRegressor):
     ) -> None:
         self.epsilon = epsilon
         self.lam = lam
+        self.C = C
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -71,7 +75,3 @@ class HuberRegressor(RobustRegressor):
     def _loss(self) -> Huber:
         check_positive(self.epsilon, "epsilon")
         return Huber(float(self.epsilon))
-
-    def _penalty(self, total: float) -> float:
-        check_positive(self.lam, "lam")
-        return float(self.lam)

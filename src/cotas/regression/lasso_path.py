@@ -18,7 +18,13 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.certified import outside
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.parameters import (
+    check_count,
+    check_fraction,
+    check_jobs,
+    check_positive,
+    check_time,
+)
 from cotas.fitting.path import Path, falling
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import SolverReport
@@ -101,8 +107,8 @@ def lasso_path(
     began = time.perf_counter()
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, not {method!r}.")
-    check_positive(ratio, "ratio")
-    check_positive(n_lams, "n_lams")
+    check_fraction(ratio, "ratio")
+    check_count(n_lams, "n_lams")
     check_positive(tol, "tol")
     check_time(max_time)
     check_jobs(n_jobs)

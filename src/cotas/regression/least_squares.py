@@ -15,7 +15,7 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.streamed import Stream
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import at_floor
 from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
@@ -188,12 +188,10 @@ class SquaredLossRegressor(LinearRegressor):
     def _check_parameters(self) -> None:
         check_positive(self.tol, "tol")
         if self.max_iter is not None:
-            check_positive(self.max_iter, "max_iter")
+            check_count(self.max_iter, "max_iter")
         check_time(self.max_time)
         check_jobs(self.n_jobs)
-        check_positive(self.batch_size, "batch_size")
-        if self.batch_size != int(self.batch_size):
-            raise ValueError(f"batch_size must be a whole number, not {self.batch_size!r}.")
+        check_count(self.batch_size, "batch_size")
         if self.solver not in ("auto", *SOLVERS):
             known = ", ".join(repr(name) for name in ("auto", *SOLVERS))
             raise ValueError(f"solver must be one of {known}, not {self.solver!r}.")

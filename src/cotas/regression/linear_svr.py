@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.utils import check_scalar
-
-from cotas.fitting.parameters import penalty_of
+from cotas.fitting.parameters import check_not_negative
 from cotas.regression.robust import RobustRegressor
 from cotas.solvers.losses import EpsilonInsensitive
 
@@ -96,8 +94,5 @@ class LinearSVR(RobustRegressor):
         self.progress = progress
 
     def _loss(self) -> EpsilonInsensitive:
-        check_scalar(self.epsilon, "epsilon", (int, float), min_val=0)
+        check_not_negative(self.epsilon, "epsilon")
         return EpsilonInsensitive(float(self.epsilon))
-
-    def _penalty(self, total: float) -> float:
-        return penalty_of(self, total)

@@ -231,8 +231,8 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         learns = self.weak_learner is not None
         defaults = inspect.signature(type(self).__init__).parameters
         for name, other in (OF_COLUMNS if learns else OF_LEARNERS).items():
-            given = getattr(self, name)
-            if given is defaults[name].default or given == defaults[name].default:
+            given, default = getattr(self, name), defaults[name].default
+            if given is default or (np.ndim(given) == 0 and given == default):
                 continue
             whose = "boosting on the columns of X" if learns else "boosting with a weak_learner"
             advice = f"; here it is {other}" if other else ""

@@ -13,7 +13,13 @@ from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.parameters import (
+    check_count,
+    check_jobs,
+    check_positive,
+    check_time,
+    penalty_of,
+)
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
 from cotas.regression.base import LinearRegressor
@@ -32,6 +38,8 @@ class Solution(NamedTuple):
 class RobustRegressor(LinearRegressor):
     """θ·x + θ₀ with the least mean loss + (λ/2)‖θ‖², the bias not penalized."""
 
+    lam: float
+    C: float | None
     fit_intercept: bool
     tol: float
     max_iter: int
@@ -42,10 +50,6 @@ class RobustRegressor(LinearRegressor):
     # ---- what a subclass says --------------------------------------------------------------------
 
     def _loss(self) -> EpsilonInsensitive | Huber:
-        raise NotImplementedError
-
-    def _penalty(self, total: float) -> float:
-        """λ, `total` being the sum of the weights."""
         raise NotImplementedError
 
     # ---- how a fit goes --------------------------------------------------------------------------
@@ -65,7 +69,7 @@ class RobustRegressor(LinearRegressor):
         seen = read_observations(self, X, y, sample_weight)
         starts = self._starts(seen)
         total = seen.n_rows if seen.weights is None else float(seen.weights.sum())
-        self.lam_ = self._penalty(total)
+        self.lam_ = penalty_of(self, total)
         with (
             Monitor(self) as monitor,
             one_thread_in_blas(),
@@ -84,9 +88,9 @@ class RobustRegressor(LinearRegressor):
 
     def _check_parameters(self) -> None:
         self._loss()
-        self._penalty(1.0)
-        for name in ("tol", "max_iter"):
-            check_positive(getattr(self, name), name)
+        penalty_of(self, 1.0)
+        check_positive(self.tol, "tol")
+        check_count(self.max_iter, "max_iter")
         check_time(self.max_time)
         check_jobs(self.n_jobs)
 

@@ -17,7 +17,13 @@ from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.parameters import (
+    check_count,
+    check_jobs,
+    check_number,
+    check_positive,
+    check_time,
+)
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
 from cotas.problem import relative_gap
@@ -113,15 +119,16 @@ class SparseRegressor(LinearRegressor):
             else np.zeros(X.shape[1], dtype=np.bool_)
             for c in certificates
         ]
-        return found[0] if len(found) == 1 else np.stack(found)
+        return found[0] if self.coef_.ndim == 1 else np.stack(found)
 
     def _check_parameters(self) -> None:
         if self.lam is not None:
+            check_number(self.lam, "lam")
             if self.lam == 0:
                 raise ValueError("lam must be above zero; without a penalty use LeastSquares.")
             check_positive(self.lam, "lam")
         check_positive(self.tol, "tol")
-        check_positive(self.max_iter, "max_iter")
+        check_count(self.max_iter, "max_iter")
         check_time(self.max_time)
         check_jobs(self.n_jobs)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import Tags, check_random_state, check_scalar
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from cotas.arrays import FloatArray, Matrix
@@ -19,7 +19,7 @@ from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_jobs, check_positive, check_time
+from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import StepReport
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
@@ -201,7 +201,7 @@ class StagewiseRegressor(LinearRegressor):
 
     def _rates(self) -> FloatArray:
         """ε for each iteration, whatever it was given as."""
-        check_scalar(self.max_iter, "max_iter", int, min_val=1)
+        check_count(self.max_iter, "max_iter")
         if self.ties not in TIES:
             raise ValueError(f"ties must be one of {TIES}, not {self.ties!r}.")
         m = int(self.max_iter)
@@ -343,10 +343,8 @@ class RegularizedForwardStagewise(StagewiseRegressor):
         return self._certificates[0].proof.omegas
 
     def _check_rates(self, eps: FloatArray) -> None:
-        if not math.isinf(self.delta):
+        if np.ndim(self.delta) or self.delta != math.inf:
             check_positive(self.delta, "delta")
-        elif self.delta < 0:
-            raise ValueError("delta must be above zero.")
         if (eps > self.delta).any():
             raise ValueError(f"eps must not exceed delta={self.delta:g}; it is {eps.max():g}.")
 

@@ -246,6 +246,9 @@ ENGLISH: dict[str, str] = {
         "The target “{column}” is missing in {count} of {rows} rows, first in row {row}; they "
         "are left out."
     ),
+    "remark_rare values": (
+        "Column “{column}” is left out: it has many values, and none comes often."
+    ),
     "remark_text": (
         "Column “{column}” is left out: {distinct} different texts in {rows} rows, names or "
         "free text (--keep takes it)."

@@ -249,6 +249,9 @@ SPANISH: dict[str, str] = {
         "El objetivo «{column}» falta en {count} de {rows} filas, la primera la {row}; se dejan "
         "fuera."
     ),
+    "remark_rare values": (
+        "La columna «{column}» se omite: tiene muchos valores y ninguno es frecuente."
+    ),
     "remark_text": (
         "La columna «{column}» se deja fuera: {distinct} textos distintos en {rows} filas, "
         "nombres o texto libre (--keep la usa)."

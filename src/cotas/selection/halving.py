@@ -65,10 +65,26 @@ class Trial:
 
 
 class Part(NamedTuple):
-    """Rows to train on, in an order of which each beginning is a sample, and rows to judge by."""
+    """Rows to train on, in an order of which each beginning is a sample, and rows to judge by.
+
+    `in_turns` makes such an order in which rare classes come as often as they are.
+    """
 
     train: IntArray
     validation: IntArray
+
+
+def in_turns(rows: IntArray, strata: AnyArray, random: np.random.RandomState) -> IntArray:
+    """Rows in a random order whose beginnings have the classes in the shares of the whole.
+
+    The first row of each class comes first, so that no beginning lacks one.
+    """
+    rows = random.permutation(rows)
+    place = np.empty(len(rows))
+    for label in np.unique(strata[rows]):
+        own = np.flatnonzero(strata[rows] == label)
+        place[own] = np.arange(len(own)) / len(own)
+    return np.asarray(rows[np.argsort(place, kind="stable")])
 
 
 @dataclass
@@ -113,9 +129,15 @@ class Halving:
         return self.leaderboard()[0]
 
     def leaderboard(self) -> list[Trial]:
-        """The last trial of each setting, those on most rows first, and the best of them first."""
-        last = {trial.candidate.label: trial for trial in self.trials}
-        return sorted(last.values(), key=lambda trial: (-trial.rows, *_order(trial)))
+        """The last whole trial of each setting, those on most rows first, the best of them first.
+
+        What was cut short comes after all that was not.
+        """
+        ranked = sorted(self.trials, key=lambda trial: (trial.whole, trial.rows))
+        last = {trial.candidate.label: trial for trial in ranked}
+        return sorted(
+            last.values(), key=lambda trial: (not trial.whole, -trial.rows, *_order(trial))
+        )
 
     def stages(self, settings: int) -> list[int]:
         """How many rows each stage trains on."""
@@ -125,14 +147,19 @@ class Halving:
         return [most // SHARE**k for k in range(count, 0, -1)] + [most]
 
     def _try(self, candidate: Candidate, rows: int, left: float) -> Trial:
+        """Fit and judge; a setting that these rows do not allow is as bad as can be."""
         began, fitted, errors = time.perf_counter(), [], []
         for part in self.parts:
             some = np.sort(part.train[:rows])
             model = _hastened(candidate.model, LARGEST_PART * left / len(self.parts))
             X, y = self.X[some], self.y[some]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the last fit says what there is to say
-                model.fit(X, y)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # the last fit says what there is to say
+                    model.fit(X, y)
+            except ValueError:  # too few rows of a class, for example
+                seconds = time.perf_counter() - began
+                return Trial(candidate, rows, math.inf, math.inf, seconds, None, None, whole=False)
             judged = part.validation
             errors.append((_error(model, self.X[judged], self.y[judged]), _error(model, X, y)))
             fitted.append(model)

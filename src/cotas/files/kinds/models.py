@@ -104,7 +104,7 @@ _SUPPORT: dict[str, Field] = {
     "support_vectors": Rows("v d").maybe(),
     "coef": Array("m f").maybe(),
 }
-KERNEL_REGRESSOR: dict[str, Field] = {**_EVERY, **_SUPPORT}
+KERNEL_REGRESSOR: dict[str, Field] = {**_EVERY, **_SUPPORT, "lam": Number(0.0)}
 _EXPANSION: dict[str, Field] = {
     **_CLASSIFIER,
     **_SUPPORT,
@@ -118,6 +118,7 @@ KERNEL_ONLINE: dict[str, Field] = {
 }
 KERNEL_SVM: dict[str, Field] = {
     **_EXPANSION,
+    "lam": Either((Number(0.0), Array("m", low=0))),
     "features": FEATURES.or_none(),
     "pairs": Each(Together((Label().or_none(), Label())), side="m"),
     "votes": Flag().at("_votes"),
@@ -203,7 +204,7 @@ MODEL = Family(
         "Pegasos": _linear("pegasos.Pegasos", {**ONLINE, "lam": Number(0.0).maybe()}),
         "LinearSVM": Estimator("cotas.linear.svm.LinearSVM", LINEAR_SVM, relation=ends_fit),
         "LogisticRegression": _linear("logistic.LogisticRegression", LOGISTIC),
-        "KernelPegasos": _kernel("pegasos.KernelPegasos", KERNEL_ONLINE),
+        "KernelPegasos": _kernel("pegasos.KernelPegasos", {**KERNEL_ONLINE, "lam": Number(0.0)}),
         "KernelPerceptron": _kernel("perceptron.KernelPerceptron", KERNEL_ONLINE),
         "KernelSVM": _kernel("svm.KernelSVM", KERNEL_SVM),
         "KernelRidge": _kernel_regressor("ridge.KernelRidge"),
