@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas import LinearSVM
-from cotas.exceptions import NotSeparableError
+from cotas.exceptions import InterruptedWarning, NotSeparableError
 from cotas.stops import Stop
 from problems import clouds, three_clouds
 
@@ -261,3 +261,25 @@ def test_a_start_from_another_problem_does_no_harm(solver, tol):
             assert resumed.certificate_.verify(*data[:2])
             if fresh.certificate_.relative_gap <= tol:
                 assert resumed.certificate_.relative_gap <= tol
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_callbacks_are_told_of_a_hard_margin_once_for_each_class_whatever_the_time(classes):
+    X = np.array([[0.0, 1.0], [0.1, 1.2], [1.0, -1.0], [1.1, -0.8], [-1.0, -1.0], [-1.1, -0.9]])
+    y, reports = np.array([0, 0, 1, 1, 2, 2]), []
+    X, y = X[y < classes], y[y < classes]
+    options = {"margin": "hard", "max_time": 1e-9, "n_jobs": 1}
+    model = LinearSVM(callbacks=reports.append, **options).fit(X, y)
+    assert [report.label for report in reports] == list(range(classes))[-len(model.coef_) :]
+    assert [report.certificate.gap for report in reports] == [
+        one.gap for one in model.certificate_.singles
+    ]
+    assert model.stop_ is Stop.THEORY
+    assert LinearSVM(callbacks=lambda report: True, **options).fit(X, y).stop_ is Stop.CALLBACK
+
+    def press(report):
+        raise KeyboardInterrupt
+
+    with pytest.warns(InterruptedWarning):
+        again = LinearSVM(callbacks=press, **options).fit(X, y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)

@@ -1,10 +1,14 @@
 """Laws of paths over λ: one answer for all of them, and what holds along it."""
 
+import time
+
 import numpy as np
 import pytest
 
 import cotas
+from cotas.certificates.lasso import LassoPoint
 from cotas.fitting.path import Path
+from cotas.regression.lasso_path import TOGETHER
 from problems import clouds, regression, three_clouds
 
 TWO, THREE, REAL = clouds(120, 4), three_clouds(120, 4), regression(60, 6)
@@ -87,3 +91,55 @@ def test_validation_chooses_a_lam():
     assert "Best validation error" in repr(path)
     with pytest.raises(ValueError, match="validation"):
         _ = cotas.logistic_path(X, y, LAMS).best_lam
+
+
+def with_clock(monkeypatch, run):
+    """What comes of it by a clock that moves on with each λ only, by a second for its proof."""
+    now = [0.0]
+
+    def proved(check):
+        def after(points, *data, **how):
+            now[0] += len(points)
+            return check(points, *data, **how)
+
+        return after
+
+    def fitted(fit):
+        def after(*data):
+            now[0] += 1.0
+            return fit(*data)
+
+        return after
+
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "perf_counter", lambda: now[0])
+        patched.setattr(LassoPoint, "check_all", staticmethod(proved(LassoPoint.check_all)))
+        for kind in (cotas.LinearSVM, cotas.LogisticRegression):
+            patched.setattr(kind, "fit", fitted(kind.fit))
+        return run()
+
+
+@by_path
+@pytest.mark.parametrize("max_time", [1e-9, 20.0, 1e9])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_time_is_for_the_whole_path_and_its_proofs(name, max_time, monkeypatch):
+    lams = np.geomspace(0.3, 0.1, 100)
+    path = with_clock(monkeypatch, lambda: PATHS[name](lams, max_time=max_time))
+    # Proofs of the Lasso come some at a time; the clock has to be past the limit to end anything.
+    most = min(len(lams), max_time + 1 + (TOGETHER if name == "lasso" else 1))
+    assert min(len(lams), max_time) <= len(path.lams) <= most
+    np.testing.assert_array_equal(path.lams, np.sort(lams)[::-1][: len(path.lams)])
+    assert len(path.coefs) == len(path.intercepts) == len(path.certificates) == len(path.lams)
+    assert path.verify(*DATA[name])
+
+
+def test_a_path_without_time_has_no_bound_between_its_values():
+    path = cotas.svm_path(*TWO, LAMS, validation=TWO, max_time=1e-9)
+    assert len(path.lams) == 1
+    assert path.validation_bound is None
+
+
+@by_path
+def test_a_path_refuses_a_time_that_is_none(name):
+    with pytest.raises(ValueError, match="max_time"):
+        PATHS[name](LAMS, max_time=-1.0)

@@ -16,9 +16,9 @@ from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.certified import outside
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.parameters import check_count, check_fraction
+from cotas.fitting.parameters import check_count, check_fraction, check_time
 from cotas.fitting.path import Path, falling
-from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
 from cotas.solvers.iterate import Iterate
@@ -65,8 +65,11 @@ def svm_path(
         Into how many parts the proof may cut the interval between two neighbouring λ.
     tol : float, default=1e-6
         The relative gap that each fit has to prove. A smaller one sharpens the bound too.
-    fit_intercept, solver, max_iter, max_time, class_weight, random_state, n_jobs
+    fit_intercept, solver, max_iter, class_weight, random_state, n_jobs
         As in `LinearSVM`, for each fit.
+    max_time : float, optional
+        Seconds after the call at which the path ends, with the λ being fitted. It then has no bound
+        on the validation error.
     sample_weight : array of shape (n_samples,), optional
         As in `LinearSVM.fit`.
     progress : bool or None
@@ -88,6 +91,7 @@ def svm_path(
     >>> path.validation_bound.error
     0.5
     """
+    began = time.perf_counter()
     check_count(pieces, "pieces")
     model = LinearSVM(
         fit_intercept=fit_intercept,
@@ -102,9 +106,10 @@ def svm_path(
         progress=False,
     )
     grid = _grid(n_lams) if lams is None else falling(lams)
-    path = _along("Support vector machines", model, X, y, grid, sample_weight, validation, progress)
-    path = replace(path, pieces=int(pieces))
-    if validation is None or len(path.lams) < 2:
+    given = (X, y, grid, sample_weight, validation, progress, began)
+    path = replace(_along("Support vector machines", model, *given), pieces=int(pieces))
+    late = time.perf_counter() > deadline(began, max_time)
+    if validation is None or len(path.lams) < 2 or late:
         return path
     try:
         return replace(path, validation_bound=path.bound(X, y, *validation))
@@ -149,8 +154,10 @@ def logistic_path(
         Examples to choose λ by, which are not trained on.
     tol : float, default=1e-4
         The relative gap that each fit has to prove.
-    penalty, l1_ratio, multiclass, fit_intercept, max_iter, max_time, class_weight, n_jobs
+    penalty, l1_ratio, multiclass, fit_intercept, max_iter, class_weight, n_jobs
         As in `LogisticRegression`, for each fit.
+    max_time : float, optional
+        Seconds after the call at which the path ends, with the λ being fitted.
     sample_weight : array of shape (n_samples,), optional
         As in `LogisticRegression.fit`.
     progress : bool or None
@@ -172,6 +179,7 @@ def logistic_path(
     >>> max(certificate.relative_gap for certificate in path.certificates) <= 1e-4
     True
     """
+    began = time.perf_counter()
     model = LogisticRegression(
         penalty=penalty,
         l1_ratio=l1_ratio,
@@ -195,7 +203,8 @@ def logistic_path(
         # A little more, so that rounding leaves the first model without coefficients.
         most = (1 + 1e-6) * (strongest_penalty(model, X, y, sample_weight) or 1.0)
         grid = _grid(n_lams, ratio * most, most)
-    return _along("Logistic regressions", model, X, y, grid, sample_weight, validation, progress)
+    given = (X, y, grid, sample_weight, validation, progress, began)
+    return _along("Logistic regressions", model, *given)
 
 
 def _grid(n_lams: int, least: float = 1e-4, most: float = 1.0) -> FloatArray:
@@ -212,11 +221,12 @@ def _along(
     sample_weight: Any,
     validation: tuple[Matrix, Any] | None,
     progress: bool | None,
+    began: float,
 ) -> Path:
     """The models of one estimator along λ, and a warning where their gaps are too large."""
     asked = SimpleNamespace(callbacks=None, progress=progress)
     with Monitor(asked, "λ", len(lams), name) as monitor:
-        steps = _walk(model, X, y, sample_weight, lams, validation, monitor)
+        steps = _walk(model, X, y, sample_weight, lams, validation, monitor, began)
     _warn_of_gaps(steps, model.tol)
     errors = None if validation is None else np.array([step.error for step in steps])
     return Path(
@@ -257,16 +267,25 @@ def _walk(
     lams: FloatArray,
     validation: tuple[Matrix, Any] | None,
     monitor: Monitor,
+    began: float,
 ) -> list[_Step]:
-    """Fit at each λ in turn; Ctrl-C ends it with the λ being fitted, or before the next."""
+    """Fit at each λ in turn; Ctrl-C or the time end it with the λ being fitted, or before the next.
+
+    `max_time` of the model is the time for all of them; each has what the others have left.
+    """
+    max_time = model.max_time
+    check_time(max_time)
 
     def fits() -> Generator[Iterate, None, Reason | None]:
         for lam in lams:
-            began = time.perf_counter()
+            start = time.perf_counter()
+            if max_time is not None:
+                left = deadline(began, max_time) - start
+                model.set_params(max_time=max(left, np.finfo(np.float64).tiny))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # one warning for all of them
                 model.set_params(lam=float(lam)).fit(X, y, sample_weight)
-            seconds = time.perf_counter() - began
+            seconds = time.perf_counter() - start
             error = np.nan if validation is None else _share_wrong(model, *validation)
             found = (model.coef_, model.intercept_, model.certificate_)
             yield Iterate(_Step(float(lam), *found, model.n_iter_, seconds, error))
@@ -279,8 +298,11 @@ def _walk(
         monitor.show(gap=f"{steps[-1].gap:.1e}")
 
     steps: list[_Step] = []
-    pursuit: Pursuit[Any] = Pursuit(None, None, None, monitor)
-    pursuit.follow(fits(), ends=ends)
+    pursuit: Pursuit[Any] = Pursuit(None, None, max_time, monitor, began=began)
+    source = fits()
+    reason = pursuit.follow(source, ends=ends).reason
+    if reason.stop is Stop.TIME and not steps:
+        return [next(source).model]
     if not steps:
         raise KeyboardInterrupt
     return steps

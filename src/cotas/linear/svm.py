@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -40,6 +41,7 @@ from cotas.linear.hard_margin import widest_margin
 from cotas.linear.solution import Check, Solution
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
+from cotas.solvers.iterate import Iterate
 from cotas.solvers.semismooth_newton import FEW_FEATURES, LARGEST_SYSTEM
 from cotas.stops import Reason, Stop
 
@@ -89,7 +91,8 @@ class LinearSVM(LinearClassifier):
     max_iter : int, default=1000
         Newton steps, or rounds of coordinate ascent, for each class.
     max_time : float or None
-        Seconds after the call of `fit` at which the best model so far is returned.
+        Seconds after the call of `fit` at which the best model so far is returned; each class has
+        an equal share of them. margin="hard" has no model before its last step: nothing ends it.
     warm_start : bool, default=False
         Begin where the last `fit` of this object ended, for example after Ctrl-C or `max_time`,
         or for another `lam`. Other classes or another number of rows make it begin anew.
@@ -103,7 +106,7 @@ class LinearSVM(LinearClassifier):
         change the result.
     callbacks : callable or list of callables, optional
         Called with a `SolverReport` each time the gap of a class has been measured, by one thread
-        at a time; True ends the work on that class.
+        at a time; True ends the work on that class. With margin="hard" that is once, at its end.
     progress : bool or None
         Show a bar with the relative gap for work longer than a second. None shows it if tqdm is
         installed and the output is a terminal or a notebook.
@@ -269,14 +272,17 @@ class LinearSVM(LinearClassifier):
         def solve(c: int) -> Ended[Solution]:
             if self.margin == "hard":
                 found = widest_margin(examples, weights, labels[c], float(bias))
-                return Ended(found, CLOSED, 1, time.perf_counter() - began)
+                return only(found, Pursuit(None, None, None, monitor, **told(c)))
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
             task = Task(examples.X, signs, weights, problem, int(seeds[c]), starts[c], each)
             own = Facts(facts.longest, [facts.sketches[c]], rows)
             check = Check(examples, weights, labels[c], problem, own, each)
             until = end_of_turn(began, self.max_time, c, len(labels), threads)
             limits = (self.tol, self.max_iter, until, monitor)
-            return self._follow(Pursuit(*limits, began=began, label=labels[c]), check, task)
+            return self._follow(Pursuit(*limits, **told(c)), check, task)
+
+        def told(c: int) -> dict[str, Any]:
+            return {"began": began, "label": labels[c]}
 
         threads = thread_count(self.n_jobs, len(labels), entries_of(examples.X))
         rows_jobs = self.n_jobs if len(labels) == 1 and self.solver_ == "newton" else 1
@@ -334,6 +340,17 @@ class LinearSVM(LinearClassifier):
         self.leave_one_out_bound_ = self.n_support_ / len(solutions[0].signed_alpha)
         self.support_ = supports[0] if len(supports) == 1 else supports
         self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
+
+
+def only(found: Solution, pursuit: Pursuit[Solution]) -> Ended[Solution]:
+    """Show callbacks what a solver has found that has nothing to show before its end."""
+
+    def solved() -> Generator[Iterate, None, Reason]:
+        yield last
+        return CLOSED
+
+    last = Iterate(found, believed_gap=np.inf)  # so that only the solver ends it
+    return pursuit.follow(solved(), lambda iterate: iterate.model, start=last)
 
 
 def _support(solution: Solution) -> IntArray:

@@ -40,6 +40,9 @@ from cotas.solvers.penalties import L1
 from cotas.stops import InterruptedWarning, Stop
 
 METHODS = ("working-sets", "homotopy")
+# Where time is short, so many solutions are proved together: one at a time would cost a pass over
+# the data each, and all of them at the end would come after the time is up.
+TOGETHER = 16
 
 
 def lasso_path(
@@ -75,7 +78,7 @@ def lasso_path(
     positive, standardize, fit_intercept, tol : as in `Lasso`
     sample_weight : array of shape (n_samples,), optional
     max_time : float, optional
-        Seconds after which no further λ is begun.
+        Seconds after the call, proofs included, after which no further λ is begun.
     n_jobs : int, optional
         As in `Lasso`.
     callbacks : callable or list of callables, optional
@@ -149,7 +152,10 @@ def _walk(
     max_time: float | None,
     began: float,
 ) -> list[LassoIterate]:
-    """The solutions up to the last λ, or up to where someone asked to stop; at least one."""
+    """The solutions up to the last λ, or up to where someone asked to stop; at least one.
+
+    With a limit of time they are proved along the way, so that the proofs count too.
+    """
     found: list[LassoIterate] = []
 
     def ends(iterate: Iterate) -> None:
@@ -159,6 +165,8 @@ def _walk(
         if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
             figures["gap"] = f"{relative_gap(solution.gap, solution.primal):.1e}"
         monitor.show(**figures)
+        if max_time is not None and len(found) % TOGETHER == 0:
+            points.prove(found)
 
     def report(iterate: Iterate) -> SolverReport:
         [certificate] = points.certificates(found[-1:], *points.coefs(found[-1:]))
@@ -185,6 +193,8 @@ class _Points:
 
     def __init__(self, columns: CentredColumns, seen: Observations, problem: LassoProblem) -> None:
         self.columns, self.seen, self.problem = columns, seen, problem
+        self._proved: list[tuple[FloatArray, FloatArray, list[Certificate]]] = []
+        self._count = 0
 
     def coefs(self, found: list[LassoIterate]) -> tuple[FloatArray, FloatArray]:
         targets = np.broadcast_to(self.seen.y[:, None], (self.seen.n_rows, len(found)))
@@ -205,14 +215,23 @@ class _Points:
         ]
         return LassoPoint.check_all(points, self.seen.X, self.seen.y, each=self.columns.each)
 
+    def prove(self, found: list[LassoIterate]) -> None:
+        """Prove those that have not been proved yet."""
+        rest = found[self._count :]
+        if rest:
+            coefs, biases = self.coefs(rest)
+            self._proved.append((coefs, biases, self.certificates(rest, coefs, biases)))
+            self._count = len(found)
+
     def certified(self, found: list[LassoIterate], exact: bool) -> Path:
-        coefs, biases = self.coefs(found)
+        self.prove(found)
+        coefs, biases, certificates = zip(*self._proved, strict=True)
         return Path(
             "Lasso regressions",
             lams=np.array([iterate.lam for iterate in found]),
             deltas=np.array([iterate.length for iterate in found]),
-            coefs=coefs,
-            intercepts=biases,
-            certificates=self.certificates(found, coefs, biases),
+            coefs=np.concatenate(coefs),
+            intercepts=np.concatenate(biases),
+            certificates=[one for some in certificates for one in some],
             exact=exact,
         )
