@@ -234,7 +234,7 @@ def test_stochastic_batches_are_one_epoch():
     ],
 )
 def test_bad_parameters(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         Ridge(**options).fit([[1.0], [2.0]], [1.0, 2.0])
 
 
