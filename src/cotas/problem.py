@@ -75,10 +75,6 @@ class RegularizedRisk:
         square = float(combination @ combination) + (self.bias_scale * balance) ** 2
         return square / (2.0 * self.lam)
 
-    def primal_from_dual(self, combination: FloatArray) -> FloatArray:
-        """θ(α) = (1/λ) Σ αᵢ yᵢ xᵢ"""
-        return np.asarray(combination / self.lam)
-
 
 @dataclass(frozen=True)
 class SoftmaxRisk:

@@ -46,7 +46,7 @@ def train_auto(session: Session, rows: Rows, settings: Settings) -> tuple[Traine
     parts = parts_of(y, settings.task, settings.seed, rows.groups_of_training())
     search = Halving(X, y, parts, settings.time, _teller(session, settings))
     best = search.run(_some(wanted, settings.trials))
-    board = [rival_of(trial) for trial in search.leaderboard()]
+    board = [leader_of(trial) for trial in search.leaderboard()]
     _show(session, board[:LEADERS], len(search.trials), settings)
     given = _changed(best)
     return train_one(session, best.candidate.name, rows, settings, given), board
@@ -175,7 +175,7 @@ def _changed(best: Trial) -> dict[str, Any]:
     }
 
 
-def rival_of(trial: Trial) -> Rival:
+def leader_of(trial: Trial) -> Rival:
     """A line of the leaderboard."""
     return Rival(
         trial.candidate.label,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,6 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
-from cotas.certificates.sweep import Sketch
 from cotas.design import canonical
 
 
@@ -128,9 +126,9 @@ def read_examples(
     return examples
 
 
-def refuse_infinite(estimator: Any, X: Matrix, sketches: list[Sketch]) -> None:
-    """Raise scikit-learn's error if X holds NaN or infinity, which makes any sketch so too."""
-    if not all(np.isfinite(sketch.entries) for sketch in sketches):
+def refuse_infinite(estimator: Any, X: Matrix, seen: Any) -> None:
+    """Raise scikit-learn's error if X holds NaN or infinity, which made `seen` so too."""
+    if not np.isfinite(seen).all():
         assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
 
 
@@ -171,17 +169,10 @@ def _weights(X: Matrix, y: AnyArray, sample_weight: Any, class_weight: Any) -> F
 
 
 @dataclass(frozen=True)
-class Observations:
-    """Validated training data: X as it came, y with one column or several, and the weights."""
+class Observations(TrainingRows):
+    """Rows with numbers: y has one column or several."""
 
-    X: Matrix
     y: FloatArray
-    weights: FloatArray | None
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are, used or not."""
-        return int(self.X.shape[0])
 
     @property
     def single(self) -> bool:
@@ -198,10 +189,9 @@ class Observations:
         """For each target its column of y; None where y is a vector."""
         return [None] if self.single else list(range(self.y.shape[1]))
 
-    @cached_property
-    def shares(self) -> FloatArray | None:
-        """The weights sᵢ of the objective, which sum to one; None stands for 1/n each."""
-        return None if self.weights is None else self.weights / self.weights.sum()
+    def uneven_shares(self) -> FloatArray | None:
+        """As `shares`; None stands for 1/n each."""
+        return None if self.weights is None else self.shares()
 
 
 def read_observations(

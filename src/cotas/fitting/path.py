@@ -10,6 +10,7 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.consequences.path import ValidationBound, bound_validation_error
+from cotas.fitting.parameters import check_count
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -185,6 +186,12 @@ class Path:
                 f"{bound.error:.4f}."
             )
         return lines
+
+
+def spread(n_lams: int, least: float, most: float) -> FloatArray:
+    """So many λ from the largest to the smallest, evenly in the logarithm."""
+    check_count(n_lams, "n_lams")
+    return np.geomspace(most, least, n_lams)
 
 
 def falling(lams: Any) -> FloatArray:

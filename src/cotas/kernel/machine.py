@@ -59,6 +59,19 @@ class Setting:
         return Pursuit(*limits, self.monitor, began=self.began, label=problem.label)
 
 
+def helped(run: Iterator[Iterate], check: Any) -> Iterator[Iterate]:
+    """The iterates of a solver that is told the scores of a check, if it listens."""
+    iterate = next(run, None)
+    while iterate is not None:
+        check.scores = None
+        yield iterate
+        told = isinstance(run, Generator) and check.scores is not None
+        try:
+            iterate = run.send(check.scores) if told else next(run)  # type: ignore[attr-defined]
+        except StopIteration:
+            return
+
+
 class KernelCheck:
     """Proves what it can of yᵢαᵢ/λ, θ₀ being the best bias for them."""
 
@@ -72,17 +85,6 @@ class KernelCheck:
     def start(self) -> Iterate:
         """All multipliers zero."""
         return Iterate(np.zeros(len(self.problem.signs)), -self.problem.signs, 1.0)
-
-    def helped(self, run: Generator[Iterate, FloatArray | None, None]) -> Iterator[Iterate]:
-        """The iterates of a solver that is told the scores which a check has computed."""
-        iterate = next(run, None)
-        while iterate is not None:
-            self.scores = None
-            yield iterate
-            try:
-                iterate = run.send(self.scores)
-            except StopIteration:
-                return
 
     def __call__(self, iterate: Iterate) -> Machine:
         problem = self.problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -34,6 +34,7 @@ from cotas.kernel.base import KernelExpansion
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.interface import Kernel
+from cotas.kernel.machine import helped
 from cotas.solvers.iterate import Iterate
 
 ADVICE = "Raise max_iter, max_time or tol."
@@ -91,17 +92,16 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         used = np.arange(seen.n_rows) if seen.weights is None else np.flatnonzero(seen.weights > 0)
         kernel = as_kernel(self.kernel, seen.X, seen.weights)
         refuse_indefinite(kernel, seen.X, used, "refuse")
-        total = float(seen.n_rows if seen.weights is None else seen.weights.sum())
-        self.lam_ = penalty_of(self, total)
+        self.lam_ = penalty_of(self, seen.total_weight())
         problem, room = self._problem(), int(self.cache_mb * 2**20)
         with Monitor(self) as monitor, one_thread_in_blas(), pooled(self.n_jobs) as each:
             part = _part(seen.X, used, is_precomputed(kernel))
-            shares = np.full(len(used), 1.0 / total) if seen.shares is None else seen.shares[used]
+            shares = seen.shares()[used]
             blocks = KernelBlocks(kernel, part, room // 2)
             task = Task(problem, seen.y[used], shares, blocks, room - blocks.copied, each)
             check = Check(kernel, seen, used, task, self._bias)
             pursuit = Pursuit[Fitted](self.tol, self.max_iter, self.max_time, monitor, began=began)
-            ended = pursuit.follow(check.helped(self._run(task)), check, start=check.start())
+            ended = pursuit.follow(helped(self._run(task), check), check, start=check.start())
         found, self.kernel_ = ended.proved, kernel
         support = np.flatnonzero(found.coef)
         bias = np.array([found.intercept])
@@ -152,18 +152,6 @@ class Check:
     def start(self) -> Iterate:
         """All coefficients zero."""
         return Iterate(np.zeros(len(self.used)), -self.task.y, 1.0)
-
-    def helped(self, run: Iterator[Iterate]) -> Iterator[Iterate]:
-        """The iterates of a solver that is told the scores which a check has computed."""
-        iterate = next(run, None)
-        while iterate is not None:
-            self.scores = None
-            yield iterate
-            told = isinstance(run, Generator) and self.scores is not None
-            try:
-                iterate = run.send(self.scores) if told else next(run)  # type: ignore[attr-defined]
-            except StopIteration:
-                return
 
     def __call__(self, iterate: Iterate) -> Fitted:
         problem, beta = self.task.problem, np.zeros(self.seen.n_rows)

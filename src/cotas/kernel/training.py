@@ -11,7 +11,7 @@ from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended
 from cotas.fitting.threads import one_thread_in_blas, pooled, thread_count
 from cotas.kernel.blocks import KernelBlocks
-from cotas.kernel.machine import KernelCheck, Machine, Setting
+from cotas.kernel.machine import KernelCheck, Machine, Setting, helped
 from cotas.kernel.problems import BinaryProblem
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import SignedDual
@@ -38,7 +38,7 @@ def solve_all(
         # Problems that are solved side by side share the cache out.
         run = iterates(setting, problem, check.X, start, room // threads, each)
         pursuit = setting.pursuit(problem, part, len(parts), threads)
-        return pursuit.follow(check.helped(run), check, start=check.start())
+        return pursuit.follow(helped(run, check), check, start=check.start())
 
     if len(problems) > 1 and largest <= SMALL and not setting.monitor.callbacks:
         threads = thread_count(n_jobs, len(problems), largest * largest)

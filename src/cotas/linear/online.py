@@ -238,7 +238,7 @@ class OnlineClassifier(LinearClassifier):
             weights=examples.weights,
             scaled=self._weights_scale_rows,
         )
-        refuse_infinite(self, examples.X, facts.sketches)
+        refuse_infinite(self, examples.X, [sketch.entries for sketch in facts.sketches])
         return facts
 
     def _train(

@@ -17,12 +17,15 @@ from cotas.certificates import Certificate
 from cotas.fitting.certified import outside
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_fraction, check_time
-from cotas.fitting.path import Path, falling
+from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
 from cotas.solvers.iterate import Iterate
 from cotas.stops import InterruptedWarning, Reason, Stop
+
+# The least and the largest λ where no data tell them.
+USUAL = (1e-4, 1.0)
 
 
 def svm_path(
@@ -105,7 +108,7 @@ def svm_path(
         n_jobs=n_jobs,
         progress=False,
     )
-    grid = _grid(n_lams) if lams is None else falling(lams)
+    grid = spread(n_lams, *USUAL) if lams is None else falling(lams)
     given = (X, y, grid, sample_weight, validation, progress, began)
     path = replace(_along("Support vector machines", model, *given), pieces=int(pieces))
     late = time.perf_counter() > deadline(began, max_time)
@@ -198,18 +201,13 @@ def logistic_path(
     if lams is not None:
         grid = falling(lams)
     elif penalty == "l2" or (penalty == "elasticnet" and l1_ratio == 0):
-        grid = _grid(n_lams)
+        grid = spread(n_lams, *USUAL)
     else:
         # A little more, so that rounding leaves the first model without coefficients.
         most = (1 + 1e-6) * (strongest_penalty(model, X, y, sample_weight) or 1.0)
-        grid = _grid(n_lams, ratio * most, most)
+        grid = spread(n_lams, ratio * most, most)
     given = (X, y, grid, sample_weight, validation, progress, began)
     return _along("Logistic regressions", model, *given)
-
-
-def _grid(n_lams: int, least: float = 1e-4, most: float = 1.0) -> FloatArray:
-    check_count(n_lams, "n_lams")
-    return np.geomspace(most, least, n_lams)
 
 
 def _along(

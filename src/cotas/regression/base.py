@@ -6,20 +6,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils import Tags, assert_all_finite
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
+from cotas.fitting.data import refuse_infinite
 
 
-def refuse_infinite(estimator: Any, X: Matrix, seen: AnyArray) -> None:
-    """Raise scikit-learn's error if X holds NaN or infinity, which made `seen` so too."""
+def refuse_overflow(estimator: Any, X: Matrix, seen: AnyArray) -> None:
+    """Raise if X holds NaN or infinity, or has squares that overflow, which made `seen` so too."""
+    refuse_infinite(estimator, X, seen)
     if np.isfinite(seen).all():
         return
-    assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
     raise ValueError(
         "The squares of X or of y overflow. Rescale the columns, for example with scikit-learn's "
         "StandardScaler, and y with them."

@@ -101,7 +101,7 @@ def by_dual_equations(task: Task) -> Outcome:
     if task.free_bias:
         centre = weighted_mean(data.X, data.targets, data.weights)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = dual_equations(data.X, data.targets, data.shares, centre, task.penalty)
+        found = dual_equations(data.X, data.targets, data.uneven_shares(), centre, task.penalty)
     if found is None or not np.isfinite(found.theta).all():
         outcome = by_triangle(task, centre)
         outcome.remarks = (ILL_CONDITIONED, *outcome.remarks)
@@ -123,7 +123,7 @@ def by_triangle(task: Task, centre: tuple[FloatArray, FloatArray] | None = None)
         centre = None
     elif centre is None:
         centre = weighted_mean(data.X, data.targets, data.weights)
-    found = orthogonal(data.X, data.targets, data.shares, centre, task.penalty)
+    found = orthogonal(data.X, data.targets, data.uneven_shares(), centre, task.penalty)
     theta0 = np.zeros(len(found.theta)) if centre is None else task.bias(found.theta, *centre)
     singular = task.lam == 0 and found.rank < data.X.shape[1]
     values = found.singular_values

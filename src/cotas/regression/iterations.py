@@ -93,7 +93,9 @@ def _quadratic(task: Task) -> Quadratic:
     data = task.data
     if data.X.shape[1] <= LARGEST_GRAM:
         return MomentQuadratic(task.moments, task.lam, task.coordinates)
-    return RowQuadratic(data.X, data.targets, data.shares, task.lam, task.coordinates, task.each)
+    return RowQuadratic(
+        data.X, data.targets, data.uneven_shares(), task.lam, task.coordinates, task.each
+    )
 
 
 def _constant_step(task: Task, largest: float) -> float | None:

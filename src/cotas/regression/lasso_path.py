@@ -25,7 +25,7 @@ from cotas.fitting.parameters import (
     check_positive,
     check_time,
 )
-from cotas.fitting.path import Path, falling
+from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import SolverReport
 from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
@@ -130,19 +130,14 @@ def lasso_path(
             total, solutions = None, follower.knots(most, ratio * most)
         else:
             solver = WorkingSetLasso(columns, seen.y, penalty)
-            grid = _grid(solver.largest_lam or 1.0, lams, int(n_lams), ratio)
+            most = solver.largest_lam or 1.0
+            grid = spread(n_lams, ratio * most, most) if lams is None else falling(lams)
             total, solutions = len(grid), solver.path(grid, SHARE * tol)
         points = _Points(columns, seen, problem)
         watching = SimpleNamespace(callbacks=callbacks, progress=progress)
         with Monitor(watching, "λ", total, "lasso_path") as monitor:
             found = _walk(solutions, points, monitor, max_time, began)
         return points.certified(found, exact=method == "homotopy")
-
-
-def _grid(largest: float, lams: Sequence[float] | None, n_lams: int, ratio: float) -> FloatArray:
-    if lams is None:
-        return np.geomspace(largest, ratio * largest, n_lams)
-    return falling(lams)
 
 
 def _walk(

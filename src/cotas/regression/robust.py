@@ -68,7 +68,7 @@ class RobustRegressor(LinearRegressor):
         self._check_parameters()
         seen = read_observations(self, X, y, sample_weight)
         starts = self._starts(seen)
-        total = seen.n_rows if seen.weights is None else float(seen.weights.sum())
+        total = seen.total_weight()
         self.lam_ = penalty_of(self, total)
         with (
             Monitor(self) as monitor,
@@ -104,7 +104,7 @@ class RobustRegressor(LinearRegressor):
         began: float,
     ) -> Ended[Solution]:
         check, column = self._check(seen, target, each), seen.columns[target]
-        shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
+        shares = seen.shares()
         until = end_of_turn(began, self.max_time, target, len(seen.columns))
         limits = (self.tol, self.max_iter, until, monitor)
         pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from cotas.regression.base import refuse_infinite
+from cotas.regression.base import refuse_overflow
 from cotas.regression.closed_form import by_dual_equations, by_normal_equations, by_triangle
 from cotas.regression.iterations import LARGEST_GRAM, by_conjugate_gradients, by_gradient
 from cotas.regression.stochastic import by_stochastic_steps
@@ -41,6 +41,6 @@ def solve(task: Task, solver: str) -> Outcome:
     # The others see it in what they compute; a sparse X has been looked at already.
     if solver in ("dual", "qr", "conjugate-gradients") and not sparse.issparse(X):
         with np.errstate(over="ignore", invalid="ignore"):
-            refuse_infinite(task.model, X, X.sum(axis=1, dtype=np.float64))
+            refuse_overflow(task.model, X, X.sum(axis=1, dtype=np.float64))
     found: Outcome = SOLVERS[solver](task)
     return found

@@ -32,7 +32,7 @@ from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
-from cotas.solvers.penalties import penalty_of
+from cotas.solvers.penalties import sparse_penalty
 from cotas.stops import Reason, Stop
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
@@ -168,7 +168,7 @@ class SparseRegressor(LinearRegressor):
         y, scale = seen.targets[:, target], penalty_scale(columns, weights)
         column = seen.columns[target]
         turn = end_of_turn(began, self.max_time, target, len(seen.columns))
-        penalty = penalty_of(float(self.l1_ratio), bool(self.positive), weights)
+        penalty = sparse_penalty(float(self.l1_ratio), bool(self.positive), weights)
         solver = WorkingSetLasso(columns, y, penalty, deadline(began, turn), int(self.max_iter))
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
 
@@ -228,7 +228,7 @@ def centred_columns(
     seen: Observations, problem: LassoProblem, each: Each, threads: int
 ) -> CentredColumns:
     """The columns as the problem sees them; `each` may work in so many threads."""
-    shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
+    shares = seen.shares()
     threads = 1 if each is map else threads
     return CentredColumns(seen.X, shares, problem.free_bias, problem.standardize, each, threads)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -29,7 +29,6 @@ from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import Schedule, Stagewise
 from cotas.stops import Reason, Stop
 
-Rate = float | Sequence[float] | Callable[[int], float]
 TIES = ("first", "random")
 # At most so many steps, and so many changed correlations, between two looks at the clock.
 STEPS_BETWEEN_LOOKS, WORK_BETWEEN_LOOKS = 10_000, 1 << 24
@@ -109,8 +108,8 @@ class StagewiseRegressor(LinearRegressor):
         eps = self._rates()
         seen = read_observations(self, X, y, sample_weight, layout="csc")
         target = seen.y if seen.single else column_or_1d(seen.y, warn=True)
-        size = float(seen.n_rows if seen.weights is None else seen.weights.sum())
-        shares = np.full(seen.n_rows, 1.0 / seen.n_rows) if seen.shares is None else seen.shares
+        size = seen.total_weight()
+        shares = seen.shares()
         with one_thread_in_blas(), rows_in_threads(seen.X, self.n_jobs) as each:
             threads = 1 if each is map else thread_count(self.n_jobs)
             options = (bool(self.fit_intercept), True, each, threads)

@@ -13,7 +13,7 @@ from cotas import schedules
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import StandardizedCsr, StandardizedDense, as_design
 from cotas.design.blocks import times
-from cotas.regression.base import refuse_infinite
+from cotas.regression.base import refuse_overflow
 from cotas.regression.iterations import checked_step, follow
 from cotas.regression.task import Outcome, Task
 from cotas.regression.trail import DivergedError
@@ -27,8 +27,6 @@ from cotas.solvers.stochastic_gradient import (
     stochastic_gradient,
 )
 from cotas.stops import Reason, Stop
-
-ONE_PASS = Reason(Stop.ITERATIONS, "one pass was made")
 
 
 def by_stochastic_steps(task: Task) -> Outcome:
@@ -116,7 +114,7 @@ def _rows(task: Task) -> Any:
 
 def _row_weights(task: Task) -> FloatArray | None:
     """n·sᵢ, so that a draw of one example is right on average."""
-    shares = task.data.shares
+    shares = task.data.uneven_shares()
     return None if shares is None else shares * np.count_nonzero(shares)
 
 
@@ -124,7 +122,7 @@ def _largest_of_one(task: Task, rows: Any) -> float:
     """The largest curvature of the loss on one example."""
     weights = _row_weights(task)
     curvatures = squared_lengths(rows) + task.free_bias
-    refuse_infinite(task.model, task.data.X, curvatures)
+    refuse_overflow(task.model, task.data.X, curvatures)
     if weights is not None:
         curvatures = curvatures * weights
     return max(float(curvatures.max()) + task.lam, 1e-300)

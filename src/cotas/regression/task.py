@@ -13,7 +13,7 @@ from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, Descent, SquaredLossPoint
 from cotas.certificates.least_squares import Survey
 from cotas.fitting.data import Observations
-from cotas.regression.base import refuse_infinite
+from cotas.regression.base import refuse_overflow
 from cotas.regression.trail import Trail
 from cotas.solvers.moments import Moments, column_deviation, gather_moments, weighted_mean
 from cotas.solvers.quadratic import Coordinates, plain_coordinates, standardizing
@@ -56,7 +56,7 @@ class Task:
         data = self.data
         with np.errstate(over="ignore", invalid="ignore"):
             found = gather_moments(data.X, data.targets, data.weights, self.each, self.threads)
-        refuse_infinite(self.model, data.X, np.append(found.scatter, found.target_scatter))
+        refuse_overflow(self.model, data.X, np.append(found.scatter, found.target_scatter))
         return found
 
     @cached_property
@@ -72,8 +72,7 @@ class Task:
     @property
     def size(self) -> float:
         """m, the number of rows, or the sum of their weights."""
-        weights = self.data.weights
-        return float(self.data.n_rows if weights is None else weights.sum())
+        return self.data.total_weight()
 
     @cached_property
     def start(self) -> FloatArray:

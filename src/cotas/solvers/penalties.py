@@ -38,7 +38,7 @@ class ElasticNet(NamedTuple):
 Penalty: TypeAlias = L1 | ElasticNet
 
 
-def penalty_of(l1_ratio: float, positive: bool, weights: FloatArray | None) -> Penalty:
+def sparse_penalty(l1_ratio: float, positive: bool, weights: FloatArray | None) -> Penalty:
     """The penalty with λ = 1, of which a share `l1_ratio` is the ℓ1 norm."""
     if l1_ratio == 1.0:
         return L1(1.0, positive, weights)
