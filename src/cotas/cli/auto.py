@@ -17,9 +17,9 @@ from cotas.cli.exits import UsageError
 from cotas.cli.models import MOST_COLUMNS_FOR_TREES, build
 from cotas.cli.session import Session
 from cotas.cli.training import Rows, Settings, Trained, train_one
-from cotas.cli.words import speak
 from cotas.preparation.record import Rival
 from cotas.selection.halving import Candidate, Halving, Part, Trial, in_turns
+from cotas.words import say
 
 # Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
 WEIGHTS, WIDTHS = (0.01, 0.1, 1.0, 10.0, 100.0), (0.25, 1.0, 4.0)
@@ -147,12 +147,11 @@ def _some(wanted: list[Candidate], trials: int | None) -> list[Candidate]:
 
 def _teller(session: Session, settings: Settings) -> Any:
     """Says what is being tried while it is."""
-    say = speak(settings.lang)
 
     def tell(trial: Trial) -> None:
         session.passing(
             say(
-                "trial",
+                "{name}: {rows} rows, validation error {error:.4g}, {seconds:.2g} s",
                 name=trial.candidate.label,
                 rows=trial.rows,
                 error=trial.error,
@@ -189,8 +188,7 @@ def leader_of(trial: Trial) -> Rival:
 
 
 def _show(session: Session, board: list[Rival], tried: int, settings: Settings) -> None:
-    say = speak(settings.lang)
-    names = [say(name) for name in ("model", "seconds column", "relative gap", "training error")]
+    names = [say(name) for name in ("model", "seconds", "relative gap", "training error")]
     lines = [
         [
             rival.name,
@@ -201,7 +199,11 @@ def _show(session: Session, board: list[Rival], tried: int, settings: Settings) 
         ]
         for rival in board
     ]
-    session.table([*names, say("validation error")], lines, say("leaderboard", tried=tried))
+    session.table(
+        [*names, say("validation error")],
+        lines,
+        say("The best of {tried} trials, judged by a part of the training rows:", tried=tried),
+    )
 
 
 def _short(value: Any) -> str:

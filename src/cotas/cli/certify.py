@@ -18,9 +18,9 @@ from cotas.cli.options import NO_WISHES, Columns, Data, Target, Text
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
-from cotas.cli.words import speak
 from cotas.files.tables import Table
 from cotas.preparation.targets import as_target
+from cotas.words import say
 
 
 def certify(
@@ -61,7 +61,7 @@ def certify(
         session.say(*([f"{certificate.label}:"] if found.certificate.parts else []))
         session.say(str(certificate))
     if found.objections:
-        session.say("", speak(session.lang)("disagrees"))
+        session.say("", say("What was stored does not agree:"))
         session.say(*(f"  {words}" for words in found.objections))
     _conclude(session, found, tol)
 
@@ -129,5 +129,5 @@ def _conclude(session: Session, found: Proofs, tol: float | None) -> None:
         }
     )
     if failures:
-        raise ProofFailedError(f"{speak(session.lang)('not proved')} {failures[0]}")
-    session.result(speak(session.lang)("is proved"))
+        raise ProofFailedError(f"{say('NOT PROVED.')} {failures[0]}")
+    session.result(say("Proved."))

@@ -19,6 +19,7 @@ from cotas.files.remarks import Remark
 from cotas.files.tables import Table, part_of, read_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.targets import as_target, tell_task
+from cotas.words import say
 
 BUILTIN = {
     "houses": "price",
@@ -80,8 +81,8 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
     if len(names) < 2:
         raise DataFileError("it has one column only; there is nothing to learn from.", table.source)
     chosen = called[0] if len(called) == 1 else names[-1]
-    words = f"No target was named: {chosen!r} is predicted (--target NAME for another column)."
-    remark = Remark("target", chosen, words)
+    words = "No target was named: {name!r} is predicted (--target NAME for another column)."
+    remark = Remark("target", chosen, say(words, name=chosen))
     return replace(table, remarks=(remark, *table.remarks)), chosen
 
 

@@ -20,9 +20,8 @@ from cotas.cli.codes import MEANINGS
 from cotas.cli.data import BUILTIN
 from cotas.cli.exits import UsageError
 from cotas.cli.models import CLASSIFIERS, NAMES, REGRESSORS, build
-from cotas.cli.options import Lang, Seed
+from cotas.cli.options import Seed
 from cotas.cli.session import Session
-from cotas.cli.words import speak
 from cotas.files.models import versions
 from cotas.fitting.threads import cpu_count
 
@@ -44,7 +43,6 @@ def reproduce(
     listed: Annotated[bool, typer.Option("--list", help="Only list the names.")] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder.")] = Path("figures"),
     seed: Seed = 0,
-    lang: Lang = "en",
 ) -> None:
     """Compute the figures of the source documents anew and save them as PNG.
 
@@ -54,9 +52,8 @@ def reproduce(
     from cotas.experiments.figures import UnknownFigureError, find, ready
     from cotas.experiments.figures import reproduce as make
 
-    speak(lang)
     if listed:
-        known = {name: figure.description(lang) for name, figure in FIGURES.items()}
+        known = {name: figure.description() for name, figure in FIGURES.items()}
         session.table(["figure", ""], [[name, words] for name, words in known.items()])
         session.document({"figures": known})
         return
@@ -70,7 +67,7 @@ def reproduce(
         raise UsageError(str(error)) from None
     made = []
     for name in names:
-        made.append(str(make(name, out, seed=seed, lang=lang)))
+        made.append(str(make(name, out, seed=seed)))
         session.say(made[-1])
     session.document({"saved": made})
 

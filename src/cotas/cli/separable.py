@@ -13,7 +13,7 @@ from cotas.cli.data import open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
 from cotas.cli.options import NO_WISHES, Columns, Data, Target
 from cotas.cli.session import Session
-from cotas.cli.words import speak
+from cotas.words import say
 
 
 def separable(
@@ -39,8 +39,7 @@ def separable(
     y = _against_the_rest(y, of)
     X = preparation_of(table, columns).fit_transform(table.features)
     answer = cotas.separability(X, y, widest=widest)
-    say = speak(session.lang)
-    session.result(say("separable", answer=say("yes" if answer.separable else "no")))
+    session.result(say("separable: {answer}", answer=say("yes" if answer.separable else "no")))
     session.say(str(answer.certificate))
     session.document(
         {"separable": bool(answer.separable), "certificate": answer.certificate.to_dict()}
