@@ -60,6 +60,47 @@ def test_no_text_is_translated_in_vain():
     assert not [text for text in spanish() if text and text not in used]
 
 
+SENTENCE = re.compile(r"[A-Za-z]{2,},? [a-zA-Z]{2,},? [a-zA-Z]{2,}")
+# What `--help` shows, and what a programmer is told of a wrong argument, is English.
+FOR_PROGRAMMERS = (
+    *("ValueError", "TypeError", "ImportError", "NotFittedError"),
+    *("Option", "Argument", "Typer", "legend"),
+)
+
+
+def sentences(path):
+    """Every literal of a module that a reader would take for words, but for the documentation."""
+    tree = ast.parse(path.read_text("utf-8"))
+    kept = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if name in FOR_PROGRAMMERS:
+                kept |= set(ast.walk(node))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            kept.add(node.value)
+    for node in ast.walk(tree):
+        if node in kept:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            parts = [v.value if isinstance(v, ast.Constant) else "{}" for v in node.values]
+            yield "".join(parts)
+            kept |= {v for v in node.values if isinstance(v, ast.Constant)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_what_people_read_is_in_the_catalogue():
+    found = []
+    for room in FOR_PEOPLE:
+        for path in (HOME / room).glob("*.py"):
+            if path.name in ("app.py", "codes.py", "options.py", "style.py", "__init__.py"):
+                continue  # help and style sheets
+            plain = {text for text in sentences(path) if "<" not in text}
+            found += [(path.name, t) for t in plain if SENTENCE.search(t) and t not in spanish()]
+    assert not found
+
+
 def test_no_entry_is_there_twice():
     entries = re.findall(r"^msgid (.*)$", (HOME / "words" / "es.po").read_text("utf-8"), re.M)
     assert len(entries) == len(set(entries))

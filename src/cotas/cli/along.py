@@ -98,10 +98,10 @@ def curve(
     y, task = target_of(table, task)
     name = model or DEFAULTS[task]
     if task_of(name) != task:
-        raise UsageError(f"{name} is not for {task}.")
+        raise UsageError(say("{name} is not for {task}.", name=name, task=task))
     estimator, _ = build(name, y, seed, parameters(param or []))
     if "lam" not in estimator.get_params():
-        raise UsageError(f"{name} has no λ; cotas curve is about λ.")
+        raise UsageError(say("{name} has no λ; cotas curve is about λ.", name=name))
     pipeline = Pipeline([("preparation", preparation_of(table, columns)), ("model", estimator)])
     choice = cotas.choose(
         *(pipeline, table.features, y, "lam"),
@@ -128,7 +128,9 @@ def _numbers(words: str | None) -> Any:
     with contextlib.suppress(ValueError):
         found = np.array([float(word) for word in words.split(",")])
     if found is None or not (np.isfinite(found) & (found > 0)).all():
-        raise UsageError(f"--lams takes numbers above zero, such as 1,0.1,0.01, not {words!r}.")
+        raise UsageError(
+            say("--lams takes numbers above zero, such as 1,0.1,0.01, not {words!r}.", words=words)
+        )
     return found
 
 

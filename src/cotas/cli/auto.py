@@ -37,9 +37,11 @@ def train_auto(session: Session, rows: Rows, settings: Settings) -> tuple[Traine
     The rows held out play no part in it, so that what they say of the model needs no correction.
     """
     if settings.given:
-        raise UsageError("--model auto takes no --lam, --tol or --param: the models differ.")
+        raise UsageError(say("--model auto takes no --lam, --tol or --param: the models differ."))
     if not settings.time > 0:
-        raise UsageError(f"--time is a number of seconds above 0, not {settings.time:g}.")
+        raise UsageError(
+            say("--time is a number of seconds above 0, not {time:g}.", time=settings.time)
+        )
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
     wanted = candidates(settings.task, X, y, settings.seed)
@@ -124,7 +126,7 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
     if groups is not None:
         count = min(count, len(np.unique(groups)))
     if count < 2:
-        raise UsageError("--model auto needs two rows at least, or two groups, to judge by.")
+        raise UsageError(say("--model auto needs two rows at least, or two groups, to judge by."))
     kind = StratifiedKFold if classes else KFold
     if groups is not None:
         few = classes and len(np.unique(groups)) <= FEW_ROWS  # it takes them one by one
@@ -141,7 +143,9 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
 
 def _some(wanted: list[Candidate], trials: int | None) -> list[Candidate]:
     if trials is not None and trials < 1:
-        raise UsageError(f"--trials is a number of settings to try, at least 1, not {trials}.")
+        raise UsageError(
+            say("--trials is a number of settings to try, at least 1, not {trials}.", trials=trials)
+        )
     return wanted[:trials]
 
 

@@ -12,7 +12,7 @@ import typer
 from cotas import words
 from cotas.cli.exits import UsageError, guarded
 from cotas.cli.session import Session
-from cotas.words import LANGUAGES
+from cotas.words import LANGUAGES, say
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 Quiet = Annotated[
@@ -59,7 +59,7 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
         session, known = Session(name, json=json_, quiet=quiet, debug=debug), lang in LANGUAGES
         with words.lang(lang if known else "en"), guarded(session):
             if not known:
-                raise UsageError(f"--lang is en or es, not {lang!r}.")
+                raise UsageError(say("--lang is en or es, not {lang!r}.", lang=lang))
             function(session, **values)
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__

@@ -51,7 +51,7 @@ def compare(
     )
     rows, _ = split(table, y, settings)
     if not len(rows.test):
-        raise UsageError("comparing needs rows to judge by: at least 30, and a --hold-out.")
+        raise UsageError(say("comparing needs rows to judge by: at least 30, and a --hold-out."))
     names = _names(models, task, rows)
     rivals = []
     for name in names:
@@ -76,7 +76,7 @@ def _names(models: str | None, task: str, rows: Rows) -> list[str]:
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         if task_of(name) != task:
-            raise UsageError(f"{name} is not for {task}.")
+            raise UsageError(say("{name} is not for {task}.", name=name, task=task))
     return list(dict.fromkeys(names))
 
 

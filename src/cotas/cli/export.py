@@ -41,7 +41,7 @@ def export(
     refuse_foreign(saved, "export")
     estimator, names, prepared = _ready(saved)
     to_onnx(estimator, onnx, dtype=np.float32 if single else np.float64)
-    what = "prepared columns" if prepared else "columns as they are"
+    what = say("prepared columns") if prepared else say("columns as they are")
     session.say(
         f"{say('saved')}: {onnx}",
         say("its input X: {what}: {names}", what=what, names=", ".join(names)),

@@ -78,9 +78,14 @@ def fit(
     writable(out, "--out", data)
     writable(report, "--report", data)
     if out is not None and out == report:
-        raise UsageError("--out and --report name the same file; the model needs its own.")
+        raise UsageError(say("--out and --report name the same file; the model needs its own."))
     if not 0 < confidence < 1:
-        raise UsageError(f"--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.")
+        raise UsageError(
+            say(
+                "--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.",
+                confidence=confidence,
+            )
+        )
     if model not in (None, "auto"):
         known = task_of(str(model))
         task = known if task == "auto" else task
@@ -128,7 +133,9 @@ def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
     choice = record.choice
     chosen = "" if choice is None else f"{choice.over} = {choice.best_value:.6g}. {choice.ranking}"
     if record.rivals:
-        chosen = f"{record.rivals[0].name}, among {len(record.rivals)} settings"
+        chosen = say(
+            "{name}, among {count} settings", name=record.rivals[0].name, count=len(record.rivals)
+        )
     return Recipe(
         record.model.preparation_,
         task=record.task,
@@ -146,7 +153,7 @@ def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
 
 def _write_report(record: FitRecord, path: Path) -> None:
     if find_spec("cotas.report") is None:
-        raise UsageError("--report is not part of this version of cotas.")
+        raise UsageError(say("--report is not part of this version of cotas."))
     import_module("cotas.report").write_report(record, path)
 
 
@@ -261,13 +268,19 @@ def _short(value: Any) -> str:
 def _finish(record: FitRecord, strict: bool) -> None:
     broken = [c for c in record.certificate.singles if c.kind != "none" and not c.holds]
     if broken:
-        raise ProofFailedError(f"the certificate does not hold: {broken[0].objection}")
+        raise ProofFailedError(
+            say("the certificate does not hold: {objection}", objection=broken[0].objection)
+        )
     if record.interrupted:
-        raise InterruptedEarlyError("the fit was ended early; this is the best so far.")
+        raise InterruptedEarlyError(say("the fit was ended early; this is the best so far."))
     tol = getattr(record.model.estimator_, "tol", None)
     if strict and tol is not None:
         whole = record.certificate
         if whole.kind in OPTIMIZATION and whole.relative_gap > tol:
             raise ProofFailedError(
-                f"the relative gap proved is {percent(whole.relative_gap)}, above {percent(tol)}."
+                say(
+                    "the relative gap proved is {percent}, above {asked}.",
+                    percent=percent(whole.relative_gap),
+                    asked=percent(tol),
+                )
             )

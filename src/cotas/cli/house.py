@@ -24,6 +24,7 @@ from cotas.cli.options import Seed
 from cotas.cli.session import Session
 from cotas.files.models import versions
 from cotas.fitting.threads import cpu_count
+from cotas.words import say
 
 EXTRAS = {
     "progress": ("tqdm",),
@@ -59,7 +60,7 @@ def reproduce(
         return
     wanted = list(FIGURES) if every else figures or []
     if not wanted:
-        raise UsageError("name a figure, or give --all or --list.")
+        raise UsageError(say("name a figure, or give --all or --list."))
     try:
         names = [find(name).name for name in wanted]
         ready(out)
@@ -84,12 +85,16 @@ def bench(
     """
     root = Path(cotas.__file__).parents[2]
     if not (root / "bench" / "__main__.py").is_file():
-        raise UsageError("the measurements are in the source tree of cotas, which is not here.")
+        raise UsageError(
+            say("the measurements are in the source tree of cotas, which is not here.")
+        )
     call = [sys.executable, "-m", "bench", *(sections or [])]
     output = subprocess.PIPE if session.json else None
     done = subprocess.run(call, cwd=root, check=False, stdout=output, text=True)
     if done.returncode:
-        raise UsageError(f"the measurements ended with code {done.returncode}.")
+        raise UsageError(
+            say("the measurements ended with code {returncode}.", returncode=done.returncode)
+        )
     session.document({"output": done.stdout})
 
 
@@ -132,7 +137,7 @@ def info(session: Session) -> None:
         extra: all(find_spec(package) is not None for package in packages)
         for extra, packages in EXTRAS.items()
     }
-    cache = str(config.CACHE_DIR) or "beside the source, in __pycache__"
+    cache = str(config.CACHE_DIR) or say("beside the source, in __pycache__")
     content: dict[str, Any] = {
         "versions": versions(),
         "extras": installed,

@@ -107,7 +107,7 @@ class Tally:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ColumnWarning)
             X = saved.input_of(_as_numbers(saved, table))
-        later = f" Rows are counted from row {self.rows + 1} on." if self.rows else ""
+        later = say(" Rows are counted from row {row} on.", row=self.rows + 1) if self.rows else ""
         self.odd += [f"{warning.message}{later}" for warning in caught]
         return X
 
@@ -181,7 +181,7 @@ def _parts(
             session.note(*(f"{before}: {n}" for n in saved.model.preparation_.compare(known)))
         yield table
     if number < 0:
-        raise DataFileError("it holds no rows.", data)
+        raise DataFileError(say("it holds no rows."), data)
 
 
 def predicted(saved: Saved, table: Table, tally: Tally, only: bool) -> Any:
@@ -264,7 +264,10 @@ def _refuse_unknown_ending(out: Path | None) -> None:
     """A file must be what its name says."""
     if out is not None and out.suffix not in ("", ".csv", ".txt", *_WRITERS):
         raise UsageError(
-            f"--out cannot be {out.suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather."
+            say(
+                "--out cannot be {suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather.",
+                suffix=out.suffix,
+            )
         )
 
 

@@ -54,6 +54,8 @@ def _against_the_rest(y: AnyArray, of: str | None) -> AnyArray:
         return y
     if of not in known:
         there = ", ".join(known[:8])
-        asked = "which of the classes, against the rest?" if of is None else f"no class {of!r}:"
-        raise UsageError(f"{asked} --class takes one of {there}.")
+        text = "no class {of!r}: --class takes one of {there}."
+        if of is None:
+            text = "which of the classes, against the rest? --class takes one of {there}."
+        raise UsageError(say(text, of=of, there=there))
     return np.where(labels == of, str(of), "the rest")

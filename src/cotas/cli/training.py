@@ -115,7 +115,9 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     else:
         if task_of(name) != settings.task:
             fit = ", ".join(sensible(settings.task, table.n_rows, table.n_columns))
-            raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
+            raise UsageError(
+                say("{name} is not for {task}; {fit} are.", name=name, task=settings.task, fit=fit)
+            )
         best = train_one(session, name, rows, settings)
     rare = [*_without_frequent_values(best.model.preparation_, remarks)]
     session.note(*(f"{say('Note')}: {remark}" for remark in rare))
@@ -137,7 +139,9 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Rem
     """All rows to train on if none are to be held out, or if there are too few."""
     share = settings.hold_out
     if not 0 <= share < 1:
-        raise UsageError(f"--hold-out is a share of the rows, such as 0.2, not {share:g}.")
+        raise UsageError(
+            say("--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share)
+        )
     everything, nothing = np.arange(len(y)), np.arange(0)
     if share == 0:
         return Rows(table, y, everything, nothing), []
@@ -154,7 +158,7 @@ def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, l
     if settings.group is None:
         return table, *copies(table)
     if settings.group not in table.names:
-        raise UsageError(f"--group: there is no column {settings.group!r}.")
+        raise UsageError(say("--group: there is no column {group!r}.", group=settings.group))
     column = table.features[settings.group].cast(str).fill_null("")
     words = "Rows with the same {name!r} are on one side of the split; it is left out."
     remark = Remark("group", settings.group, say(words, name=settings.group))
@@ -196,7 +200,7 @@ def train_one(
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:
         limit = model.estimator_.max_time
-        words = (*words, f"The {limit:g} s were up; this is the best so far.")
+        words = (*words, say("The {limit:g} s were up; this is the best so far.", limit=limit))
     early = model.estimator_.stop_ is Stop.INTERRUPTED
     if hasattr(model.estimator_, "callbacks"):
         model.estimator_.callbacks = None
@@ -228,7 +232,13 @@ def _chosen(
     """The estimator with the chosen value of a parameter, and how it was chosen."""
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
-        raise UsageError(f"{type(estimator).__name__} has no {parameter!r} to select.")
+        raise UsageError(
+            say(
+                "{name} has no {parameter!r} to select.",
+                name=type(estimator).__name__,
+                parameter=parameter,
+            )
+        )
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
     with blaming({**settings.given, parameter: None}, "--select: "):
         choice = cotas.choose(
