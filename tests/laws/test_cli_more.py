@@ -189,7 +189,7 @@ def test_notes_and_proofs_are_in_spanish_too(tmp_path):
     said = cotas("fit", path, "-t", "y", "--model", "adaboost", "--lang", "es")
     assert said.code == 0, said.err
     assert "Nota: Con 20 filas se entrena con todas" in said.err
-    assert "El modelo falla en una proporción 0" in said.out
+    assert "El error de entrenamiento" in said.out
     assert "valores por defecto" in said.out
     assert "The " not in said.out + said.err
     vague = cotas("fit", path, "-t", "y", "--model", "pegasos", "--lang", "es", "-p", "max_iter=1")

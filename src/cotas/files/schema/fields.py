@@ -176,14 +176,18 @@ class Sentence(Field):
     def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
         if not isinstance(stored, dict):
             self.check(stored, scope, where)
-            return stored
+            return Said(stored, {}) if stored else ""
         values: Any = stored.get("values")
         sound = set(stored) == {"english", "text", "values"} and isinstance(values, dict)
         require(sound, where, "is no text")
         self.check(stored["english"], scope, where)
         self.check(stored["text"], scope, where)
         inside = scope.inside(False, where)
-        made = {name: self.read(each, source, inside, where) for name, each in values.items()}
+        # A value that is no text of the catalogue is a name or a number.
+        made = {
+            name: each if isinstance(each, str) else self.read(each, source, inside, where)
+            for name, each in values.items()
+        }
         # A text that this version does not know stays in English.
         return Said(stored["text"], made) if knows(stored["text"], made) else stored["english"]
 
