@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ class ExponentialBooster(BoostedClassifier, Booster):
         )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaBoost(ExponentialBooster):
     """Discrete AdaBoost: each round a classifier of ±1 on reweighted examples.
 
@@ -131,44 +133,8 @@ class AdaBoost(ExponentialBooster):
     (1.0, True)
     """
 
-    def __init__(
-        self,
-        weak_learner: Any = "stump",
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 1.0,
-        step: Any = "closed-form",
-        multiclass: str = "ovr",
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            weak_learner,
-            n_estimators,
-            learning_rate=learning_rate,
-            step=step,
-            class_weight=class_weight,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            warm_start=warm_start,
-            certify=certify,
-            n_jobs=n_jobs,
-            max_time=max_time,
-            random_state=random_state,
-            callbacks=callbacks,
-            progress=progress,
-        )
-        self.multiclass = multiclass
+    step: Any = "closed-form"
+    multiclass: str = "ovr"
 
     @property
     def estimator_weights_(self) -> FloatArray | list[FloatArray]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +59,7 @@ class _Named:
         return np.asarray(self.cost.slope(z), dtype=np.float64)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AnyBoost(BoostedClassifier, Booster):
     """AnyBoost: gradient descent on the mean cost of the margins, one function of ±1 a round.
 
@@ -93,48 +95,11 @@ class AnyBoost(BoostedClassifier, Booster):
     True
     """
 
-    def __init__(
-        self,
-        weak_learner: Any = "stump",
-        n_estimators: int = 100,
-        *,
-        cost: Any = "exponential",
-        learning_rate: float = 1.0,
-        step: Any = "line-search",
-        target: str = "sign",
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            weak_learner,
-            n_estimators,
-            learning_rate=learning_rate,
-            step=step,
-            class_weight=class_weight,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            warm_start=warm_start,
-            certify=certify,
-            n_jobs=n_jobs,
-            max_time=max_time,
-            random_state=random_state,
-            callbacks=callbacks,
-            progress=progress,
-        )
-        self.cost = cost
-        self.target = target
+    cost: Any = "exponential"
+    step: Any = "line-search"
+    target: str = "sign"
 
-    _named_steps: tuple[str, ...] = ("line-search", "closed-form", "printed")
+    _named_steps: ClassVar[tuple[str, ...]] = ("line-search", "closed-form", "printed")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -206,6 +171,7 @@ class AnyBoost(BoostedClassifier, Booster):
         return _spread(np.asarray(p))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConvexAnyBoost(AnyBoost):
     """AnyBoost over a convex hull: F stays a combination with Σ|w| ≤ radius.
 
@@ -244,52 +210,10 @@ class ConvexAnyBoost(AnyBoost):
     True
     """
 
-    _named_steps = ("line-search", "closed-form", "printed", "2/(m+2)")
+    radius: float = 1.0
+    tol: float = 0.01
 
-    def __init__(
-        self,
-        weak_learner: Any = "stump",
-        n_estimators: int = 100,
-        *,
-        cost: Any = "exponential",
-        radius: float = 1.0,
-        tol: float = 0.01,
-        learning_rate: float = 1.0,
-        step: Any = "line-search",
-        target: str = "sign",
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            weak_learner,
-            n_estimators,
-            cost=cost,
-            learning_rate=learning_rate,
-            step=step,
-            target=target,
-            class_weight=class_weight,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            warm_start=warm_start,
-            certify=certify,
-            n_jobs=n_jobs,
-            max_time=max_time,
-            random_state=random_state,
-            callbacks=callbacks,
-            progress=progress,
-        )
-        self.radius = radius
-        self.tol = tol
+    _named_steps = ("line-search", "closed-form", "printed", "2/(m+2)")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, Self
 
@@ -89,43 +89,26 @@ class Machine:
         return 1 if self.before is None else len(self.before[0]) + 1
 
 
+@dataclass(eq=False, repr=False)
 class Booster(Boosted):
     """Base of the boosted models; subclasses name the algorithm and its certificate."""
 
-    def __init__(
-        self,
-        weak_learner: Any = "stump",
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 1.0,
-        step: Any = 1.0,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.weak_learner = weak_learner
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.step = step
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.certify = certify
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.progress = progress
+    weak_learner: Any = "stump"
+    n_estimators: int = 100
+    _: KW_ONLY
+    learning_rate: float = 1.0
+    step: Any = 1.0
+    class_weight: Any = None
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    warm_start: bool = False
+    certify: bool = True
+    n_jobs: int | None = None
+    max_time: float | None = None
+    random_state: Any = None
+    callbacks: Any = None
+    progress: bool | None = None
 
     # ---- what a subclass says ----------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from cotas.solvers.weak_learners import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class Stump(BaseEstimator):
     """One test: a feature against a threshold, or a group of categories.
 
@@ -55,19 +56,14 @@ class Stump(BaseEstimator):
     3
     """
 
+    search: str = "histogram"
+    criterion: str = "error"
+    categorical_features: Any = None
+
     depth = 1
 
-    def __init__(
-        self,
-        search: str = "histogram",
-        criterion: str = "error",
-        categorical_features: Any = None,
-    ) -> None:
-        self.search = search
-        self.criterion = criterion
-        self.categorical_features = categorical_features
 
-
+@dataclass(eq=False, repr=False)
 class Tree(BaseEstimator):
     """A small tree, grown level by level on 256-bin histograms.
 
@@ -86,12 +82,11 @@ class Tree(BaseEstimator):
     1.0
     """
 
+    depth: int = 3
+    categorical_features: Any = None
+
     search = "histogram"
     criterion = "gini"
-
-    def __init__(self, depth: int = 3, categorical_features: Any = None) -> None:
-        self.depth = depth
-        self.categorical_features = categorical_features
 
 
 class LinearLearner(BaseEstimator):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -61,18 +61,22 @@ class Fitted:
     certificate: Certificate
 
 
+@dataclass(eq=False, repr=False)
 class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
     """Σ βᵢ k(xᵢ, x) + θ₀, and the certificate of the fit."""
 
-    lam: float
-    C: float | None
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    max_time: float | None
-    cache_mb: float
-    callbacks: Any
-    progress: bool | None
+    kernel: Any = None
+    _: KW_ONLY
+    lam: float = 1e-3
+    C: float | None = None
+    fit_intercept: bool = True
+    max_time: float | None = None
+    cache_mb: float = 500
+    n_jobs: int | None = None
+    progress: bool | None = None
+    callbacks: Any = None
+    tol: float = 1e-6
+    max_iter: int = 10_000
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.

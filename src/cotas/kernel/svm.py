@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations, pairwise
 from typing import Any, Self, cast
 
@@ -44,6 +45,7 @@ from cotas.kernel.training import facts_of, solve_all
 ROWS_AT_A_TIME = 1 << 14
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVM(KernelClassifier):
     """The soft-margin support vector machine in the feature space of a kernel (document 002).
 
@@ -141,50 +143,27 @@ class KernelSVM(KernelClassifier):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        fit_intercept: bool = True,
-        solver: str = "smo",
-        multiclass: str = "ovo",
-        approximate: str | None = None,
-        n_components: int = 300,
-        tol: float = 1e-4,
-        max_iter: int = 100_000,
-        max_time: float | None = None,
-        cache_mb: float = 500,
-        shrinking: bool = True,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        indefinite: str = "refuse",
-        progress: bool | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.lam = lam
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.multiclass = multiclass
-        self.approximate = approximate
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.cache_mb = cache_mb
-        self.shrinking = shrinking
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.indefinite = indefinite
-        self.progress = progress
-        self.callbacks = callbacks
+    kernel: Any = None
+    _: KW_ONLY
+    lam: float = 1e-3
+    C: float | None = None
+    fit_intercept: bool = True
+    solver: str = "smo"
+    multiclass: str = "ovo"
+    approximate: str | None = None
+    n_components: int = 300
+    tol: float = 1e-4
+    max_iter: int = 100_000
+    max_time: float | None = None
+    cache_mb: float = 500
+    shrinking: bool = True
+    warm_start: bool = False
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    indefinite: str = "refuse"
+    progress: bool | None = None
+    callbacks: Any = None
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.

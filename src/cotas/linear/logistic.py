@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -35,6 +35,7 @@ PENALTIES = ("l2", "l1", "elasticnet")
 MULTICLASS = ("softmax", "ovr")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LogisticRegression(LinearClassifier):
     """Logistic regression, for two classes or for more by softmax, with a proved gap.
 
@@ -103,40 +104,21 @@ class LogisticRegression(LinearClassifier):
     [[0.98, 0.02, 0.0]]
     """
 
-    def __init__(
-        self,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
-        multiclass: str = "softmax",
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.C = C
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.multiclass = multiclass
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
+    lam: float = 1e-3
+    C: float | None = None
+    penalty: str = "l2"
+    l1_ratio: float = 0.5
+    multiclass: str = "softmax"
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 1000
+    max_time: float | None = None
+    warm_start: bool = False
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -35,17 +36,20 @@ class Solution(NamedTuple):
     certificate: Certificate
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RobustRegressor(LinearRegressor):
     """θ·x + θ₀ with the least mean loss + (λ/2)‖θ‖², the bias not penalized."""
 
-    lam: float
-    C: float | None
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    max_time: float | None
-    warm_start: bool
-    n_jobs: int | None
+    lam: float = 1e-3
+    C: float | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 1000
+    max_time: float | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
     # ---- what a subclass says --------------------------------------------------------------------
 

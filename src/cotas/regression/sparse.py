@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -41,24 +41,26 @@ DEFAULT_PART = 0.01
 SHARE = 0.9
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseRegressor(LinearRegressor):
     """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes coefficients zero."""
 
-    lam: float | None
-    delta: float | None = None
-    l1_ratio: float = 1.0
-    positive: bool
-    weights: Any
-    standardize: bool
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    max_time: float | None
-    n_jobs: int | None
-    callbacks: Any
-    progress: bool | None
-    lam_: Any
-    delta_: Any
+    lam: float | None = None
+    positive: bool = False
+    weights: Any = None
+    standardize: bool = False
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
+
+    delta: float | None = field(default=None, init=False)
+    l1_ratio: float = field(default=1.0, init=False)
+    lam_: Any = field(init=False)
+    delta_: Any = field(init=False)
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients and prove their gap.
