@@ -10,8 +10,8 @@ import numpy as np
 
 from cotas.arrays import Each, FloatArray
 from cotas.boosting.base import BoostedClassifier, _spread
-from cotas.boosting.training import Booster, Machine, check_steps
-from cotas.boosting.weak_learners import Prepared, check_choice
+from cotas.boosting.training import Booster, BoostingRun, check_steps
+from cotas.boosting.weak_learners import PreparedLearner, check_choice
 from cotas.certificates.theorems.hull import HullPoint
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive, check_rate
@@ -113,13 +113,15 @@ class AnyBoost(BoostedClassifier, Booster):
                 f"cost={self.cost!r}."
             )
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         return self._anyboost(weak, machine, towards=False)
 
     def _as_printed(self) -> bool:
         return isinstance(self.step, str) and self.step == "printed"
 
-    def _anyboost(self, weak: Prepared, machine: Machine, towards: bool) -> Iterator[Round]:
+    def _anyboost(
+        self, weak: PreparedLearner, machine: BoostingRun, towards: bool
+    ) -> Iterator[Round]:
         if self._as_printed() and machine.before is not None:
             raise ValueError(
                 "step='printed' divides by all the steps so far, which a model does not keep: "
@@ -145,7 +147,9 @@ class AnyBoost(BoostedClassifier, Booster):
         """Of the hull that the certificate speaks of; None for the model's own Σ|w|."""
         return None
 
-    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
+    def _prove(
+        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
+    ) -> Any:
         if weak.stumps is None:
             return GREEDY
         combination = self.ensembles_[k].combination()
@@ -225,7 +229,7 @@ class ConvexAnyBoost(AnyBoost):
         # As printed, F leaves the hull, and is compared with all of its own total weight.
         return None if self._as_printed() else float(self.radius)
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         if self._as_printed():
             return self._anyboost(weak, machine, towards=True)
         return convex_anyboost(

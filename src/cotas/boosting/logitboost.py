@@ -12,8 +12,8 @@ from scipy.special import log_softmax, softmax
 from cotas.arrays import Each, FloatArray
 from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import Ensemble
-from cotas.boosting.training import Booster, Machine, check_steps
-from cotas.boosting.weak_learners import Prepared
+from cotas.boosting.training import Booster, BoostingRun, check_steps
+from cotas.boosting.weak_learners import PreparedLearner
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Logistic
@@ -59,7 +59,7 @@ class LogitBoost(BoostedClassifier, Booster):
         super()._check_parameters()
         check_steps(self.step, ())
 
-    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[Machine]:
+    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
         """One run for all the classes."""
         K = len(examples.classes)
         if K == 2:
@@ -67,12 +67,12 @@ class LogitBoost(BoostedClassifier, Booster):
         T = np.zeros((examples.n_rows, K))
         for k, ensemble in enumerate(before or []):
             T[:, k] = ensemble.values(examples.X)
-        return [Machine(None, examples.codes, examples.shares(), T, before)]
+        return [BoostingRun(None, examples.codes, examples.shares(), T, before)]
 
-    def _functions(self, machine: Machine) -> int:
+    def _functions(self, machine: BoostingRun) -> int:
         return machine.F.shape[1] if machine.F.ndim == 2 else 1
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
         steps = slowed(steps, float(self.learning_rate))
         learner, y, s, F, first = weak.learner, machine.y, machine.s, machine.F, machine.first
@@ -86,7 +86,9 @@ class LogitBoost(BoostedClassifier, Booster):
             return Logistic().value(2 * y * F)
         return np.asarray(-log_softmax(_centred(F), axis=1)[np.arange(len(F)), y])
 
-    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
+    def _prove(
+        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
+    ) -> Any:
         return SurrogateBound(
             combinations=tuple(e.combination() for e in self.ensembles_),
             classes=examples.classes if machine.F.ndim == 2 else np.array([machine.label]),

@@ -104,7 +104,7 @@ class LinearLearner(BaseEstimator):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedLearner:
     """A weak learner with its data, and what prediction and the checker need to know of it."""
 
     learner: WeakLearner
@@ -143,12 +143,12 @@ def takes_missing_values(learner: Any) -> bool:
 
 def prepare(
     learner: Any, X: Matrix, used: IntArray | None, each: Each, threads: int, random_state: Any
-) -> Prepared:
+) -> PreparedLearner:
     """Bin, sort or keep the data, whatever the learner needs."""
     if isinstance(learner, LinearLearner):
-        return Prepared(LinearRegression(X))
+        return PreparedLearner(LinearRegression(X))
     if not isinstance(learner, Stump | Tree):
-        return Prepared(EstimatorLearner(learner, X, used, random_state))
+        return PreparedLearner(EstimatorLearner(learner, X, used, random_state))
     check_scalar(learner.depth, "depth", Integral, min_val=1, max_val=8)
     check_choice(learner.search, "search", ("histogram", "exact"))
     check_choice(learner.criterion, "criterion", ("error", "gini"))
@@ -157,12 +157,14 @@ def prepare(
         if categorical.any() or learner.criterion != "error":
             raise ValueError("Stump(search='exact') is for numeric features and criterion='error'.")
         none = list_categories(Scale([np.empty(0)] * X.shape[1], categorical))
-        return Prepared(ExactStumpLearner(X, used, each), none, StumpClass(None, categorical))
+        return PreparedLearner(
+            ExactStumpLearner(X, used, each), none, StumpClass(None, categorical)
+        )
     bin_columns = make_sparse_bins if sparse.issparse(X) else make_bins
     bins, scale = bin_columns(X, used, categorical, each)
     trees = BinnedTrees(bins, scale, learner.depth, each, threads, gini=learner.criterion == "gini")
     tests = StumpClass(tuple(scale.edges), categorical)
-    return Prepared(trees, list_categories(scale), tests if trees.by_edge else None, tests)
+    return PreparedLearner(trees, list_categories(scale), tests if trees.by_edge else None, tests)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:

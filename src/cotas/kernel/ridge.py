@@ -9,7 +9,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates.kernel_regression import KernelRegression
-from cotas.kernel.regression import KernelRegressor, Task
+from cotas.kernel.regression import KernelRegressor, KernelTask
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_ridge import RidgeSystem, by_conjugate_gradients, by_factor
 
@@ -82,10 +82,10 @@ class KernelRidge(KernelRegressor):
     def _problem(self) -> KernelRegression:
         return KernelRegression(self.lam_, bool(self.fit_intercept))
 
-    def _bias(self, task: Task, slopes: FloatArray) -> float:
+    def _bias(self, task: KernelTask, slopes: FloatArray) -> float:
         return -float(task.weights @ slopes) / float(task.weights.sum())
 
-    def _run(self, task: Task) -> Iterator[Iterate]:
+    def _run(self, task: KernelTask) -> Iterator[Iterate]:
         system = RidgeSystem(task.y, task.weights, task.problem.lam, task.problem.free_bias)
         if 8 * len(task.y) ** 2 <= task.room:
             try:

@@ -31,7 +31,7 @@ from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeat
 from cotas.kernel.base import KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
-from cotas.kernel.machine import Machine, Setting
+from cotas.kernel.machine import KernelSetting, Machine
 from cotas.kernel.problems import (
     BinaryProblem,
     against_the_rest,
@@ -188,7 +188,7 @@ class KernelSVM(KernelClassifier):
         self.features_: Any = None
         with Monitor(self) as monitor:
             facts = {} if self.approximate else facts_of(examples, problems)
-            setting = Setting(self, kernel, examples, facts, monitor, began)
+            setting = KernelSetting(self, kernel, examples, facts, monitor, began)
             if self.approximate is not None:
                 return self._fit_features(setting, problems)
             ended = solve_all(setting, problems, self._starts(examples, problems))
@@ -196,7 +196,7 @@ class KernelSVM(KernelClassifier):
         self._keep(examples, problems, [one.proved for one in ended])
         return self._conclude(problems, ended)
 
-    def _fit_features(self, setting: Setting, problems: list[BinaryProblem]) -> Self:
+    def _fit_features(self, setting: KernelSetting, problems: list[BinaryProblem]) -> Self:
         """Train a linear machine on features that approximate the kernel."""
         kernel, examples = setting.kernel, setting.examples
         if is_precomputed(kernel):

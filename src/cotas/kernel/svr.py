@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cotas.arrays import FloatArray
 from cotas.certificates.kernel_regression import KernelRegression
 from cotas.fitting.parameters import check_not_negative
-from cotas.kernel.regression import KernelRegressor, Task
+from cotas.kernel.regression import KernelRegressor, KernelTask
 from cotas.solvers.bias import best_bias_of_numbers
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import SignedDual
@@ -90,10 +90,10 @@ class KernelSVR(KernelRegressor):
     def _problem(self) -> KernelRegression:
         return KernelRegression(self.lam_, bool(self.fit_intercept), float(self.epsilon))
 
-    def _bias(self, task: Task, slopes: FloatArray) -> float:
+    def _bias(self, task: KernelTask, slopes: FloatArray) -> float:
         return best_bias_of_numbers(-slopes, task.weights, float(self.epsilon))
 
-    def _run(self, task: Task) -> Iterator[Iterate]:
+    def _run(self, task: KernelTask) -> Iterator[Iterate]:
         lam, free_bias = task.problem.lam, task.problem.free_bias
         dual = SignedDual.of_numbers(task.y, task.weights, lam, free_bias, float(self.epsilon))
         return smo(task.blocks, dual, float(self.tol), task.room, task.each)

@@ -26,7 +26,7 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
-from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start
+from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, ClassSolution, Start
 from cotas.linear.base import LinearClassifier
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk
@@ -187,7 +187,7 @@ class LogisticRegression(LinearClassifier):
 
     def _solve(
         self, examples: Examples, starts: list[Start | None], began: float
-    ) -> list[Ended[Solution]]:
+    ) -> list[Ended[ClassSolution]]:
         """Find the best model of each part: one for all the classes, or one for each."""
         alone = len(starts) == 1
         with (
@@ -197,10 +197,12 @@ class LogisticRegression(LinearClassifier):
         ):
             parts = self._parts(examples, each)
 
-            def solve(c: int) -> Ended[Solution]:
+            def solve(c: int) -> Ended[ClassSolution]:
                 until = end_of_turn(began, self.max_time, c, len(parts), threads)
                 limits = (self.tol, self.max_iter, until, monitor)
-                pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=parts[c].label)
+                pursuit: Pursuit[ClassSolution] = Pursuit(
+                    *limits, began=began, label=parts[c].label
+                )
                 return pursuit.resume(parts[c].iterates, starts[c], parts[c].check)
 
             threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))

@@ -30,8 +30,8 @@ from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_thread
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
+    BinaryTask,
     Ending,
-    Task,
     as_solved,
     first_iterate,
     iterates,
@@ -257,7 +257,7 @@ class LinearSVM(LinearClassifier):
                 found = widest_margin(examples, weights, labels[c], float(bias))
                 return only(found, Pursuit(None, None, None, monitor, **told(c)))
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
-            task = Task(examples.X, signs, weights, problem, int(seeds[c]), starts[c], each)
+            task = BinaryTask(examples.X, signs, weights, problem, int(seeds[c]), starts[c], each)
             own = Facts(facts.longest, [facts.sketches[c]], rows)
             check = Check(examples, weights, labels[c], problem, own, each)
             until = end_of_turn(began, self.max_time, c, len(labels), threads)
@@ -278,7 +278,9 @@ class LinearSVM(LinearClassifier):
             rows = Rows(examples.X, bias, each)
             return monitor.for_each(solve, range(len(labels)), threads)
 
-    def _follow(self, pursuit: Pursuit[Solution], check: Check, task: Task) -> Ended[Solution]:
+    def _follow(
+        self, pursuit: Pursuit[Solution], check: Check, task: BinaryTask
+    ) -> Ended[Solution]:
         """Follow one solver and keep its best model, by what is proved of it."""
         if task.start is not None:
             certificate = pursuit.begin(first_iterate(task, task.start), check)

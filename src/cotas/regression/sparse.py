@@ -165,7 +165,7 @@ class SparseRegressor(LinearRegressor):
         target: int,
         monitor: Monitor,
         began: float,
-    ) -> Ended[Solution]:
+    ) -> Ended[SparseSolution]:
         """One target: the problem for λ, or on the ball of radius δ."""
         y, scale = seen.targets[:, target], penalty_scale(columns, weights)
         column = seen.columns[target]
@@ -174,17 +174,17 @@ class SparseRegressor(LinearRegressor):
         solver = WorkingSetLasso(columns, y, penalty, deadline(began, turn), int(self.max_iter))
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
 
-        def check(iterate: Iterate) -> Solution:
+        def check(iterate: Iterate) -> SparseSolution:
             found = iterate.model
             coefs, biases = in_units_of_the_data(columns, [found], y[:, None], scale, self.delta)
             problem = replace(self._problem(), lam=None if self.delta is not None else lam)
             model = (coefs[0], float(biases[0]), seen.weights, column, scale)
             point = LassoPoint(problem, *model)
             [certificate] = LassoPoint.check_all([point], seen.X, seen.y, each=columns.each)
-            return Solution(found, certificate, solver.rounds)
+            return SparseSolution(found, certificate, solver.rounds)
 
         limits = (self.tol, None, turn, monitor)
-        pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
+        pursuit: Pursuit[SparseSolution] = Pursuit(*limits, began=began, label=column)
         start = Iterate(self._solving(solver.latest, lam))
         return pursuit.follow(self._iterates(solver, lam, monitor), check, start=start)
 
@@ -205,7 +205,7 @@ class SparseRegressor(LinearRegressor):
         """What the solver has, as a solution of the problem at hand: for λ, or inside the ball."""
         return look._replace(lam=lam) if self.delta is None else inside_ball(look, self.delta)
 
-    def _keep(self, ends: list[Solution], single: bool) -> None:
+    def _keep(self, ends: list[SparseSolution], single: bool) -> None:
         self._certificates = [end.certificate for end in ends]
         models = [end.certificate.witness for end in ends]
         coefs = np.stack([model.coef for model in models if model is not None])
@@ -218,7 +218,7 @@ class SparseRegressor(LinearRegressor):
         self.n_iter_ = max(end.rounds for end in ends)
 
 
-class Solution(NamedTuple):
+class SparseSolution(NamedTuple):
     """What was found for one target, its certificate, and the rounds that the solver had made."""
 
     found: LassoIterate

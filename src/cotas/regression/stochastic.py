@@ -20,7 +20,7 @@ from cotas.regression.trail import DivergedError
 from cotas.solvers.dual_coordinate_ascent import squared_lengths
 from cotas.solvers.quadratic import QuadraticIterate
 from cotas.solvers.stochastic_gradient import (
-    Epoch,
+    PassOverRows,
     RunState,
     Sampling,
     new_descent,
@@ -85,7 +85,7 @@ def one_pass(task: Task, before: tuple[RunState, int] | None) -> Outcome:
 
 def _passes(
     task: Task, rows: Any, largest: float, state: RunState, done: int = 0
-) -> Iterator[Epoch]:
+) -> Iterator[PassOverRows]:
     model = task.model
     return stochastic_gradient(
         rows,

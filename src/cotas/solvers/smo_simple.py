@@ -8,11 +8,11 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.kernel_dual import Gram, SignedDual
+from cotas.solvers.kernel_dual import GramRows, SignedDual
 
 
 def smo_simple(
-    gram: Gram, y: FloatArray, weights: FloatArray, lam: float, free_bias: bool
+    gram: GramRows, y: FloatArray, weights: FloatArray, lam: float, free_bias: bool
 ) -> Generator[Iterate, FloatArray | None, None]:
     """Yield a = yα/λ and F after every n updates.
 

@@ -85,7 +85,7 @@ def stochastic_pass(
     return met
 
 
-class Epoch(NamedTuple):
+class PassOverRows(NamedTuple):
     """What is known after an epoch without another look at the data."""
 
     done: int  # steps made so far
@@ -118,7 +118,7 @@ def stochastic_gradient(
     random: np.random.RandomState,
     state: RunState,
     done: int = 0,
-) -> Iterator[Epoch]:
+) -> Iterator[PassOverRows]:
     """Epochs without end; `steps(k)` gives the steps for an array k of times."""
     n = n_vectors(rows)
     kind = np.int32 if n < 2**31 else np.int64
@@ -134,4 +134,4 @@ def stochastic_gradient(
             for c in range(Y.shape[1])
         ]
         done += len(times)
-        yield Epoch(done, 0.5 * sum(met) / len(order), float(etas.sum()))
+        yield PassOverRows(done, 0.5 * sum(met) / len(order), float(etas.sum()))
