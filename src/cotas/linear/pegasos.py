@@ -181,7 +181,8 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return self.tol
 
     def _training_options(self) -> dict[str, Any]:
-        return {"steps": self._steps(), "rest": False}
+        # The norm of θ is brought up to date along a pass and computed anew in the next.
+        return {"steps": self._steps(), "rest": False, "carries": bool(self.project)}
 
     def _steps(self) -> Steps:
         """η for an array of times t."""

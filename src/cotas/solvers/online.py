@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -44,6 +45,16 @@ class Epoch:
     seconds: float
 
 
+class Turn(NamedTuple):
+    """One example for one class, not yet presented: `take()` presents it."""
+
+    epoch: int
+    c: int
+    row: int
+    step: float | None  # η, where the algorithm is given one
+    take: Callable[[], None]
+
+
 @dataclass
 class Training:
     """An online algorithm (the rule) on its data, and the run so far.
@@ -63,6 +74,7 @@ class Training:
     examples: IntArray | None = None
     steps: Steps | None = None  # None for algorithms that find their own step
     rest: bool = True
+    carries: bool = False  # whether a pass carries numbers along that are not in the run
     threads: int = 1
     deadline: float = np.inf  # by `time.perf_counter`: then it ends, in the middle of an epoch too
     resting: BoolArray = field(init=False)
@@ -102,23 +114,70 @@ class Training:
         mistakes, updates = self.run.mistakes.copy(), self.run.updates.copy()
         awake = np.flatnonzero(~self.resting)
         groups = np.array_split(awake, min(self.threads, len(awake)))
-        t = int(self.run.seen[awake[0]])
-        for chunk in self._chunks(len(awake)):
+        for chunk, steps in self._chunks_with_steps(awake):
             if time.perf_counter() > self.deadline:
                 return None
-            times = (t + 1, t + 1 + len(chunk))
-            steps = NO_STEPS if self.steps is None else self.steps(np.arange(*times))
-            t += len(chunk)
             self._present(chunk, steps, groups, pool)
-        self._count_as_seen(self.resting, 1)
-        if self.rest:
-            self.resting |= self.run.updates == updates
+        self._close(updates)
         return Epoch(
             number,
             self.run.mistakes - mistakes,
             self.run.updates - updates,
             time.perf_counter() - began,
         )
+
+    def turns(self, number: int, until: int) -> Iterator[Turn]:
+        """The same run one example at a time, which ends after `until` of `number` epochs."""
+        for e in range(1, until + 1):
+            updates, awake = self.run.updates.copy(), np.flatnonzero(~self.resting)
+            for chunk, steps in self._chunks_with_steps(awake):
+                tile = self._tile_of(chunk)
+                for start in range(0, len(chunk), tile):
+                    some = slice(start, start + tile)
+                    for c in awake:
+                        yield from self._singly(e, int(c), chunk[some], steps[some])
+            self._close(updates)
+            if self.resting.all():
+                self._count_as_seen(self.resting, number - e)
+                return
+
+    def _singly(self, epoch: int, c: int, rows: IntArray, steps: FloatArray) -> Iterator[Turn]:
+        """A turn for each of these examples."""
+        start = self._state_of(c) if self.carries else None
+        for q, row in enumerate(rows):
+            first = q if start is None else 0
+            piece = (rows[first : q + 1], steps[first : q + 1])
+            step = float(steps[q]) if len(steps) else None
+            yield Turn(epoch, c, int(row), step, partial(self._take, c, *piece, start))
+
+    def _take(self, c: int, rows: IntArray, steps: FloatArray, start: Any) -> None:
+        """Present the rows to one class, from `start` if it is given."""
+        if start is not None:
+            for array, value in zip(self._arrays(), start, strict=True):
+                array[c] = value
+        arguments = (self.rule, self.rows, self.labels, self.weights, rows, steps)
+        learn_classes(*arguments, self.run, self.average, np.array([c]), len(rows))
+
+    def _arrays(self) -> list[Any]:
+        """What a pass changes."""
+        parts = self.run[1:] if self.average is None else (*self.run[1:], *self.average)
+        return [part for part in parts if part.ndim == 1 or part.shape[1]]
+
+    def _state_of(self, c: int) -> list[Any]:
+        return [array[c].copy() for array in self._arrays()]
+
+    def _chunks_with_steps(self, awake: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+        t = int(self.run.seen[awake[0]])
+        for chunk in self._chunks(len(awake)):
+            times = np.arange(t + 1, t + 1 + len(chunk))
+            yield chunk, NO_STEPS if self.steps is None else self.steps(times)
+            t += len(chunk)
+
+    def _close(self, updates: IntArray) -> None:
+        """End an epoch before which there were so many updates."""
+        self._count_as_seen(self.resting, 1)
+        if self.rest:
+            self.resting |= self.run.updates == updates
 
     def _present(
         self,
@@ -127,7 +186,7 @@ class Training:
         groups: Sequence[IntArray],
         pool: ThreadPoolExecutor,
     ) -> None:
-        tile = len(chunk) if len(self.run.b) == 1 else self._tile()
+        tile = self._tile_of(chunk)
         arguments = (self.rule, self.rows, self.labels, self.weights, chunk, steps)
         state = (self.run, self.average)
         if len(groups) == 1:
@@ -159,5 +218,8 @@ class Training:
             return int(self.rows.X.shape[1])
         return int(len(self.rows.data) // max(1, n_vectors(self.rows)))  # type: ignore[union-attr]
 
-    def _tile(self) -> int:
+    def _tile_of(self, chunk: IntArray) -> int:
+        """How many examples each class sees before the next class does."""
+        if len(self.run.b) == 1:
+            return len(chunk)
         return int(max(1, TILE_BYTES // (8 * max(1, self._row_entries()))))
