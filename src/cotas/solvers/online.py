@@ -22,7 +22,7 @@ from cotas.design.dense import Dense
 from cotas.design.layout import Design
 from cotas.solvers.run import Average, Run, learn_classes
 
-Sampling: TypeAlias = Literal["order", "permutation", "replacement"]
+Sampling: TypeAlias = Literal["order", "permutation", "replacement", "all"]
 Steps: TypeAlias = Callable[[IntArray], FloatArray]
 
 # A chunk is what runs without a look at the outside world: at most this many multiplications.
@@ -50,7 +50,7 @@ class Turn(NamedTuple):
 
     epoch: int
     c: int
-    row: int
+    row: int | None  # None stands for all of them at once
     step: float | None  # η, where the algorithm is given one
     take: Callable[[], None]
 
@@ -135,14 +135,17 @@ class Training:
                 for start in range(0, len(chunk), tile):
                     some = slice(start, start + tile)
                     for c in awake:
-                        yield from self._singly(e, int(c), chunk[some], steps[some])
+                        yield from self._turns_of(e, int(c), chunk[some], steps[some])
             self._close(updates)
             if self.resting.all():
                 self._count_as_seen(self.resting, number - e)
                 return
 
-    def _singly(self, epoch: int, c: int, rows: IntArray, steps: FloatArray) -> Iterator[Turn]:
-        """A turn for each of these examples."""
+    def _turns_of(self, epoch: int, c: int, rows: IntArray, steps: FloatArray) -> Iterator[Turn]:
+        """A turn for each of these examples, or for all of them."""
+        if self.sampling == "all":
+            yield Turn(epoch, c, None, float(steps[0]), partial(self._take, c, rows, steps, None))
+            return
         start = self._state_of(c) if self.carries else None
         for q, row in enumerate(rows):
             first = q if start is None else 0
@@ -169,6 +172,9 @@ class Training:
     def _chunks_with_steps(self, awake: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
         t = int(self.run.seen[awake[0]])
         for chunk in self._chunks(len(awake)):
+            if self.sampling == "all" and self.steps is not None:
+                yield chunk, self.steps(np.array([t // self.n_examples + 1]))
+                return
             times = np.arange(t + 1, t + 1 + len(chunk))
             yield chunk, NO_STEPS if self.steps is None else self.steps(times)
             t += len(chunk)
@@ -203,6 +209,8 @@ class Training:
         order, n = self._order, self.n_examples
         if order is not None and self.sampling == "permutation":
             self.random.shuffle(order)
+        if self.sampling == "all":
+            size = n
         for start in range(0, n, size):
             stop = min(start + size, n)
             if self.sampling == "replacement":
@@ -220,6 +228,6 @@ class Training:
 
     def _tile_of(self, chunk: IntArray) -> int:
         """How many examples each class sees before the next class does."""
-        if len(self.run.b) == 1:
+        if len(self.run.b) == 1 or self.sampling == "all":
             return len(chunk)
         return int(max(1, TILE_BYTES // (8 * max(1, self._row_entries()))))

@@ -9,6 +9,7 @@ from cotas.tracing.steps import (
     Return,
     RoundStep,
     Step,
+    SubgradientStep,
 )
 from cotas.tracing.traced import TRACED, Trace, trace
 
@@ -23,6 +24,7 @@ __all__ = [
     "Return",
     "RoundStep",
     "Step",
+    "SubgradientStep",
     "Trace",
     "trace",
 ]

@@ -64,6 +64,7 @@ class KernelReplay:
 
     def _step(self, turn: Turn) -> KernelStep:
         run, rule, c, row = self.run, self.training.rule, turn.c, turn.row
+        assert row is not None
         self.number += 1
         pegasos = isinstance(rule, KernelPegasosRule)
         eta = 1.0 / (rule.lam * (run.seen[c] + 1)) if pegasos else 1.0

@@ -24,7 +24,7 @@ from cotas.solvers.pegasos import PegasosRule
 from cotas.solvers.run import sign, weight
 from cotas.tracing import printed
 from cotas.tracing.printed import Line, Printed
-from cotas.tracing.steps import OnlineStep, Return, Step
+from cotas.tracing.steps import OnlineStep, Return, Step, SubgradientStep
 
 
 def trace_run(
@@ -50,8 +50,14 @@ def trace_run(
 def _page(model: Any) -> Printed:
     """The algorithm that this model runs."""
     if isinstance(model, Pegasos):
-        as_in_002 = model.fit_intercept and model.step in ("1/(lam*t)", "1/(λt)")
-        return printed.PEGASOS_WITH_BIAS if as_in_002 else printed.PEGASOS
+        if model.sampling == "all":
+            return printed.SUBGRADIENT_DESCENT
+        pages = {
+            "1/(lam*t)": printed.PEGASOS_WITH_BIAS,
+            "1/(λt)": printed.PEGASOS_WITH_BIAS,
+            "1/(1+t)": printed.STOCHASTIC_SUBGRADIENT,
+        }
+        return pages.get(str(model.step), printed.PEGASOS)
     if not hasattr(model, "separator"):
         return printed.PASSIVE_AGGRESSIVE
     if model._averages():
@@ -73,14 +79,37 @@ class Replay:
         """A step for each example that is shown to each class, and the end."""
         epochs = (int(self.again.max_iter), int(self.model.n_iter_))
         for turn in self.training.turns(*epochs):
-            yield self._step(turn)
+            yield self._step(turn) if turn.row is not None else self._whole(turn)
         with one_thread_in_blas():
             found = self.again._model(self.examples, self.history)
         lines = (self.algorithm.last,)
         yield Return(number=self.number + 1, lines=lines, build=lambda: self._built(*found))
 
+    def _whole(self, turn: Turn) -> SubgradientStep:
+        """A step that all the examples take part in."""
+        run, c = self.history.run, turn.c
+        self.number += 1
+        before, theta, theta0 = run.ledger[c].copy(), run.scale[c] * run.w[c], float(run.b[c])
+        mistakes = int(run.mistakes[c])
+        turn.take()
+        found = self.again._read_off(self.history)
+        return SubgradientStep(
+            number=self.number,
+            lines=self.algorithm.some("2", "3"),
+            build=lambda: self._built(*found),
+            label=self.examples.classes[run.positive[c]],
+            violated=np.flatnonzero(run.ledger[c] != before),
+            eta=float(turn.step or 0.0),
+            theta_before=theta,
+            theta0_before=theta0,
+            theta=run.scale[c] * run.w[c],
+            theta0=float(run.b[c]),
+            mistakes=int(run.mistakes[c]) - mistakes,
+        )
+
     def _step(self, turn: Turn) -> OnlineStep:
         run, c, row = self.history.run, turn.c, turn.row
+        assert row is not None
         self.number += 1
         y, theta0 = float(sign(self.training.labels, row, run.positive[c])), float(run.b[c])
         theta = run.scale[c] * run.w[c]
@@ -98,7 +127,7 @@ class Replay:
             row=row,
             y=y,
             margin=float(margin),
-            eta=self._eta(turn, margin, updated),
+            eta=self._eta(turn, row, margin, updated),
             updated=updated,
             mistake=bool(run.mistakes[c] > mistakes),
             theta_before=theta,
@@ -112,14 +141,14 @@ class Replay:
             bound=bound_of(self.model._certificates[c]),
         )
 
-    def _eta(self, turn: Turn, margin: float, updated: bool) -> float:
+    def _eta(self, turn: Turn, row: int, margin: float, updated: bool) -> float:
         """The step that the algorithm takes at this example."""
         training, rule = self.training, self.training.rule
         if turn.step is not None:
             return turn.step
-        s = float(weight(training.weights, turn.row))
+        s = float(weight(training.weights, row))
         if isinstance(rule, PassiveAggressiveRule) and updated:
-            size = length2(training.rows, turn.row) + rule.bias
+            size = length2(training.rows, row) + rule.bias
             return min((1.0 - margin) / size if size > 0 else np.inf, s / rule.lam)
         return s if updated else 0.0
 
@@ -128,6 +157,8 @@ class Replay:
         if isinstance(rule, PegasosRule):
             if page is printed.PEGASOS_WITH_BIAS:
                 return page.some("2.1", "2.2", "2.3" if updated else "2.4")
+            if page is printed.STOCHASTIC_SUBGRADIENT:
+                return page.some("2", "3", "5" if updated else "4")
             return page.some("4", "5", "6", *(("7",) if updated else ("8", "9")))
         if isinstance(rule, PassiveAggressiveRule):
             return page.some("5", "6")

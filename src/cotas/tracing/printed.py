@@ -176,6 +176,32 @@ PEGASOS_WITH_BIAS = Printed(
 2.4 | otherwise: w ← (1 − ηλ)w | en caso contrario: w ← (1 − ηλ)w
 """),
 )
+STOCHASTIC_SUBGRADIENT = Printed(
+    "004",
+    "Stochastic gradient descent",
+    "Stochastic gradient descent for the support vector machine",
+    "Gradiente descendente estocástico para la máquina de vectores de soporte",
+    _lines("""
+1 | start from J(θ) = (1/n) Σ Jᵢ(θ) | se parte de J(θ) = (1/n) Σ Jᵢ(θ)
+2 | draw an example i at random | se obtiene una muestra i aleatoria
+3 | ηₜ = 1/(1 + t)
+4 | if the loss of i is 0: θ ← θ − ηₜλθ | si la pérdida de i es 0: θ ← θ − ηₜλθ
+5 | if it is above 0: θ ← θ − ηₜ(−yᵢxᵢ + λθ) | si es mayor que 0: θ ← θ − ηₜ(−yᵢxᵢ + λθ)
+6 | go on until it converges | repetir hasta que converja
+"""),
+)
+SUBGRADIENT_DESCENT = Printed(
+    "004",
+    "Gradient descent",
+    "Gradient descent",
+    "Gradiente descendente",
+    _lines("""
+1 | start from a value of θ | se parte de un valor de θ
+2 | compute the slope ∇J(θ) | calcular la pendiente ∇J(θ)
+3 | θ ← θ − η∇J(θ)
+4 | go on until the minimum | repetir hasta el mínimo
+"""),
+)
 KERNEL_PERCEPTRON = Printed(
     "000",
     "Algorithm 2 with the kernel trick of document 002",

@@ -104,6 +104,30 @@ class OnlineStep(Step):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SubgradientStep(Step):
+    """A step along the subgradient of the whole objective of the support vector machine.
+
+    Attributes
+    ----------
+    label : the class that counts as +1
+    violated : array of the rows with y(θ·x + θ₀) ≤ 1 before the step
+    eta : float, the step
+    theta_before, theta0_before, theta, theta0 : the vector of the run and its bias
+    mistakes : int
+        How many of the rows had a margin of zero or less.
+    """
+
+    label: Any
+    violated: IntArray
+    eta: float
+    theta_before: FloatArray
+    theta0_before: float
+    theta: FloatArray
+    theta0: float
+    mistakes: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class KernelStep(Step):
     """An example shown to the kernel perceptron or to the kernelized PEGASOS.
 

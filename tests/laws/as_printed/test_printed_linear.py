@@ -192,6 +192,60 @@ def test_the_passive_aggressive_algorithm_for_any_lambda(data, lam, epochs):
     np.testing.assert_allclose(model.intercept_[0], theta0, rtol=1e-7, atol=1e-9)
 
 
+def subgradient_descent(X, y, lam, eta, theta, steps):
+    """Document 004: θ ← θ − η∇J(θ), J the mean hinge loss + (λ/2)‖θ‖²."""
+    for t in range(1, steps + 1):
+        inside = y * (X @ theta) <= 1
+        gradient = -(inside * y) @ X / len(y) + lam * theta
+        theta = theta - eta(t) * gradient
+        yield theta
+
+
+@by_seed
+@pytest.mark.parametrize("step", ETAS)
+@pytest.mark.parametrize("far", [False, True])
+def test_subgradient_descent_over_all_the_examples(step, far, seed):
+    X, y = clouds(25, 3, seed=seed)
+    start = np.random.default_rng(seed).normal(size=3) if far else np.zeros(3)
+    model = cotas.Pegasos(
+        lam=LAM, step=step, sampling="all", fit_intercept=False, max_iter=30, start=start
+    )
+    *steps, _ = cotas.trace(model, X, y)
+    pages = list(subgradient_descent(X, y, LAM, ETAS[step], start, 30))
+    for found, theta in zip(steps, pages, strict=True):
+        np.testing.assert_allclose(found.theta, theta, rtol=1e-9, atol=1e-12)
+    averaged = model.set_params(average=True).fit(X, y)
+    np.testing.assert_allclose(averaged.coef_[0], np.mean(pages, axis=0), rtol=1e-7, atol=1e-9)
+    assert averaged.certificate_.holds
+
+
+@by_seed
+def test_pegasos_from_any_start(seed):
+    X, y = clouds(25, 3, seed=seed)
+    start = np.random.default_rng(seed).normal(size=3)
+    order, theta = list(drawn(len(y), "permutation", seed)), start
+    model = cotas.Pegasos(
+        lam=LAM,
+        step="1/(1+t)",
+        fit_intercept=False,
+        max_iter=EPOCHS,
+        start=start,
+        random_state=seed,
+    )
+    for t, (step, i) in enumerate(zip(cotas.trace(model, X, y), order, strict=False), start=1):
+        push = y[i] * X[i] if y[i] * (theta @ X[i]) <= 1 else 0.0
+        theta = theta - (LAM * theta - push) / (1 + t)
+        np.testing.assert_allclose(step.theta, theta, rtol=1e-9, atol=1e-12)
+    assert model.fit(X, y).certificate_.verify(X, y)
+
+
+@pytest.mark.parametrize("start", ["zero", [1.0, 2.0], [np.nan] * 3, (np.ones(3), np.inf)])
+def test_a_start_that_is_none(start):
+    X, y = clouds(25, 3)
+    with pytest.raises(ValueError, match="start"):
+        cotas.Pegasos(start=start).fit(X, y)
+
+
 # ---- least squares and ridge -------------------------------------------------------------------
 
 
