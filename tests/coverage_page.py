@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -122,6 +123,7 @@ def _called(function: Any, call: ast.Call) -> Any:
     return function
 
 
+@cache
 def file_of(test: str) -> Path:
     """The file of a test that is written as stem::name, the stem without its test_."""
     stem = test.split("::")[0]
@@ -131,6 +133,7 @@ def file_of(test: str) -> Path:
     return found[0]
 
 
+@cache
 def functions_of(path: Path) -> dict[str, ast.FunctionDef]:
     """The tests of a file that always run: neither skipped nor expected to fail."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
