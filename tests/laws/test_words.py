@@ -159,6 +159,7 @@ def test_values_are_never_read_as_texts():
     hostile = "{one} {other!r} {0} {{x}}"
     with lang("es"):
         assert say("{one} against {other}", one=hostile, other="b") == f"{hostile} contra b"
+        assert say(hostile) == hostile
 
 
 class Spoke:

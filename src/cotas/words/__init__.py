@@ -101,7 +101,11 @@ def say(text: str, /, **values: object) -> str:
     ...     say("best: λ = {value:.3g}", value=0.25)
     'mejor: λ = 0.25'
     """
-    return Said(text, {name: _written(values[name], form) for name, form in _fields(text)})
+    written: dict[str, str] = {}
+    for name, form in _fields(text) if values else ():  # else it may be a name with braces
+        value = values[name]
+        written[name] = value if isinstance(value, Said) else format(value, form)
+    return Said(text, written)
 
 
 def knows(text: str, values: Mapping[str, str]) -> bool:
@@ -167,10 +171,6 @@ def _fields(text: str) -> list[tuple[str, str]]:
     return [(name, form or "") for _, name, form, _ in Formatter().parse(text) if name]
 
 
-def _written(value: object, form: str) -> str:
-    return value if isinstance(value, Said) else format(value, form)
-
-
 def _in_current(text: str) -> str:
     if _current.get() == "en":
         return text
@@ -193,8 +193,6 @@ def spanish() -> dict[str, str]:
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
     """The text with its values; {name!r} quotes one."""
-
-    def written(field: re.Match[str]) -> str:
-        return repr(str(values[field[1]])) if field[2] else values[field[1]]
-
-    return FIELD.sub(written, text) if values else text
+    if not values:
+        return text
+    return FIELD.sub(lambda f: repr(str(values[f[1]])) if f[2] else values[f[1]], text)
