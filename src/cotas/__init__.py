@@ -93,7 +93,7 @@ _HOME = {
     "to_onnx": "cotas.export.onnx",
 }
 _MODULES = (
-    *("datasets", "exceptions", "experiments", "kernels", "plots", "schedules", "stops"),
+    *("datasets", "exceptions", "experiments", "kernels", "lab", "plots", "schedules", "stops"),
     "tables",
 )
 
