@@ -65,7 +65,9 @@ def mouse(browser: Any, kind: str, x: float, y: float, buttons: int = 1) -> None
     )
 
 
-def drag(browser: Any, start: tuple[float, float], end: tuple[float, float], steps: int = 5) -> None:
+def drag(
+    browser: Any, start: tuple[float, float], end: tuple[float, float], steps: int = 5
+) -> None:
     """Press the mouse, move it in some steps, and let go."""
     mouse(browser, "Moved", *start, buttons=0)
     mouse(browser, "Pressed", *start)

@@ -49,7 +49,7 @@ def address():
     server.stop()
 
 
-def until(condition, seconds=30):
+def until(condition, seconds=12):
     """Wait for something to become true, and give it back."""
     end = time.monotonic() + seconds
     while not (found := condition()):
@@ -146,9 +146,7 @@ def test_two_visitors_do_not_see_each_other(browser, address):
     first = browser.current_window_handle
     browser.switch_to.new_window("tab")
     visit(browser, address, "boundary", "data=groups&model=LinearSVM")
-    start = browser.execute_script(
-        "const d = model('points').data; return place(d.x[1], d.y[1])"
-    )
+    start = browser.execute_script("const d = model('points').data; return place(d.x[1], d.y[1])")
     drag(browser, start, (start[0] + 40, start[1] + 40))
     until(lambda: _moved_link(browser))
     browser.close()

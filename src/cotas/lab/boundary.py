@@ -14,7 +14,6 @@ from bokeh.plotting import figure
 
 from cotas import plots
 from cotas.certificates.presentation import percent
-from cotas.fitting.pursuit import Stop
 from cotas.lab import classifiers
 from cotas.lab.looks import WIDGET, legend
 from cotas.lab.plane import Plane, plane_of
@@ -109,8 +108,6 @@ class Boundary(Room):
         def compute(task: Task) -> Answer:
             model = call.make(callbacks=task.watch, progress=False, n_jobs=1)
             model.fit(points.X, points.y)
-            if model.stop_ is Stop.CALLBACK and task.overtaken:
-                raise Refused("solving")
             plane = plane_of(model, points, certified)
             errors = tuple(
                 float(np.mean(model.predict(X) != y)) if len(y) else math.nan
@@ -176,6 +173,7 @@ class Boundary(Room):
         )  # fmt: skip
         self.draw_tool = PointDrawTool(renderers=[dots], add=True, drag=True)
         plot.add_tools(self.draw_tool)
+        plot.toolbar.active_scroll = None
         plot.toolbar.active_drag = plot.toolbar.active_tap = self.draw_tool
         looks.dress(plot)
         plot.grid.grid_line_color = None
@@ -299,7 +297,9 @@ class Boundary(Room):
             "y": points.X_new[:, 1].tolist(),
             "colour": [self.looks.colour(int(k)) for k in new],
         }
-        for axis, values in zip((self.figure.x_range, self.figure.y_range), points.X.T, strict=True):
+        for axis, values in zip(
+            (self.figure.x_range, self.figure.y_range), points.X.T, strict=True
+        ):
             ends = plots.plane.axis_of(values, 2)
             axis.update(start=float(ends[0]), end=float(ends[1]), reset_start=float(ends[0]),
                         reset_end=float(ends[1]))  # fmt: skip

@@ -100,6 +100,7 @@ _POINTS = {
     "star": _POLYGON.format("13,1 15,6 20,6 16,9 18,14 13,11 8,14 10,9 6,6 11,6"),
 }
 
+
 def _bytes(colour: str) -> list[int]:
     return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
 

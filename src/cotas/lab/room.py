@@ -43,8 +43,10 @@ class Room(pn.viewable.Viewer):
         super().__init__()
         self.lang, self.say, self.looks = lang, speak(lang), Looks(dark)
         self.values, problems = read_link(self.FIELDS, link or {})
-        self.document = pn.state.curdoc if pn.state.served else None
-        self._location = pn.state.location if pn.state.served else None
+        document = pn.state.curdoc
+        served = document is not None and document.session_context is not None
+        self.document = document if served else None
+        self._location = pn.state.location if served else None
         self.worker = Worker(self._deliver, threaded=self.document is not None)
         self.widgets: dict[str, Any] = {}
         self.answer: Any = None
@@ -53,9 +55,7 @@ class Room(pn.viewable.Viewer):
         self.proof = self.prose(sizing_mode="stretch_width")
         self._code = self.prose(sizing_mode="stretch_width")
         self._problems = problems
-        self.layout = pn.Column(
-            self.message, self.floor(), sizing_mode="stretch_width", margin=0
-        )
+        self.layout = pn.Column(self.message, self.floor(), sizing_mode="stretch_width", margin=0)
         self.complain(*problems)
         self.refresh()
 

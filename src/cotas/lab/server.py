@@ -151,7 +151,7 @@ def _entrance() -> Any:
 def _dressed(name: str, lang: str, theme: str | None, roots: list[Any], body: str = "") -> Any:
     """A page with the header that all share."""
     say, dark = speak(lang), theme == "dark"
-    template = pn.Template(TEMPLATE)
+    template = pn.Template(TEMPLATE, location=True)
     variables = {
         "lang": lang,
         "theme": theme or "light",

@@ -25,9 +25,10 @@ class Task:
     reports : list of what the estimator has told
     """
 
-    def __init__(self, news: Callable[[Any], None] | None = None) -> None:
+    def __init__(self) -> None:
         self.reports: list[Any] = []
-        self._overtaken, self._news, self._told = threading.Event(), news, time.perf_counter()
+        self.news: Callable[[Any], None] | None = None
+        self._overtaken, self._told = threading.Event(), time.perf_counter()
 
     @property
     def overtaken(self) -> bool:
@@ -42,9 +43,9 @@ class Task:
         """Keep what a solver tells, pass it on at times, and say whether to stop."""
         self.reports.append(report)
         now = time.perf_counter()
-        if self._news is not None and now - self._told > SECONDS_BETWEEN_NEWS:
+        if self.news is not None and now - self._told > SECONDS_BETWEEN_NEWS:
             self._told = now
-            self._news(report)
+            self.news(report)
         return self.overtaken
 
 
@@ -70,13 +71,17 @@ class Worker:
         news: Callable[[Any], None] | None = None,
     ) -> None:
         """Compute, then call `done` with the answer or the error, unless something newer came."""
-        task = Task(self._passing(news) if news and self._threaded else None)
+        task = Task()
         if not self._threaded:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what was not reached stands in the certificate
                 outcome = _outcome(compute, task)
             done(outcome)
             return
+        if news is not None:
+            task.news = lambda report: self._deliver(
+                lambda: None if task.overtaken else news(report)
+            )
         with self._lock:
             self._next = (task, compute, done)
             if self._current is not None:
@@ -93,14 +98,17 @@ class Worker:
     def _run(self, task: Task, compute: Callable[..., Any], done: Callable[..., None]) -> None:
         outcome = _outcome(compute, task)
         if not task.overtaken:
-            self._deliver(lambda: None if task.overtaken else done(outcome))
+            self._deliver(lambda: self._finish(task, done, outcome))
         with self._lock:
             self._current = None
             if self._next is not None:
                 self._begin()
 
-    def _passing(self, news: Callable[[Any], None]) -> Callable[[Any], None]:
-        return lambda report: self._deliver(lambda: news(report))
+    def _finish(self, task: Task, done: Callable[..., None], outcome: Any) -> None:
+        """Hand over the answer; news that come after it are none."""
+        if not task.overtaken:
+            task.overtake()
+            done(outcome)
 
 
 def _outcome(compute: Callable[[Task], Any], task: Task) -> Any:
