@@ -34,6 +34,9 @@ _HOME = {
 # The rooms by the last part of their address, in the order of the documents.
 ROOMS = {
     "boundary": "Boundary",
+    "penalty": "Penalty",
+    "boosting": "Boosting",
+    "done": "Done",
 }
 
 __all__ = ["Boosting", "Boundary", "Descent", "Done", "Penalty", "Steps", "serve"]

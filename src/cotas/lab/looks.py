@@ -207,7 +207,8 @@ pre .now { display: block; background: var(--accent, #0072b2); color: var(--on-a
   border-radius: 4px; margin: 0 -.4rem; padding: 0 .4rem; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; }
 th, td { text-align: left; padding: .25rem .6rem .25rem 0; vertical-align: top;
-  border-bottom: 1px solid var(--line, #d9dee3); overflow-wrap: anywhere; }
+  border-bottom: 1px solid var(--line, #d9dee3); overflow-wrap: break-word; }
+h2.next { margin-top: 1rem; }
 th { font-weight: normal; color: var(--soft, #59636e); }
 td.n { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 .problem { border: 2px solid var(--bad, #a83a00); color: var(--bad, #a83a00); border-radius: 8px;

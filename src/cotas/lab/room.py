@@ -50,6 +50,7 @@ class Room(pn.viewable.Viewer):
         self.worker = Worker(self._deliver, threaded=self.document is not None)
         self.widgets: dict[str, Any] = {}
         self.answer: Any = None
+        self._kept: tuple[Any, Any] | None = None
         self.message = self.prose(sizing_mode="stretch_width", visible=False)
         self.status = self.prose(sizing_mode="stretch_width", height=22, margin=0)
         self.proof = self.prose(sizing_mode="stretch_width")
@@ -178,10 +179,12 @@ class Room(pn.viewable.Viewer):
 
     def option(self, field: str, word: str) -> str:
         """What the menu calls an option."""
-        try:
-            return self.say(f"{field} {word}")
-        except KeyError:
-            return word
+        for key in (f"{field} {word}", word):
+            try:
+                return self.say(key)
+            except KeyError:
+                continue
+        return word
 
     # ---- what happens ----------------------------------------------------------------------------
 
@@ -198,7 +201,7 @@ class Room(pn.viewable.Viewer):
         self.refresh_widgets()
         self._write_link()
         self.status.object = f'<span class="soft busy">{text(self.say("solving"))}</span>'
-        self.worker.submit(_timed(self.work()), self._done, self._news)
+        self.worker.submit(_timed(self.work()), self._done, self.news)
 
     def refresh_widgets(self) -> None:
         """Show the settings that make a difference, and no others."""
@@ -207,7 +210,7 @@ class Room(pn.viewable.Viewer):
             widget.visible = name in shown
 
     def _done(self, outcome: Any) -> None:
-        with self._held():
+        with self.held():
             self.status.object = ""
             if isinstance(outcome, Exception):
                 self.complain(outcome)
@@ -218,7 +221,18 @@ class Room(pn.viewable.Viewer):
             self.status.object = f'<span class="soft" id="answered">{said}</span>'
             self._code.object = f"<pre>{text(self.code())}</pre>"
 
-    def _news(self, report: Any) -> None:
+    def kept(self, key: Any, compute: Callable[[Task], Any]) -> Callable[[Task], Any]:
+        """The same work, unless its answer for this key is still at hand."""
+
+        def work(task: Task) -> Any:
+            if self._kept is None or self._kept[0] != key:
+                self._kept = (key, compute(task))
+            return self._kept[1]
+
+        return work
+
+    def news(self, report: Any) -> None:
+        """Say how far a fit has come."""
         certificate = getattr(report, "certificate", None)
         if certificate is not None and np.isfinite(certificate.relative_gap):
             said = self.say("solving gap", gap=f"{certificate.relative_gap:.1e}")
@@ -246,7 +260,7 @@ class Room(pn.viewable.Viewer):
         elif self.document.session_context is not None:
             self.document.add_next_tick_callback(function)
 
-    def _held(self) -> Any:
+    def held(self) -> Any:
         """Send all changes of the page at once."""
         return pn.io.hold(self.document) if self.document is not None else pn.io.hold()
 
@@ -255,7 +269,7 @@ class Room(pn.viewable.Viewer):
             return
         own = {"lang": self.lang, "theme": "dark" if self.looks.dark else "light"}
         rest = write_link(self.FIELDS, self.values)
-        with self._held():
+        with self.held():
             self._location.search = "?" + "&".join(
                 [*(f"{name}={word}" for name, word in own.items()), *([rest] if rest else [])]
             )

@@ -42,11 +42,15 @@ class Task:
     def watch(self, report: Any) -> bool:
         """Keep what a solver tells, pass it on at times, and say whether to stop."""
         self.reports.append(report)
+        self.pass_on(report)
+        return self.overtaken
+
+    def pass_on(self, report: Any) -> None:
+        """Show something on the page before the answer is there, unless that was just done."""
         now = time.perf_counter()
         if self.news is not None and now - self._told > SECONDS_BETWEEN_NEWS:
             self._told = now
             self.news(report)
-        return self.overtaken
 
 
 class Worker:
