@@ -48,6 +48,8 @@ class Looks:
         """Give a figure of Bokeh these colours."""
         figure.background_fill_color = figure.border_fill_color = None
         figure.outline_line_color = self.line
+        # Room for the numbers of the axes, so that nothing moves when they change.
+        figure.min_border_left, figure.min_border_bottom, figure.min_border_right = 64, 52, 14
         figure.grid.grid_line_color = self.line
         figure.grid.grid_line_alpha = 0.6
         for axis in figure.axis:
@@ -203,7 +205,8 @@ summary:focus-visible { outline: 3px solid var(--accent, #0072b2); }
 pre { margin: 0; padding: .75rem .9rem; border: 1px solid var(--line, #d9dee3); font-size: 13px;
   border-radius: 8px; background: var(--card, #f6f8fa); overflow-x: auto; line-height: 1.45;
   font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-pre .now { display: block; background: var(--accent, #0072b2); color: var(--on-accent, #fff);
+pre .line { display: block; padding: 0; white-space: pre-wrap; }
+pre .now { white-space: pre-wrap; display: block; background: var(--accent, #0072b2); color: var(--on-accent, #fff);
   border-radius: 4px; margin: 0 -.4rem; padding: 0 .4rem; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; }
 th, td { text-align: left; padding: .25rem .6rem .25rem 0; vertical-align: top;
