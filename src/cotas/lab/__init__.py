@@ -34,6 +34,7 @@ _HOME = {
 # The rooms by the last part of their address, in the order of the documents.
 ROOMS = {
     "boundary": "Boundary",
+    "steps": "Steps",
     "descent": "Descent",
     "penalty": "Penalty",
     "boosting": "Boosting",

@@ -222,7 +222,9 @@ class Descent(Room):
             say("steps made"): str(len(answer.etas)),
             "θ₀": f"{last[0]:.6g}",
             "θ₁": f"{last[1]:.6g}",
-            say("ended"): say("ran away") if answer.flight else answer.model.stop_reason_,
+            say("ended"): say("ran away")
+            if answer.flight
+            else say(f"stop {answer.model.stop_.name}"),
         }
         head = f"<p class='problem'>{text(answer.flight)}</p>" if answer.flight else card(
             certificate, [], say, self.lang

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,15 @@ def plane_of(model: Any, points: Points, certified: bool) -> Plane:
         ringed[1] if ringed is not None else "",
         sure,
     )
+
+
+def lines_between(predict: Callable[[FloatArray], Any], points: Points) -> dict[str, list[Any]]:
+    """Where a weak learner changes its mind."""
+    x1, x2 = (axis_of(points.X[:, j], RESOLUTION) for j in range(2))
+    grid = np.stack([part.ravel() for part in np.meshgrid(x1, x2)], axis=1)
+    said = np.asarray(predict(grid), dtype=np.float64).ravel()
+    middle = (said.min() + said.max()) / 2
+    return _lines(x1, x2, [(said - middle).reshape(RESOLUTION, RESOLUTION)], [0.0])
 
 
 def _doubtful(
