@@ -1,18 +1,21 @@
 """The lab as a visitor has it: in a real browser, with a real mouse."""
 
 import time
+from itertools import islice
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
 
 import cotas
-from browser import NEEDED, chromium, drag, requests, resize
+from browser import NEEDED, chromium, drag, mouse, requests, resize
 from cotas.certificates.presentation import bounds_in_digits
+from cotas.experiments.samples import two_groups
 
 pytest.importorskip("panel")
-from cotas import lab  # noqa: E402
-from cotas.lab.words import speak  # noqa: E402
+from cotas import lab
+from cotas.lab import foreign
+from cotas.lab.words import speak
 
 pytestmark = NEEDED
 # What each page says when it has its answer.
@@ -25,6 +28,10 @@ window.place = (x, y) => {
   const frame = view.frame;
   return [at.left + frame.x_scale.compute(x), at.top + frame.y_scale.compute(y)];
 };
+window.deep = wanted => (function find(node) {
+  const inside = [node.shadowRoot, ...node.children].filter(n => n).flatMap(find);
+  return node.matches?.(wanted) ? [node, ...inside] : inside;
+})(document.body);
 window.said = () => (function text(node) {
   let found = node.nodeType === 3 ? node.data : "";
   if (node.shadowRoot) for (const child of node.shadowRoot.childNodes) found += text(child);
@@ -43,10 +50,12 @@ def browser():
 
 @pytest.fixture(scope="module")
 def address():
+    foreign.SECONDS_OF_REFITS, before = 0.2, foreign.SECONDS_OF_REFITS
     found = []
     server = lab.serve(browser=False, threaded=True, port=None, tell=found.append)
     yield found[0]
     server.stop()
+    foreign.SECONDS_OF_REFITS = before
 
 
 def until(condition, seconds=12):
@@ -138,6 +147,43 @@ def _moved_link(browser):
     link = dict(parse_qsl(urlsplit(browser.current_url).query))
     link.pop("lang", None), link.pop("theme", None)
     return link if "points" in link else None
+
+
+def test_a_step_shows_the_numbers_of_the_trace(browser, address):
+    visit(browser, address, "steps", "procedure=perceptron&data=groups&at=1")
+    run = list(islice(cotas.trace(cotas.Perceptron(max_iter=20), *two_groups(0, n=40)), 4))
+    for step in run[1:]:
+        press(browser, speak("en")("next"))
+        until(lambda n=step.number: f"Step {n} of" in browser.execute_script("return said()"))
+        page = browser.execute_script("return said()")
+        assert f"{step.margin:.6g}" in page
+        marked = browser.execute_script("return deep('.now').map(e => e.textContent.trim())")
+        assert marked == [f"{line.number}  {line.text()}" for line in step.lines]
+    quiet(browser, address)
+
+
+def press(browser, label):
+    """Click a button by what stands on it."""
+    x, y = browser.execute_script(
+        "const b = deep('button').find(b => b.textContent.includes(arguments[0]));"
+        "b.scrollIntoView({block: 'center'}); const r = b.getBoundingClientRect();"
+        "return [r.left + r.width / 2, r.top + r.height / 2]",
+        label,
+    )
+    mouse(browser, "Pressed", x, y)
+    mouse(browser, "Released", x, y, buttons=0)
+
+
+def test_a_file_with_a_script_for_a_label_is_shown_as_text(browser, address, tmp_path):
+    visit(browser, address, "boundary", "data=own&model=LinearSVM")
+    file, evil = tmp_path / "mine.csv", "<script>window.evil = 1</script>"
+    rows = "".join(f"{k},{k % 3},{evil if k % 2 else '<b>good</b>'}\n" for k in range(20))
+    file.write_text(f"<img src=x onerror='window.evil=1'>,second,class\n{rows}")
+    browser.execute_script("return deep('input[type=file]')[0]").send_keys(str(file))
+    until(lambda: evil in browser.execute_script("return said()"))
+    assert browser.execute_script("return window.evil === undefined")
+    assert browser.execute_script("return deep('.legend b').length") == 0
+    quiet(browser, address)
 
 
 def test_two_visitors_do_not_see_each_other(browser, address):

@@ -13,8 +13,7 @@ BOOSTERS = ("AdaBoost", "RealAdaBoost", "LogitBoost", "GentleBoost", "AnyBoost",
 # Those that go over the examples one by one, for a number of epochs.
 ONLINE = ("Perceptron", "AveragedPerceptron", "PassiveAggressive", "Pegasos", "KernelPegasos",
           "KernelPerceptron")  # fmt: skip
-NAMES = ("LinearSVM", "LogisticRegression", "KernelSVM", "Perceptron", "AveragedPerceptron",
-         "PassiveAggressive", "Pegasos", "KernelPerceptron", "KernelPegasos", *BOOSTERS)  # fmt: skip
+NAMES = ("LinearSVM", "LogisticRegression", "KernelSVM", *ONLINE, *BOOSTERS)
 
 FIELDS = (
     Choice("model", NAMES, "KernelSVM"),
@@ -60,7 +59,7 @@ def relevant(values: Mapping[str, Any]) -> set[str]:
 
 def call_of(values: Mapping[str, Any]) -> Call:
     """The call that makes the classifier with these settings."""
-    used, given = relevant(values), {}
+    used, given = relevant(values), dict[str, Any]()
     if "kernel" in used:
         given["kernel"] = kernel_of(values)
     for name in ("lam", "C", "loss", "margin", "step", "learning_rate"):

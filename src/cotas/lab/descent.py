@@ -26,6 +26,7 @@ from cotas.lab.room import Room
 from cotas.lab.state import Choice, Number
 from cotas.lab.worker import Task
 from cotas.report.markup import text
+from cotas.tracing import DescentStep
 
 # Points of the grid on each side, and the lines of equal J.
 RESOLUTION, LEVELS = 70, 14
@@ -127,7 +128,7 @@ class Descent(Room):
         """The step: so many times 1/L, which is what the library takes by itself."""
         X, y = self.rows()
         auto = cotas.LeastSquares(solver="gradient", stop=cotas.stops.MaxIterations(1))
-        first = next(iter(cotas.trace(auto, X, y)))
+        first: Any = next(iter(cotas.trace(auto, X, y)))
         return float(f"{self.values['pace'] * first.eta:.6g}")
 
     def work(self) -> Callable[[Task], Answer]:
@@ -142,7 +143,7 @@ class Descent(Room):
                 run = cotas.trace(call.make(), X, y)
             except DivergedError as error:
                 run, flight = cotas.trace(short.make(), X, y), str(error)
-            steps = [s for s in islice(run, MOST_STEPS) if hasattr(s, "theta")]
+            steps = [s for s in islice(run, MOST_STEPS) if isinstance(s, DescentStep)]
             theta = np.array([start, *((float(s.theta0), float(s.theta[0])) for s in steps)])
             found = [steps[0].objective_before, *(s.objective for s in steps)] if steps else []
             wide, high = PLACES[scale]

@@ -92,7 +92,7 @@ class Done(Room):
         note.object = (
             f'<p class="soft">{text(self.say("known", known=", ".join(foreign.KNOWN)))}</p>'
         )
-        table = self.widget(self.FIELDS[1])  # type: ignore[arg-type]
+        table = self.widget(self.FIELDS[1])
         return [self.example, self.written, table, self.widgets["csv"], note]
 
     def _take(self, example: str | None) -> None:

@@ -142,7 +142,8 @@ h1 { font-size: 1.45rem; line-height: 1.25; margin: .2rem 0 .1rem; font-weight: 
 .rooms span { color: var(--soft); }
 @media (max-width: 640px) { header, main { padding-left: .75rem; padding-right: .75rem; }
   nav { order: 3; flex-wrap: nowrap; overflow-x: auto; width: 100%; padding-bottom: .2rem; }
-  header b { flex: 1 1 auto; } .turn { padding: .3rem .35rem; } header { column-gap: .4rem; } h1 { font-size: 1.25rem; } .lead { font-size: .92rem; } }
+  header b { flex: 1 1 auto; } .turn { padding: .3rem .35rem; } header { column-gap: .4rem; }
+  h1 { font-size: 1.25rem; } .lead { font-size: .92rem; } }
 """
 
 # For every widget, inside its shadow root.
@@ -197,7 +198,8 @@ svg.key { width: 26px; height: 16px; flex: none; }
 svg.bar { display: block; width: 100%; height: auto; margin: .5rem 0 .1rem; }
 .ends { display: flex; justify-content: space-between; font-size: 13px; gap: .5rem;
   font-variant-numeric: tabular-nums; }
-dl { display: grid; grid-template-columns: 1fr auto; gap: .15rem .8rem; margin: .6rem 0 0; }
+dl { display: grid; grid-template-columns: minmax(8.5rem, 1fr) auto; gap: .15rem .8rem;
+  margin: .6rem 0 0; }
 dt { color: var(--soft, #59636e); } dd { margin: 0; font-variant-numeric: tabular-nums;
   text-align: right; font-weight: 600; }
 details { margin-top: .5rem; } summary { cursor: pointer; color: var(--soft, #59636e); }
@@ -206,7 +208,8 @@ pre { margin: 0; padding: .75rem .9rem; border: 1px solid var(--line, #d9dee3); 
   border-radius: 8px; background: var(--card, #f6f8fa); overflow-x: auto; line-height: 1.45;
   font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 pre .line { display: block; padding: 0; white-space: pre-wrap; }
-pre .now { white-space: pre-wrap; display: block; background: var(--accent, #0072b2); color: var(--on-accent, #fff);
+pre .now { white-space: pre-wrap; display: block;
+  background: var(--accent, #0072b2); color: var(--on-accent, #fff);
   border-radius: 4px; margin: 0 -.4rem; padding: 0 .4rem; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; }
 th, td { text-align: left; padding: .25rem .6rem .25rem 0; vertical-align: top;

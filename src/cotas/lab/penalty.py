@@ -110,7 +110,7 @@ class Penalty(Room):
         def compute(task: Task) -> Losses:
             data = classes(name)
             new = (data.X_new, data.y_new)
-            options = {"validation": new, "n_jobs": 1, "progress": False}
+            options: dict[str, Any] = {"validation": new, "n_jobs": 1, "progress": False}
             choice = cotas.choose(
                 cotas.LinearSVM(), data.X, data.y, values=LAMS, by=by, refit=False, **options
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import zlib
 from collections.abc import Callable, Sequence
@@ -100,7 +99,7 @@ class PointsField:
             first, second = (str(axis)[:60] for axis in axes)
             return checked(Points(_plane(X), _labels(y), _plane(X_new), _labels(y_new),
                                   (first, second)))  # fmt: skip
-        except (ValueError, TypeError, binascii.Error, zlib.error, RecursionError):
+        except (ValueError, TypeError, OverflowError, zlib.error, RecursionError):
             raise Refused("bad points") from None
 
     def write(self, value: Points) -> str:

@@ -27,7 +27,8 @@ def card(certificate: Certificate, reports: Sequence[Any], say: Say, lang: str) 
     body = f'<p class="say">{text(in_words(worst, words))}</p>'
     if certificate.parts:
         label = label_in(worst.label, words)
-        body = f'<p class="soft">{text(say("part", count=len(certificate.parts), label=label))}</p>{body}'
+        which = say("part", count=len(certificate.parts), label=label)
+        body = f'<p class="soft">{text(which)}</p>{body}'
     if certificate.objection and state == "fails":
         body += f'<p class="say">{text(certificate.objection)}</p>'
     if state != "none":

@@ -75,7 +75,7 @@ class Room(pn.viewable.Viewer):
         return {field.name for field in self.FIELDS}
 
     def work(self) -> Callable[[Task], Any]:
-        """What computes the answer for the state as it is now, in a thread; it touches no widget."""
+        """What computes the answer for the present state; it runs in a thread."""
         raise NotImplementedError
 
     def show(self, answer: Any) -> None:

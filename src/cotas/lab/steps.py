@@ -84,6 +84,9 @@ class Steps(Room):
         Number("at", tuple(range(MOST_STEPS + 1)), 1),
     )
 
+    _clock: Any = None
+    player: Any = None
+
     # ---- the state -------------------------------------------------------------------------------
 
     def relevant(self) -> set[str]:
@@ -163,15 +166,14 @@ class Steps(Room):
 
     # ---- what is shown ---------------------------------------------------------------------------
 
-    def controls(self) -> list[Any]:
-        self._clock: Any = None
-        found = super().controls()
+    def _buttons(self) -> Any:
+        """Back, step and play."""
         back, step = self.button("◀ " + self.say("back")), self.button(self.say("next") + " ▶")
-        self.player = self.button(self.say("play"), button_type="primary")
+        self.player = self.button(self.say("play"), color="primary")
         back.on_click(lambda _: self.go(-1))
         step.on_click(lambda _: self.go(1))
         self.player.on_click(lambda _: self.play())
-        return [*found, pn.Row(back, step, self.player, margin=0)]
+        return pn.Row(back, step, self.player, margin=(4, 0))
 
     def picture(self) -> Any:
         looks, say = self.looks, self.say
@@ -204,8 +206,9 @@ class Steps(Room):
         self.course = Chart(looks, say("next"), say("mistakes"), aspect=3.0, name="course")
         options = {"sizing_mode": "stretch_width", "margin": 0}
         return pn.Column(
-            pn.pane.Bokeh(plot, **options), self.keys, self.page, self.course.pane(), **options
-        )
+            pn.pane.Bokeh(plot, **options), self.keys, self._buttons(), self.page,
+            self.course.pane(), **options,
+        )  # fmt: skip
 
     def show(self, answer: Answer) -> None:
         run, step, looks = answer.run, answer.step, self.looks

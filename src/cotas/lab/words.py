@@ -134,7 +134,8 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "lead boundary": (
         "Drag a point, and see boundary, margin, support vectors and certificate follow "
-        "(documents 000, 002 and 004). A click adds a point, Backspace takes the selected one away.",
+        "(documents 000, 002 and 004). A click adds a point, Backspace takes the selected one "
+        "away.",
         "Arrastre un punto y vea cómo le siguen la frontera, el margen, los vectores de soporte y "
         "el certificado (documentos 000, 002 y 004). Un clic añade un punto; Retroceso quita el "
         "seleccionado.",
@@ -320,7 +321,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "judged by loss": ("hinge loss", "pérdida bisagra"),
     "judged by error": ("error", "error"),
     "at lam": ("Look at λ", "Mirar λ"),
-    "share of delta": ("Length δ, as a part of the whole path", "Longitud δ, como parte del camino"),
+    "share of delta": ("Length δ, as a part of the path", "Longitud δ, como parte del camino"),
     "chosen": ("ĉ = {c:.4g}, that is λ = {lam:.4g}", "ĉ = {c:.4g}, es decir λ = {lam:.4g}"),
     "regime": ("Regime at this λ", "Régimen con este λ"),
     "regime under": ("underfitting", "subajuste"),
