@@ -29,7 +29,7 @@ LIVE = f"""
 const now = performance.now();
 if (now - (window.cotas_told ?? 0) > {MILLISECONDS} && source.selected.indices.length) {{
   window.cotas_told = now;
-  source.data = {{...source.data}};
+  source.setv({{data: source.data}}, {{check_eq: false}});
 }}
 """
 
@@ -177,7 +177,7 @@ class Boundary(Room):
         plot.toolbar.active_drag = plot.toolbar.active_tap = self.draw_tool
         looks.dress(plot)
         plot.grid.grid_line_color = None
-        plot.js_on_event("pan", CustomJS(args={"source": self.source}, code=LIVE))
+        self.source.js_on_change("change", CustomJS(args={"source": self.source}, code=LIVE))
         self.source.on_change("data", self._moved)
         self._fill()
         self.legend = self.prose(sizing_mode="stretch_width")
