@@ -270,6 +270,9 @@ def test_every_line_has_words_in_both_languages(page):
     assert len(set(numbers)) == len(numbers)
     assert all(line.text("en") and line.text("es") for line in page.lines)
     assert page.text("es").count("\n") == len(numbers) - 1
+    with cotas.lang("es"):
+        assert page.text() == page.text("es")
+    assert page.text() == page.text("en")
     with pytest.raises(ValueError, match="lang"):
         page.text("fr")
 

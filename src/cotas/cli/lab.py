@@ -8,8 +8,8 @@ import typer
 
 from cotas import lab as rooms
 from cotas.cli.exits import UsageError
-from cotas.cli.options import Lang
 from cotas.cli.session import Session
+from cotas.words import current, say
 
 
 def lab(
@@ -23,7 +23,6 @@ def lab(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
-    lang: Lang = "en",
 ) -> None:
     """Open the lab in a browser: move points, take steps, see the proof follow.
 
@@ -32,10 +31,17 @@ def lab(
     Example: cotas lab boundary --lang es
     """
     if room is not None and room not in rooms.ROOMS:
-        raise UsageError(f"there is no room {room!r}; there are {', '.join(rooms.ROOMS)}.")
+        known = ", ".join(rooms.ROOMS)
+        raise UsageError(
+            say("there is no room {room!r}; there are {known}.", room=room, known=known)
+        )
     try:
         rooms.serve(
-            room, port=port, lang=lang, browser=not no_browser, tell=lambda at: session.result(at)
+            room,
+            port=port,
+            lang=current(),
+            browser=not no_browser,
+            tell=lambda at: session.result(at),
         )
     except OSError as error:
-        raise UsageError(f"the lab cannot be opened: {error}") from None
+        raise UsageError(say("the lab cannot be opened: {error}", error=error)) from None

@@ -97,8 +97,6 @@ def read_start(start: Any, d: int, targets: int, of: str) -> tuple[FloatArray, F
     except (TypeError, ValueError):
         theta = np.zeros(())
     if theta.shape != (targets, d) or not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
-        raise ValueError(
-            f"start must be θ, {d} finite numbers, or a tuple (θ, θ₀); for {targets} {of} a row "
-            "of θ for each."
-        )
+        rows = f"; for {targets} {of} θ has a row for each" if targets > 1 else ""
+        raise ValueError(f"start must be θ, {d} finite numbers, or a tuple (θ, θ₀){rows}.")
     return theta, theta0

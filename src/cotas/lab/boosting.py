@@ -85,7 +85,7 @@ class Boosting(Room):
                                     stylesheets=[WIDGET], margin=(0, 0, 8, 0))  # fmt: skip
         file.param.watch(lambda event: self.load(event.new), "value")
         label = self.prose()
-        label.object = f'<span class="soft">{text(self.say("csv numbers"))}</span>'
+        label.object = f'<span class="soft">{text(self.wording("csv numbers"))}</span>'
         self.widgets["csv"] = pn.Column(label, file, margin=0, sizing_mode="stretch_width",
                                         visible=self.values["numbers"] == "own")  # fmt: skip
         return [first, self.widgets["csv"], *others]
@@ -132,19 +132,19 @@ class Boosting(Room):
         return self.kept((self.values["numbers"], id(self.loaded), str(call)), fit)
 
     def picture(self) -> Any:
-        say, looks = self.say, self.looks
-        self.path = Chart(looks, say("norm"), say("unit coefficient"), name="path")
-        self.theorem = Chart(looks, say("iteration"), "", log=(True, True), name="theorem")
+        wording, looks = self.wording, self.looks
+        self.path = Chart(looks, wording("norm"), wording("unit coefficient"), name="path")
+        self.theorem = Chart(looks, wording("iteration"), "", log=(True, True), name="theorem")
         return pn.Column(self.path.pane(), self.theorem.pane(), sizing_mode="stretch_width",
                          margin=0)  # fmt: skip
 
     def show(self, answer: Answer) -> None:
-        say, run = self.say, answer.model.path_
+        wording, run = self.wording, answer.model.path_
         k = round(self.values["k"] * (len(run) - 1))
         by_norm = self.values["against"] == "norm"
         x = run.lengths[answer.ks] if by_norm else answer.ks
         many = len(answer.data.names) > LONGEST_LEGEND
-        self.path.figure.xaxis.axis_label = say("norm" if by_norm else "iteration")
+        self.path.figure.xaxis.axis_label = wording("norm" if by_norm else "iteration")
         self.path.draw(
             (
                 Curve("" if many else name, x, answer.coefs[:, j], j, _dash(j))
@@ -154,45 +154,45 @@ class Boosting(Room):
         )
         self._show_theorem(answer, k)
         table = {
-            say("iteration"): f"{k} / {len(run) - 1}",
-            say("norm"): f"{run.lengths[k]:.5g}",
-            say("item coefficients that are not zero"): f"{run.nonzeros[k]:g}",
-            say("loss at k"): f"{run.losses[k]:.5g}",
+            wording("iteration"): f"{k} / {len(run) - 1}",
+            wording("norm"): f"{run.lengths[k]:.5g}",
+            wording("item coefficients that are not zero"): f"{run.nonzeros[k]:g}",
+            wording("loss at k"): f"{run.losses[k]:.5g}",
         }
         self.proof.object = (
-            card(answer.model.certificate_, [], say, self.lang)
-            + figures(table)
-            + self._items(answer, k)
+            card(answer.model.certificate_, [], wording) + figures(table) + self._items(answer, k)
         )
 
     def _show_theorem(self, answer: Answer, k: int) -> None:
         """One item of the theorem along the run."""
-        say, certificate = self.say, answer.model.certificate_
+        wording, certificate = self.wording, answer.model.certificate_
         names = [item.name for item in certificate.at(0)]
         item = self.values["item"] if self.values["item"] in names else names[0]
         ks = [int(i) for i in answer.ks if i > 0]
         found = [certificate.at(i)[names.index(item)] for i in ks]
-        self.theorem.figure.yaxis.axis_label = say(f"item {item}")
+        self.theorem.figure.yaxis.axis_label = wording(f"item {item}")
         self.theorem.draw(
             [
-                Curve(say("allowed"), ks, [entry.bound for entry in found], 3, "dashed"),
-                Curve(say("measured"), ks, [entry.measured for entry in found], 0),
+                Curve(wording("allowed"), ks, [entry.bound for entry in found], 3, "dashed"),
+                Curve(wording("measured"), ks, [entry.measured for entry in found], 0),
             ],
             float(max(k, 1)),
         )
 
     def _items(self, answer: Answer, k: int) -> str:
         """The whole theorem at iteration k."""
-        say = self.say
+        wording = self.wording
         rows = "".join(
-            f"<tr><td>{text(say(f'item {item.name}'))}</td><td class='n'>{item.measured:.4g}</td>"
-            f"<td class='n'>{item.bound:.4g}</td><td>{text(say(_verdict(item)))}</td></tr>"
+            f"<tr><td>{text(wording(f'item {item.name}'))}</td>"
+            f"<td class='n'>{item.measured:.4g}</td><td class='n'>{item.bound:.4g}</td>"
+            f"<td>{text(wording(_verdict(item)))}</td></tr>"
             for item in answer.model.certificate_.at(k)
         )
         heads = "".join(
-            f"<th>{text(word)}</th>" for word in ("", say("measured"), say("allowed short"), "")
+            f"<th>{text(word)}</th>"
+            for word in ("", wording("measured"), wording("allowed short"), "")
         )
-        title = text(say("theorem at k", k=k))
+        title = text(wording("theorem at k", k=k))
         return f"<h2 class='next'>{title}</h2><table><tr>{heads}</tr>{rows}</table>"
 
     def code(self) -> str:

@@ -191,19 +191,19 @@ class Boundary(Room):
     def controls(self) -> list[Any]:
         found = super().controls()
         self.file = pn.widgets.FileInput(
-            accept=".csv,.txt,.tsv", label=self.say("csv"), sizing_mode="stretch_width",
+            accept=".csv,.txt,.tsv", label=self.wording("csv"), sizing_mode="stretch_width",
             stylesheets=[WIDGET], margin=(0, 0, 8, 0),
         )  # fmt: skip
         self.file.param.watch(lambda event: self.load(event.new), "value")
         label = self.prose()
-        label.object = f'<span class="soft">{self.say("csv")}</span>'
+        label.object = f'<span class="soft">{self.wording("csv")}</span>'
         self.widgets["csv"] = pn.Column(label, self.file, margin=0, visible=False,
                                         sizing_mode="stretch_width")  # fmt: skip
-        draw = self.button(self.say("seed"), sizing_mode="stretch_width", margin=(0, 0, 10, 0))
+        draw = self.button(self.wording("seed"), sizing_mode="stretch_width", margin=(0, 0, 10, 0))
         draw.on_click(lambda _: self.set("seed", (int(self.values["seed"]) + 1) % 100))
         self.widgets.pop("seed")
         self.label = pn.widgets.Select(
-            label=self.say("new class"), options=[], stylesheets=[WIDGET],
+            label=self.wording("new class"), options=[], stylesheets=[WIDGET],
             sizing_mode="stretch_width", margin=(0, 0, 8, 0),
         )  # fmt: skip
         self.label.param.watch(lambda _: self._set_class_of_new_points(), "value")
@@ -213,14 +213,14 @@ class Boundary(Room):
     def _by_hand(self) -> Any:
         """Moves, adds and removes points without a mouse."""
         options = {"stylesheets": [WIDGET], "sizing_mode": "stretch_width", "margin": (0, 0, 6, 0)}
-        self.number = pn.widgets.IntInput(label=self.say("number"), value=1, start=1, **options)
+        self.number = pn.widgets.IntInput(label=self.wording("number"), value=1, start=1, **options)
         self.at = [pn.widgets.FloatInput(label=axis, value=0.0, **options) for axis in ("x₁", "x₂")]
         self.number.param.watch(lambda _: self._tell_point(), "value")
-        move, remove = self.button(self.say("set")), self.button(self.say("remove"))
+        move, remove = self.button(self.wording("set")), self.button(self.wording("remove"))
         move.on_click(lambda _: self.move(self.number.value - 1, *(w.value for w in self.at)))
         remove.on_click(lambda _: self.remove(self.number.value - 1))
         return pn.Card(
-            self.number, *self.at, pn.Row(move, remove, margin=0), title=self.say("by hand"),
+            self.number, *self.at, pn.Row(move, remove, margin=0), title=self.wording("by hand"),
             collapsed=True, sizing_mode="stretch_width", margin=(6, 0), stylesheets=[WIDGET, CARD],
         )  # fmt: skip
 
@@ -236,35 +236,35 @@ class Boundary(Room):
         rows = answer.points.X[plane.rings]
         self.rings.data = {"x": rows[:, 0].tolist(), "y": rows[:, 1].tolist()}
         self.legend.object = legend(self._keys(answer))
-        self.proof.object = card(
-            answer.model.certificate_, answer.reports, self.say, self.lang
-        ) + figures(self._figures(answer))
+        self.proof.object = card(answer.model.certificate_, answer.reports, self.wording) + figures(
+            self._figures(answer)
+        )
 
     def _keys(self, answer: Answer) -> list[tuple[str, str]]:
         """What the picture shows, class by class and line by line."""
         looks, plane = self.looks, answer.plane
         found = [(looks.key("point", k), f"y = {name}") for k, name in enumerate(self._classes)]
-        found.append((looks.key("ink"), self.say("boundary")))
+        found.append((looks.key("ink"), self.wording("boundary")))
         if plane.margins["xs"]:
-            found.append((looks.key("dashed ink"), self.say("margins")))
+            found.append((looks.key("dashed ink"), self.wording("margins")))
         if len(plane.rings):
-            found.append((looks.key("ring"), self.say(plane.ringed)))
+            found.append((looks.key("ring"), self.wording(plane.ringed)))
         if plane.doubtful["xs"]:
-            found.append((looks.key("hatch"), self.say("uncertified")))
+            found.append((looks.key("hatch"), self.wording("uncertified")))
         return found
 
     def _figures(self, answer: Answer) -> dict[str, str]:
-        say, model = self.say, answer.model
-        found = {say("training error"): _share(answer.errors[0])}
+        wording, model = self.wording, answer.model
+        found = {wording("training error"): _share(answer.errors[0])}
         if not math.isnan(answer.errors[1]):
-            found[say("validation error")] = _share(answer.errors[1])
+            found[wording("validation error")] = _share(answer.errors[1])
         if answer.plane.ringed:
             key = "support" if answer.plane.ringed == "support vectors" else "violated"
-            found[say(key)] = f"{len(answer.plane.rings)} / {len(answer.points.X)}"
+            found[wording(key)] = f"{len(answer.plane.rings)} / {len(answer.points.X)}"
         if hasattr(model, "margin_width_") and len(model.classes_) == 2:
-            found[say("width")] = f"{float(np.ravel(model.margin_width_)[0]):.4g}"
+            found[wording("width")] = f"{float(np.ravel(model.margin_width_)[0]):.4g}"
         if answer.plane.certified is not None:
-            found[say("certified share")] = _share(float(np.mean(answer.plane.certified)))
+            found[wording("certified share")] = _share(float(np.mean(answer.plane.certified)))
         return found
 
     def _colour(self, code: int) -> str:

@@ -159,7 +159,7 @@ class Descent(Room):
     # ---- what is shown ---------------------------------------------------------------------------
 
     def picture(self) -> Any:
-        looks, say = self.looks, self.say
+        looks, wording = self.looks, self.wording
         self.levels = ColumnDataSource({"xs": [], "ys": [], "colour": []})
         self.walk = ColumnDataSource({"x": [], "y": []}, name="walk")
         self.first = ColumnDataSource({"x": [0.0], "y": [0.0]}, name="first")
@@ -185,16 +185,18 @@ class Descent(Room):
         self._filling = False
         keys = self.prose(sizing_mode="stretch_width")
         keys.object = legend([
-            (looks.key("point", 0), say("start")), (looks.key("line", 3), say("walk")),
-            (looks.key("point", 7), say("least J")), (looks.key("ink"), say("equal J")),
+            (looks.key("point", 0), wording("start")), (looks.key("line", 3), wording("walk")),
+            (looks.key("point", 7), wording("least J")), (looks.key("ink"), wording("equal J")),
         ]).replace(looks.colour(7), looks.colour(2))  # fmt: skip
-        self.course = Chart(looks, say("iteration"), say("excess"), log=(False, True), aspect=2.6,
-                            name="course")  # fmt: skip
+        self.course = Chart(
+            looks, wording("iteration"), wording("excess"), log=(False, True), aspect=2.6,
+            name="course",
+        )  # fmt: skip
         options = {"sizing_mode": "stretch_width", "margin": 0}
         return pn.Column(pn.pane.Bokeh(plot, **options), keys, self.course.pane(), **options)
 
     def show(self, answer: Answer) -> None:
-        say, box = self.say, answer.box
+        wording, box = self.wording, answer.box
         self.levels.data = answer.contours
         for axis, low, high in ((self.figure.x_range, *box[:2]), (self.figure.y_range, *box[2:])):
             axis.update(start=low, end=high)
@@ -206,11 +208,11 @@ class Descent(Room):
         self.goal.data = {"x": [best[0]], "y": [best[1]]}
         certificate = answer.model.certificate_
         above = answer.objectives - max(certificate.lower, 0.0)
-        self.course.draw([Curve(say("excess"), np.arange(len(above)), above, 3)])
+        self.course.draw([Curve(wording("excess"), np.arange(len(above)), above, 3)])
         self.proof.object = self._words(answer, certificate)
 
     def _words(self, answer: Answer, certificate: Any) -> str:
-        say = self.say
+        wording = self.wording
         marked = {line.number for line in answer.lines}
         page = "\n".join(
             f"<span class='{'now' if line.number in marked else 'line'}'>"
@@ -219,16 +221,16 @@ class Descent(Room):
         )
         last = answer.theta[-1]
         table = {
-            say("step α"): f"{answer.etas[0]:.4g}" if len(answer.etas) else "–",
-            say("steps made"): str(len(answer.etas)),
+            wording("step α"): f"{answer.etas[0]:.4g}" if len(answer.etas) else "–",
+            wording("steps made"): str(len(answer.etas)),
             "θ₀": f"{last[0]:.6g}",
             "θ₁": f"{last[1]:.6g}",
-            say("ended"): say("ran away")
+            wording("ended"): wording("ran away")
             if answer.flight
-            else say(f"stop {answer.model.stop_.name}"),
+            else wording(f"stop {answer.model.stop_.name}"),
         }
         head = f"<p class='problem'>{text(answer.flight)}</p>" if answer.flight else card(
-            certificate, [], say, self.lang
+            certificate, [], wording
         )  # fmt: skip
         title = answer.algorithm.spanish if self.lang == "es" else answer.algorithm.english
         return (

@@ -20,6 +20,7 @@ from cotas.lab.worker import Task
 from cotas.plots.style import drawing
 from cotas.report.certificates import has_gap
 from cotas.report.markup import text
+from cotas.words import lang as speaking
 
 EXAMPLES = (
     'SVC(kernel="linear", C=1)',
@@ -74,23 +75,23 @@ class Done(Room):
         options = {"stylesheets": [WIDGET], "sizing_mode": "stretch_width", "margin": (0, 0, 8, 0)}
         self.loaded: Data | None = None
         self.written = pn.widgets.TextAreaInput(
-            label=self.say("written"), value=self.values["written"], rows=3, auto_grow=True,
+            label=self.wording("written"), value=self.values["written"], rows=3, auto_grow=True,
             max_length=foreign.LONGEST, **options,
         )  # fmt: skip
         self.written.param.watch(lambda event: self.write(event.new), "value")
         self.example = pn.widgets.Select(
-            label=self.say("example"), options=list(EXAMPLES), value=None, **options
+            label=self.wording("example"), options=list(EXAMPLES), value=None, **options
         )
         self.example.param.watch(lambda event: self._take(event.new), "value")
         file = pn.widgets.FileInput(accept=".csv,.txt,.tsv", **options)
         file.param.watch(lambda event: self.load(event.new), "value")
         label = self.prose()
-        label.object = f'<span class="soft">{text(self.say("csv any"))}</span>'
+        label.object = f'<span class="soft">{text(self.wording("csv any"))}</span>'
         self.widgets["csv"] = pn.Column(label, file, margin=0, sizing_mode="stretch_width",
                                         visible=self.values["table"] == "own")  # fmt: skip
         note = self.prose()
         note.object = (
-            f'<p class="soft">{text(self.say("known", known=", ".join(foreign.KNOWN)))}</p>'
+            f'<p class="soft">{text(self.wording("known", known=", ".join(foreign.KNOWN)))}</p>'
         )
         table = self.widget(self.FIELDS[1])
         return [self.example, self.written, table, self.widgets["csv"], note]
@@ -152,48 +153,48 @@ class Done(Room):
 
     def news(self, report: Any) -> None:
         """Show what is known so far."""
-        with self.held():
+        with self.held(), speaking(self.lang):
             self.show(report)
 
     def picture(self) -> Any:
-        self.chart = Chart(self.looks, "max_iter", self.say("gap"), log=(True, True),
+        self.chart = Chart(self.looks, "max_iter", self.wording("gap"), log=(True, True),
                            aspect=1.5, name="refits")  # fmt: skip
         self.table = self.prose(sizing_mode="stretch_width")
         return pn.Column(self.chart.pane(), self.table, sizing_mode="stretch_width", margin=0)
 
     def show(self, answer: Answer) -> None:
-        say = self.say
+        wording = self.wording
         self.chart.figure.xaxis.axis_label = answer.over or "max_iter"
         usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
         self.chart.draw([
-            Curve(say("gap of refits", over=answer.over), [v for v, _ in usable],
+            Curve(wording("gap of refits", over=answer.over), [v for v, _ in usable],
                   [j.certificate.relative_gap for _, j in usable], 0, dots=True)
         ] if usable else [])  # fmt: skip
         self.chart.figure.visible = bool(usable)
         self.table.object = self._refits(answer) if usable else self._nothing(answer)
         model = answer.judged.model
-        said = answer.judged.warned or say("silence")
+        said = answer.judged.warned or wording("silence")
         iterations = getattr(model, "n_iter_", None)
-        table = {say("library said"): said}
+        table = {wording("library said"): said}
         if iterations is not None:
-            table[say("n_iter")] = f"{np.max(iterations):g}"
-        self.proof.object = card(answer.judged.certificate, [], say, self.lang) + figures(table)
+            table[wording("n_iter")] = f"{np.max(iterations):g}"
+        self.proof.object = card(answer.judged.certificate, [], wording) + figures(table)
 
     def _refits(self, answer: Answer) -> str:
-        say = self.say
+        wording = self.wording
         rows = "".join(
             f"<tr><td class='n'>{value:g}</td><td class='n'>{j.certificate.upper:.6g}</td>"
             f"<td class='n'>{j.certificate.relative_gap:.1e}</td>"
-            f"<td>{text(say('warned') if j.warned else say('silent'))}</td></tr>"
+            f"<td>{text(wording('warned') if j.warned else wording('silent'))}</td></tr>"
             for value, j in answer.refits
             if has_gap(j.certificate)
         )
-        heads = (answer.over, say("objective of it"), say("gap"), say("library said"))
+        heads = (answer.over, wording("objective of it"), wording("gap"), wording("library said"))
         head = "".join(f"<th>{text(word)}</th>" for word in heads)
-        return f"<h2>{text(say('more'))}</h2><table><tr>{head}</tr>{rows}</table>"
+        return f"<h2>{text(wording('more'))}</h2><table><tr>{head}</tr>{rows}</table>"
 
     def _nothing(self, answer: Answer) -> str:
-        return f'<p class="soft">{text(self.say("no refits"))}</p>'
+        return f'<p class="soft">{text(self.wording("no refits"))}</p>'
 
     def code(self) -> str:
         """A program that computes the certificate."""
@@ -209,8 +210,8 @@ class Done(Room):
         """The gaps on paper."""
         answer = self.answer
         usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
-        with drawing(None, self.lang) as (ax, say):
+        with drawing(None, self.lang) as ax:
             ax.plot([v for v, _ in usable], [j.certificate.relative_gap for _, j in usable], "o-")
-            ax.set(xlabel=answer.over or "max_iter", ylabel=say("gap"), xscale="log",
+            ax.set(xlabel=answer.over or "max_iter", ylabel=self.wording("gap"), xscale="log",
                    yscale="log", title=answer.written)  # fmt: skip
         return ax.figure

@@ -85,7 +85,7 @@ class Looks:
 
 
 def legend(items: Iterable[tuple[str, str]]) -> str:
-    """Small drawings, each with the words that say what it is."""
+    """Small drawings, each with the words that wording what it is."""
     shown = "".join(f"<span>{drawing}{text(words)}</span>" for drawing, words in items)
     return f'<div class="legend">{shown}</div>'
 

@@ -41,7 +41,7 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """What `cotas.choose` and `cotas.svm_path` say over the same λ."""
+    """What `cotas.choose` and `cotas.svm_path` wording over the same λ."""
 
     choice: Any
     path: Any
@@ -146,16 +146,20 @@ class Penalty(Room):
     # ---- what is shown ---------------------------------------------------------------------------
 
     def picture(self) -> Any:
-        say, looks = self.say, self.looks
-        self.losses = Chart(looks, say("c"), say("loss"), log=(True, False), name="losses")
+        wording, looks = self.wording, self.looks
+        self.losses = Chart(looks, wording("c"), wording("loss"), log=(True, False), name="losses")
         self.under = BoxAnnotation(fill_color=looks.colour(0), fill_alpha=0.08)
         self.over = BoxAnnotation(fill_color=looks.colour(1), fill_alpha=0.08)
         for box in (self.under, self.over):
             self.losses.figure.add_layout(box)
-        self.widths = Chart(looks, say("c"), say("margin of it"), log=(True, True), name="widths")
-        self.first = Chart(looks, say("norm"), say("unit coefficient"), title=say("lasso path"),
-                           name="lasso")  # fmt: skip
-        self.second = Chart(looks, say("norm"), say("unit coefficient"), title=" ", name="other")
+        self.widths = Chart(
+            looks, wording("c"), wording("margin of it"), log=(True, True), name="widths"
+        )
+        names = (wording("norm"), wording("unit coefficient"))
+        self.first = Chart(looks, *names, title=wording("lasso path"), name="lasso")
+        self.second = Chart(
+            looks, wording("norm"), wording("unit coefficient"), title=" ", name="other"
+        )
         self.second.figure.x_range = self.first.figure.x_range
         self.second.figure.y_range = self.first.figure.y_range
         options = {"sizing_mode": "stretch_width", "margin": 0}
@@ -171,52 +175,52 @@ class Penalty(Room):
             self._show_losses(answer)
 
     def _show_losses(self, answer: Losses) -> None:
-        say, choice, path = self.say, answer.choice, answer.path
+        wording, choice, path = self.wording, answer.choice, answer.path
         by, c = self.values["judged by"], choice.c
         index = int(np.argmin(np.abs(np.log(np.array(choice.values) / self.values["at lam"]))))
         training, validation = (getattr(choice, f"{part}_{by}") for part in
                                 ("training", "validation"))  # fmt: skip
         interval = getattr(choice, f"{by}_interval")
-        self.losses.figure.yaxis.axis_label = say(by)
+        self.losses.figure.yaxis.axis_label = wording(by)
         self.under.right = self.over.left = choice.best_c
         self.losses.draw(
             [
-                Curve(f"{say('training')}", c, training, 0, dots=True),
-                Curve(f"{say('validation')}", c, validation, 1, "dashed", dots=True),
-                Curve(say("lower bound"), c, interval[:, 0], 3, "dotted"),
+                Curve(f"{wording('training')}", c, training, 0, dots=True),
+                Curve(f"{wording('validation')}", c, validation, 1, "dashed", dots=True),
+                Curve(wording("lower bound"), c, interval[:, 0], 3, "dotted"),
             ],
             float(c[index]),
         )
         order = [int(np.argmin(np.abs(path.lams - lam))) for lam in choice.values]
         lengths = np.linalg.norm(path.coefs.reshape(len(path.lams), -1), axis=1)[order]
-        self.widths.draw([Curve(say("margin of it"), c, 2 / lengths, 2, dots=True)],
+        self.widths.draw([Curve(wording("margin of it"), c, 2 / lengths, 2, dots=True)],
                          float(c[index]))  # fmt: skip
         told = self._choice_in_words(choice)
         bound = choice.hold_out
         table = {
-            say("regime"): say(f"regime {choice.regimes[index]}"),
-            say("margin of it"): f"{2 / lengths[index]:.4g}",
-            say("training error"): f"{100 * choice.training_error[index]:.3g}%",
-            say("validation error"): f"{100 * choice.validation_error[index]:.3g}%",
+            wording("regime"): wording(f"regime {choice.regimes[index]}"),
+            wording("margin of it"): f"{2 / lengths[index]:.4g}",
+            wording("training error"): f"{100 * choice.training_error[index]:.3g}%",
+            wording("validation error"): f"{100 * choice.validation_error[index]:.3g}%",
         }
         if bound.kind != "none" and bound.holds:
-            table[say("future")] = f"{100 * bound.upper:.3g}%"
+            table[wording("future")] = f"{100 * bound.upper:.3g}%"
         certificate = path.certificates[order[index]]
-        self.proof.object = told + card(certificate, [], say, self.lang) + figures(table)
+        self.proof.object = told + card(certificate, [], wording) + figures(table)
 
     def _choice_in_words(self, choice: Any) -> str:
-        say = self.say
-        heading = say("chosen", c=choice.best_c, lam=choice.best_value)
+        wording = self.wording
+        heading = wording("chosen", c=choice.best_c, lam=choice.best_value)
         if choice.safe:
-            proved = say("proved choice")
+            proved = wording("proved choice")
         elif np.isfinite(choice.regret):
-            proved = say("open choice", regret=choice.regret)
+            proved = wording("open choice", regret=choice.regret)
         else:
-            proved = say("unknown choice")
+            proved = wording("unknown choice")
         return f"<h2>{text(heading)}</h2><p class='soft'>{text(proved)}</p>"
 
     def _show_paths(self, answer: Paths) -> None:
-        say, lasso, run = self.say, answer.lasso, answer.other.path_
+        wording, lasso, run = self.wording, answer.lasso, answer.other.path_
         names, delta = answer.data.names, float(answer.fitted.delta)
         self.first.draw(
             (Curve("", lasso.deltas, lasso.coefs[:, j], j, _dash(j)) for j in range(len(names))),
@@ -236,23 +240,23 @@ class Penalty(Room):
         k = int(np.argmin(np.abs(run.lengths - delta)))
         lam = lasso.lam_at(min(delta, float(lasso.deltas[-1])))
         table = {
-            say("lam at"): f"{lam:.4g}",
-            say("item coefficients that are not zero"): (
+            wording("lam at"): f"{lam:.4g}",
+            wording("item coefficients that are not zero"): (
                 f"{np.count_nonzero(answer.fitted.coef_)} / {len(names)}"
             ),
-            say("loss there"): f"{answer.fitted.certificate_.upper:.6g}",
-            say("loss of other", name=called): f"{run.losses[k]:.6g}",
+            wording("loss there"): f"{answer.fitted.certificate_.upper:.6g}",
+            wording("loss of other", name=called): f"{run.losses[k]:.6g}",
         }
         coefs = lasso.coef_at(lam)
         rows = "".join(
             f"<tr><td>{text(name)}</td><td class='n'>{a:.4g}</td><td class='n'>{b:.4g}</td></tr>"
             for name, a, b in zip(names, coefs, run.unit_coef(k), strict=True)
         )
-        head = f"<tr><th></th><th>{text(say('lasso path'))}</th><th>{text(called)}</th></tr>"
+        head = f"<tr><th></th><th>{text(wording('lasso path'))}</th><th>{text(called)}</th></tr>"
         self.proof.object = (
-            f"<h2>{text(say('lasso at', delta=delta))}</h2>"
-            f"{card(answer.fitted.certificate_, [], say, self.lang)}{figures(table)}"
-            f"<h2 class='next'>{text(say('coefficient'))}</h2><table>{head}{rows}</table>"
+            f"<h2>{text(wording('lasso at', delta=delta))}</h2>"
+            f"{card(answer.fitted.certificate_, [], wording)}{figures(table)}"
+            f"<h2 class='next'>{text(wording('coefficient'))}</h2><table>{head}{rows}</table>"
         )
 
     # ---- on paper --------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ from typing import Any
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import bounds_in_digits, percent
-from cotas.lab.words import Say
-from cotas.report.certificates import has_gap, in_words, label_in, standing
+from cotas.lab.words import Wording
+from cotas.report.certificates import STANDINGS, has_gap, in_words, standing
 from cotas.report.markup import text
-from cotas.report.words import words_of
+from cotas.words import say
 
 # The width of the drawing, and the height of the bar of each report.
 WIDTH, HEIGHT = 300.0, 7.0
@@ -19,23 +19,26 @@ WIDTH, HEIGHT = 300.0, 7.0
 MOST_BARS = 8
 
 
-def card(certificate: Certificate, reports: Sequence[Any], say: Say, lang: str) -> str:
-    """What is proved of a model, how the bounds came together, and where the theorem stands."""
-    words, worst = words_of(lang), worst_part(certificate)
+def card(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> str:
+    """What is proved of a model, how the bounds came together, and where the theorem stands.
+
+    The certificate speaks the language of the moment, and `wording` should too.
+    """
+    worst = worst_part(certificate)
     state = standing(certificate)
-    heading = f'{text(say("certificate"))}: <span class="standing">{text(words[state])}</span>'
-    body = f'<p class="say">{text(in_words(worst, words))}</p>'
+    verdict = f'<span class="standing">{text(say(STANDINGS[state]))}</span>'
+    heading = f"{text(wording('certificate'))}: {verdict}"
+    body = f'<p class="say">{text(in_words(worst))}</p>'
     if certificate.parts:
-        label = label_in(worst.label, words)
-        which = say("part", count=len(certificate.parts), label=label)
+        which = wording("part", count=len(certificate.parts), label=worst.label)
         body = f'<p class="soft">{text(which)}</p>{body}'
     if certificate.objection and state == "fails":
         body += f'<p class="say">{text(certificate.objection)}</p>'
     if state != "none":
-        body += bars(worst, reports, say)
+        body += bars(worst, reports, wording)
     details = f"{certificate.statement} {certificate.reference}".strip()
     body += (
-        f"<details><summary>{text(say('statement'))}</summary>"
+        f"<details><summary>{text(wording('statement'))}</summary>"
         f'<p class="say">{text(details)}</p></details>'
     )
     return f'<div class="card {state}"><h2>{heading}</h2>{body}</div>'
@@ -51,10 +54,10 @@ def worst_part(certificate: Certificate) -> Certificate:
     return same[0] if same else certificate
 
 
-def bars(certificate: Certificate, reports: Sequence[Any], say: Say) -> str:
+def bars(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> str:
     """The interval between the bounds, as it was at each look and as it is now."""
     if not has_gap(certificate):
-        return _measured_and_allowed(certificate, say)
+        return _measured_and_allowed(certificate, wording)
     seen = [
         report.certificate
         for report in reports
@@ -73,17 +76,17 @@ def bars(certificate: Certificate, reports: Sequence[Any], say: Say) -> str:
         for k, (low, high) in enumerate(rows)
     )
     lower, upper = bounds_in_digits(certificate)
-    note = f'<p class="soft">{text(say("steps of proof"))}</p>' if len(rows) > 1 else ""
+    note = f'<p class="soft">{text(wording("steps of proof"))}</p>' if len(rows) > 1 else ""
     return (
         f"{_drawing(len(rows), drawn, f'{lower} – {upper}')}"
-        f'<div class="ends"><span>{text(say("lower"))} <b>{lower}</b></span>'
-        f"<span>{text(say('upper'))} <b>{upper}</b></span></div>{note}"
-        f"<dl><dt>{text(say('relative gap'))}</dt>"
+        f'<div class="ends"><span>{text(wording("lower"))} <b>{lower}</b></span>'
+        f"<span>{text(wording('upper'))} <b>{upper}</b></span></div>{note}"
+        f"<dl><dt>{text(wording('relative gap'))}</dt>"
         f'<dd id="gap">{percent(certificate.relative_gap)}</dd></dl>'
     )
 
 
-def _measured_and_allowed(certificate: Certificate, say: Say) -> str:
+def _measured_and_allowed(certificate: Certificate, wording: Wording) -> str:
     """What was measured beside what a theorem allows."""
     low, high = certificate.lower, certificate.upper
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -93,8 +96,8 @@ def _measured_and_allowed(certificate: Certificate, say: Say) -> str:
     lower, upper = bounds_in_digits(certificate)
     return (
         f"{_drawing(2, drawn, f'{lower}, {upper}')}"
-        f'<div class="ends"><span>{text(say("measured"))} <b>{lower}</b></span>'
-        f"<span>{text(say('allowed'))} <b>{upper}</b></span></div>"
+        f'<div class="ends"><span>{text(wording("measured"))} <b>{lower}</b></span>'
+        f"<span>{text(wording('allowed'))} <b>{upper}</b></span></div>"
     )
 
 

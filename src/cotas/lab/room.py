@@ -17,6 +17,7 @@ from cotas.lab.state import Choice, Field, Number, Refused, read_link, write_lin
 from cotas.lab.words import speak
 from cotas.lab.worker import Task, Worker
 from cotas.report.markup import text
+from cotas.words import lang as speaking
 
 FORMATS = ("svg", "pdf", "png")
 # matplotlib has one set of settings for all threads.
@@ -41,7 +42,7 @@ class Room(pn.viewable.Viewer):
         self, *, lang: str = "en", dark: bool = False, link: Mapping[str, str] | None = None
     ) -> None:
         super().__init__()
-        self.lang, self.say, self.looks = lang, speak(lang), Looks(dark)
+        self.lang, self.wording, self.looks = lang, speak(lang), Looks(dark)
         self.values, problems = read_link(self.FIELDS, link or {})
         document = pn.state.curdoc
         served = document is not None and document.session_context is not None
@@ -107,16 +108,16 @@ class Room(pn.viewable.Viewer):
     def _foot(self) -> Any:
         card = pn.Card(
             self._code,
-            title=self.say("code"),
+            title=self.wording("code"),
             collapsed=True,
             sizing_mode="stretch_width",
             margin=(6, 0),
             stylesheets=[WIDGET, CARD],
         )
         saves = [self._saving(form) for form in FORMATS]
-        copy = self.button(self.say("copy"))
+        copy = self.button(self.wording("copy"))
         copy.js_on_click(
-            args={"word": self.say("copied")},
+            args={"word": self.wording("copied")},
             code="navigator.clipboard.writeText(window.location.href); cb_obj.origin.label = word",
         )
         row = pn.Row(*saves, copy, stylesheets=[WRAPPED], margin=0, sizing_mode="stretch_width")
@@ -126,7 +127,7 @@ class Room(pn.viewable.Viewer):
         return pn.widgets.FileDownload(
             callback=lambda: self.saved(form),
             filename=f"cotas-{self.slug}.{form}",
-            label=f"{self.say('save')}: {form.upper()}",
+            label=f"{self.wording('save')}: {form.upper()}",
             embed=False,
             auto=True,
             icon=None,
@@ -138,10 +139,8 @@ class Room(pn.viewable.Viewer):
         """The picture as a file."""
         import matplotlib.pyplot as plt
 
-        from cotas import plots
-
         found = io.BytesIO()
-        with _one_picture_at_a_time, plots.language(self.lang):
+        with _one_picture_at_a_time, speaking(self.lang):
             figure = self.draw()
             figure.savefig(found, format=form, dpi=200)
             plt.close(figure)
@@ -162,7 +161,7 @@ class Room(pn.viewable.Viewer):
 
     def widget(self, field: Choice | Number) -> Any:
         """What sets a field: a menu or a slider."""
-        common = {"label": self.say(field.name), "stylesheets": [WIDGET],
+        common = {"label": self.wording(field.name), "stylesheets": [WIDGET],
                   "sizing_mode": "stretch_width", "margin": (0, 0, 8, 0)}  # fmt: skip
         value = self.values[field.name]
         if isinstance(field, Choice):
@@ -181,7 +180,7 @@ class Room(pn.viewable.Viewer):
         """What the menu calls an option."""
         for key in (f"{field} {word}", word):
             try:
-                return self.say(key)
+                return self.wording(key)
             except KeyError:
                 continue
         return word
@@ -200,7 +199,7 @@ class Room(pn.viewable.Viewer):
         """Compute what the state asks for, and show it when it is there."""
         self.refresh_widgets()
         self._write_link()
-        self.status.object = f'<span class="soft busy">{text(self.say("solving"))}</span>'
+        self.status.object = f'<span class="soft busy">{text(self.wording("solving"))}</span>'
         self.worker.submit(_timed(self.work()), self._done, self.news)
 
     def refresh_widgets(self) -> None:
@@ -210,14 +209,14 @@ class Room(pn.viewable.Viewer):
             widget.visible = name in shown
 
     def _done(self, outcome: Any) -> None:
-        with self.held():
+        with self.held(), speaking(self.lang):
             self.status.object = ""
             if isinstance(outcome, Exception):
                 self.complain(outcome)
                 return
             self.answer, seconds = outcome
             self.show(self.answer)
-            said = text(self.say("answered", milliseconds=1000 * seconds))
+            said = text(self.wording("answered", milliseconds=1000 * seconds))
             self.status.object = f'<span class="soft" id="answered">{said}</span>'
             self._code.object = f"<pre>{text(self.code())}</pre>"
 
@@ -232,24 +231,24 @@ class Room(pn.viewable.Viewer):
         return work
 
     def news(self, report: Any) -> None:
-        """Say how far a fit has come."""
+        """Wording how far a fit has come."""
         certificate = getattr(report, "certificate", None)
         if certificate is not None and np.isfinite(certificate.relative_gap):
-            said = self.say("solving gap", gap=f"{certificate.relative_gap:.1e}")
+            said = self.wording("solving gap", gap=f"{certificate.relative_gap:.1e}")
             self.status.object = f'<span class="soft busy">{text(said)}</span>'
 
     def complain(self, *problems: Exception) -> None:
-        """Say what was refused; nothing clears what was said before."""
+        """Wording what was refused; nothing clears what was said before."""
         said = [f'<p class="problem" role="alert">{text(self._in_words(p))}</p>' for p in problems]
         self.message.object = "".join(said)
         self.message.visible = bool(said)
 
     def _in_words(self, problem: Exception) -> str:
         if isinstance(problem, Refused):
-            return self.say(problem.key, **problem.values)
+            return self.wording(problem.key, **problem.values)
         if isinstance(problem, NotSeparableError):
-            return self.say("not separable", why=" ".join(str(problem).split()))
-        return self.say("library refuses", why=" ".join(str(problem).split())[:500])
+            return self.wording("not separable", why=" ".join(str(problem).split()))
+        return self.wording("library refuses", why=" ".join(str(problem).split())[:500])
 
     # ---- the world outside -----------------------------------------------------------------------
 

@@ -13,9 +13,9 @@ import panel as pn
 from cotas.lab import ROOMS
 from cotas.lab import __getattr__ as room_class
 from cotas.lab.looks import PAGE
-from cotas.lab.words import Say, speak
-from cotas.plots.words import LANGUAGES
+from cotas.lab.words import Wording, speak
 from cotas.report.markup import text
+from cotas.words import LANGUAGES
 
 ADDRESS = "127.0.0.1"
 USUAL_PORT = 5006
@@ -139,10 +139,10 @@ def _entrance() -> Any:
     query = _query()
     lang = _turn(query, "lang", LANGUAGES) or "en"
     theme = _turn(query, "theme", ("light", "dark"))
-    say, turned = speak(lang), {"lang": lang, **({"theme": theme} if theme else {})}
+    wording, turned = speak(lang), {"lang": lang, **({"theme": theme} if theme else {})}
     items = "".join(
-        f'<li><a href="{name}?{urlencode(turned)}"><b>{text(say(f"title {name}"))}</b>'
-        f"<span>{text(say(f'lead {name}'))}</span></a></li>"
+        f'<li><a href="{name}?{urlencode(turned)}"><b>{text(wording(f"title {name}"))}</b>'
+        f"<span>{text(wording(f'lead {name}'))}</span></a></li>"
         for name in ROOMS
     )
     return _dressed("", lang, theme, [pn.pane.HTML("")], f'<ul class="rooms">{items}</ul>')
@@ -150,21 +150,21 @@ def _entrance() -> Any:
 
 def _dressed(name: str, lang: str, theme: str | None, roots: list[Any], body: str = "") -> Any:
     """A page with the header that all share."""
-    say, dark = speak(lang), theme == "dark"
+    wording, dark = speak(lang), theme == "dark"
     template = pn.Template(TEMPLATE, location=True)
     variables = {
         "lang": lang,
         "theme": theme or "light",
         "chosen": theme is not None,
         "other_lang": "en" if lang == "es" else "es",
-        "other_language": say("other language"),
+        "other_language": wording("other language"),
         "other_theme": "light" if dark else "dark",
-        "turn_theme": say("to light" if dark else "to dark"),
-        "heading": say(f"title {name}") if name else say("lab"),
-        "lead": say(f"lead {name}") if name else say("welcome"),
-        "lab": say("lab"),
-        "rooms": say("rooms"),
-        "nav": _nav(name, say, {"lang": lang, "theme": theme or "light"}),
+        "turn_theme": wording("to light" if dark else "to dark"),
+        "heading": wording(f"title {name}") if name else wording("lab"),
+        "lead": wording(f"lead {name}") if name else wording("welcome"),
+        "lab": wording("lab"),
+        "rooms": wording("rooms"),
+        "nav": _nav(name, wording, {"lang": lang, "theme": theme or "light"}),
         "style": PAGE,
         "body": body,
     }
@@ -175,11 +175,11 @@ def _dressed(name: str, lang: str, theme: str | None, roots: list[Any], body: st
     return template
 
 
-def _nav(current: str, say: Say, turned: dict[str, str]) -> str:
+def _nav(current: str, wording: Wording, turned: dict[str, str]) -> str:
     here = ' aria-current="page"'
     return "".join(
         f'<a href="{name}?{urlencode(turned)}"{here if name == current else ""}>'
-        f"{text(say(f'room {name}'))}</a>"
+        f"{text(wording(f'room {name}'))}</a>"
         for name in ROOMS
     )
 

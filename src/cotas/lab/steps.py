@@ -135,14 +135,14 @@ class Steps(Room):
         self._clock = pn.state.add_periodic_callback(
             lambda: self.go(1), period=MILLISECONDS_BETWEEN_STEPS
         )
-        self.player.label = self.say("pause")
+        self.player.label = self.wording("pause")
 
     def pause(self) -> None:
         """Stop going on by itself."""
         if self._clock is not None:
             self._clock.stop()
             self._clock = None
-            self.player.label = self.say("play")
+            self.player.label = self.wording("play")
 
     # ---- what is computed ------------------------------------------------------------------------
 
@@ -168,15 +168,18 @@ class Steps(Room):
 
     def _buttons(self) -> Any:
         """Back, step and play."""
-        back, step = self.button("◀ " + self.say("back")), self.button(self.say("next") + " ▶")
-        self.player = self.button(self.say("play"), color="primary")
+        back, step = (
+            self.button("◀ " + self.wording("back")),
+            self.button(self.wording("next") + " ▶"),
+        )
+        self.player = self.button(self.wording("play"), color="primary")
         back.on_click(lambda _: self.go(-1))
         step.on_click(lambda _: self.go(1))
         self.player.on_click(lambda _: self.play())
         return pn.Row(back, step, self.player, margin=(4, 0))
 
     def picture(self) -> Any:
-        looks, say = self.looks, self.say
+        looks, wording = self.looks, self.wording
         self.source = ColumnDataSource(
             {"x": [], "y": [], "colour": [], "mark": [], "size": []}, name="points"
         )
@@ -203,7 +206,7 @@ class Steps(Room):
         plot.grid.grid_line_color = None
         self.keys = self.prose(sizing_mode="stretch_width")
         self.page = self.prose(sizing_mode="stretch_width", margin=(8, 0))
-        self.course = Chart(looks, say("next"), say("mistakes"), aspect=3.0, name="course")
+        self.course = Chart(looks, wording("next"), wording("mistakes"), aspect=3.0, name="course")
         options = {"sizing_mode": "stretch_width", "margin": 0}
         return pn.Column(
             pn.pane.Bokeh(plot, **options), self.keys, self._buttons(), self.page,
@@ -251,14 +254,14 @@ class Steps(Room):
             slider.param.update(options=list(range(last + 1)), value=self.values["at"])
 
     def _keys(self, answer: Answer) -> list[tuple[str, str]]:
-        looks, say = self.looks, self.say
+        looks, wording = self.looks, self.wording
         classes = answer.run.points.classes
         found = [(looks.key("point", k), f"y = {name}") for k, name in enumerate(classes)]
-        found.append((looks.key("ink"), say("boundary")))
+        found.append((looks.key("ink"), wording("boundary")))
         if answer.before:
-            found.append((looks.key("dashed ink"), say("before it")))
+            found.append((looks.key("dashed ink"), wording("before it")))
         if answer.stump["xs"]:
-            found.append((looks.key("dotdash", 4), say("stump")))
+            found.append((looks.key("dotdash", 4), wording("stump")))
         return found
 
     def _page(self, run: Run, step: Step | None) -> str:
@@ -271,45 +274,45 @@ class Steps(Room):
             for line in algorithm.lines
         )
         title = algorithm.spanish if self.lang == "es" else algorithm.english
-        where = self.say("printed", title=title, document=algorithm.document)
+        where = self.wording("printed", title=title, document=algorithm.document)
         return f"<h2>{text(where)}</h2><pre>{lines}</pre>"
 
     def _show_course(self, answer: Answer) -> None:
         """Mistakes against what the theorem allows, or the error of boosting against its bound."""
-        say, steps = self.say, answer.run.steps
+        wording, steps = self.wording, answer.run.steps
         counted = [s for s in steps if isinstance(s, OnlineStep | KernelStep)]
         rounds = [s for s in steps if isinstance(s, RoundStep)]
         at = float(answer.step.number) if answer.step else None
         if counted:
             numbers = [s.number for s in counted]
-            curves = [Curve(say("mistakes"), numbers, [s.mistakes for s in counted], 0)]
+            curves = [Curve(wording("mistakes"), numbers, [s.mistakes for s in counted], 0)]
             if counted[0].bound is not None and np.isfinite(counted[0].bound):
                 bound = Curve(
-                    say("mistake bound"), numbers, [s.bound for s in counted], 3, "dashed"
+                    wording("mistake bound"), numbers, [s.bound for s in counted], 3, "dashed"
                 )
                 curves.append(bound)
-            self.course.figure.yaxis.axis_label = say("mistakes")
+            self.course.figure.yaxis.axis_label = wording("mistakes")
         else:
             numbers = [s.number for s in rounds]
             curves = [
-                Curve(say("training error"), numbers, [s.training_error for s in rounds], 0),
-                Curve(say("product"), numbers, [s.bound for s in rounds], 3, "dashed"),
+                Curve(wording("training error"), numbers, [s.training_error for s in rounds], 0),
+                Curve(wording("product"), numbers, [s.bound for s in rounds], 3, "dashed"),
             ] if rounds else []  # fmt: skip
-            self.course.figure.yaxis.axis_label = say("error")
+            self.course.figure.yaxis.axis_label = wording("error")
         self.course.figure.visible = bool(curves)
         self.course.draw(curves, at if curves else None)
 
     def _numbers(self, answer: Answer) -> str:
         """The numbers of the update, and the certificate where the run has ended."""
-        say, step = self.say, answer.step
+        wording, step = self.wording, answer.step
         total = len(answer.run.steps)
-        heading = say("step of", number=step.number if step else 0, total=total)
+        heading = wording("step of", number=step.number if step else 0, total=total)
         found = f"<h2>{text(heading)}</h2>"
         if step is None:
-            return found + f"<p class='soft'>{text(say('nothing yet'))}</p>"
-        found += figures(numbers_of(step, say))
+            return found + f"<p class='soft'>{text(wording('nothing yet'))}</p>"
+        found += figures(numbers_of(step, wording))
         if isinstance(step, Return):
-            found += card(answer.run.trace.model.certificate_, [], say, self.lang)
+            found += card(answer.run.trace.model.certificate_, [], wording)
         return found
 
     # ---- on paper --------------------------------------------------------------------------------
@@ -331,11 +334,11 @@ class Steps(Room):
         return plots.decision_boundary(step.model, run.points.X, run.points.y, rings=False).figure
 
 
-def numbers_of(step: Step, say: Any) -> dict[str, str]:
+def numbers_of(step: Step, wording: Any) -> dict[str, str]:
     """What a step did, number by number."""
     if isinstance(step, OnlineStep):
         found = {
-            say("epoch and row"): f"{step.epoch}, {step.row + 1}",
+            wording("epoch and row"): f"{step.epoch}, {step.row + 1}",
             "yᵢ": f"{step.y:+g}",
             "yᵢ(θ·xᵢ + θ₀)": f"{step.margin:.6g}",
             "η": f"{step.eta:.6g}",
@@ -344,42 +347,42 @@ def numbers_of(step: Step, say: Any) -> dict[str, str]:
         }
         if step.mean is not None and step.mean0 is not None:
             found |= {"θ̄": _vector(step.mean), "θ̄₀": f"{step.mean0:.5g}"}
-        return found | _mistakes(step, say)
+        return found | _mistakes(step, wording)
     if isinstance(step, KernelStep):
         row = step.row
         return {
-            say("epoch and row"): f"{step.epoch}, {row + 1}",
+            wording("epoch and row"): f"{step.epoch}, {row + 1}",
             "yᵢ": f"{step.y:+g}",
             "yᵢ f(xᵢ)": f"{step.margin:.6g}",
             "αᵢ": f"{step.counts_before[row]:g} → {step.counts[row]:g}",
             "θ₀": f"{step.theta0_before:.5g} → {step.theta0:.5g}",
-        } | _mistakes(step, say)
+        } | _mistakes(step, wording)
     if isinstance(step, PairStep):
         rows = ", ".join(str(row + 1) for row in step.rows[:6])
-        found = {say("rows"): rows, "kᵢᵢ + kⱼⱼ − 2kᵢⱼ": f"{step.curvature:.5g}"}
+        found = {wording("rows"): rows, "kᵢᵢ + kⱼⱼ − 2kᵢⱼ": f"{step.curvature:.5g}"}
         moves = zip(step.rows, step.alpha_before, step.alpha, step.upper, strict=True)
         for row, before, after, most in list(moves)[:6]:
             found[f"α{row + 1} (≤ {most:.3g})"] = f"{before:.5g} → {after:.5g}"
-        return found | {say("above zero"): f"{np.count_nonzero(step.multipliers)}"}
+        return found | {wording("above zero"): f"{np.count_nonzero(step.multipliers)}"}
     if isinstance(step, RoundStep):
         return {
-            say("round"): f"{step.round}",
+            wording("round"): f"{step.round}",
             "errₘ": f"{step.error:.6g}",
             "cₘ": f"{step.vote:.6g}",
-            say("heaviest"): f"{step.weights.max():.4g}",
+            wording("heaviest"): f"{step.weights.max():.4g}",
             "Π 2√(err(1 − err))": f"{step.bound:.6g}",
-            say("training error"): f"{step.training_error:.4g}",
+            wording("training error"): f"{step.training_error:.4g}",
         }
     return {}
 
 
-def _mistakes(step: OnlineStep | KernelStep, say: Any) -> dict[str, str]:
+def _mistakes(step: OnlineStep | KernelStep, wording: Any) -> dict[str, str]:
     found = {
-        say("updated"): say("yes" if step.updated else "no"),
-        say("mistakes so far"): f"{step.mistakes}",
+        wording("updated"): wording("yes" if step.updated else "no"),
+        wording("mistakes so far"): f"{step.mistakes}",
     }
     if step.bound is not None and np.isfinite(step.bound):
-        found[say("mistake bound")] = f"{step.bound:.6g}"
+        found[wording("mistake bound")] = f"{step.bound:.6g}"
     return found
 
 

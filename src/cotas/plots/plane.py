@@ -66,7 +66,7 @@ def rows_to_ring(
     if scores is None:
         return None
     signs = np.where(y == classes[1], 1.0, -1.0)
-    return np.flatnonzero(signs * scores < 1), "violations"
+    return np.flatnonzero(signs * scores < 1), "margin violated"
 
 
 def _flat(support: Any) -> IntArray:

@@ -78,13 +78,13 @@ class PairReplay:
             label=problem.label,
             rows=rows if problem.rows is None else problem.rows[rows],
             y=y,
-            alpha_before=lam * y * move.before,
-            alpha=lam * y * move.after,
+            alpha_before=lam * y * move.before + 0.0,  # no minus before a zero
+            alpha=lam * y * move.after + 0.0,
             upper=problem.weights[rows],
             slopes=move.slopes,
             curvature=move.curvature,
             newton=bool(np.isnan(move.curvature)),
-            multipliers=lam * problem.signs * now[c],
+            multipliers=lam * problem.signs * now[c] + 0.0,
         )
 
     def _built(self, now: list[FloatArray], theta0: FloatArray | None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LANGUAGES = ("en", "es")
+from cotas.words import LANGUAGES, current
 
 
 @dataclass(frozen=True)
@@ -15,13 +15,15 @@ class Line:
     english: str
     spanish: str
 
-    def text(self, lang: str = "en") -> str:
+    def text(self, lang: str | None = None) -> str:
         """The line in English ("en") or Spanish ("es").
 
         Parameters
         ----------
-        lang : "en" or "es"
+        lang : "en" or "es", optional
+            The language of `cotas.lang` if not given.
         """
+        lang = current() if lang is None else lang
         if lang not in LANGUAGES:
             raise ValueError(f"lang must be 'en' (English) or 'es' (Spanish), not {lang!r}.")
         return self.english if lang == "en" else self.spanish
@@ -58,12 +60,13 @@ class Printed:
         """Where the algorithm ends."""
         return self.lines[-1]
 
-    def text(self, lang: str = "en") -> str:
+    def text(self, lang: str | None = None) -> str:
         """All the lines, each with its number.
 
         Parameters
         ----------
-        lang : "en" or "es"
+        lang : "en" or "es", optional
+            The language of `cotas.lang` if not given.
         """
         return "\n".join(f"{line.number}: {line.text(lang)}" for line in self.lines)
 

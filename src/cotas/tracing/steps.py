@@ -37,12 +37,13 @@ class Step:
         """The estimator as it stands after the step."""
         return self.build()
 
-    def text(self, lang: str = "en") -> str:
+    def text(self, lang: str | None = None) -> str:
         """The lines that were executed, each with its number.
 
         Parameters
         ----------
-        lang : "en" or "es"
+        lang : "en" or "es", optional
+            The language of `cotas.lang` if not given.
         """
         return "\n".join(f"{line.number}: {line.text(lang)}" for line in self.lines)
 

@@ -13,6 +13,7 @@ import cotas
 from cotas import AdaBoost, AnyBoost, ConvexAnyBoost, GentleBoost, LogitBoost, RealAdaBoost, Tree
 from cotas.experiments import ThreeModels
 from cotas.losses import Exponential, Logistic, SquaredHinge
+from cotas.solvers.logistic_weights import LogisticWeights
 from problems import noisy_clouds
 
 ROUNDS = 15
@@ -303,6 +304,15 @@ def test_algorithm_6_stays_in_the_hull(step):
         F = (1 - a) * F + a * 3.0 * f
     np.testing.assert_allclose(model.decision_function(X), F)
     assert np.abs(model.estimator_weights_).sum() <= 3.0 * (1 + 1e-12)
+
+
+def test_the_working_response_of_logitboost():
+    """z = ±(1 + e^{∓F}) of the remark after Algorithm 7, F there being twice the one of (1.1)."""
+    F = np.linspace(-0.5, 0.5, 9)
+    for y in (-1.0, 1.0):
+        weights = LogisticWeights(np.full(9, y), np.full(9, 1 / 9), F.copy())
+        wz, w, _ = weights.targets(clipped=True)
+        np.testing.assert_allclose(wz / w, y * (1 + np.exp(-y * 2 * F)))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -192,26 +192,30 @@ def test_the_passive_aggressive_algorithm_for_any_lambda(data, lam, epochs):
     np.testing.assert_allclose(model.intercept_[0], theta0, rtol=1e-7, atol=1e-9)
 
 
-def subgradient_descent(X, y, lam, eta, theta, steps):
-    """Document 004: θ ← θ − η∇J(θ), J the mean hinge loss + (λ/2)‖θ‖²."""
+def subgradient_descent(X, y, lam, eta, theta, steps, project):
+    """Document 004: θ ← θ − η∇J(θ), J the mean hinge loss + (λ/2)‖θ‖².
+
+    With the projection on a ball it is (A.2) of document 001.
+    """
     for t in range(1, steps + 1):
         inside = y * (X @ theta) <= 1
         gradient = -(inside * y) @ X / len(y) + lam * theta
         theta = theta - eta(t) * gradient
+        if project:
+            theta = theta / max(1.0, np.sqrt(lam) * np.linalg.norm(theta))
         yield theta
 
 
 @by_seed
 @pytest.mark.parametrize("step", ETAS)
-@pytest.mark.parametrize("far", [False, True])
-def test_subgradient_descent_over_all_the_examples(step, far, seed):
+@pytest.mark.parametrize(("far", "project"), [(False, False), (True, False), (True, True)])
+def test_subgradient_descent_over_all_the_examples(step, far, project, seed):
     X, y = clouds(25, 3, seed=seed)
-    start = np.random.default_rng(seed).normal(size=3) if far else np.zeros(3)
-    model = cotas.Pegasos(
-        lam=LAM, step=step, sampling="all", fit_intercept=False, max_iter=30, start=start
-    )
+    start = 5 * np.random.default_rng(seed).normal(size=3) if far else np.zeros(3)
+    options = {"lam": LAM, "step": step, "fit_intercept": False, "project": project}
+    model = cotas.Pegasos(**options, sampling="all", max_iter=30, start=start)
     *steps, _ = cotas.trace(model, X, y)
-    pages = list(subgradient_descent(X, y, LAM, ETAS[step], start, 30))
+    pages = list(subgradient_descent(X, y, LAM, ETAS[step], start, 30, project))
     for found, theta in zip(steps, pages, strict=True):
         np.testing.assert_allclose(found.theta, theta, rtol=1e-9, atol=1e-12)
     averaged = model.set_params(average=True).fit(X, y)
