@@ -208,3 +208,15 @@ def noisy_plane(seed: int = 0, n: int = 200, dimension: int = 40, n_new: int = 4
         return LabelledSample(X, np.where(side > 0, 1, -1))
 
     return Split(draw(n), draw(n_new))
+
+
+def four_quarters(seed: int = 0, n: int = 120) -> LabelledSample:
+    """Exclusive or: the label is the sign of x₁x₂, in a square, with a gap along both axes.
+
+    The example that no line separates, and two stumps in turn do not either (chosen).
+    """
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1, -1)
+    first = rng.choice([-1.0, 1.0], size=n)
+    sides = np.column_stack([first, y * first])
+    return LabelledSample(sides * rng.uniform(0.08, 1.0, size=(n, 2)), y)
