@@ -14,6 +14,7 @@ from cotas.certificates.presentation import OPTIMIZATION, as_html, as_text
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
 from cotas.problem import relative_gap
+from cotas.source import Source
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
@@ -177,18 +178,18 @@ class Certificate:
 
     # ---- checked again -------------------------------------------------------------------------
 
-    def verify(self, X: Any, y: Any) -> bool:
+    def verify(self, X: Any, y: Any = None) -> bool:
         """Whether everything this certificate says comes out again from the data.
 
         X and y are the data of the fit, in any form that `fit` takes, with the rows in the same
-        order. The numbers are computed from them and from the witness; none is taken from the
-        fit, and neither is any tolerance.
+        order; a source of row blocks has its own y. The numbers are computed from them and from
+        the witness; none is taken from the fit, and neither is any tolerance.
         """
         return not self.discrepancies(X, y)
 
-    def discrepancies(self, X: Any, y: Any) -> list[str]:
+    def discrepancies(self, X: Any, y: Any = None) -> list[str]:
         """In words, each point in which the data contradict the certificate; empty if none."""
-        rows, labels = read_rows(X), read_labels(y)
+        rows, labels = (X, y) if isinstance(X, Source) else (read_rows(X), read_labels(y))
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
@@ -201,7 +202,8 @@ class Certificate:
         if self.witness is None:
             return [f"There is nothing to verify: {self.statement}"]
         try:
-            fresh = self.witness.check(X, as_meant(y, self.witness))
+            y = y if isinstance(X, Source) else as_meant(y, self.witness)
+            fresh = self.witness.check(X, y)
         except ValueError as error:
             return [str(error)]
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
@@ -209,7 +211,7 @@ class Certificate:
             return [f"The witness cannot be checked: {error}"]
         found = self.beside(fresh)
         if self.predictor is not None:
-            found += self.predictor.contradictions(self.witness, X, as_meant(y, self.witness))
+            found += self.predictor.contradictions(self.witness, X, y)
         return found
 
     def beside(self, fresh: Certificate) -> list[str]:

@@ -19,7 +19,9 @@ from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED
 from cotas.files.models import save
+from cotas.fitting.from_source import of_source
 from cotas.fitting.state import digest
+from cotas.source import Source
 from cotas.stops import InterruptedWarning, Reason, Stop
 
 # What no prediction depends on: how the fit went, and what a next one would go on from.
@@ -90,6 +92,11 @@ class Certified:
     def _machine_scores(self, X: Matrix) -> FloatArray:
         """What the model computes of each row, one column for each certificate or class."""
         raise NotImplementedError
+
+    def _of_source(self, source: Source, method: str) -> Any:
+        """What a method returns for each row of a source of row blocks."""
+        check_is_fitted(self)
+        return of_source(self, source, method)
 
     def _foreign_rows(self, X: Matrix) -> bool:
         """Whether the model keeps rows that are not those of X."""
@@ -174,7 +181,8 @@ class Certified:
     def _contradictions(self, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
         """Where the model predicts other than the witnesses say; X may come without its names."""
         names = getattr(self, "feature_names_in_", None)
-        given = _get_feature_names(X)
+        in_blocks = isinstance(X, Source)
+        given = X.feature_names if in_blocks else _get_feature_names(X)
         if names is not None and given is not None and not np.array_equal(names, given):
             return ["The columns of X have other names than the model knows."]
         nameless = copy.copy(self)

@@ -1,0 +1,125 @@
+"""Linear classifiers from a source of row blocks: the same solver and proof, and no array of X."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.certificates import Certificate
+from cotas.certificates.blocks import BlockPoint
+from cotas.fitting.from_source import (
+    AgainstTheRest,
+    Classes,
+    blocks_in_threads,
+    bound_to,
+    draw_sample,
+    note_columns,
+    read_classes,
+)
+from cotas.fitting.monitor import Monitor
+from cotas.fitting.parameters import penalty_of
+from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
+from cotas.problem import RegularizedRisk, relative_gap
+from cotas.rounds import Rounds
+from cotas.solvers.iterate import Iterate
+from cotas.solvers.semismooth_newton import FEWEST, FEWEST_BY_FEATURE, newton_over_blocks
+from cotas.source import Block, Changed, Source
+
+IN_BLOCKS = "Solved by newton, the rows coming in blocks."
+
+
+@dataclass(frozen=True)
+class BlockSolution:
+    """A model of one class against the rest, with its certificate."""
+
+    point: BlockPoint
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class BlockCheck:
+    """Proves what it can of (θ, θ₀) and the rounds that make α."""
+
+    source: Source
+    classes: Classes
+    label: Any
+    problem: RegularizedRisk
+
+    def __call__(self, iterate: Iterate) -> BlockSolution:
+        theta, theta0 = iterate.model
+        rounds = iterate.dual or Rounds.none(len(theta))
+        classes = self.classes
+        point = BlockPoint(
+            problem=self.problem,
+            coef=theta,
+            intercept=float(theta0),
+            positive=self.label,
+            thetas=rounds.thetas,
+            biases=rounds.biases,
+            smoothings=rounds.smoothings,
+            labels=None if classes.factors is None else classes.labels,
+            factors=classes.factors,
+        )
+        return BlockSolution(point, BlockPoint.check_all([point], self.source)[0])
+
+    def start(self) -> Iterate:
+        """θ = 0, where every solver begins."""
+        return Iterate((np.zeros(self.source.n_features), 0.0))
+
+
+def fit_in_blocks(model: Any, source: Source, problem_of: Any) -> list[Ended[BlockSolution]]:
+    """Find the best model of each class; `model` is a classifier with `lam`, `tol` and limits."""
+    began = time.perf_counter()
+    with Monitor(model) as monitor, blocks_in_threads(model.n_jobs) as each:
+        bound = bound_to(source, each)
+        classes = read_classes(bound, model.class_weight)
+        note_columns(model, source)
+        model.classes_, model.lam_ = classes.labels, penalty_of(model, classes.total)
+        problem: RegularizedRisk = problem_of(model.lam_)
+        fewest = max(FEWEST, FEWEST_BY_FEATURE * source.n_features)
+        sample = draw_sample(bound, fewest)
+        labels = classes.positives().tolist()
+        ended = []
+        for c, label in enumerate(labels):
+            until = end_of_turn(began, model.max_time, c, len(labels))
+            limits = (model.tol, model.max_iter, until, monitor)
+            pursuit: Pursuit[BlockSolution] = Pursuit(*limits, began=began, label=label)
+            check = BlockCheck(bound, classes, label, problem)
+            iterates = hinge_iterates(bound, classes, label, problem, sample)
+            ended.append(pursuit.follow(iterates, check, start=check.start()))
+    return ended
+
+
+def hinge_iterates(
+    source: Source, classes: Classes, label: Any, problem: RegularizedRisk, sample: Block | None
+) -> Iterator[Iterate]:
+    """Newton's method on the rounded hinge, with α as rounds."""
+    change = AgainstTheRest(label, classes.pairs)
+    signed = Changed(source, change)
+    start = None if sample is None else change(sample)
+    given = (classes.total, problem.lam, float(problem.free_bias), start)
+    for found in newton_over_blocks(signed, *given):
+        believed = relative_gap(found.primal - found.dual, found.primal)
+        yield Iterate((found.theta, found.theta0), found.alpha, believed)
+
+
+def keep(model: Any, ended: list[Ended[BlockSolution]], note: str) -> Any:
+    """Keep what was found as an ordinary linear classifier does."""
+    solutions = [one.proved for one in ended]
+    model.coef_ = np.array([solution.point.coef for solution in solutions])
+    model.intercept_ = np.array([solution.point.intercept for solution in solutions])
+    model._certificates = [solution.certificate.noted(note) for solution in solutions]
+    model.n_iter_ = max(one.iterations for one in ended)
+    return worst_of(ended)
+
+
+def margin_widths(coef: FloatArray) -> FloatArray:
+    """2/‖θ‖ of each class."""
+    lengths = np.linalg.norm(coef, axis=1)
+    wide = np.full_like(lengths, np.inf)
+    return np.asarray(np.divide(2.0, lengths, out=wide, where=lengths > 0))
