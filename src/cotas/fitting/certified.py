@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import sys
 import warnings
@@ -76,6 +77,12 @@ def _numbers(region: Any) -> list[Any]:
     return [np.zeros(0) if value is None else value for value in vars(region).values()]
 
 
+@functools.cache
+def _parameters_of(kind: Any) -> frozenset[str]:
+    """The names of the parameters of a class, which take a while to find out."""
+    return frozenset(kind._get_param_names())
+
+
 class Certified:
     """A mixin for estimators whose fit leaves certificates about the model as it is now."""
 
@@ -137,7 +144,8 @@ class Certified:
 
     def _state(self) -> str:
         """The digest of all that predicts, as it is now."""
-        parameters = set(self._get_param_names()) - {*self._parameters_that_predict}  # type: ignore[attr-defined]
+        kind: Any = type(self)
+        parameters = _parameters_of(kind) - {*self._parameters_that_predict}
         left_out = parameters | NOT_PREDICTING
         return digest(
             {
