@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -167,6 +168,37 @@ class Arrays(Source):
         span = slice(start, min(start + self.block_rows, self.n_rows))
         weights = None if self.weights is None else self.weights[span]
         return Block(start, self.X[span], self.y[span], weights)
+
+
+# Collections of other libraries, by the module that makes a source of them.
+READERS = {"dask": "cotas.scale.dask_rows"}
+
+
+def comes_in_blocks(X: Any) -> bool:
+    """Whether X is a source of row blocks, or a collection that one can be made of."""
+    return isinstance(X, Source) or type(X).__module__.partition(".")[0] in READERS
+
+
+def reader_of(X: Any) -> Any:
+    """The module that reads the collections of the library that X is of."""
+    return import_module(READERS[type(X).__module__.partition(".")[0]])
+
+
+def source_of(X: Any, y: Any = None, sample_weight: Any = None) -> Source | None:
+    """X as a source of row blocks, or None if it is none and nothing that one is made of."""
+    if not comes_in_blocks(X):
+        return None
+    if not isinstance(X, Source):
+        found: Source = reader_of(X).from_dask(X, y, sample_weight)
+        return found
+    if y is not None:
+        raise ValueError("A source of row blocks has its own y; leave y out.")
+    if sample_weight is not None:
+        raise ValueError(
+            "A source of row blocks has its own weights, whose rows may be in another order than "
+            "yours: give them to the source, for example open_pages(…, weights=…)."
+        )
+    return X
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from cotas.certificates.presentation import OPTIMIZATION, as_html, as_text
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
 from cotas.problem import relative_gap
-from cotas.source import Source
+from cotas.source import Source, source_of
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
@@ -189,7 +189,9 @@ class Certificate:
 
     def discrepancies(self, X: Any, y: Any = None) -> list[str]:
         """In words, each point in which the data contradict the certificate; empty if none."""
-        rows, labels = (X, y) if isinstance(X, Source) else (read_rows(X), read_labels(y))
+        source = source_of(X, y)
+        rows: Any = read_rows(X) if source is None else source
+        labels: Any = read_labels(y) if source is None else None
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])

@@ -100,7 +100,7 @@ class Certified:
         """What the model computes of each row, one column for each certificate or class."""
         raise NotImplementedError
 
-    def _of_source(self, source: Source, method: str) -> Any:
+    def _of_source(self, source: Any, method: str) -> Any:
         """What a method returns for each row of a source of row blocks."""
         check_is_fitted(self)
         return of_source(self, source, method)

@@ -13,9 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray
+from cotas.blas import one_thread_in_blas
 from cotas.certificates.blocks import weighed
-from cotas.fitting.threads import in_order, one_thread_in_blas, thread_count
-from cotas.source import Block, Changed, Source, Sums, double
+from cotas.fitting.threads import in_order, thread_count
+from cotas.source import Block, Changed, Source, Sums, double, reader_of
 
 # y with more different values than this is one of numbers, not of classes.
 MOST_CLASSES = 1000
@@ -35,17 +36,6 @@ def blocks_in_threads(n_jobs: int | None) -> Iterator[Each]:
         yield in_order(pool, threads)
 
 
-def refuse_more(name: str, y: Any, sample_weight: Any) -> None:
-    """Raise if y or weights are given beside a source, which has its own."""
-    if y is not None:
-        raise ValueError(f"{name}: a source of row blocks has its own y; leave y out.")
-    if sample_weight is not None:
-        raise ValueError(
-            f"{name}: a source of row blocks has its own weights, whose rows may be in another "
-            "order than yours: give them to the source, for example open_pages(…, weights=…)."
-        )
-
-
 def note_columns(model: Any, source: Source) -> None:
     """Keep the number of columns, and their names, as scikit-learn does."""
     model.n_features_in_ = source.n_features
@@ -54,16 +44,17 @@ def note_columns(model: Any, source: Source) -> None:
         model.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
 
 
-def refuse_other_columns(model: Any, source: Source) -> None:
-    """Raise if a source has other columns than the model was trained on."""
-    if source.n_features != model.n_features_in_:
+def refuse_other_columns(model: Any, X: Any) -> None:
+    """Raise if a source or a collection has other columns than the model was trained on."""
+    known = X.feature_names if isinstance(X, Source) else getattr(X, "columns", None)
+    size = X.n_features if isinstance(X, Source) else X.shape[1]
+    if size != model.n_features_in_:
         raise ValueError(
-            f"X has {source.n_features} features, but {type(model).__name__} is expecting "
+            f"X has {size} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input."
         )
     names = getattr(model, "feature_names_in_", None)
-    given = names if source.feature_names is None else source.feature_names
-    if names is not None and not np.array_equal(names, given):
+    if names is not None and known is not None and list(names) != list(known):
         raise ValueError("The columns of the source have other names than those of the fit.")
 
 
@@ -262,9 +253,14 @@ def nameless(model: Any) -> Any:
     return plain
 
 
-def of_source(model: Any, source: Source, method: str) -> Any:
-    """What a method of a model returns for each row of a source, in the order of its rows."""
+def of_source(model: Any, source: Any, method: str) -> Any:
+    """What a method of a model returns for each row of a source, in the order of its rows.
+
+    Of a collection of another library it is a lazy one of that library.
+    """
     refuse_other_columns(model, source)
+    if not isinstance(source, Source):
+        return reader_of(source).lazily(nameless(model), source, method)
     with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
         return source.collect(OfRows(nameless(model), method), each)
 

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
 from cotas.certificates.certificate import CHANGED
 from cotas.fitting.data import Examples, read_examples
@@ -25,7 +26,6 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.pursuit import Ended, worst_of
 from cotas.fitting.state import digest
-from cotas.fitting.threads import one_thread_in_blas
 from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeatures
 from cotas.kernel.base import KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite

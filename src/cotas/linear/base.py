@@ -14,8 +14,8 @@ from cotas.certificates import Certificate
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import encode
-from cotas.fitting.from_source import accuracy, refuse_more
-from cotas.source import Source
+from cotas.fitting.from_source import accuracy
+from cotas.source import comes_in_blocks, source_of
 
 
 class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
@@ -38,7 +38,7 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
-        if isinstance(X, Source):
+        if comes_in_blocks(X):
             return self._of_source(X, "decision_function")  # type: ignore[no-any-return]
         return self._decided(self._machine_scores(X))
 
@@ -49,7 +49,7 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
-        if isinstance(X, Source):
+        if comes_in_blocks(X):
             return self._of_source(X, "predict")  # type: ignore[no-any-return]
         return self._chosen(self.decision_function(X))
 
@@ -63,9 +63,8 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
         """
-        if isinstance(X, Source):
-            refuse_more("score", y, sample_weight)
-            return accuracy(self, X)
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return accuracy(self, source)
         return float(super().score(X, y, sample_weight))
 
     def _machine_scores(self, X: Matrix) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import gather_facts
@@ -25,7 +26,7 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
 from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start
 from cotas.linear.base import LinearClassifier
 from cotas.losses import Logistic

@@ -12,11 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint, Region, optimum_region
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.from_source import refuse_more
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
@@ -27,7 +27,7 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
@@ -45,7 +45,7 @@ from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.semismooth_newton import FEW_FEATURES, LARGEST_SYSTEM
-from cotas.source import Source
+from cotas.source import Source, source_of
 from cotas.stops import Reason, Stop
 
 LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
@@ -190,9 +190,8 @@ class LinearSVM(LinearClassifier):
         """
         began = time.perf_counter()
         self._check_parameters()
-        if isinstance(X, Source):
-            refuse_more(type(self).__name__, y, sample_weight)
-            return self._fit_in_blocks(X)
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         starts = self._starts(examples, len(examples.positives()))
         self.classes_, self.lam_ = examples.classes, penalty_of(self, examples.total_weight())

@@ -14,8 +14,8 @@ from cotas.certificates import Certificate
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_infinite
-from cotas.fitting.from_source import r_squared, refuse_more
-from cotas.source import Source
+from cotas.fitting.from_source import r_squared
+from cotas.source import comes_in_blocks, source_of
 
 
 def refuse_overflow(estimator: Any, X: Matrix, seen: AnyArray) -> None:
@@ -48,7 +48,7 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
-        if isinstance(X, Source):
+        if comes_in_blocks(X):
             return self._of_source(X, "predict")  # type: ignore[no-any-return]
         X = self._rows_to_predict(X)
         return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
@@ -63,9 +63,8 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
         """
-        if isinstance(X, Source):
-            refuse_more("score", y, sample_weight)
-            return r_squared(self, X)
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return r_squared(self, source)
         return float(super().score(X, y, sample_weight))
 
     def _rows_to_predict(self, X: Matrix) -> Matrix:

@@ -16,7 +16,7 @@ from cotas.certificates import Certificate, SquaredLossPoint
 from cotas.certificates.streamed import Stream
 from cotas.fitting.certified import outside
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.from_source import blocks_in_threads, note_columns, refuse_more
+from cotas.fitting.from_source import blocks_in_threads, note_columns
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import at_floor
 from cotas.fitting.threads import rows_in_threads, thread_count
@@ -29,7 +29,7 @@ from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
-from cotas.source import Source
+from cotas.source import Source, source_of
 from cotas.stops import Reason, Rule, Stop
 
 # So many entries of X are worth a second thread.
@@ -74,9 +74,8 @@ class SquaredLossRegressor(LinearRegressor):
         """
         began = time.perf_counter()
         self._check_parameters()
-        if isinstance(X, Source):
-            refuse_more(type(self).__name__, y, sample_weight)
-            return self._fit_in_blocks(X)
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source)
         data = read_observations(self, X, y, sample_weight, finite=False)
         self._forget()
         with self._threads(data) as (each, threads):
