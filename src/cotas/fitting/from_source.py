@@ -62,8 +62,9 @@ def refuse_other_columns(model: Any, source: Source) -> None:
             f"{model.n_features_in_} features as input."
         )
     names = getattr(model, "feature_names_in_", None)
-    given = names if source.feature_names is None else source.feature_names
-    if names is not None and not np.array_equal(names, given):
+    if names is None or source.feature_names is None:
+        return
+    if not np.array_equal(names, source.feature_names):
         raise ValueError("The columns of the source have other names than those of the fit.")
 
 

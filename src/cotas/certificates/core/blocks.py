@@ -282,14 +282,10 @@ def block_bounds(source: Any, claims: Claims) -> list[Found]:
         reader = frame_of(source, claims)
         first = counted(source.map_reduce(Values(claims, *reader)), claims.n)
         passes = _Passes(source, claims, reader, first)
-        return [objected_as_found(passes.bounds, j) for j in k]
+        found = [objected(passes.bounds, j) for j in k]
+        return [Found(one) if isinstance(one, Objection) else one for one in found]
     except Objection as objection:
         return [Found(objection) for _ in k]
-
-
-def objected_as_found(bounds: Callable[[int], Bounds], k: int) -> Found:
-    """The bounds of one model, or the objection to it."""
-    return Found(objected(bounds, k))
 
 
 def counted(whole: Tally, n: int) -> Tally:
@@ -350,8 +346,8 @@ class _Passes:
         off = abs(a) * off_one + abs(b) * off_two + above(8 * U * sizes)
         return a * one + b * two, above(off, 6)
 
-    def bounds(self, k: int) -> Bounds:
-        """Of one model."""
+    def bounds(self, k: int) -> Found:
+        """Of one model, with Xᵀc and t."""
         claims, claim, first = self.claims, self.claims.claim(k), self.first
         risk, loss = claims.risk, claims.risk.loss
         value = objective(claim, float(first[f"losses {k}"]), self.low)
@@ -365,13 +361,13 @@ class _Passes:
             slip = above(above(rest * share) * bias_bound(risk, extent, self.high, level), 2)
         least = float(self.second[f"least {k}"])
         weight = (self.low, self.high)
-        best, _, rounding = best_multiple(
+        best, t, rounding = best_multiple(
             claim, weight, pull, lambda t: self.gain(k, t), rest, slip, least
         )
         rounding += pull.off * float(np.linalg.norm(claim.theta * pull.unit)) / self.low
         felt = first[f"felt {k}"] / self.low + rounding
         charge = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
-        return Bounds.proved(best, value, charge + 64 * U * value)
+        return Found(Bounds.proved(best, value, charge + 64 * U * value), None, pull, t)
 
 
 def _middle(low: float, high: float) -> tuple[float, float]:
