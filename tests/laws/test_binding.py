@@ -18,8 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 import cotas
 from cotas.certificates.binding import outputs
 from cotas.files.errors import ModelFileError
+from cotas.files.state import digest
 from cotas.fitting.certified import Certified
-from cotas.fitting.state import digest
 from problems import clouds, plane, regression, three_clouds
 
 warnings.filterwarnings("ignore")

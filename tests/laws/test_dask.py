@@ -7,6 +7,7 @@ import signal
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator, is_classifier
 
 import cotas
 from cotas.source import Arrays
@@ -31,11 +32,36 @@ def problem(classes=2):
     return X, y, score, random.integers(0, 3, N).astype(float)
 
 
-ESTIMATORS = [cotas.LinearSVM, cotas.LogisticRegression, cotas.LeastSquares, cotas.Ridge]
+EVERY = [
+    kind
+    for name in cotas.__all__
+    if isinstance(kind := getattr(cotas, name), type) and issubclass(kind, BaseEstimator)
+    if hasattr(kind, "certificate_")
+]
+ESTIMATORS = [
+    cotas.LinearSVM,
+    cotas.LogisticRegression,
+    cotas.LeastSquares,
+    cotas.Ridge,
+    cotas.Lasso,
+    cotas.ElasticNet,
+]
 
 
 def target(kind, y, score):
-    return y if kind in (cotas.LinearSVM, cotas.LogisticRegression) else score
+    return y if is_classifier(kind()) else score
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_each_estimator_takes_partitions_or_says_that_it_does_not(kind):
+    X, y, score, _ = problem()
+    rows = da.from_array(X, chunks=(CHUNK, D))
+    labels = da.from_array(target(kind, y, score), chunks=CHUNK)
+    if kind in ESTIMATORS:
+        assert kind().fit(rows, labels).certificate_.holds
+        return
+    with pytest.raises(ValueError, match="no collection of Dask"):
+        kind().fit(rows, labels)
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,12 @@ from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import BlockSquaredRisk, Claims, block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredFound
-from cotas.certificates.core.gap import Risk
+from cotas.certificates.core.gap import Found, Risk
 from cotas.certificates.core.regularizers import L2
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.duality import DualPoint, plain_problem, risk_of
+from cotas.certificates.lasso import LassoPoint
+from cotas.certificates.lasso import in_certificate as of_lasso
 from cotas.certificates.least_squares import (
     ENOUGH,
     LARGEST_HESSIAN,
@@ -129,8 +131,9 @@ class WithSketch:
 
 
 class Moments(NamedTuple):
-    """The mean of each target, and the mean square about it and about zero."""
+    """Σ of the weights, the mean of each target, and the mean square about it and about zero."""
 
+    total: float
     mean: FloatArray
     spread: FloatArray
     square: FloatArray
@@ -177,7 +180,7 @@ class Watched(Changed):
         total, first, second = self.seen[5:]
         mean, square = first / total, second / total
         whole = square + self.middle * (self.middle + 2 * mean)
-        return Moments(mean + self.middle, square - mean**2, whole)
+        return Moments(float(total), mean + self.middle, square - mean**2, whole)
 
 
 def _nothing(block: Block) -> int:
@@ -328,3 +331,33 @@ def _squared_bounds(watched: Watched, claims: Claims) -> tuple[list[SquaredFound
         return risk.all_bounds(ENOUGH, near), constants
     dual = block_bounds(watched, claims)
     return [SquaredFound(found.bounds, "duality") for found in dual], constants
+
+
+# ---- the Lasso ---------------------------------------------------------------------------------
+
+
+def lasso_certificates(
+    points: Sequence[LassoPoint], source: Source, each: Each = map
+) -> list[Certificate]:
+    """The certificates of several models of one target each, from blocks."""
+    return [_lasso_certificate(point, source, each) for point in points]
+
+
+def _lasso_certificate(point: LassoPoint, source: Source, each: Each) -> Certificate:
+    read = Columns((point.column,))
+    watched = Watched(source, read, each)
+    try:
+        risk = point.problem.risk(point.penalty_scale)
+        coef = np.asarray(point.coef, np.float64)[:, None]
+        size = (source.n_rows, source.n_features)
+        claims = Claims(risk, coef, (float(point.intercept),), read, (None,), *size)
+        found = block_bounds(watched, claims)[0]
+    except Objection as objection:
+        found = Found(objection)
+    sketch, moments = watched.sketches()[0], watched.moments()
+    spread = moments.spread if point.problem.free_bias else moments.square
+    constant = 0.5 * float(spread[0])
+    scale = (constant, constant + ROUNDED * float(moments.square[0]))
+    some = replace(point, weights=watched.ends_of_weights())
+    certificate = of_lasso(some, found, moments.total, scale, sketch)
+    return replace(certificate, witness=point)

@@ -20,8 +20,8 @@ from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED
 from cotas.files.models import save
+from cotas.files.state import digest
 from cotas.fitting.from_source import of_source
-from cotas.fitting.state import digest
 from cotas.source import Source
 from cotas.stops import InterruptedWarning, Reason, Stop
 

@@ -73,7 +73,7 @@ class OnlineKernelClassifier(KernelClassifier):
 
     # ---- how a fit goes ----------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters

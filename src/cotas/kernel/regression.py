@@ -75,7 +75,7 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
     callbacks: Any
     progress: bool | None
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters

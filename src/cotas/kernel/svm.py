@@ -15,6 +15,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
 from cotas.certificates.certificate import CHANGED
+from cotas.files.state import digest
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
@@ -25,7 +26,6 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Ended, worst_of
-from cotas.fitting.state import digest
 from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeatures
 from cotas.kernel.base import KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
@@ -186,7 +186,7 @@ class KernelSVM(KernelClassifier):
         self.progress = progress
         self.callbacks = callbacks
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters

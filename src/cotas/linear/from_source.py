@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,8 @@ from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.problem import RegularizedRisk, relative_gap
 from cotas.rounds import Rounds
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.losses import SMOOTH
+from cotas.solvers.newton_blocks import smooth_over_blocks
 from cotas.solvers.semismooth_newton import FEWEST, FEWEST_BY_FEATURE, newton_over_blocks
 from cotas.source import Block, Changed, Source
 
@@ -72,15 +74,25 @@ class BlockCheck:
         return Iterate((np.zeros(self.source.n_features), 0.0))
 
 
-def fit_in_blocks(model: Any, source: Source, problem_of: Any) -> list[Ended[BlockSolution]]:
-    """Find the best model of each class; `model` is a classifier with `lam`, `tol` and limits."""
+def fit_in_blocks(
+    model: Any,
+    source: Source,
+    problem_of: Callable[[float], RegularizedRisk],
+    against_several: str | None = None,
+) -> list[Ended[BlockSolution]]:
+    """Find the best model of each class; `model` is a classifier with `lam`, `tol` and limits.
+
+    `problem_of` makes the problem of λ. What speaks against more than two classes is raised.
+    """
     began = time.perf_counter()
     with Monitor(model) as monitor, blocks_in_threads(model.n_jobs) as each:
         bound = bound_to(source, each)
         classes = read_classes(bound, model.class_weight)
+        if against_several is not None and len(classes.labels) > 2:
+            raise ValueError(against_several)
         note_columns(model, source)
         model.classes_, model.lam_ = classes.labels, penalty_of(model, classes.total)
-        problem: RegularizedRisk = problem_of(model.lam_)
+        problem = problem_of(model.lam_)
         fewest = max(FEWEST, FEWEST_BY_FEATURE * source.n_features)
         sample = draw_sample(bound, fewest)
         labels = classes.positives().tolist()
@@ -90,7 +102,8 @@ def fit_in_blocks(model: Any, source: Source, problem_of: Any) -> list[Ended[Blo
             limits = (model.tol, model.max_iter, until, monitor)
             pursuit: Pursuit[BlockSolution] = Pursuit(*limits, began=began, label=label)
             check = BlockCheck(bound, classes, label, problem)
-            iterates = hinge_iterates(bound, classes, label, problem, sample)
+            method = hinge_iterates if problem.gain_is_linear else smooth_iterates
+            iterates = method(bound, classes, label, problem, sample)
             ended.append(pursuit.follow(iterates, check, start=check.start()))
     return ended
 
@@ -106,6 +119,20 @@ def hinge_iterates(
     for found in newton_over_blocks(signed, *given):
         believed = relative_gap(found.primal - found.dual, found.primal)
         yield Iterate((found.theta, found.theta0), found.alpha, believed)
+
+
+def smooth_iterates(
+    source: Source, classes: Classes, label: Any, problem: RegularizedRisk, sample: Block | None
+) -> Iterator[Iterate]:
+    """Newton's method on a smooth loss, whose slopes are α."""
+    change = AgainstTheRest(label, classes.pairs)
+    start = None if sample is None else change(sample)
+    loss, free = SMOOTH[problem.loss.name], problem.free_bias
+    for found in smooth_over_blocks(
+        Changed(source, change), classes.total, loss, problem.lam, free, start
+    ):
+        believed = relative_gap(found.gap, found.objective)
+        yield Iterate((found.theta, found.theta0), None, believed)
 
 
 def keep(model: Any, ended: list[Ended[BlockSolution]], note: str) -> Any:

@@ -59,6 +59,14 @@ def sound_moments(block: Block) -> Moments:
     return found
 
 
+def triangle_in_blocks(source: Source, free_bias: bool) -> tuple[Moments, FloatArray]:
+    """The moments, and the triangle of the rows √(sᵢ/S)(xᵢ, yᵢ), less their means with a bias."""
+    moments = read_moments(source)
+    centre = (moments.mean, moments.target_mean) if free_bias else None
+    found = source.map_reduce(BlockTriangle(centre))
+    return moments, found.R / np.sqrt(moments.weight)
+
+
 class BlockTask:
     """One fit of a squared-loss model from blocks."""
 

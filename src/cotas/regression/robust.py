@@ -55,7 +55,7 @@ class RobustRegressor(LinearRegressor):
 
     # ---- how a fit goes --------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters

@@ -94,7 +94,7 @@ class StagewiseRegressor(LinearRegressor):
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Follow the algorithm for `max_iter` steps and check what its theorem promises.
 
         Parameters

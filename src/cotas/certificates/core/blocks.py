@@ -7,8 +7,8 @@ through, so that nothing depends on who adds them up or in which order. A source
 X. The rows are counted: none may be left out or come twice.
 
 The dual point c is a function of the row, given (X, y, s), or the slopes of the loss; any will do.
-Where the bias is free, the two signs of a margin loss are shrunk to the same sum, and the residuals
-of a regression are centred; what is left of Σ cᵢ is charged.
+Where the bias is free, the squared loss has c centred, and others have the two signs of c shrunk to
+the same sum, which leaves them in the domain; what is left of Σ cᵢ is charged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.bounds import APART, Bounds, Objection
 from cotas.certificates.core.curvature import (
     Hessian,
     ResidualSums,
@@ -282,14 +282,10 @@ def block_bounds(source: Any, claims: Claims) -> list[Found]:
         reader = frame_of(source, claims)
         first = counted(source.map_reduce(Values(claims, *reader)), claims.n)
         passes = _Passes(source, claims, reader, first)
-        return [objected_as_found(passes.bounds, j) for j in k]
+        found = [objected(passes.bounds, j) for j in k]
+        return [Found(one) if isinstance(one, Objection) else one for one in found]
     except Objection as objection:
         return [Found(objection) for _ in k]
-
-
-def objected_as_found(bounds: Callable[[int], Bounds], k: int) -> Found:
-    """The bounds of one model, or the objection to it."""
-    return Found(objected(bounds, k))
 
 
 def counted(whole: Tally, n: int) -> Tally:
@@ -312,14 +308,14 @@ class _Passes:
         self.second = self._second_pass()
 
     def _second_pass(self) -> Tally:
-        k, free = len(self.claims.biases), self.claims.risk.free_bias
+        k, free, loss = len(self.claims.biases), self.claims.risk.free_bias, self.claims.risk.loss
         shrink, centre = np.ones((k, 2)), np.zeros(k)
         for j in range(k if free else 0):
             more, less = self.first[f"more {j}"], self.first[f"less {j}"]
-            if isinstance(self.claims.risk.loss, Margin):
-                shrink[j] = _shrunk(more, less)
-            else:
+            if math.isinf(loss.reach) and not isinstance(loss, Margin):
                 centre[j] = (more - less) / self.high
+            else:
+                shrink[j] = _shrunk(more, less)
         given = (self.claims, *self.reader, shrink, centre, self.multiples)
         return counted(self.source.map_reduce(Pulls(*given)), self.claims.n)
 
@@ -350,8 +346,8 @@ class _Passes:
         off = abs(a) * off_one + abs(b) * off_two + above(8 * U * sizes)
         return a * one + b * two, above(off, 6)
 
-    def bounds(self, k: int) -> Bounds:
-        """Of one model."""
+    def bounds(self, k: int) -> Found:
+        """Of one model, with Xᵀc and t."""
         claims, claim, first = self.claims, self.claims.claim(k), self.first
         risk, loss = claims.risk, claims.risk.loss
         value = objective(claim, float(first[f"losses {k}"]), self.low)
@@ -365,13 +361,14 @@ class _Passes:
             slip = above(above(rest * share) * bias_bound(risk, extent, self.high, level), 2)
         least = float(self.second[f"least {k}"])
         weight = (self.low, self.high)
-        best, _, rounding = best_multiple(
+        best, t, rounding = best_multiple(
             claim, weight, pull, lambda t: self.gain(k, t), rest, slip, least
         )
         rounding += pull.off * float(np.linalg.norm(claim.theta * pull.unit)) / self.low
         felt = first[f"felt {k}"] / self.low + rounding
         charge = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
-        return Bounds.proved(best, value, charge + 64 * U * value)
+        # The same rows in other blocks prove a little more or less: there is room for that.
+        return Found(Bounds.proved(best, value, charge + APART * value), None, pull, t)
 
 
 def _middle(low: float, high: float) -> tuple[float, float]:
@@ -444,7 +441,7 @@ class Squares(Reader):
 class BlockSquaredRisk(SquaredRisk):
     """Least squares and ridge from blocks, in one pass: the curvature is that of all the rows."""
 
-    ways = ((False, 0),)
+    ways, room = ((False, 0),), APART
 
     @np.errstate(all="ignore")
     def __init__(self, source: Any, claims: Claims, largest: int) -> None:

@@ -225,6 +225,7 @@ class SquaredRisk:
     """
 
     ways: tuple[tuple[bool, int], ...] = WAYS
+    room = 64 * U  # what sums in another order may differ by, as a part of P
 
     @np.errstate(all="ignore")  # what is not finite is refused
     def __init__(
@@ -339,7 +340,7 @@ class SquaredRisk:
             within, best = self._within(slope)
             how = "within"
         lower = max(0.0, down(slope.least - best.most))
-        charge = 2 * (slope.upper - slope.least) + 64 * U * slope.upper
+        charge = 2 * (slope.upper - slope.least) + self.room * slope.upper
         charge += min(best.blur, slope.least)
         return SquaredFound(Bounds.proved(lower, slope.upper, charge), how, within)
 
