@@ -247,9 +247,11 @@ class Residuals:
 
 
 def nameless(model: Any) -> Any:
-    """The model without the names of its columns, which blocks do not have."""
+    """The model without the names of its columns, which blocks do not have, and its callbacks."""
     plain = copy.copy(model)
     vars(plain).pop("feature_names_in_", None)
+    if hasattr(plain, "callbacks"):
+        plain.callbacks = None  # they need not be such as can be sent to another process
     return plain
 
 

@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+import cloudpickle
 import dask
 import dask.array
 import numpy as np
@@ -69,7 +70,7 @@ def _packed(function: Callable[[Any], Any]) -> Delayed:
 
     Its arrays are so unpacked at addresses that suit them; see `_aligned`.
     """
-    return delayed(pickle.dumps(function, protocol=5), pure=False, traverse=False)
+    return delayed(cloudpickle.dumps(function, protocol=5), pure=False, traverse=False)
 
 
 @delayed(pure=False)
