@@ -14,9 +14,9 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Matrix
 from cotas.certificates.numbers import refuse_inexact
 from cotas.files.cells import understood
-from cotas.files.compression import open_bytes, source_name
+from cotas.files.compression import is_compressed, open_bytes, source_name
 from cotas.files.formats import tell_format
-from cotas.files.frames import polars
+from cotas.files.frames import polars, polars_errors
 from cotas.files.libsvm import LARGEST_INDEX, libsvm_batches
 from cotas.files.names import some as some_names
 from cotas.files.problems import DataFileError
@@ -104,8 +104,10 @@ class Decoder:
         self._types: dict[str, Any] = {}
 
     def expected_bytes(self) -> float:
-        """About how much the rows are in memory, from the sizes of the files."""
-        return 2.0 * sum(file.stat().st_size for file in self.files)
+        """About how much the rows are in memory, too much rather than too little."""
+        return sum(
+            _decoded_bytes(file, kind) for file, kind in zip(self.files, self.kinds, strict=True)
+        )
 
     def parts(self) -> Iterator[Part]:
         """All the rows."""
@@ -292,6 +294,20 @@ class Decoder:
                 "expected.",
                 source,
             )
+
+
+def _decoded_bytes(file: Path, kind: str) -> float:
+    """About how much a file is when it is decoded."""
+    if kind in ("parquet", "arrow"):
+        pl = polars()
+        lazy = pl.scan_parquet(file, glob=False) if kind == "parquet" else pl.scan_ipc(file)
+        try:
+            rows = lazy.select(pl.len()).collect().item()
+            return 8.0 * rows * len(lazy.collect_schema())
+        except polars_errors():
+            return 0.0  # damaged, as its reader will say
+    # A number of two letters takes eight bytes, and compressed text is some five times as long.
+    return file.stat().st_size * (4.0 * (5.0 if is_compressed(file) else 1.0))
 
 
 def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyArray:

@@ -422,7 +422,6 @@ def _write_pages(
             bar.step(rows=f"{decoder.n_rows:,}")
     finally:
         bar.close()
-        bins.close()
     if not decoder.n_rows:
         raise DataFileError("it holds no rows.", str(decoder.files[0]))
     decoder.refuse_width()
