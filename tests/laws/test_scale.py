@@ -14,12 +14,15 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import dump_svmlight_file
 
 import cotas
+from cotas.cli import big
 from cotas.files.problems import DataFileError
 from cotas.fitting.threads import in_order
 from cotas.scale import pages as pages_module
 from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
 from cotas.source import Arrays, Block, Sums, in_pairs
+from terminal import cotas as terminal
+from terminal import customers
 
 RNG = np.random.default_rng(7)
 N, D = 600, 5
@@ -357,3 +360,79 @@ def test_single_precision_takes_half_the_space_and_says_what_it_proves(tmp_path)
     model = cotas.LinearSVM(tol=1e-3).fit(half)
     assert model.certificate_.verify(half)
     assert not model.certificate_.verify(whole)
+
+
+# ---- the command line --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """A machine in which every table is too large."""
+    monkeypatch.setattr(big, "free_memory", lambda: 1)
+
+
+def test_a_table_that_does_not_fit_is_fitted_proved_and_used_all_the_same(tmp_path, little_memory):
+    table, where = customers(n=800), tmp_path / "shop.cotas"
+    table.write_csv(tmp_path / "shop.csv")
+    said = terminal("fit", tmp_path / "shop.csv", "-t", "bought", "-o", where, "--json")
+    assert said.code == 0, said.err
+    assert "are read from pages on disk" in said.err
+    document = said.document
+    assert document["certificate"]["holds"]
+    assert document["rows"] == 800
+    assert 0.0 < document["hold_out"]["upper"] < 0.5
+    again = terminal("certify", where, tmp_path / "shop.csv", "--json").document
+    assert again["proved"]
+    assert again["certificate"]["upper"] == document["certificate"]["upper"]
+    predicted = terminal("predict", where, tmp_path / "shop.csv", "--json")
+    assert predicted.code == 0, predicted.err
+    table.with_columns(age=pl.col("age") + 1).write_csv(tmp_path / "shop.csv")
+    assert terminal("certify", where, tmp_path / "shop.csv").code == 1
+    assert "2 folders" not in terminal("clean", tmp_path).out
+    assert page_folders(tmp_path) == []
+
+
+@pytest.mark.parametrize("model", ["logistic", "ridge", "lasso", "elastic-net", "least-squares"])
+def test_these_models_are_trained_from_pages(tmp_path, little_memory, model):
+    frame(THREE if model == "logistic" else Z).write_parquet(tmp_path / "rows.parquet")
+    call = ("fit", tmp_path / "rows.parquet", "-t", "y", "-m", model, "--hold-out", "0.3")
+    said = terminal(*call, "--json")
+    assert said.code == 0, said.err
+    assert said.document["certificate"]["holds"]
+
+
+def test_sparse_files_are_trained_from_pages(tmp_path, little_memory):
+    dump_svmlight_file(FEW, np.where(Z > 0, 1, -1), str(tmp_path / "a.svm"), zero_based=False)
+    said = terminal("fit", tmp_path / "a.svm", "-o", tmp_path / "m.cotas", "--lang", "es")
+    assert said.code == 0, said.err
+    assert "páginas en disco" in said.err
+    assert terminal("certify", tmp_path / "m.cotas", tmp_path / "a.svm").code == 0
+
+
+def test_what_needs_the_whole_table_says_so(tmp_path, little_memory):
+    frame(Z).write_parquet(tmp_path / "rows.parquet")
+    call = ("fit", tmp_path / "rows.parquet", "-t", "y")
+    for more in (("-m", "auto"), ("--select", "lam"), ("--report", tmp_path / "r.html")):
+        said = terminal(*call, *more)
+        assert said.code == 2
+        assert "needs the whole table in memory" in said.err
+    said = terminal(*call, "-m", "huber")
+    assert said.code == 2
+    assert "takes no source of row blocks" in " ".join(said.err.split())
+    for size, words in (("much", "takes a size"), ("10MB", "too little")):
+        said = terminal(*call, "--memory", size)
+        assert said.code == 2
+        assert words in said.err
+
+
+def test_pages_are_split_at_random_and_at_one_place(tmp_path):
+    frame(Z).write_parquet(tmp_path / "rows.parquet")
+    pages = cotas.open_pages(tmp_path / "rows.parquet", target="y", page_bytes=1024)
+    first, last = pages.split(0.25)
+    assert first.n_rows + last.n_rows == N
+    assert 0.15 * N < last.n_rows < 0.35 * N
+    both = np.concatenate([first.collect(_labels_of), last.collect(_labels_of)])
+    np.testing.assert_array_equal(np.sort(both), np.sort(Z))
+    assert pages.first(first.n_rows).n_rows == first.n_rows
+    with pytest.raises(ValueError, match="No number of pages"):
+        pages.first(1)

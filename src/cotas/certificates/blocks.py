@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -213,6 +213,8 @@ class BlockPoint:
         the slopes of the loss at the model
     labels, factors : the weight that each class has besides those of its rows; none for ones
     """
+
+    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
 
     problem: RegularizedRisk
     coef: FloatArray

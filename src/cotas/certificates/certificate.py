@@ -18,6 +18,7 @@ from cotas.source import Source, source_of
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
+NOT_IN_BLOCKS = "This certificate is about rows in memory: verify it with X and y as arrays."
 CHANGED = "The model was changed after it was certified."
 PLAIN = ("kind", "lower", "upper", "gap", "relative_gap", "holds", "vacuous", "statement",
          "objection", "reference")  # fmt: skip
@@ -203,6 +204,8 @@ class Certificate:
     def _against(self, X: Matrix, y: AnyArray) -> list[str]:
         if self.witness is None:
             return [f"There is nothing to verify: {self.statement}"]
+        if isinstance(X, Source) and not getattr(self.witness, "takes_blocks", False):
+            return [NOT_IN_BLOCKS]
         try:
             y = y if isinstance(X, Source) else as_meant(y, self.witness)
             fresh = self.witness.check(X, y)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -93,6 +93,8 @@ class LassoPoint:
     column : of y, where y has several; None where it is a vector
     penalty_scale : wⱼ; None stands for ones
     """
+
+    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
 
     problem: LassoProblem
     coef: FloatArray

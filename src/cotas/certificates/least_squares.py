@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -85,6 +85,8 @@ class SquaredLossPoint:
     penalty_scale : σⱼ; None stands for ones
     descent : the run that found the model, where it was gradient descent with a constant step
     """
+
+    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
 
     coef: FloatArray
     intercept: float

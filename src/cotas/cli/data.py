@@ -85,6 +85,13 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
     return replace(table, remarks=(remark, *table.remarks)), chosen
 
 
+def target_name(table: Table, target: str | None, drop: list[str]) -> str:
+    """The name of the column to predict, of a table with names."""
+    _, found = _with_a_target(table, _by_number(table, target), drop)
+    assert found is not None
+    return found
+
+
 def _by_number(table: Table, target: str | None) -> str | None:
     """A column without a name can be called by its number, the last one by -1."""
     if target is None or not table.has_names or target in table.names:

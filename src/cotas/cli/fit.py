@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,20 +12,22 @@ import typer
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import OPTIMIZATION, percent
+from cotas.cli.big import fit_from_pages, refuse_what_needs_memory, too_big
 from cotas.cli.data import open_table, preparation_of, target_of, writable
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError, UsageError
-from cotas.cli.judging import quality_lines, show_classes
+from cotas.cli.judging import proof, quality_lines, show_classes, upwards
 from cotas.cli.models import parameters, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Lang, Seed, Target, Task
 from cotas.cli.session import Session, command_line
 from cotas.cli.training import Settings, train
-from cotas.cli.words import kind_in, speak
+from cotas.cli.words import speak
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord, telling_parameters
 from cotas.report.alarms import alarms_of
-from cotas.report.certificates import in_words, label_in
+from cotas.report.certificates import label_in
 from cotas.report.figures import span
 from cotas.report.words import words_of
+from cotas.stops import Stop
 
 Model = Annotated[
     str | None,
@@ -64,6 +66,13 @@ def fit(
     trials: Annotated[
         int | None, typer.Option(help="So many settings at most for --model auto.")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="A table that takes more, such as 2GB, is read from pages on disk. Default: what "
+            "is free."
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if the gap asked for was not proved.")
     ] = False,
@@ -88,8 +97,8 @@ def fit(
     if model not in (None, "auto"):
         known = task_of(str(model))
         task = known if task == "auto" else task
-    table = open_table(data, target, columns)
-    y, task = target_of(table, task)
+    if task not in ("auto", "classification", "regression"):
+        raise UsageError(f"--task is classification, regression or auto, not {task!r}.")
     settings = Settings(
         model=model,
         task=task,
@@ -101,11 +110,19 @@ def fit(
         max_time=max_time,
         command=command_line(),
         lang=lang,
-        preparation=preparation_of(table, columns),
         group=group,
         time=time,
         trials=trials,
     )
+    big = too_big(data, memory)
+    if big is not None:
+        refuse_what_needs_memory(settings, report, columns)
+        trained = fit_from_pages(session, big, target, settings, columns, out)
+        _finish(trained.certificate_, trained, strict)
+        return
+    table = open_table(data, target, columns)
+    y, task = target_of(table, task)
+    settings = replace(settings, task=task, preparation=preparation_of(table, columns))
     record = train(session, table, y, settings)
     if out is not None:
         seen = (record.prepared, record.training.truth)
@@ -125,7 +142,7 @@ def fit(
     saved = None if out is None else str(out)
     session.document(record.to_dict() | {"alarms": alarms, "saved": saved})
     session.note(*(f"{speak(lang)('warning')}: {words}" for words in record.warnings))
-    _finish(record, strict)
+    _finish(record.certificate, record.model.estimator_, strict)
 
 
 def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
@@ -188,11 +205,6 @@ def summary(record: FitRecord, lang: str) -> list[str]:
     return [f"{name:<{width}}  {words}" for name, words in lines]
 
 
-def upwards(bound: float) -> float:
-    """An upper bound in the four decimals that are printed."""
-    return math.ceil(bound * 1e4) / 1e4
-
-
 def _proofs(record: FitRecord, lang: str) -> list[str]:
     """A line for each certificate; where there are several, they begin with what they are about."""
     estimator, whole = record.model.estimator_, record.certificate
@@ -202,24 +214,6 @@ def _proofs(record: FitRecord, lang: str) -> list[str]:
         f"{label_in(part.label, words_of(lang))}: {proof(part, estimator, lang)}"
         for part in whole.parts
     ]
-
-
-def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
-    """What one certificate says, in one line."""
-    say, kind = speak(lang), kind_in(lang, certificate.kind)
-    if certificate.kind == "none":
-        return say("none", why=certificate.statement)
-    if not certificate.holds:
-        return say("fails", kind=kind, why=certificate.objection)
-    if certificate.vacuous:
-        return say("vacuous", kind=kind)
-    if certificate.kind in ("duality", "gradient"):
-        tol = getattr(estimator, "tol", None)
-        asked = "–" if tol is None else percent(tol)
-        return say("gap", gap=percent(certificate.relative_gap), asked=asked)
-    if lang != "en":
-        return in_words(certificate, words_of(lang))
-    return f"{say('holds', kind=kind)}: {certificate.statement}"
 
 
 def _choice(choice: Any) -> str:
@@ -245,16 +239,14 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _finish(record: FitRecord, strict: bool) -> None:
-    broken = [c for c in record.certificate.singles if c.kind != "none" and not c.holds]
+def _finish(whole: Certificate, estimator: Any, strict: bool) -> None:
+    broken = [c for c in whole.singles if c.kind != "none" and not c.holds]
     if broken:
         raise ProofFailedError(f"the certificate does not hold: {broken[0].objection}")
-    if record.interrupted:
+    if estimator.stop_ is Stop.INTERRUPTED:
         raise InterruptedEarlyError("the fit was ended early; this is the best so far.")
-    tol = getattr(record.model.estimator_, "tol", None)
-    if strict and tol is not None:
-        whole = record.certificate
-        if whole.kind in OPTIMIZATION and whole.relative_gap > tol:
-            raise ProofFailedError(
-                f"the relative gap proved is {percent(whole.relative_gap)}, above {percent(tol)}."
-            )
+    tol = getattr(estimator, "tol", None)
+    if strict and tol is not None and whole.kind in OPTIMIZATION and whole.relative_gap > tol:
+        raise ProofFailedError(
+            f"the relative gap proved is {percent(whole.relative_gap)}, above {percent(tol)}."
+        )

@@ -25,6 +25,7 @@ from cotas.cli.session import Session
 from cotas.cli.words import speak
 from cotas.files.models import versions
 from cotas.fitting.threads import cpu_count
+from cotas.scale.pages import remove_pages
 
 EXTRAS = {
     "progress": ("tqdm",),
@@ -94,6 +95,23 @@ def bench(
     if done.returncode:
         raise UsageError(f"the measurements ended with code {done.returncode}.")
     session.document({"output": done.stdout})
+
+
+def clean(
+    session: Session,
+    place: Annotated[
+        Path, typer.Argument(metavar="PLACE", help="A file of data, or a folder and all in it.")
+    ] = Path(),
+) -> None:
+    """Remove the pages that were made of tables too large for memory.
+
+    Nothing but folders of pages is removed; they are made anew when they are needed.
+
+    Example: cotas clean data/
+    """
+    count, size = remove_pages(place)
+    session.say(f"{count} folders, {size / 1e6:.1f} MB")
+    session.document({"folders": count, "bytes": size})
 
 
 def warmup(session: Session) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
+from cotas.certificates import Certificate
+from cotas.certificates.presentation import percent
 from cotas.cli.session import Session
+from cotas.cli.words import kind_in, speak
 from cotas.preparation.quality import Quality
+from cotas.report.certificates import in_words
 from cotas.report.figures import found, number, span
 from cotas.report.words import words_of
 
@@ -47,3 +53,26 @@ def show_classes(session: Session, quality: Quality, lang: str) -> None:
         rows.append([one.label, str(one.rows), *cells, *found(one, words)])
     session.say("")
     session.table(names, rows)
+
+
+def upwards(bound: float) -> float:
+    """An upper bound in the four decimals that are printed."""
+    return math.ceil(bound * 1e4) / 1e4
+
+
+def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
+    """What one certificate says, in one line."""
+    say, kind = speak(lang), kind_in(lang, certificate.kind)
+    if certificate.kind == "none":
+        return say("none", why=certificate.statement)
+    if not certificate.holds:
+        return say("fails", kind=kind, why=certificate.objection)
+    if certificate.vacuous:
+        return say("vacuous", kind=kind)
+    if certificate.kind in ("duality", "gradient"):
+        tol = getattr(estimator, "tol", None)
+        asked = "–" if tol is None else percent(tol)
+        return say("gap", gap=percent(certificate.relative_gap), asked=asked)
+    if lang != "en":
+        return in_words(certificate, words_of(lang))
+    return f"{say('holds', kind=kind)}: {certificate.statement}"

@@ -16,6 +16,24 @@ WORDS = {
         "{rows} rows, 1 column, target {target}",
         "{rows} filas, 1 columna, objetivo {target}",
     ),
+    "too big": (
+        "In memory this table would take about {needed:.1f} GB, and {allowed:.1f} GB are allowed: "
+        "its rows are read from pages on disk.",
+        "En memoria esta tabla ocuparía unos {needed:.1f} GB, y se permiten {allowed:.1f} GB: sus "
+        "filas se leen de páginas en disco.",
+    ),
+    "drawn": (
+        "How to prepare the columns was learned from {rows} of {all} rows, drawn at random.",
+        "La preparación de las columnas se aprendió de {rows} de {all} filas, tomadas al azar.",
+    ),
+    "pages written": (
+        "{size:.2f} GB of pages were written to {folder}; cotas clean removes them.",
+        "Se escribieron {size:.2f} GB de páginas en {folder}; cotas clean las borra.",
+    ),
+    "pages reused": (
+        "{size:.2f} GB of pages were found in {folder}.",
+        "Se encontraron {size:.2f} GB de páginas en {folder}.",
+    ),
     "model": ("model", "modelo"),
     "defaults": ("defaults", "valores por defecto"),
     "trained": ("trained on", "entrenado con"),

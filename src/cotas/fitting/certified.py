@@ -18,7 +18,7 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
-from cotas.certificates.certificate import CHANGED
+from cotas.certificates.certificate import CHANGED, NOT_IN_BLOCKS
 from cotas.files.models import save
 from cotas.files.state import digest
 from cotas.fitting.from_source import of_source
@@ -177,7 +177,7 @@ class Certified:
         first, *others = certificates
         return [replace(first, predictor=Predictor(self, state)), *others]
 
-    def _proved_again(self, X: Matrix, y: AnyArray) -> Certificate:
+    def _proved_again(self, X: Matrix, y: Any) -> Certificate:
         """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
         check_is_fitted(self)
         kept = self._measured_or_withdrawn()
@@ -270,6 +270,8 @@ def _checked_again(certificate: Certificate, X: Matrix, y: AnyArray) -> Certific
     """What the witness proves now; one that was tampered with proves nothing."""
     if certificate.witness is None:
         return certificate
+    if isinstance(X, Source) and not getattr(certificate.witness, "takes_blocks", False):
+        return certificate.withdrawn(NOT_IN_BLOCKS)
     try:
         return certificate.witness.check(X, y)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:

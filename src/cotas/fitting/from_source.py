@@ -277,6 +277,11 @@ def accuracy(model: Any, source: Source) -> float:
 
 def r_squared(model: Any, source: Source) -> float:
     """1 − Σ s(y − ŷ)²/Σ s(y − ȳ)², the mean over the targets."""
+    return squared_error(model, source)[1]
+
+
+def squared_error(model: Any, source: Source) -> tuple[float, float]:
+    """The root of the mean of (y − ŷ)², and R², the means over the targets."""
     refuse_other_columns(model, source)
     first = np.asarray(next(iter(source.blocks())).y, dtype=np.float64)
     middle = first.reshape(len(first), -1).mean(axis=0)
@@ -286,7 +291,7 @@ def r_squared(model: Any, source: Source) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         # As scikit-learn has it: y that does not vary is predicted, or it is not.
         parts = np.where(whole > 0, 1.0 - left / whole, np.where(left > 0, 0.0, 1.0))
-    return float(parts.mean())
+    return float(np.sqrt(left / total).mean()), float(parts.mean())
 
 
 def bound_to(source: Source, each: Each) -> Source:

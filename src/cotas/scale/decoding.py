@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Matrix
 from cotas.certificates.numbers import refuse_inexact
 from cotas.files.cells import understood
-from cotas.files.compression import open_bytes, source_name
+from cotas.files.compression import is_compressed, open_bytes, source_name
 from cotas.files.formats import tell_format
-from cotas.files.frames import polars
+from cotas.files.frames import polars, polars_errors
 from cotas.files.libsvm import LARGEST_INDEX, libsvm_batches
 from cotas.files.names import some as some_names
 from cotas.files.problems import DataFileError
@@ -38,6 +38,9 @@ class Reading:
     weights : the column of the weights, if there is one
     single : whether X is kept in single precision
     preparation : what makes numbers of a table, already fitted; None where it holds numbers only
+    drop : columns that are not read
+    without_target : "error" or "drop", for rows in which the target is missing
+    text : how text tables are written, as for `read_table`: names and values
     """
 
     target: str | tuple[str, ...] | None = None
@@ -46,6 +49,16 @@ class Reading:
     preparation: Any = None
     n_features: int | None = None
     zero_based: bool | str = "auto"
+    drop: tuple[str, ...] = ()
+    without_target: str = "error"
+    text: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns to be predicted."""
+        if self.target is None:
+            return ()
+        return (self.target,) if isinstance(self.target, str) else self.target
 
 
 def input_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -104,8 +117,10 @@ class Decoder:
         self._types: dict[str, Any] = {}
 
     def expected_bytes(self) -> float:
-        """About how much the rows are in memory, from the sizes of the files."""
-        return 2.0 * sum(file.stat().st_size for file in self.files)
+        """About how much the rows are in memory, too much rather than too little."""
+        return sum(
+            decoded_bytes(file, kind) for file, kind in zip(self.files, self.kinds, strict=True)
+        )
 
     def parts(self) -> Iterator[Part]:
         """All the rows."""
@@ -122,7 +137,8 @@ class Decoder:
         if not self._columns:
             self._look_at(file)
         rows = max(1, BATCH_BYTES // (8 * max(1, len(self._columns))))
-        for table in batches(str(file), rows, types=self._types):
+        for table in batches(str(file), rows, types=self._types, **dict(self.reading.text)):
+            table = without(table, self.reading)
             if set(table.features.columns) != set(self._columns):
                 odd = sorted(set(table.features.columns) ^ set(self._columns))
                 raise DataFileError(
@@ -133,18 +149,21 @@ class Decoder:
 
     def _look_at(self, file: Path) -> None:
         """The columns, and in a text table what their types are, from its first rows."""
-        first = next(iter(batches(str(file), ROWS_FOR_TYPES, types={})), None)
+        text = dict(self.reading.text)
+        first = next(iter(batches(str(file), ROWS_FOR_TYPES, types={}, **text)), None)
         if first is None or not first.n_rows:
             raise DataFileError("it holds no rows.", source_name(file))
+        first = without(first, self.reading)
         frame, pl = first.features, polars()
         if self.kinds[0] == "csv":
             frame, _ = understood(frame, False, first.source)
-            self._types = {
-                name: pl.Float64 for name in frame.columns if frame[name].dtype != pl.String
-            }
-            frame = frame.with_columns(pl.col(list(self._types)).cast(pl.Float64))
+            numbers = [name for name in frame.columns if frame[name].dtype != pl.String]
+            self._types = dict.fromkeys(numbers, pl.Float64)
+            frame = frame.with_columns(pl.col(numbers).cast(pl.Float64))
         self._columns = list(frame.columns)
         wanted = [*self._targets(), *([self.reading.weights] if self.reading.weights else [])]
+        if self.reading.preparation is not None:  # which reads numbers of text itself
+            self._types = {name: kind for name, kind in self._types.items() if name in wanted}
         for name in wanted:
             if name not in self._columns:
                 raise DataFileError(
@@ -169,12 +188,11 @@ class Decoder:
         self.names = rest
 
     def _targets(self) -> tuple[str, ...]:
-        target = self.reading.target
-        if target is None:
+        if not self.reading.targets:
             raise DataFileError(
                 "which column is to be predicted? Name it as the target.", str(self.files[0])
             )
-        return (target,) if isinstance(target, str) else tuple(target)
+        return self.reading.targets
 
     def _part(self, table: Table) -> Part:
         frame, reading = table.features, self.reading
@@ -270,6 +288,10 @@ class Decoder:
         given = self.reading.zero_based
         return self.lowest >= 1 if given == "auto" else not given
 
+    def zero_based(self) -> bool | None:
+        """How LibSVM files count their features; None of others."""
+        return not self._counts_from_one() if self.sparse else None
+
     def width(self) -> int:
         """The number of columns of X, when all rows have been read."""
         if not self.sparse:
@@ -292,6 +314,35 @@ class Decoder:
                 "expected.",
                 source,
             )
+
+
+def without(table: Table, reading: Reading) -> Table:
+    """The table without the columns, and the rows, that are to be left out."""
+    frame = table.features
+    frame = frame.drop([name for name in reading.drop if name in frame.columns])
+    if reading.without_target == "drop":
+        for name in (name for name in reading.targets if name in frame.columns):
+            there = frame[name].is_not_null()
+            if frame[name].dtype.is_float():
+                there = there & frame[name].is_not_nan()
+            frame = frame.filter(there)
+    elif reading.without_target != "error":
+        raise ValueError(f"without_target must be 'error' or 'drop': {reading.without_target!r}.")
+    return replace(table, features=frame)
+
+
+def decoded_bytes(file: Path, kind: str) -> float:
+    """About how much a file is when it is decoded."""
+    if kind in ("parquet", "arrow"):
+        pl = polars()
+        lazy = pl.scan_parquet(file, glob=False) if kind == "parquet" else pl.scan_ipc(file)
+        try:
+            rows = lazy.select(pl.len()).collect().item()
+            return float(8 * rows * len(lazy.collect_schema()))
+        except polars_errors():
+            return 0.0  # damaged, as its reader will say
+    # A number of two letters takes eight bytes, and compressed text is some five times as long.
+    return file.stat().st_size * (4.0 * (5.0 if is_compressed(file) else 1.0))
 
 
 def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyArray:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias, TypeVar
@@ -69,10 +70,10 @@ class Pages(Source):
         names = listed["names"]
         self.feature_names = None if names is None else np.asarray(names, dtype=object)
         self.labels = None if listed["labels"] is None else np.asarray(listed["labels"])
-        self.target_kind = listed["target_kind"]
+        self.target_kind, self.zero_based = listed["target_kind"], listed["zero_based"]
         self.pages = [Page(**entry) for entry in listed["pages"]]
         self.n_bytes = sum(page.size for page in self.pages)
-        self.reused = True
+        self.reused = self.whole = True
         self._seen: dict[str, int] = {}
         self._lock = Lock()
 
@@ -99,7 +100,12 @@ class Pages(Source):
         return found
 
     def collect(self, function: Callable[[Block], AnyArray], each: Each = map) -> Any:
-        """What a function returns for each row, in the order of the rows in the files."""
+        """What a function returns for each row, in the order of the rows in the files.
+
+        Of a part of the pages it is the order of the pages.
+        """
+        if not self.whole:
+            return super().collect(function, each)
         whole: Any = None
 
         def read(page: Page) -> tuple[AnyArray, AnyArray]:
@@ -113,6 +119,44 @@ class Pages(Source):
                 whole = whole.astype(np.result_type(whole.dtype, values.dtype))
             whole[rows] = values
         return whole
+
+    def split(self, share: float) -> tuple[Pages, Pages]:
+        """The first pages, and the last ones with about this share of the rows, as two sources.
+
+        The order is random, so the last pages are a random part of the rows.
+
+        Parameters
+        ----------
+        share : float between 0 and 1
+        """
+        if not 0 < share < 1:
+            raise ValueError(f"share must lie between 0 and 1, not {share!r}.")
+        if len(self.pages) < 2:
+            raise ValueError("One page alone cannot be split: choose a smaller page_bytes.")
+        starts = np.array([page.start for page in self.pages])
+        cut = int(np.clip(np.searchsorted(starts, (1 - share) * self.n_rows), 1, len(starts) - 1))
+        return self._some(0, cut), self._some(cut, len(starts))
+
+    def first(self, n_rows: int) -> Pages:
+        """The first pages, which have so many rows together.
+
+        Parameters
+        ----------
+        n_rows : int
+        """
+        ends = [page.start + page.rows for page in self.pages]
+        if n_rows not in ends:
+            raise ValueError(f"No number of pages has {n_rows} rows together.")
+        return self._some(0, ends.index(n_rows) + 1)
+
+    def _some(self, first: int, last: int) -> Pages:
+        part = copy.copy(self)
+        before = self.pages[first].start
+        part.pages = [replace(p, start=p.start - before) for p in self.pages[first:last]]
+        part.n_rows = sum(page.rows for page in part.pages)
+        part.n_bytes = sum(page.size for page in part.pages)
+        part.whole, part._seen, part._lock = self.whole and part.n_rows == self.n_rows, {}, Lock()
+        return part
 
     def _block(self, page: Page) -> Block:
         return self._as_block(page, self._arrays(page))
@@ -165,8 +209,11 @@ def open_pages(
     weights: str | None = None,
     dtype: str = "float64",
     preparation: Any = None,
+    drop: Sequence[str] = (),
+    without_target: str = "error",
     n_features: int | None = None,
     zero_based: bool | str = "auto",
+    text: Mapping[str, Any] | None = None,
     seed: int = 0,
     cache: str | os.PathLike[str] | None = None,
     page_bytes: int = PAGE_BYTES,
@@ -192,8 +239,15 @@ def open_pages(
         the rounded ones. Columns that are all in single precision stay so in any case.
     preparation : cotas.tables.Preparation, optional
         Already fitted; it makes numbers of the other columns. Without it they must hold numbers.
+    drop : sequence of str
+        Columns that are left out.
+    without_target : {"error", "drop"}
+        What becomes of rows in which the target is missing.
     n_features, zero_based
         Of LibSVM files; see `cotas.tables.read_libsvm`.
+    text : mapping, optional
+        How text tables are written: `separator`, `header`, `encoding` and `missing`, as for
+        `cotas.tables.read_table`.
     seed : int, default=0
         For the order of the rows.
     cache : str or path, optional
@@ -227,7 +281,12 @@ def open_pages(
     if page_bytes < 1:
         raise ValueError(f"page_bytes must be a positive number, not {page_bytes!r}.")
     names = target if target is None or isinstance(target, str) else tuple(target)
-    reading = Reading(names, weights, dtype == "float32", preparation, n_features, zero_based)
+    reading = Reading(
+        *(names, weights, dtype == "float32", preparation, n_features, zero_based),
+        drop=tuple(drop),
+        without_target=without_target,
+        text=tuple(sorted((text or {}).items())),
+    )
     files = input_files(path)
     made = _made_of(reading, seed, page_bytes, files)
     folder = _folder_for(files, made, cache)
@@ -285,6 +344,9 @@ def _made_of(reading: Reading, seed: int, page_bytes: int, files: list[Path]) ->
         "preparation": prepared,
         "n_features": reading.n_features,
         "zero_based": reading.zero_based,
+        "drop": reading.drop,
+        "without_target": reading.without_target,
+        "text": reading.text,
         "seed": seed,
         "page_bytes": page_bytes,
     }
@@ -376,6 +438,7 @@ def _decode(
             "names": decoder.names,
             "labels": labels,
             "target_kind": decoder.target_kind,
+            "zero_based": decoder.zero_based(),
             "inputs": [
                 {"name": file.name, "size": s.st_size, "mtime_ns": s.st_mtime_ns, "digest": digest}
                 for file, s, digest in zip(files, after, digests, strict=True)
@@ -422,7 +485,6 @@ def _write_pages(
             bar.step(rows=f"{decoder.n_rows:,}")
     finally:
         bar.close()
-        bins.close()
     if not decoder.n_rows:
         raise DataFileError("it holds no rows.", str(decoder.files[0]))
     decoder.refuse_width()

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
 
-# Bytes of a bin, of which one at a time is in memory; and the most bins, each an open file.
-BIN_BYTES, MOST_BINS = 1 << 26, 256
+# Bytes of a bin, of which one at a time is in memory; and the most bins.
+BIN_BYTES, MOST_BINS = 1 << 25, 1024
 
 
 class Part(NamedTuple):
@@ -57,35 +57,29 @@ class Bins:
         self.seed = seed
         count = int(np.clip(np.ceil(expected_bytes / BIN_BYTES), 1, MOST_BINS))
         self.paths = [folder / f"bin-{k:03d}" for k in range(count)]
-        self.files: list[BinaryIO] = [open(path, "wb") for path in self.paths]  # noqa: SIM115
         self.n_features = 0
 
     def add(self, part: Part) -> None:
         """Each row to a bin drawn at random."""
         self.n_features = max(self.n_features, part.X.shape[1])
-        chosen = scattered(part.rows, self.seed) % np.uint64(len(self.files))
+        chosen = scattered(part.rows, self.seed) % np.uint64(len(self.paths))
         order = np.argsort(chosen, kind="stable")
-        edges = np.searchsorted(chosen[order], np.arange(len(self.files) + 1))
-        for k, file in enumerate(self.files):
+        edges = np.searchsorted(chosen[order], np.arange(len(self.paths) + 1))
+        for k, path in enumerate(self.paths):
             some = order[edges[k] : edges[k + 1]]
             if len(some):
-                _put(file, part.take(some))
-
-    def close(self) -> None:
-        """No more rows come."""
-        for file in self.files:
-            file.close()
+                with open(path, "ab") as file:
+                    _put(file, part.take(some))
 
     def shuffled(self) -> Iterator[Part]:
         """The rows of each bin in a random order; its file is gone afterwards."""
-        self.close()
         for k, path in enumerate(self.paths):
-            parts = list(_parts_of(path, self.n_features))
+            if not path.exists():
+                continue
+            whole = _joined(list(_parts_of(path, self.n_features)))
             path.unlink()
-            if parts:
-                whole = _joined(parts)
-                random = np.random.default_rng((self.seed, 1, k))
-                yield whole.take(random.permutation(len(whole.rows)))
+            random = np.random.default_rng((self.seed, 1, k))
+            yield whole.take(random.permutation(len(whole.rows)))
 
 
 def _put(file: BinaryIO, part: Part) -> None:
