@@ -32,6 +32,7 @@ from cotas.solvers.losses import SMOOTH
 from cotas.solvers.newton_blocks import smooth_over_blocks
 from cotas.solvers.semismooth_newton import FEWEST, FEWEST_BY_FEATURE, newton_over_blocks
 from cotas.source import Block, Changed, Source
+from cotas.words import say
 
 IN_BLOCKS = "Solved by newton, the rows coming in blocks."
 
@@ -151,7 +152,7 @@ def keep(model: Any, ended: list[Ended[BlockSolution]], note: str) -> Any:
     solutions = [one.proved for one in ended]
     model.coef_ = np.array([solution.point.coef for solution in solutions])
     model.intercept_ = np.array([solution.point.intercept for solution in solutions])
-    model._certificates = [solution.certificate.noted(note) for solution in solutions]
+    model._certificates = [solution.certificate.noted(say(note)) for solution in solutions]
     model.n_iter_ = max(one.iterations for one in ended)
     return worst_of(ended)
 
