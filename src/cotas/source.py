@@ -153,6 +153,8 @@ class Arrays(Source):
         for name, given in (("y", self.y), ("weights", self.weights)):
             if given is not None and len(given) != self.n_rows:
                 raise ValueError(f"X has {self.n_rows} rows, and {name} has {len(given)}.")
+        if not self.n_rows:
+            raise ValueError("X holds no rows.")
         whole = Block(0, self.X, self.y)
         self.block_rows = block_rows or whole.spans(BLOCK_BYTES)[0].stop
 

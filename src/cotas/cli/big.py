@@ -22,7 +22,6 @@ from cotas.cli.options import Columns
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.training import Settings, blaming
-from cotas.cli.words import speak
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError
 from cotas.files.tables import batches
@@ -35,6 +34,7 @@ from cotas.preparation.targets import tell_task
 from cotas.scale.decoding import KINDS, Reading, decoded_bytes, input_files, kind_of
 from cotas.scale.pages import PAGE_BYTES, Pages, open_pages
 from cotas.source import Block
+from cotas.words import say
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 # The table, what it is prepared to, and the parts that are trained on and held out.
@@ -43,6 +43,8 @@ COPIES = 4
 LEAST_MEMORY = 10**9
 # A table gives at least so many pages, so that a share of them is about that share of the rows.
 FEWEST_PAGES = 64
+# In the errors of estimators that cannot be trained from pages.
+BLOCKS = "row blocks"
 
 
 def parse_size(words: str) -> int:
@@ -53,7 +55,9 @@ def parse_size(words: str) -> int:
     """
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", words.lower())
     if found is None:
-        raise UsageError(f"--memory takes a size such as 2GB or 800MB, not {words!r}.")
+        raise UsageError(
+            say("--memory takes a size such as 2GB or 800MB, not {words!r}.", words=words)
+        )
     return int(float(found[1]) * UNITS[found[2].upper()])
 
 
@@ -78,10 +82,14 @@ class TooBig:
     needed: float
     allowed: int
 
-    def words(self, lang: str) -> str:
+    def words(self) -> str:
         """Why it is read from pages."""
-        sizes = {"needed": self.needed / 1e9, "allowed": self.allowed / 1e9}
-        return str(speak(lang)("too big", **sizes))
+        return say(
+            "In memory this table would take about {needed:.1f} GB, and {allowed:.1f} GB are "
+            "allowed: its rows are read from pages on disk.",
+            needed=self.needed / 1e9,
+            allowed=self.allowed / 1e9,
+        )
 
 
 def too_big(data: str, memory: str | None) -> TooBig | None:
@@ -89,8 +97,12 @@ def too_big(data: str, memory: str | None) -> TooBig | None:
     given = None if memory is None else parse_size(memory)
     if given is not None and given < LEAST_MEMORY:
         raise UsageError(
-            f"--memory {memory} is too little: cotas and its libraries need {LEAST_MEMORY / 1e9:g} "
-            "GB whatever the table."
+            say(
+                "--memory {memory} is too little: cotas and its libraries need {least:g} GB "
+                "whatever the table.",
+                memory=memory,
+                least=LEAST_MEMORY / 1e9,
+            )
         )
     if data == "-" or "::" in data or data.removeprefix("builtin:") in BUILTIN:
         return None
@@ -144,8 +156,11 @@ def refuse_what_needs_memory(settings: Settings, report: Path | None, columns: C
     }
     for name in (name for name, asked in wishes.items() if asked):
         raise UsageError(
-            f"{name} needs the whole table in memory, and it does not fit: leave {name} out, or "
-            "give a larger --memory."
+            say(
+                "{name} needs the whole table in memory, and it does not fit: leave it out, or "
+                "give a larger --memory.",
+                name=name,
+            )
         )
 
 
@@ -168,12 +183,13 @@ def fit_from_pages(
     out: Path | None,
 ) -> Any:
     """Prepare, train, measure and say what is proved, a few pages being in memory at a time."""
-    _note(session, settings, big.words(settings.lang))
+    _note(session, big.words())
     learned = _learned(session, big.files, target, settings, columns)
     pages = learned.pages
-    verb = "pages reused" if pages.reused else "pages written"
-    words = speak(settings.lang)(verb, size=pages.n_bytes / 1e9, folder=pages.folder.name)
-    _note(session, settings, words)
+    written = "{size:.2f} GB of pages were written to {folder}; cotas clean removes them."
+    there = "{size:.2f} GB of pages were found in {folder}."
+    place = {"size": pages.n_bytes / 1e9, "folder": pages.folder.name}
+    _note(session, say(there if pages.reused else written, **place))
     if settings.task == "auto":
         settings = replace(settings, task=tell_task(learned.some_targets))
     pages.feature_names = None  # those of prepared columns, which nobody has to know
@@ -189,8 +205,8 @@ def fit_from_pages(
     return model
 
 
-def _note(session: Session, settings: Settings, words: str) -> None:
-    session.note(f"{speak(settings.lang)('note')}: {words}")
+def _note(session: Session, words: str) -> None:
+    session.note(f"{say('Note')}: {words}")
 
 
 def _learned(
@@ -218,8 +234,12 @@ def _learned(
     keep, seconds = columns.keep or [], columns.unix_seconds or []
     preparation = Preparation(keep=keep, unix_seconds=seconds, strict=columns.strict_columns)
     preparation.fit(drawn.frame.drop(target))
-    words = speak(settings.lang)("drawn", rows=drawn.frame.height, all=drawn.n_rows)
-    _note(session, settings, words)
+    words = say(
+        "How to prepare the columns was learned from {some} of {rows} rows, drawn at random.",
+        some=drawn.frame.height,
+        rows=drawn.n_rows,
+    )
+    _note(session, words)
     pages = open_prepared(files, target, preparation, settings.seed, bar, text=text, **how)
     return Learned(pages, preparation, target, drawn.target(target))
 
@@ -250,20 +270,26 @@ def _report(
     out: Path | None,
 ) -> None:
     """The result in a few lines, or as a document."""
-    say, pages, (training, held_out) = speak(settings.lang), learned.pages, parts
+    pages, (training, held_out) = learned.pages, parts
     shape = {"rows": pages.n_rows, "columns": pages.n_features}
+    table = say("{rows} rows, {columns} columns, target {target}", target=learned.target, **shape)
+    took = say("{rows} rows in {seconds:.2g} s", rows=training.n_rows, seconds=seconds)
     lines = [
-        (say("data"), f"{big.files[0].name}: {say('rows', target=learned.target, **shape)}"),
+        (say("data"), f"{big.files[0].name}: {table}"),
         (say("model"), type(model).__name__),
-        (say("trained"), say("seconds", rows=training.n_rows, seconds=seconds)),
-        (say("proved"), proof(model.certificate_, model, settings.lang)),
-        (say("training error"), _error(model, training, settings.task, say)),
+        (say("trained on"), took),
+        (say("proved"), proof(model.certificate_, model)),
+        (say("training error"), _error(model, training, settings.task)),
     ]
     if held_out is not None:
-        lines.append((say("held-out error"), _error(model, held_out, settings.task, say)))
+        lines.append((say("held-out error"), _error(model, held_out, settings.task)))
     if bound is not None:
-        sure = {"bound": upwards(bound.upper), "confidence": 100 * settings.confidence}
-        lines.append((say("future"), say("at most", **sure)))
+        words = say(
+            "at most {bound:.4f} with {confidence:.0f}% confidence",
+            bound=upwards(bound.upper),
+            confidence=100 * settings.confidence,
+        )
+        lines.append((say("error on future rows"), words))
     if out is not None:
         lines.append((say("saved"), str(out)))
     width = max(len(name) for name, _ in lines)
@@ -294,7 +320,7 @@ def _train(session: Session, training: Pages, y: AnyArray, settings: Settings) -
     task = settings.task
     name = settings.model or DEFAULTS[task]
     if task_of(name) != task:
-        raise UsageError(f"{name} is not for {task}.")
+        raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
     given = dict(settings.given)
     if settings.max_time is not None:
         given["max_time"] = settings.max_time
@@ -304,22 +330,22 @@ def _train(session: Session, training: Pages, y: AnyArray, settings: Settings) -
         warnings.simplefilter("always")
         numbers = y if task == "classification" else np.asarray(y, dtype=np.float64)
         estimator, notes = build(name, numbers, settings.seed, given, watcher.callback)
-        session.note(*(f"{speak(settings.lang)('note')}: {note}" for note in notes))
+        session.note(*(f"{say('Note')}: {note}" for note in notes))
         began = time.perf_counter()
-        with blaming(given | {"source of row blocks": None}):
+        with blaming(given | {BLOCKS: None}):
             estimator.fit(training)
         seconds = time.perf_counter() - began
     if hasattr(estimator, "callbacks"):
         estimator.callbacks = None
     words = dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
-    session.note(*(f"{speak(settings.lang)('warning')}: {each}" for each in words))
+    session.note(*(f"{say('Warning')}: {each}" for each in words))
     return estimator, seconds
 
 
-def _error(model: Any, source: Pages, task: str, say: Any) -> str:
+def _error(model: Any, source: Pages, task: str) -> str:
     if task == "regression":
         rms, r2 = squared_error(model, source)
-        return str(say("rms", rms=rms, r2=r2))
+        return say("{rms:.4g} (root mean square), R² = {r2:.4f}", rms=rms, r2=r2)
     share = 1.0 - model.score(source)
     wrong = round(share * source.n_rows)
-    return str(say("share", share=share, wrong=wrong, rows=source.n_rows))
+    return say("{share:.4f} ({wrong} of {rows} rows)", share=share, wrong=wrong, rows=source.n_rows)

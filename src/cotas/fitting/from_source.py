@@ -22,6 +22,8 @@ from cotas.source import Block, Changed, Source, Sums, double, reader_of
 MOST_CLASSES = 1000
 # Bytes of a sample that is solved in memory first, and how many of the rows it has at most.
 SAMPLE_BYTES, SAMPLE = 1 << 26, 0.1
+# A column lies far from zero if its centre does, in units of its deviation; as the core has it.
+FAR = 4.0
 
 
 @contextmanager
@@ -166,14 +168,31 @@ def _class_factors(class_weight: Any, labels: AnyArray, rows: AnyArray) -> Float
 
 @dataclass(frozen=True)
 class AgainstTheRest:
-    """Labels as ±1, and the weights of the classes in those of the rows."""
+    """Labels as ±1, the weights of the classes in those of the rows, and columns less a shift."""
 
     label: Any
     pairs: tuple[tuple[Any, float], ...]
+    shift: FloatArray | None = None
 
     def __call__(self, block: Block) -> Block:
         signs = np.where(np.asarray(block.y) == self.label, 1.0, -1.0)
-        return block._replace(y=signs, weights=weighed(block, self.pairs))
+        X = block.X if self.shift is None else double(block.X) - self.shift
+        return block._replace(X=X, y=signs, weights=weighed(block, self.pairs))
+
+
+def shift_of(source: Source) -> FloatArray | None:
+    """The centres of columns that lie far from zero, by the first block: they would cost digits.
+
+    Zero for the other columns; None if there are none, or if the rows are sparse.
+    """
+    X = next(iter(source.blocks())).X
+    if sparse.issparse(X):
+        return None
+    X = double(X)
+    with np.errstate(all="ignore"):
+        centre, spread = X.mean(axis=0), X.std(axis=0)
+        far = np.isfinite(centre) & (np.abs(centre) > FAR * spread) & (spread > 0)
+    return np.where(far, centre, 0.0) if far.any() else None
 
 
 @dataclass(frozen=True)

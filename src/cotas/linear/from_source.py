@@ -20,6 +20,7 @@ from cotas.fitting.from_source import (
     draw_sample,
     note_columns,
     read_classes,
+    shift_of,
 )
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import penalty_of
@@ -31,6 +32,7 @@ from cotas.solvers.losses import SMOOTH
 from cotas.solvers.newton_blocks import smooth_over_blocks
 from cotas.solvers.semismooth_newton import FEWEST, FEWEST_BY_FEATURE, newton_over_blocks
 from cotas.source import Block, Changed, Source
+from cotas.words import say
 
 IN_BLOCKS = "Solved by newton, the rows coming in blocks."
 
@@ -112,27 +114,37 @@ def hinge_iterates(
     source: Source, classes: Classes, label: Any, problem: RegularizedRisk, sample: Block | None
 ) -> Iterator[Iterate]:
     """Newton's method on the rounded hinge, with α as rounds."""
-    change = AgainstTheRest(label, classes.pairs)
-    signed = Changed(source, change)
-    start = None if sample is None else change(sample)
+    change, signed, start = _moved(source, classes, label, problem, sample)
     given = (classes.total, problem.lam, float(problem.free_bias), start)
     for found in newton_over_blocks(signed, *given):
         believed = relative_gap(found.primal - found.dual, found.primal)
-        yield Iterate((found.theta, found.theta0), found.alpha, believed)
+        theta, theta0, alpha = found.theta, found.theta0, found.alpha
+        if change.shift is not None:
+            theta0 = theta0 - float(theta @ change.shift)
+            alpha = alpha._replace(biases=alpha.biases - alpha.thetas @ change.shift)
+        yield Iterate((theta, theta0), alpha, believed)
+
+
+def _moved(
+    source: Source, classes: Classes, label: Any, problem: RegularizedRisk, sample: Block | None
+) -> tuple[AgainstTheRest, Source, Block | None]:
+    """The source and the sample with y = ±1, their columns moved near zero if the bias is free."""
+    shift = shift_of(source) if problem.free_bias else None
+    change = AgainstTheRest(label, classes.pairs, shift)
+    return change, Changed(source, change), None if sample is None else change(sample)
 
 
 def smooth_iterates(
     source: Source, classes: Classes, label: Any, problem: RegularizedRisk, sample: Block | None
 ) -> Iterator[Iterate]:
     """Newton's method on a smooth loss, whose slopes are α."""
-    change = AgainstTheRest(label, classes.pairs)
-    start = None if sample is None else change(sample)
-    loss, free = SMOOTH[problem.loss.name], problem.free_bias
-    for found in smooth_over_blocks(
-        Changed(source, change), classes.total, loss, problem.lam, free, start
-    ):
-        believed = relative_gap(found.gap, found.objective)
-        yield Iterate((found.theta, found.theta0), None, believed)
+    change, signed, start = _moved(source, classes, label, problem, sample)
+    given = (SMOOTH[problem.loss.name], problem.lam, problem.free_bias, start)
+    for found in smooth_over_blocks(signed, classes.total, *given):
+        theta0 = found.theta0
+        if change.shift is not None:
+            theta0 -= float(found.theta @ change.shift)
+        yield Iterate((found.theta, theta0), None, relative_gap(found.gap, found.objective))
 
 
 def keep(model: Any, ended: list[Ended[BlockSolution]], note: str) -> Any:
@@ -140,7 +152,7 @@ def keep(model: Any, ended: list[Ended[BlockSolution]], note: str) -> Any:
     solutions = [one.proved for one in ended]
     model.coef_ = np.array([solution.point.coef for solution in solutions])
     model.intercept_ = np.array([solution.point.intercept for solution in solutions])
-    model._certificates = [solution.certificate.noted(note) for solution in solutions]
+    model._certificates = [solution.certificate.noted(say(note)) for solution in solutions]
     model.n_iter_ = max(one.iterations for one in ended)
     return worst_of(ended)
 

@@ -31,6 +31,7 @@ from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
 from cotas.source import Source, source_of
 from cotas.stops import Reason, Rule, Stop
+from cotas.words import say
 
 # So many entries of X are worth a second thread.
 WORTH_A_THREAD = 1 << 18
@@ -104,13 +105,13 @@ class SquaredLossRegressor(LinearRegressor):
             certificates = SquaredLossPoint.check_all(points, task.source)
         note_columns(self, source)
         self.solver_ = "normal-equations"
-        self._keep(single, outcome, certificates, (IN_BLOCKS, *outcome.remarks))
+        self._keep(single, outcome, certificates, (say(IN_BLOCKS), *outcome.remarks))
         return self._end(outcome)
 
     def _end(self, outcome: Outcome) -> Self:
         """Say what there is to say of how the fit ended."""
         if outcome.singular:
-            warnings.warn(SINGULAR, stacklevel=outside())
+            warnings.warn(say(SINGULAR), stacklevel=outside())
         reason = outcome.reason
         worst = max(self._certificates, key=lambda certificate: certificate.relative_gap)
         if self.stop is None and not worst.relative_gap <= self.tol and at_floor(worst):

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
-from cotas.certificates.numbers import refuse_inexact
+from cotas.certificates.numbers import WHOLE, refuse_inexact
 from cotas.files.cells import understood
 from cotas.files.compression import is_compressed, open_bytes, source_name
 from cotas.files.formats import tell_format
@@ -112,6 +112,7 @@ class Decoder:
         self.labels: dict[str, int] = {}
         self.target_kind = ""
         self.n_rows = 0
+        self.whole = True  # whether all targets of text tables are whole numbers
         self.lowest, self.largest = LARGEST_INDEX, -1  # indices of LibSVM files, as written
         self._columns: list[str] = []
         self._types: dict[str, Any] = {}
@@ -209,8 +210,18 @@ class Decoder:
             assert self.names is not None
             X = _numbers(frame, self.names, first, table.source)
         rows = np.arange(first, self.n_rows)
-        target = y[0] if isinstance(reading.target, str) else np.stack(y, axis=1)
-        return Part(rows, self._as_kept(X, table.source), target, weights)
+        return Part(rows, self._as_kept(X, table.source), self._together(y, table), weights)
+
+    def _together(self, y: list[AnyArray], table: Table) -> AnyArray:
+        """One target as it is, several as columns of numbers."""
+        if isinstance(self.reading.target, str):
+            if table.format == "csv" and self.target_kind == "f":
+                self.whole &= bool((np.abs(y[0]) <= WHOLE).all() and (y[0] == np.rint(y[0])).all())
+            return y[0]
+        if self.labels:
+            raise DataFileError("several targets must all be numbers.", table.source)
+        self.target_kind, self.whole = "f", False
+        return np.stack(y, axis=1).astype(np.float64)
 
     def _as_kept(self, X: Matrix, source: str) -> Matrix:
         if not self.reading.single:
@@ -244,9 +255,7 @@ class Decoder:
                 self.labels.setdefault(word, len(self.labels))
             codes = words.replace_strict(self.labels, return_dtype=pl.Int32)
             found, kind = codes.to_numpy(), "U"
-        if self.target_kind and kind != self.target_kind:
-            if {kind, self.target_kind} <= {"i", "f"} and not isinstance(self.reading.target, str):
-                return np.asarray(found, dtype=np.float64)
+        if self.target_kind and kind != self.target_kind and isinstance(self.reading.target, str):
             raise DataFileError(
                 f"the target {column.name!r} has another type here than in the first file.", source
             )
@@ -288,6 +297,11 @@ class Decoder:
         given = self.reading.zero_based
         return self.lowest >= 1 if given == "auto" else not given
 
+    def kind_of_target(self) -> str:
+        """As NumPy names kinds: b, i, f, or U for codes of labels; w for whole numbers as text."""
+        text = all(kind == "csv" for kind in self.kinds)
+        return "w" if text and self.whole and self.target_kind == "f" else self.target_kind
+
     def zero_based(self) -> bool | None:
         """How LibSVM files count their features; None of others."""
         return not self._counts_from_one() if self.sparse else None
@@ -299,7 +313,7 @@ class Decoder:
         return self.reading.n_features or self._largest_column()
 
     def _largest_column(self) -> int:
-        return self.largest + (0 if self._counts_from_one() else 1)
+        return max(0, self.largest + (0 if self._counts_from_one() else 1))
 
     def refuse_width(self) -> None:
         """Raise if the indices of LibSVM files are not those of the columns that are expected."""

@@ -165,8 +165,8 @@ class Pages(Source):
         y = arrays["y"]
         if self.labels is not None:
             y = self.labels[y]
-        elif self.target_kind == "b":
-            y = y.astype(np.bool_)
+        elif self.target_kind in "bw":
+            y = y.astype(np.bool_ if self.target_kind == "b" else np.int64)
         return Block(page.start, matrix_of(arrays, self.n_features), y, arrays.get("weights"))
 
     def _arrays(self, page: Page) -> dict[str, AnyArray]:
@@ -437,7 +437,7 @@ def _decode(
             "n_features": decoder.width(),
             "names": decoder.names,
             "labels": labels,
-            "target_kind": decoder.target_kind,
+            "target_kind": decoder.kind_of_target(),
             "zero_based": decoder.zero_based(),
             "inputs": [
                 {"name": file.name, "size": s.st_size, "mtime_ns": s.st_mtime_ns, "digest": digest}

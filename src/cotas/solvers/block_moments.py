@@ -20,6 +20,8 @@ from cotas.source import Block, Source, Sums, double
 
 def targets(block: Block) -> FloatArray:
     """y of a block with a column for each target."""
+    if np.asarray(block.y).dtype.kind not in "biuf":
+        raise ValueError("y of the source holds words, and a regression needs numbers.")
     y = np.asarray(block.y, dtype=np.float64)
     return y[:, None] if y.ndim == 1 else y
 

@@ -170,8 +170,8 @@ def _step(
     size = len(gradient)
     if function.with_hessian:
         system = hessian * kept[:, None] * kept + np.diag(own + (1.0 - kept))
-        # A bias that no row holds any more is held a little by itself.
-        system[-1, -1] += 1e-12 * float(np.trace(system)) / size
+        if not system[-1, -1] > 0.0:
+            system[-1, -1] = 1.0  # a bias that no row holds any more stays where it is
         solve = factorized(system)
         return None if solve is None else solve(-gradient)
     diagonal = own + (1.0 - kept) + kept * source.map_reduce(Bent(function, None))
