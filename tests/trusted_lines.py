@@ -27,6 +27,7 @@ KINDS = {
     "robust regression": ["cotas.certificates.residuals"],
     "least squares, ridge": ["cotas.certificates.least_squares"],
     "batches of least squares": ["cotas.certificates.streamed"],
+    "linear models of rows in blocks": ["cotas.certificates.blocks"],
     "stagewise": ["cotas.certificates.theorems.stagewise"],
     "mistakes": ["cotas.certificates.theorems.mistakes"],
     "separation": ["cotas.certificates.theorems.separation"],

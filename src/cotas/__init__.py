@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cotas.regression.ls_boost import LSBoost
     from cotas.regression.ridge import Ridge
     from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
+    from cotas.scale.pages import open_pages  # noqa: F401
     from cotas.selection.choosing import choose
     from cotas.selection.decomposition import bias_variance
     from cotas.selection.learning import learning_curves
@@ -91,6 +92,7 @@ _HOME = {
     "learning_curves": "cotas.selection.learning",
     "load": "cotas.files.models",
     "logistic_path": "cotas.linear.path",
+    "open_pages": "cotas.scale.pages",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import cotas
 from cotas.certificates.binding import outputs
 from cotas.files.errors import ModelFileError
-from cotas.fitting.state import digest
+from cotas.files.state import digest
 from estimators import every_estimator, problems_of
 from problems import clouds, regression
 

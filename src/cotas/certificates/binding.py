@@ -15,6 +15,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.sweep import as_rows
+from cotas.source import Source
 from cotas.words import say
 
 OTHER_SCORES = "The model does not compute what the certificate speaks of."
@@ -34,8 +35,11 @@ def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray)
 
     The model has `_foreign_rows` and `_machine_scores`; a classifier also `_decided`, from scores
     to its decision function, and `_chosen`, from that to labels. The witnesses are all that it
-    has, and None where it has none.
+    has, and None where it has none. X may be a source of row blocks, which has y.
     """
+    if isinstance(X, Source):
+        found = (contradictions(model, witnesses, block.X, block.y) for block in X.blocks())
+        return next((words for words in found if words), [])
     rows = as_rows(X)
     try:
         if model._foreign_rows(rows):

@@ -15,10 +15,12 @@ from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
 from cotas.certificates.words import against_the_rest
 from cotas.problem import relative_gap
+from cotas.source import Source, source_of
 from cotas.words import Spoken, in_one, say
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
+NOT_IN_BLOCKS = "This certificate is about rows in memory: verify it with X and y as arrays."
 CHANGED = "The model was changed after it was certified."
 PLAIN = ("kind", "lower", "upper", "gap", "relative_gap", "holds", "vacuous", "statement",
          "objection", "reference")  # fmt: skip
@@ -184,18 +186,20 @@ class Certificate:
 
     # ---- checked again -------------------------------------------------------------------------
 
-    def verify(self, X: Any, y: Any) -> bool:
+    def verify(self, X: Any, y: Any = None) -> bool:
         """Whether everything this certificate says comes out again from the data.
 
         X and y are the data of the fit, in any form that `fit` takes, with the rows in the same
-        order. The numbers are computed from them and from the witness; none is taken from the
-        fit, and neither is any tolerance.
+        order; a source of row blocks has its own y. The numbers are computed from them and from
+        the witness; none is taken from the fit, and neither is any tolerance.
         """
         return not self.discrepancies(X, y)
 
-    def discrepancies(self, X: Any, y: Any) -> list[str]:
+    def discrepancies(self, X: Any, y: Any = None) -> list[str]:
         """In words, each point in which the data contradict the certificate; empty if none."""
-        rows, labels = read_rows(X), read_labels(y)
+        source = source_of(X, y)
+        rows: Any = read_rows(X) if source is None else source
+        labels: Any = read_labels(y) if source is None else None
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
@@ -207,8 +211,11 @@ class Certificate:
     def _against(self, X: Matrix, y: AnyArray) -> list[str]:
         if self.witness is None:
             return [say("There is nothing to verify: {statement}", statement=self.statement)]
+        if isinstance(X, Source) and not getattr(self.witness, "takes_blocks", False):
+            return [say(NOT_IN_BLOCKS)]
         try:
-            fresh = self.witness.check(X, as_meant(y, self.witness))
+            y = y if isinstance(X, Source) else as_meant(y, self.witness)
+            fresh = self.witness.check(X, y)
         except ValueError as error:
             return [str(error)]
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
@@ -216,7 +223,7 @@ class Certificate:
             return [say("The witness cannot be checked: {error}", error=str(error))]
         found = self.beside(fresh)
         if self.predictor is not None:
-            found += self.predictor.contradictions(self.witness, X, as_meant(y, self.witness))
+            found += self.predictor.contradictions(self.witness, X, y)
         return found
 
     def beside(self, fresh: Certificate) -> list[str]:

@@ -215,14 +215,13 @@ class DualPoint:
         plain = plain_fields(self)
         if self.expectation is not None:
             plain["expectation"] = plain_fields(self.expectation)
-        plain["problem"] = {
-            "loss": self.problem.loss.name,
-            "lam": self.problem.lam,
-            "free_bias": self.problem.free_bias,
-            "bias_scale": self.problem.bias_scale,
-            "l1_ratio": self.problem.l1_ratio,
-        }
+        plain["problem"] = plain_problem(self.problem)
         return plain
+
+
+def plain_problem(problem: RegularizedRisk) -> dict[str, Any]:
+    """What is minimized in plain Python types."""
+    return {**plain_fields(problem), "loss": problem.loss.name}
 
 
 @dataclass(frozen=True)

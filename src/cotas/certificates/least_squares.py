@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from cotas.certificates.targets import (
 )
 from cotas.certificates.words import in_words, other_rows
 from cotas.problem import AS_GOOD_AS_ZERO
+from cotas.source import Source
 from cotas.words import say
 
 # A bound this small in comparison with the objective is not worth another pass over the data.
@@ -86,6 +87,8 @@ class SquaredLossPoint:
     descent : the run that found the model, where it was gradient descent with a constant step
     """
 
+    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
+
     coef: FloatArray
     intercept: float
     lam: float
@@ -97,12 +100,19 @@ class SquaredLossPoint:
 
     @classmethod
     def check_all(
-        cls, points: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
+        cls, points: Sequence[Self], X: Matrix, y: Any = None, each: Each = map
     ) -> list[Certificate]:
-        """The certificates of several targets of one fit, the data being read for all at once."""
+        """The certificates of several targets of one fit, the data being read for all at once.
+
+        X may be a source of row blocks, which has y.
+        """
+        if isinstance(X, Source):
+            from cotas.certificates.blocks import squared_certificates
+
+            return squared_certificates(points, X, each)
         return SquaredSurvey(X, y, points, each).certificates(points)
 
-    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+    def check(self, X: Matrix, y: Any = None) -> Certificate:
         """The certificate of this model, computed from the data."""
         return self.check_all([self], X, y)[0]
 

@@ -91,6 +91,13 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
     return replace(table, remarks=(remark, *table.remarks)), chosen
 
 
+def target_name(table: Table, target: str | None, drop: list[str]) -> str:
+    """The name of the column to predict, of a table with names."""
+    _, found = _with_a_target(table, _by_number(table, target), drop)
+    assert found is not None
+    return found
+
+
 def _by_number(table: Table, target: str | None) -> str | None:
     """A column without a name can be called by its number, the last one by -1."""
     if target is None or not table.has_names or target in table.names:
@@ -133,14 +140,19 @@ def builtin(name: str, source: str) -> Table:
     return Table(pl.DataFrame(found.data, schema=columns), y, source, "builtin", BUILTIN[name])
 
 
-def target_of(table: Table, task: str) -> tuple[Any, str]:
-    """The target as the estimators take it, and the task, told from it if that is "auto"."""
-    if task == "auto":
-        task = tell_task(table.target)
-    if task not in ("classification", "regression"):
+def known_task(task: str) -> None:
+    """Raise for a task that there is not."""
+    if task not in ("auto", "classification", "regression"):
         raise UsageError(
             say("--task is classification, regression or auto, not {task!r}.", task=task)
         )
+
+
+def target_of(table: Table, task: str) -> tuple[Any, str]:
+    """The target as the estimators take it, and the task, told from it if that is "auto"."""
+    known_task(task)
+    if task == "auto":
+        task = tell_task(table.target)
     return as_target(table.target, task, f"the target {table.target_name!r}"), task
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +12,10 @@ import typer
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import OPTIMIZATION, percent
-from cotas.cli.data import open_table, preparation_of, target_of, writable
+from cotas.cli.big import fit_from_pages, refuse_what_needs_memory, too_big
+from cotas.cli.data import known_task, open_table, preparation_of, target_of, writable
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError, UsageError
-from cotas.cli.judging import quality_lines, show_classes
+from cotas.cli.judging import proof, quality_lines, show_classes, upwards
 from cotas.cli.models import parameters, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.session import Session, command_line
@@ -23,6 +24,7 @@ from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord, telling_parameters
 from cotas.report.alarms import alarms_of
 from cotas.report.figures import span
+from cotas.stops import Stop
 from cotas.words import say
 
 Model = Annotated[
@@ -62,6 +64,13 @@ def fit(
     trials: Annotated[
         int | None, typer.Option(help="So many settings at most for --model auto.")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="A table that takes more, such as 2GB, is read from pages on disk. Default: what "
+            "is free."
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if the gap asked for was not proved.")
     ] = False,
@@ -89,8 +98,7 @@ def fit(
     if model not in (None, "auto"):
         known = task_of(str(model))
         task = known if task == "auto" else task
-    table = open_table(data, target, columns)
-    y, task = target_of(table, task)
+    known_task(task)
     settings = Settings(
         model=model,
         task=task,
@@ -101,11 +109,19 @@ def fit(
         select=select,
         max_time=max_time,
         command=command_line(),
-        preparation=preparation_of(table, columns),
         group=group,
         time=time,
         trials=trials,
     )
+    big = too_big(data, memory)
+    if big is not None:
+        refuse_what_needs_memory(settings, report, columns)
+        trained = fit_from_pages(session, big, target, settings, columns, out)
+        _finish(trained.certificate_, trained, strict)
+        return
+    table = open_table(data, target, columns)
+    y, task = target_of(table, task)
+    settings = replace(settings, task=task, preparation=preparation_of(table, columns))
     record = train(session, table, y, settings)
     if out is not None:
         seen = (record.prepared, record.training.truth)
@@ -125,7 +141,7 @@ def fit(
     saved = None if out is None else str(out)
     session.document(record.to_dict() | {"alarms": alarms, "saved": saved})
     session.note(*(f"{say('Warning')}: {words}" for words in record.warnings))
-    _finish(record, strict)
+    _finish(record.certificate, record.model.estimator_, strict)
 
 
 def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
@@ -202,39 +218,12 @@ def summary(record: FitRecord) -> list[str]:
     return [f"{name:<{width}}  {words}" for name, words in lines]
 
 
-def upwards(bound: float) -> float:
-    """An upper bound in the four decimals that are printed."""
-    return math.ceil(bound * 1e4) / 1e4
-
-
 def _proofs(record: FitRecord) -> list[str]:
     """A line for each certificate; where there are several, they begin with what they are about."""
     estimator, whole = record.model.estimator_, record.certificate
     if not whole.parts:
         return [proof(whole, estimator)]
     return [f"{part.label}: {proof(part, estimator)}" for part in whole.parts]
-
-
-def proof(certificate: Certificate, estimator: Any) -> str:
-    """What one certificate says, in one line."""
-    kind = say(certificate.kind)
-    if certificate.kind == "none":
-        return say("nothing: {why}", why=certificate.statement)
-    if not certificate.holds:
-        return say(
-            "the {kind} certificate DOES NOT HOLD: {why}", kind=kind, why=certificate.objection
-        )
-    if certificate.vacuous:
-        return say("the {kind} certificate holds, but says nothing here", kind=kind)
-    if certificate.kind in ("duality", "gradient"):
-        tol = getattr(estimator, "tol", None)
-        asked = "–" if tol is None else percent(tol)
-        return say(
-            "the best objective is at most {gap} lower than this one (asked: {asked})",
-            gap=percent(certificate.relative_gap),
-            asked=asked,
-        )
-    return f"{say('the {kind} certificate holds', kind=kind)}: {certificate.statement}"
 
 
 def _choice(choice: Any) -> str:
@@ -265,22 +254,20 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _finish(record: FitRecord, strict: bool) -> None:
-    broken = [c for c in record.certificate.singles if c.kind != "none" and not c.holds]
+def _finish(whole: Certificate, estimator: Any, strict: bool) -> None:
+    broken = [c for c in whole.singles if c.kind != "none" and not c.holds]
     if broken:
         raise ProofFailedError(
             say("the certificate does not hold: {objection}", objection=broken[0].objection)
         )
-    if record.interrupted:
+    if estimator.stop_ is Stop.INTERRUPTED:
         raise InterruptedEarlyError(say("the fit was ended early; this is the best so far."))
-    tol = getattr(record.model.estimator_, "tol", None)
-    if strict and tol is not None:
-        whole = record.certificate
-        if whole.kind in OPTIMIZATION and whole.relative_gap > tol:
-            raise ProofFailedError(
-                say(
-                    "the relative gap proved is {percent}, above {asked}.",
-                    percent=percent(whole.relative_gap),
-                    asked=percent(tol),
-                )
+    tol = getattr(estimator, "tol", None)
+    if strict and tol is not None and whole.kind in OPTIMIZATION and whole.relative_gap > tol:
+        raise ProofFailedError(
+            say(
+                "the relative gap proved is {percent}, above {asked}.",
+                percent=percent(whole.relative_gap),
+                asked=percent(tol),
             )
+        )

@@ -24,6 +24,7 @@ from cotas.cli.options import Seed
 from cotas.cli.session import Session
 from cotas.files.models import versions
 from cotas.fitting.threads import cpu_count
+from cotas.scale.pages import remove_pages
 from cotas.words import say
 
 EXTRAS = {
@@ -97,6 +98,23 @@ def bench(
             say("the measurements ended with code {returncode}.", returncode=done.returncode)
         )
     session.document({"output": done.stdout})
+
+
+def clean(
+    session: Session,
+    place: Annotated[
+        Path, typer.Argument(metavar="PLACE", help="A file of data, or a folder and all in it.")
+    ] = Path(),
+) -> None:
+    """Remove the pages that were made of tables too large for memory.
+
+    Nothing but folders of pages is removed; they are made anew when they are needed.
+
+    Example: cotas clean data/
+    """
+    count, size = remove_pages(place)
+    session.say(say("{count} folders, {size:.1f} MB", count=count, size=size / 1e6))
+    session.document({"folders": count, "bytes": size})
 
 
 def warmup(session: Session) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+from cotas.certificates import Certificate
+from cotas.certificates.presentation import percent
 from cotas.cli.session import Session
 from cotas.preparation.quality import Quality
 from cotas.report.figures import MEASURES, found, number, span
@@ -53,3 +58,30 @@ def show_classes(session: Session, quality: Quality) -> None:
         rows.append([one.label, str(one.rows), *cells, *found(one)])
     session.say("")
     session.table(names, rows)
+
+
+def upwards(bound: float) -> float:
+    """An upper bound in the four decimals that are printed."""
+    return math.ceil(bound * 1e4) / 1e4
+
+
+def proof(certificate: Certificate, estimator: Any) -> str:
+    """What one certificate says, in one line."""
+    kind = say(certificate.kind)
+    if certificate.kind == "none":
+        return say("nothing: {why}", why=certificate.statement)
+    if not certificate.holds:
+        return say(
+            "the {kind} certificate DOES NOT HOLD: {why}", kind=kind, why=certificate.objection
+        )
+    if certificate.vacuous:
+        return say("the {kind} certificate holds, but says nothing here", kind=kind)
+    if certificate.kind in ("duality", "gradient"):
+        tol = getattr(estimator, "tol", None)
+        asked = "–" if tol is None else percent(tol)
+        return say(
+            "the best objective is at most {gap} lower than this one (asked: {asked})",
+            gap=percent(certificate.relative_gap),
+            asked=asked,
+        )
+    return f"{say('the {kind} certificate holds', kind=kind)}: {certificate.statement}"

@@ -18,10 +18,12 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
-from cotas.certificates.certificate import CHANGED
+from cotas.certificates.certificate import CHANGED, NOT_IN_BLOCKS
 from cotas.certificates.words import against_the_rest
 from cotas.files.models import save
-from cotas.fitting.state import digest
+from cotas.files.state import digest
+from cotas.fitting.from_source import of_source
+from cotas.source import Source
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import again, say
 
@@ -103,6 +105,11 @@ class Certified:
         """What the model computes of each row, one column for each certificate or class."""
         raise NotImplementedError
 
+    def _of_source(self, source: Any, method: str) -> Any:
+        """What a method returns for each row of a source of row blocks."""
+        check_is_fitted(self)
+        return of_source(self, source, method)
+
     def _foreign_rows(self, X: Matrix) -> bool:
         """Whether the model keeps rows that are not those of X."""
         return False
@@ -181,7 +188,7 @@ class Certified:
         first, *others = certificates
         return [replace(first, predictor=FittedPredictor(self, state)), *others]
 
-    def _proved_again(self, X: Matrix, y: AnyArray) -> Certificate:
+    def _proved_again(self, X: Matrix, y: Any) -> Certificate:
         """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
         check_is_fitted(self)
         kept = self._measured_or_withdrawn()
@@ -193,7 +200,8 @@ class Certified:
     def _contradictions(self, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
         """Where the model predicts other than the witnesses say; X may come without its names."""
         names = getattr(self, "feature_names_in_", None)
-        given = _get_feature_names(X)
+        in_blocks = isinstance(X, Source)
+        given = X.feature_names if in_blocks else _get_feature_names(X)
         if names is not None and given is not None and not np.array_equal(names, given):
             return ["The columns of X have other names than the model knows."]
         nameless = copy.copy(self)
@@ -273,6 +281,8 @@ def _checked_again(certificate: Certificate, X: Matrix, y: AnyArray) -> Certific
     """What the witness proves now; one that was tampered with proves nothing."""
     if certificate.witness is None:
         return certificate
+    if isinstance(X, Source) and not getattr(certificate.witness, "takes_blocks", False):
+        return certificate.withdrawn(NOT_IN_BLOCKS)
     try:
         return certificate.witness.check(X, y)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:

@@ -195,7 +195,7 @@ def _hinge_dual(
             close = iterate.primal - iterate.dual <= 1e-7 * iterate.primal
             if close or time.perf_counter() - began > max_time:
                 break
-        return iterate.alpha
+        return np.asarray(iterate.alpha)
     random, value = np.random.RandomState(0), -np.inf
     for found in dual_coordinate_ascent(
         as_design(X), signs, s, problem.lam, bias, random, problem.bias_scale

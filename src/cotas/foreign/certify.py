@@ -16,12 +16,12 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.theorems.combinations import Labelled
 from cotas.certificates.words import against_the_rest
 from cotas.fitting.certified import Certified
-from cotas.fitting.threads import one_thread_in_blas
 from cotas.foreign.boosting import adaboost_classifier
 from cotas.foreign.kernel import svc
 from cotas.foreign.kernel_regression import kernel_ridge, svr
@@ -30,6 +30,7 @@ from cotas.foreign.least_squares import linear_regression, ridge, sgd_regressor
 from cotas.foreign.logistic import logistic_regression
 from cotas.foreign.stochastic import passive_aggressive, perceptron, sgd_classifier
 from cotas.foreign.support_vectors import linear_svc
+from cotas.source import comes_in_blocks, source_of
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 # A reader takes the model, X, y, the weights of the examples and the seconds it may spend.
@@ -84,7 +85,7 @@ REASONS = {
 def certify(
     model: Any,
     X: Matrix,
-    y: Any,
+    y: Any = None,
     sample_weight: Any = None,
     *,
     problem: str = "own",
@@ -106,6 +107,7 @@ def certify(
     ----------
     model : a fitted estimator
     X, y : the data it was fitted on
+        For a model of cotas X may be a source of row blocks, which has y.
     sample_weight : array-like of shape (n_samples,), default=None
         The weights it was fitted with, if any. They are part of the problem: with other weights
         than those of the fit another problem is measured. The `class_weight` of the model is
@@ -143,6 +145,10 @@ def certify(
         return _inner(model, X, y, sample_weight, problem, max_time)
     if isinstance(model, OneVsRestClassifier):
         return _each_of_them(model, X, y, sample_weight, problem, max_time)
+    if comes_in_blocks(X):
+        if not isinstance(model, Certified):
+            raise ValueError(f"{name} needs X and y as arrays, not a source of row blocks.")
+        return model._proved_again(source_of(X, y, sample_weight), None)
     refuse_inexact(X, "X")
     (refuse_inexact if is_regressor(model) else refuse_masked)(y, "y")
     if isinstance(model, Certified) and problem == "own":

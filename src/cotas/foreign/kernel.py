@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.metrics.pairwise import polynomial_kernel, sigmoid_kernel
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelDualPoint, no_certificate
 from cotas.certificates.words import against
-from cotas.fitting.threads import one_thread_in_blas, pooled
+from cotas.fitting.threads import pooled
 from cotas.foreign.support_vectors import svc as linear_svc_pair
 from cotas.kernel.functions import Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF

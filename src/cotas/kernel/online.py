@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.fitting.reporting import EpochReport
-from cotas.fitting.threads import one_thread_in_blas, pooled
+from cotas.fitting.threads import pooled
 from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, refuse_indefinite
 from cotas.solvers.iterate import Iterate
@@ -78,7 +79,7 @@ class OnlineKernelClassifier(KernelClassifier):
 
     # ---- how a fit goes ----------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters

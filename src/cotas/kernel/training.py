@@ -6,10 +6,11 @@ from collections.abc import Generator
 from typing import Any
 
 from cotas.arrays import Each, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended
-from cotas.fitting.threads import one_thread_in_blas, pooled, thread_count
+from cotas.fitting.threads import pooled, thread_count
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.machine import KernelCheck, KernelSetting, Machine, helped
 from cotas.kernel.problems import BinaryProblem

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import gather_facts
@@ -25,14 +26,18 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
 from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, ClassSolution, Start
 from cotas.linear.base import LinearClassifier
+from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk
+from cotas.source import Source, comes_in_blocks, source_of
 
 PENALTIES = ("l2", "l1", "elasticnet")
 MULTICLASS = ("softmax", "ovr")
+ADVICE = "Raise max_iter, max_time or tol."
+SEVERAL = "From a source of row blocks more than two classes need multiclass='ovr'."
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -120,12 +125,14 @@ class LogisticRegression(LinearClassifier):
     callbacks: Any = None
     progress: bool | None = None
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source, such as `cotas.open_pages` gives, has y and the weights itself; with it
+            penalty="l2", and more than two classes need multiclass="ovr".
         y : array of shape (n_samples,)
             Two classes or more.
         sample_weight : array of shape (n_samples,), optional
@@ -133,6 +140,8 @@ class LogisticRegression(LinearClassifier):
         """
         began = time.perf_counter()
         self._check_parameters()
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         starts = self._starts(examples)
         self.classes_, self.lam_ = examples.classes, penalty_of(self, examples.total_weight())
@@ -142,7 +151,22 @@ class LogisticRegression(LinearClassifier):
         self.coef_ = np.concatenate([one.proved.coef for one in ended])
         self.intercept_ = np.concatenate([one.proved.intercept for one in ended])
         self.n_iter_ = max(one.iterations for one in ended)
-        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
+        return self._conclude_fit(worst_of(ended), ADVICE)
+
+    def _fit_in_blocks(self, source: Source) -> Self:
+        """From a source of row blocks, of which nothing is kept."""
+        if self.penalty != "l2" or self.warm_start:
+            raise ValueError(
+                "From a source of row blocks LogisticRegression is solved with penalty='l2' and "
+                "warm_start=False."
+            )
+        free = bool(self.fit_intercept)
+        self.multiclass_ = "ovr"
+        several = None if self.multiclass == "ovr" else SEVERAL
+        ended = fit_in_blocks(
+            self, source, lambda lam: RegularizedRisk(Logistic(), lam, free), several
+        )
+        return self._conclude_fit(keep(self, ended, IN_BLOCKS), ADVICE)
 
     def predict_proba(self, X: Matrix) -> FloatArray:
         """The probability of each class, in the order of `classes_`.
@@ -151,8 +175,10 @@ class LogisticRegression(LinearClassifier):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "predict_proba")  # type: ignore[no-any-return]
         z = self._machine_scores(X)
         if self.multiclass_ == "softmax":
             return np.asarray(softmax(z, axis=1))
@@ -166,8 +192,10 @@ class LogisticRegression(LinearClassifier):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "predict_log_proba")  # type: ignore[no-any-return]
         z = self._machine_scores(X)
         if self.multiclass_ == "softmax":
             return np.asarray(log_softmax(z, axis=1))

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
@@ -20,7 +21,7 @@ from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_fraction, check_jobs, check_time
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.fitting.reporting import EpochReport
-from cotas.fitting.threads import aside, entries_of, one_thread_in_blas, pooled, thread_count
+from cotas.fitting.threads import aside, entries_of, pooled, thread_count
 from cotas.fitting.validation import Patience, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
@@ -101,7 +102,7 @@ class OnlineClassifier(LinearClassifier):
 
     # ---- scikit-learn ------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint, Region, optimum_region
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
@@ -26,7 +27,7 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
@@ -37,12 +38,14 @@ from cotas.linear.dispatch import (
     iterates,
     serves,
 )
+from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep, margin_widths
 from cotas.linear.hard_margin import widest_margin
 from cotas.linear.solution import Check, Solution
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.semismooth_newton import FEW_FEATURES, LARGEST_SYSTEM
+from cotas.source import Source, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -155,12 +158,14 @@ class LinearSVM(LinearClassifier):
     callbacks: Any = None
     progress: bool | None = None
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source, such as `cotas.open_pages` gives, has y and the weights itself. Its rows are
+            not kept: there are then no `support_` and no `dual_coef_`.
         y : array of shape (n_samples,)
             Two classes or more; more than two are trained one against the rest.
         sample_weight : array of shape (n_samples,), optional
@@ -168,6 +173,8 @@ class LinearSVM(LinearClassifier):
         """
         began = time.perf_counter()
         self._check_parameters()
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         starts = self._starts(examples, len(examples.positives()))
         self.classes_, self.lam_ = examples.classes, penalty_of(self, examples.total_weight())
@@ -181,6 +188,26 @@ class LinearSVM(LinearClassifier):
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
         ]
         return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
+
+    def _fit_in_blocks(self, source: Source) -> Self:
+        """From a source of row blocks, of which nothing is kept."""
+        if self.margin == "hard" or self.solver not in ("auto", "newton"):
+            raise ValueError(
+                "From a source of row blocks LinearSVM is solved with margin='soft' and "
+                "solver='newton' (or 'auto')."
+            )
+        if self.warm_start:
+            raise ValueError("warm_start=True needs rows in memory; leave it out for a source.")
+        for name in ("support_", "dual_coef_", "n_support_", "leave_one_out_bound_", "_ends"):
+            self.__dict__.pop(name, None)
+        bias = bool(self.fit_intercept)
+        ended = fit_in_blocks(
+            self, source, lambda lam: RegularizedRisk(LOSSES[self.loss], lam, bias)
+        )
+        reason = keep(self, ended, IN_BLOCKS)
+        self.solver_, self.margin_width_ = "newton", margin_widths(self.coef_)
+        self._regions = [None] * len(ended)
+        return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
         return optimum_region(certificate, X, y)
@@ -317,10 +344,7 @@ class LinearSVM(LinearClassifier):
         supports = [_support(solution) for solution in solutions]
         coefs = [s.signed_alpha[rows] for s, rows in zip(solutions, supports, strict=True)]
         self.n_support_ = np.array([len(rows) for rows in supports])
-        lengths = np.linalg.norm(self.coef_, axis=1)
-        self.margin_width_ = np.divide(
-            2.0, lengths, out=np.full_like(lengths, np.inf), where=lengths > 0
-        )
+        self.margin_width_ = margin_widths(self.coef_)
         # A row without a multiplier can be left out without changing the model.
         self.leave_one_out_bound_ = self.n_support_ / len(solutions[0].signed_alpha)
         self.support_ = supports[0] if len(supports) == 1 else supports

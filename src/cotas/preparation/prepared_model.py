@@ -17,7 +17,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.certificate import CHANGED
 from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
-from cotas.fitting.state import digest
+from cotas.files.state import digest
 from cotas.foreign.certify import certify
 from cotas.preparation.columns import ColumnError, as_frame
 from cotas.preparation.preparation import Preparation

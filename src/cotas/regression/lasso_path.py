@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
@@ -28,7 +29,7 @@ from cotas.fitting.parameters import (
 from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import SolverReport
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.problem import relative_gap
 from cotas.regression.lasso import Lasso
 from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale

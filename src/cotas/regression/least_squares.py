@@ -12,20 +12,24 @@ from typing import Any, Self
 import numpy as np
 
 from cotas.arrays import Each, FloatArray, Matrix
-from cotas.certificates import Certificate
+from cotas.certificates import Certificate, SquaredLossPoint
 from cotas.certificates.streamed import Stream
+from cotas.fitting.certified import outside
 from cotas.fitting.data import Observations, read_observations
+from cotas.fitting.from_source import blocks_in_threads, note_columns
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import at_floor
 from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.closed_form import SINGULAR
+from cotas.regression.from_source import IN_BLOCKS, BlockTask
 from cotas.regression.iterations import LARGEST_GRAM
 from cotas.regression.solving import SOLVERS, choose, solve
 from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
+from cotas.source import Source, source_of
 from cotas.stops import Reason, Rule, Stop
 from cotas.words import say
 
@@ -60,18 +64,21 @@ class SquaredLossRegressor(LinearRegressor):
         """λ of the objective."""
         raise NotImplementedError
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Minimise the squared error on X, y and certify the result.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source, such as `cotas.open_pages` gives, has y and the weights itself.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero plays no part.
         """
         began = time.perf_counter()
         self._check_parameters()
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source)
         data = read_observations(self, X, y, sample_weight, finite=False)
         self._forget()
         with self._threads(data) as (each, threads):
@@ -81,9 +88,32 @@ class SquaredLossRegressor(LinearRegressor):
             outcome = solve(task, self.solver_)
             points = task.points(outcome.theta, outcome.theta0, descent=outcome.descent)
             certificates = task.certificates(points)
-        self._keep(data, outcome, certificates, (why, *outcome.remarks))
+        self._keep(data.single, outcome, certificates, (why, *outcome.remarks))
+        return self._end(outcome)
+
+    def _fit_in_blocks(self, source: Source) -> Self:
+        """In closed form from a source of row blocks."""
+        if self.solver not in ("auto", "normal-equations"):
+            raise ValueError(
+                f"From a source of row blocks {type(self).__name__} is solved with "
+                "solver='normal-equations' (or 'auto')."
+            )
+        single = np.ndim(next(iter(source.blocks())).y) == 1
+        self._forget()
+        with blocks_in_threads(self.n_jobs) as each:
+            task = BlockTask(self, source, self._lam(), each)
+            outcome = task.solve()
+            points = task.points(outcome, single)
+            certificates = SquaredLossPoint.check_all(points, task.source)
+        note_columns(self, source)
+        self.solver_ = "normal-equations"
+        self._keep(single, outcome, certificates, (say(IN_BLOCKS), *outcome.remarks))
+        return self._end(outcome)
+
+    def _end(self, outcome: Outcome) -> Self:
+        """Say what there is to say of how the fit ended."""
         if outcome.singular:
-            warnings.warn(say(SINGULAR), stacklevel=2)
+            warnings.warn(say(SINGULAR), stacklevel=outside())
         reason = outcome.reason
         worst = max(self._certificates, key=lambda certificate: certificate.relative_gap)
         if self.stop is None and not worst.relative_gap <= self.tol and at_floor(worst):
@@ -146,7 +176,7 @@ class SquaredLossRegressor(LinearRegressor):
                 certificates = stream.certificates(points)
         outcome = Outcome(found.theta, theta0, condition=found.condition, singular=singular)
         self.solver_ = "normal-equations"
-        self._keep(data, outcome, certificates, (SINGULAR,) if singular and not lam else ())
+        self._keep(data.single, outcome, certificates, (SINGULAR,) if singular and not lam else ())
         self._memory = (moments, stream)
         return self._conclude_fit(outcome.reason)
 
@@ -163,24 +193,24 @@ class SquaredLossRegressor(LinearRegressor):
             points = task.points(outcome.theta, outcome.theta0)
             certificates = task.certificates(points)
         self.solver_ = "stochastic"
-        self._keep(data, outcome, certificates, ("It speaks of the last batch.",))
+        self._keep(data.single, outcome, certificates, ("It speaks of the last batch.",))
         self._memory = outcome.state
         return self._conclude_fit(outcome.reason)
 
     def _keep(
         self,
-        data: Observations,
+        single: bool,
         outcome: Outcome,
         certificates: list[Certificate],
         notes: tuple[str, ...],
     ) -> None:
-        self._keep_parameters(outcome.theta, outcome.theta0, data.single)
+        self._keep_parameters(outcome.theta, outcome.theta0, single)
         self._certificates = [c.noted(*notes) for c in certificates]
         self.n_iter_ = outcome.iterations
         self.condition_number_ = outcome.condition
         self.history_: dict[str, FloatArray] = {}
         if outcome.trail is not None:
-            self.history_ = outcome.trail.arrays(data.single)
+            self.history_ = outcome.trail.arrays(single)
 
     @contextmanager
     def _threads(self, data: Observations) -> Iterator[tuple[Each, int]]:

@@ -14,6 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from cotas.arrays import FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
@@ -22,7 +23,7 @@ from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import StepReport
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.stagewise_path import StagewisePath
 from cotas.solvers.iterate import Iterate
@@ -82,7 +83,7 @@ class StagewiseRegressor(LinearRegressor):
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Follow the algorithm for `max_iter` steps and check what its theorem promises.
 
         Parameters

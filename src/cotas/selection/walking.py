@@ -11,8 +11,8 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import validation
 
+from cotas.blas import one_thread_in_blas
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.threads import one_thread_in_blas
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.splits import Part
 from cotas.stops import InterruptedWarning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -14,7 +14,9 @@ from cotas.design import as_design
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
 from cotas.solvers.newton_round import Smoothed, derivative, newton_round, zero
+from cotas.solvers.rounded_blocks import BlockRows
 from cotas.solvers.rounded_hinge import Answer, HingeRows
+from cotas.source import Block, Source
 
 # The smoothing of the first round, what the next rounds make of it, and when that ends.
 SMOOTHING, SHARPER, SHARPEST = 2.0, 0.3, 3e-4
@@ -39,9 +41,7 @@ class _Problem:
     bias: float  # one if there is a bias
     anchor: float  # what penalizes it, times one half of its square
 
-    def iterate(
-        self, theta: FloatArray, theta0: float, answer: Answer, alpha: FloatArray
-    ) -> PrimalDual:
+    def iterate(self, theta: FloatArray, theta0: float, answer: Answer, alpha: Any) -> PrimalDual:
         penalty = 0.5 * (self.lam * float(theta @ theta) + self.anchor * theta0 * theta0)
         cost = 0.5 * float(answer.combination @ answer.combination) / self.lam
         if self.anchor:
@@ -127,13 +127,31 @@ def to_the_last_digit(
         yield from interior_point(*problem)
 
 
+def newton_over_blocks(
+    source: Source, total: float, lam: float, bias: float, sample: Block | None
+) -> Iterator[PrimalDual]:
+    """The same for rows that come in blocks, of which nothing is kept; α comes as `Rounds`.
+
+    y of the source is ±1, and its weights sum to `total`. The start is a rough solution for the
+    `sample`. Each Newton step is one pass over the blocks or, where the line search shortens it, a
+    few; with very many features each of the conjugate gradients is a pass too.
+    """
+    rows, problem = BlockRows(source, total, LARGEST_SYSTEM), _Problem(lam, bias, 0.0)
+    found = None if sample is None else _rough(sample.X, sample.y, sample.shares(), lam, bias, 0.0)
+    nu = SMOOTHING_FROM_START
+    if found is None:
+        found, nu = Start(np.zeros(0), 0.0, np.zeros(source.n_features)), SMOOTHING
+    yield from _newton_steps(rows, problem, found, nu)
+
+
 def _newton_steps(
-    rows: HingeRows, problem: _Problem, start: Start, nu: float
+    rows: HingeRows | BlockRows, problem: _Problem, start: Start, nu: float
 ) -> Iterator[PrimalDual]:
     """From the centres of the rows, until the steps no longer get on."""
     theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
     rows.place(theta, theta0)
-    if rows.size <= SMALL and rows.n_features <= FEW_FOR_ONE_CALL:
+    few = rows.n_features <= FEW_FOR_ONE_CALL
+    if few and isinstance(rows, HingeRows) and rows.size <= SMALL:
         yield from _rounds(rows, Smoothed(*astuple(problem)), np.append(theta, theta0), nu)
         return
     best, idle = np.inf, 0
@@ -179,10 +197,20 @@ def _from_a_sample(
     if size < max(FEWEST, FEWEST_BY_FEATURE * d):
         return None
     some = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-    if not (y[some] > 0).any() or not (y[some] < 0).any():
+    return _rough(X[some], y[some], weights[some], lam, bias, bias_scale)
+
+
+def _rough(
+    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, bias_scale: float
+) -> Start | None:
+    """A rough solution for some rows; none if they are of one class."""
+    used = weights > 0
+    if not used.all():
+        X, y, weights = X[used], y[used], weights[used]
+    if not (y > 0).any() or not (y < 0).any():
         return None
-    share = weights[some] / weights[some].sum()
-    for iterate in semismooth_newton(X[some], y[some], share, lam, bias, bias_scale):
+    share = weights / weights.sum()
+    for iterate in semismooth_newton(X, y, share, lam, bias, bias_scale):
         if iterate.primal - iterate.dual <= SAMPLE_GAP * iterate.primal:
             break
     return Start(iterate.alpha, iterate.theta0, iterate.theta)
@@ -212,7 +240,7 @@ def _after_sweeps(rows: HingeRows, problem: _Problem, start: Start) -> PrimalDua
 
 
 def _newton_step(
-    rows: HingeRows, problem: _Problem, answer: Answer, nu: float, gradient: FloatArray
+    rows: HingeRows | BlockRows, problem: _Problem, answer: Answer, nu: float, gradient: FloatArray
 ) -> FloatArray | None:
     """The step to the minimum of the parabola that the rounded objective is near by."""
     d, curved = rows.n_features, answer.curved
@@ -247,7 +275,7 @@ def _newton_step(
 class _LineOfSpans(NamedTuple):
     """The rounded objective along a step, the rows being gone over in spans."""
 
-    rows: HingeRows
+    rows: HingeRows | BlockRows
     nu: float
     fixed: float
     linear: float
@@ -259,7 +287,7 @@ def _derivative(line: _LineOfSpans, length: float) -> float:
 
 
 def _line_search(
-    rows: HingeRows,
+    rows: HingeRows | BlockRows,
     problem: _Problem,
     theta: FloatArray,
     theta0: float,

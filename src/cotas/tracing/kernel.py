@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.threads import one_thread_in_blas
 from cotas.kernel.online import OnlineKernelClassifier, over_all_rows
 from cotas.solvers.kernel_online import KernelRun, KernelTraining
 from cotas.solvers.kernel_pegasos import KernelPegasosRule

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import clone
 
 from cotas.arrays import FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.design import dot, norm2
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.threads import one_thread_in_blas
 from cotas.linear.history import History
 from cotas.linear.online import OnlineClassifier
 from cotas.linear.pegasos import Pegasos

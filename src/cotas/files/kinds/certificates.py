@@ -188,6 +188,19 @@ WITNESS = Family(
             "cotas.certificates.features.FeaturePoint",
             {"features": FEATURES, "point": DUAL_POINT, "remark": Text(), "subject": Sentence()},
         ),
+        "dual point of blocks": Record(
+            "cotas.certificates.blocks.BlockPoint",
+            {
+                "problem": RISK,
+                **_THETA,
+                "positive": Label(),
+                "thetas": _given("r p"),
+                "biases": _given("r"),
+                "smoothings": _given("r"),
+                "labels": Labels("k").or_none(),
+                "factors": _given("k").or_none(),
+            },
+        ),
         "hard margin": Record(
             "cotas.certificates.duality.HardMarginPoint",
             {**_THETA, "positive": Label(), "free_bias": Flag(), "alpha": _given("n")},

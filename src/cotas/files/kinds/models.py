@@ -73,11 +73,11 @@ LINEAR_SVM: dict[str, Field] = {
     **_LINEAR,
     "lam": Number(0.0).maybe(),
     "solver": Text(),
-    "n_support": Array("m", "int64", low=0),
+    "n_support": Array("m", "int64", low=0).maybe(),  # not of rows that came in blocks
     "margin_width": Array("m", infinite=True),
-    "leave_one_out_bound": Array("m", low=0),
-    "support": Either((_COUNTED, Each(_COUNTED, side="m"))),
-    "dual_coef": Either((Array("s"), Each(Array("s"), side="m"))),
+    "leave_one_out_bound": Array("m", low=0).maybe(),
+    "support": Either((_COUNTED, Each(_COUNTED, side="m"))).maybe(),
+    "dual_coef": Either((Array("s"), Each(Array("s"), side="m"))).maybe(),
     "regions": Each(_REGION.or_none(), side="m").at("_regions"),
     "ends": Each(ENDING).at("_ends").maybe(),
 }
