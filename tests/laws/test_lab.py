@@ -184,3 +184,14 @@ def test_points_keep_their_digits_wherever_they_lie(offset, scale):
         points = Points(X, y, X[:0], y[:0]).moved(X, y)
         spread = np.ptp(X, axis=0)
         assert (np.abs(points.X - X) <= 1e-4 * spread + 1e-15 * np.abs(X)).all()
+
+
+@pytest.mark.parametrize("model", ["LinearSVM", "KernelSVM"])
+def test_the_bars_of_several_classes_are_those_of_one_part(model):
+    from cotas.lab.proof import _of_the_part, worst_part
+
+    answer = lab.Boundary(lang="es", link={"data": "iris", "model": model}).answer
+    worst = worst_part(answer.model.certificate_)
+    told = _of_the_part(worst, answer.reports)
+    assert 0 < len(told) < len(answer.reports)
+    assert any((one.lower, one.upper) == (worst.lower, worst.upper) for one in told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -36,12 +37,16 @@ def lab(
             say("there is no room {room!r}; there are {known}.", room=room, known=known)
         )
     try:
-        rooms.serve(
-            room,
-            port=port,
-            lang=current(),
-            browser=not no_browser,
-            tell=lambda at: session.result(at),
-        )
+        rooms.serve(room, port=port, lang=current(), browser=not no_browser, tell=_telling(session))
     except OSError as error:
         raise UsageError(say("the lab cannot be opened: {error}", error=error)) from None
+
+
+def _telling(session: Session) -> Callable[[str], None]:
+    """Print the address at once, also where nobody reads line by line."""
+
+    def tell(address: str) -> None:
+        session.result(address)
+        session.out.file.flush()
+
+    return tell

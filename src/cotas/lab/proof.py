@@ -11,7 +11,7 @@ from cotas.certificates.presentation import bounds_in_digits, percent
 from cotas.lab.words import Wording
 from cotas.report.certificates import STANDINGS, has_gap, in_words, standing
 from cotas.report.markup import text
-from cotas.words import say
+from cotas.words import english, say
 
 # The width of the drawing, and the height of the bar of each report.
 WIDTH, HEIGHT = 300.0, 7.0
@@ -58,12 +58,7 @@ def bars(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> 
     """The interval between the bounds, as it was at each look and as it is now."""
     if not has_gap(certificate):
         return _measured_and_allowed(certificate, wording)
-    seen = [
-        report.certificate
-        for report in reports
-        if hasattr(report, "certificate") and str(report.label) in certificate.label
-    ]
-    seen = seen or [r.certificate for r in reports if hasattr(r, "certificate")]
+    seen = _of_the_part(certificate, reports)
     chosen = [seen[round(k)] for k in _spread(len(seen))]
     rows = [*((c.lower, c.upper) for c in chosen), (certificate.lower, certificate.upper)]
     rows = [(low, high) for low, high in rows if math.isfinite(low) and math.isfinite(high)]
@@ -84,6 +79,21 @@ def bars(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> 
         f"<dl><dt>{text(wording('relative gap'))}</dt>"
         f'<dd id="gap">{percent(certificate.relative_gap)}</dd></dl>'
     )
+
+
+def _of_the_part(certificate: Certificate, reports: Sequence[Any]) -> list[Certificate]:
+    """What was told of this part of the model alone, or of a model that has no parts."""
+    told = [report for report in reports if hasattr(report, "certificate")]
+    if len({str(report.label) for report in told}) > 1:
+        name = english(certificate.label)
+        told = [report for report in told if name == _called(report.label)]
+    return [report.certificate for report in told]
+
+
+def _called(label: Any) -> str:
+    """What a certificate calls the part that a report is about: a pair of classes, or one."""
+    pair = label if isinstance(label, tuple) else (label, "the rest")
+    return " against ".join(map(str, pair))
 
 
 def _measured_and_allowed(certificate: Certificate, wording: Wording) -> str:

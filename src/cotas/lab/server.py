@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import panel as pn
+from sklearn.exceptions import ConvergenceWarning
 
 from cotas.lab import ROOMS
 from cotas.lab import __getattr__ as room_class
@@ -108,8 +109,9 @@ def serve(
         import webbrowser
 
         webbrowser.open(address)
-    # A fit that has not proved its tol warns; here the certificate beside the picture says it.
-    warnings.filterwarnings("ignore", module=r"cotas\\.lab|concurrent")
+    if not threaded:
+        # A fit that has not proved its tol warns; here the certificate beside the picture says it.
+        warnings.simplefilter("ignore", ConvergenceWarning)
     return pn.serve(
         {"/": _entrance, **{name: _page(name) for name in ROOMS}},
         address=ADDRESS,
