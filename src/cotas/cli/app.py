@@ -48,7 +48,7 @@ COMMANDS = {
     "export": ("export:export", "Write a model for other programs, as ONNX."),
     "reproduce": (
         "house:reproduce",
-        "Compute the figures of the source documents anew and save them as PNG.",
+        "Compute the figures of the source documents anew and save them as PNG, SVG or PDF.",
     ),
     "bench": ("house:bench", "Measure speed against other libraries; needs the source tree."),
     "warmup": (

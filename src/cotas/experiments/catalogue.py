@@ -9,6 +9,7 @@ from cotas.experiments import (
     kernel_machines,
     margins,
     memorizing,
+    promises,
     stagewise,
 )
 from cotas.experiments.drawing import boosting as draw_boosting
@@ -16,14 +17,15 @@ from cotas.experiments.drawing import descent as draw_descent
 from cotas.experiments.drawing import generalization as draw_generalization
 from cotas.experiments.drawing import kernel_machines as draw_kernels
 from cotas.experiments.drawing import margins as draw_linear
+from cotas.experiments.drawing import promises as draw_promises
 from cotas.experiments.drawing import stagewise as draw_stagewise
 from cotas.experiments.figure import Figure
 
 LECTURE_NOTES = (
     Figure(
         "000-memorizer",
-        "A classifier that learns by heart: no training error, and a validation error of ½",
-        "Un clasificador que memoriza: error de entrenamiento nulo y error de validación ½",
+        "Learning by heart: no training error, validation error ½",
+        "Memorizar: error de entrenamiento nulo, error de validación ½",
         memorizing.memory,
         draw_linear.draw_memory,
     ),
@@ -50,15 +52,15 @@ LECTURE_NOTES = (
     ),
     Figure(
         "000-3.4",
-        "Margins and boundary; ringed examples have a hinge loss",
-        "Fronteras margen y de decisión; los puntos marcados incurren en pérdida bisagra",
+        "Margins and boundary: ringed examples have a hinge loss",
+        "Fronteras de margen y de decisión: los puntos marcados tienen pérdida",
         margins.violations,
         draw_linear.draw_margins,
     ),
     Figure(
         "000-3.5",
-        "A small λ avoids violations, a large one accepts them for a wider margin",
-        "Un λ pequeño evita violaciones; uno grande las acepta por un margen más amplio",
+        "A small λ avoids violations, a large one accepts them",
+        "Un λ pequeño evita violaciones; uno grande las acepta",
         margins.small_and_large,
         draw_linear.draw_margins,
     ),
@@ -67,7 +69,7 @@ LECTURE_NOTES = (
         "The linear separator with the largest margin",
         "Separador lineal de margen máximo",
         margins.widest,
-        draw_linear.draw_margins,
+        draw_linear.draw_widest,
     ),
 )
 
@@ -89,14 +91,14 @@ BOOSTING = (
     Figure(
         "001-1.3",
         "Discrete AdaBoost with stumps after 1, 5, 10 and 100 models",
-        "AdaBoost discreto con árboles de profundidad 1, con 1, 5, 10 y 100 modelos",
+        "AdaBoost discreto con árboles de profundidad 1: 1, 5, 10 y 100 modelos",
         boosting.stages,
         draw_boosting.draw_stages,
     ),
     Figure(
         "001-1.4",
-        "Linear regressions for LogitBoost and GentleBoost, stumps for the others",
-        "Regresiones lineales para LogitBoost y GentleBoost, profundidad 1 en los demás",
+        "LogitBoost and GentleBoost with regressions, the others with stumps",
+        "LogitBoost y GentleBoost con regresiones; los demás, con árboles",
         boosting.with_regressions,
         draw_boosting.draw_comparison,
     ),
@@ -116,15 +118,15 @@ BOOSTING = (
     ),
     Figure(
         "001-1.7",
-        "Two normal distributions, and the boundary of the theoretical classifier",
-        "Dos distribuciones normales y la frontera del clasificador teórico",
+        "Two normal distributions and the theoretical boundary",
+        "Dos distribuciones normales y la frontera teórica",
         boosting.gaussians,
         draw_boosting.draw_cloud,
     ),
     Figure(
         "001-1.8",
-        "Trees of depth 1 on the two normal distributions, beside the theory",
-        "Árboles de profundidad 1 en las dos normales, junto al clasificador teórico",
+        "Trees of depth 1 on two normal distributions, and the theory",
+        "Árboles de profundidad 1 con dos normales, y la teoría",
         boosting.against_theory,
         draw_boosting.draw_comparison,
     ),
@@ -176,7 +178,7 @@ STAGEWISE = (
     Figure(
         "001-2.5",
         "The Lasso path",
-        "El camino de Lasso (Lasso path)",
+        "El camino de Lasso («Lasso path»)",
         stagewise.whole_path,
         draw_stagewise.draw_path,
     ),
@@ -185,14 +187,14 @@ STAGEWISE = (
         "LS-Boost(0.01) for 100 iterations in dimension 100",
         "LS-Boost(0.01) durante 100 iteraciones en dimensión 100",
         stagewise.slow,
-        draw_stagewise.draw_run,
+        draw_stagewise.draw_progress,
     ),
     Figure(
         "001-2.7",
         "LS-Boost(0.1) for 100 iterations in dimension 100",
         "LS-Boost(0.1) durante 100 iteraciones en dimensión 100",
         stagewise.medium,
-        draw_stagewise.draw_run,
+        draw_stagewise.draw_progress,
     ),
     Figure(
         "001-2.8",
@@ -206,7 +208,7 @@ STAGEWISE = (
         "FS₁ for 200 iterations in dimension 100",
         "FS₁ durante 200 iteraciones en dimensión 100",
         stagewise.forward_in_100,
-        draw_stagewise.draw_run,
+        draw_stagewise.draw_progress,
     ),
     Figure(
         "001-2.10",
@@ -228,7 +230,7 @@ KERNELS = (
     Figure(
         "002-intuition",
         "What a kernel is for: separable after a map to more features",
-        "Intuición de los kernels: separables tras un mapeo a más dimensiones",
+        "La intuición de un kernel: separables tras un mapeo a otro espacio",
         kernel_machines.lifted,
         draw_kernels.draw_lifted,
     ),
@@ -265,15 +267,15 @@ DESCENT = (
     ),
     Figure(
         "003-step",
-        "Batch descent: a rate too small needs many steps, one too large oscillates",
-        "Descenso por lotes: una tasa pequeña necesita muchos pasos, una grande oscila",
+        "Batch descent with four rates α",
+        "Descenso por lotes con cuatro tasas de aprendizaje α",
         descent.step_sizes,
         draw_descent.draw_steps,
     ),
     Figure(
         "003-normalization",
         "Descent on raw and on normalized data",
-        "Descenso con datos crudos y con datos normalizados",
+        "Descenso con datos sin normalizar y normalizados",
         descent.normalization,
         draw_descent.draw_normalization,
     ),
@@ -299,33 +301,33 @@ GENERALIZATION = (
         "λ = 0.1: every example on its side",
         "λ = 0.1: todos los ejemplos en el lado correcto",
         generalization.lam_small,
-        draw_linear.draw_margins,
+        draw_linear.draw_series,
     ),
     Figure(
         "004-lambda-100",
         "λ = 100: the margins let some examples in",
-        "λ = 100: los márgenes dejan entrar algunos ejemplos",
+        "λ = 100: los márgenes dejan dentro algunos ejemplos",
         generalization.lam_medium,
-        draw_linear.draw_margins,
+        draw_linear.draw_series,
     ),
     Figure(
         "004-lambda-1000",
-        "λ = 1000: all the points influence the solution",
-        "λ = 1000: la totalidad de los puntos influye en la solución",
+        "λ = 1000: many more points influence the solution",
+        "λ = 1000: influyen muchos más puntos, no solo los más cercanos",
         generalization.lam_large,
-        draw_linear.draw_margins,
+        draw_linear.draw_series,
     ),
     Figure(
         "004-loss",
         "Training and test loss against c",
-        "Pérdida de entrenamiento y de test en función de c",
+        "Pérdida de entrenamiento y de prueba en función de c",
         generalization.losses,
         draw_generalization.draw_losses,
     ),
     Figure(
         "004-fitting",
         "Underfitting and overfitting, and ĉ by validation",
-        "Subencajamiento y sobrencajamiento, y ĉ por validación",
+        "Subajuste y sobreajuste (sub- y sobrencajamiento), y ĉ por validación",
         generalization.losses,
         draw_generalization.draw_regimes,
     ),
@@ -339,14 +341,88 @@ GENERALIZATION = (
     Figure(
         "004-surface",
         "Gradient descent with two parameters, and stochastic descent",
-        "Gradiente descendente con dos parámetros, y estocástico",
+        "Gradiente descendente con dos parámetros, y el estocástico",
         generalization.surface,
         draw_generalization.draw_surface,
     ),
 )
 
+# What the documents state and prove without a picture: the algorithms and theorems themselves.
+PROMISES = (
+    Figure(
+        "000-perceptron",
+        "Theorem 3.1: mistakes that the perceptron makes, and may make",
+        "Teorema 3.1: errores que el perceptrón comete y puede cometer",
+        promises.mistakes,
+        draw_promises.draw_mistakes,
+    ),
+    Figure(
+        "000-averaged",
+        "The last θ and the mean of all, on classes that overlap",
+        "El último θ y el promedio de todos, con clases que se traslapan",
+        promises.averages,
+        draw_boosting.draw_averages,
+    ),
+    Figure(
+        "000-pegasos",
+        "PEGASOS: how far J is above its minimum",
+        "PEGASOS: cuánto excede J a su mínimo",
+        promises.subgradient,
+        draw_promises.draw_descents,
+    ),
+    Figure(
+        "000-ridge",
+        "Ridge regression: training and test error against λ",
+        "Regresión de cresta: errores de entrenamiento y de prueba según λ",
+        promises.ridge,
+        draw_promises.draw_risks,
+    ),
+    Figure(
+        "001-adaboost",
+        "Theorem 1.1.5: AdaBoost's training error, and the J(F) above it",
+        "Teorema 1.1.5: el error de entrenamiento de AdaBoost bajo J(F)",
+        promises.surrogate,
+        draw_promises.draw_surrogate,
+    ),
+    Figure(
+        "001-anyboost",
+        "AnyBoost, its convex form, and AdaBoost: the cost H(F) by round",
+        "AnyBoost, su versión convexa y AdaBoost: el costo H(F) por ronda",
+        promises.abstract,
+        draw_promises.draw_rounds,
+    ),
+    Figure(
+        "001-ls-boost",
+        "Theorem 2.1.2: LS-Boost(0.3) converges linearly",
+        "Teorema 2.1.2: LS-Boost(0.3) converge linealmente",
+        promises.ls_boost_bound,
+        draw_promises.draw_linear,
+    ),
+    Figure(
+        "001-fs",
+        "Theorem 2.2.1: FS₁ converges sublinearly",
+        "Teorema 2.2.1: FS₁ converge sublinealmente",
+        promises.forward_bound,
+        draw_promises.draw_sublinear,
+    ),
+    Figure(
+        "001-r-fs",
+        "Theorem 2.2.3: R-FS₁ with δ = 200 converges to the Lasso",
+        "Teorema 2.2.3: R-FS₁ con δ = 200 converge a Lasso",
+        promises.regularized_bound,
+        draw_promises.draw_sublinear,
+    ),
+    Figure(
+        "002-smo",
+        "SMO and kernelized PEGASOS: how far J is above its minimum",
+        "SMO y PEGASOS kernelizado: cuánto excede J a su mínimo",
+        promises.kernelized,
+        draw_promises.draw_descents,
+    ),
+)
+
 FIGURES: dict[str, Figure] = {
     figure.name: figure
-    for document in (LECTURE_NOTES, BOOSTING, STAGEWISE, KERNELS, DESCENT, GENERALIZATION)
-    for figure in document
+    for group in (LECTURE_NOTES, BOOSTING, STAGEWISE, KERNELS, DESCENT, GENERALIZATION, PROMISES)
+    for figure in group
 }

@@ -8,6 +8,15 @@ from typing import Any
 
 from cotas.experiments.drawing.sheet import caption, words
 
+# Author and title, by the number that the project gives a document.
+DOCUMENTS = {
+    "000": "J. G. Fuentes Cabrera, «Aprendizaje supervisado» (000)",
+    "001": "N. Rugeles Ospina, «Algoritmos de Boosting» (001)",
+    "002": "G. Fuentes-Pineda, «Kernels» (002)",
+    "003": "G. Moreno Chávez, «Regresión lineal por gradiente descendente» (003)",
+    "004": "«Clasificación lineal y generalización» (004)",
+}
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -49,11 +58,28 @@ class Figure:
         -------
         matplotlib Figure
         """
-        said = self.description(lang)
-        picture = self.draw(self.compute(seed, **sizes), lang)
-        document, number = self.name.split("-", 1)
-        where = words(lang)(f"Document {document}", f"Documento {document}")
-        if number[0].isdigit():
-            where += words(lang)(f", Figure {number}", f", figura {number}")
-        caption(picture, f"{where}. {said}")
-        return picture
+        words(lang)  # a language that is none is told before the work
+        return self.picture(self.compute(seed, **sizes), lang)
+
+    def picture(self, result: Any, lang: str = "en") -> Any:
+        """Draw what `compute` returned, with its title and its source."""
+        drawn = self.draw(result, lang)
+        caption(drawn, self.description(lang), self.source(lang))
+        return drawn
+
+    @property
+    def document(self) -> str:
+        """The number of the document: "001"."""
+        return self.name.split("-", 1)[0]
+
+    @property
+    def number(self) -> str:
+        """The number of the figure in the document, or its word: "1.5"."""
+        return self.name.split("-", 1)[1]
+
+    def source(self, lang: str = "en") -> str:
+        """Where it is from, so that a reader of the document finds it."""
+        say = words(lang)
+        numbered = self.number[0].isdigit()
+        where = say(f"Figure {self.number} of ", f"Figura {self.number} de ") if numbered else ""
+        return where + DOCUMENTS[self.document]

@@ -1,0 +1,148 @@
+"""Drawing algorithms and theorems that the documents state without a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.experiments.drawing.sheet import Words, sheet, words
+from cotas.experiments.promises import MARGINS, Bounds, Descents, Mistakes, Risks, Rounds
+from cotas.experiments.statistics import standard_error
+from cotas.plots.style import COLOURS, INK, MARKERS, legend, look, tint
+
+TERMS = {
+    "training error": ("L(βᵏ) − L*", "L(βᵏ) − L*"),
+    "correlation": ("largest correlation ‖Xᵀr‖∞", "mayor correlación ‖Xᵀr‖∞"),
+}
+ITERATION = ("iteration k", "iteración k")
+KINDS = {
+    "convex AnyBoost": ("convex AnyBoost", "AnyBoost convexo"),
+    "Algorithm 7": ("Algorithm 7, convex", "Algoritmo 7, convexo"),
+    "η = 1/t": ("η = 1/t, as printed", "η = 1/t, como está impreso"),
+    "η = 1/(λt), mean of θ": ("η = 1/(λt), mean of θ", "η = 1/(λt), promedio de θ"),
+    "PEGASOS": ("kernelized PEGASOS", "PEGASOS kernelizado"),
+}
+
+
+def draw_mistakes(result: Mistakes, lang: str = "en") -> Any:
+    """Mistakes against the bound: nothing may lie above the diagonal."""
+    say = words(lang)
+    with sheet() as (figure, (ax,)):
+        for k, gamma in enumerate(MARGINS):
+            ax.loglog(result.allowed[:, k], result.made[:, k], MARKERS[k], color=COLOURS[k],
+                      markersize=8, markeredgecolor="white", label=f"γ ≈ {gamma:g}")  # fmt: skip
+        ends = np.array([0.7 * result.allowed.min(), 1.4 * result.allowed.max()])
+        ax.plot(ends, ends, color=INK, label=say("bound (R/γ)²", "cota (R/γ)²"))
+        top = 2 * ends[1]
+        ax.fill_between(ends, ends, top, color=tint(COLOURS[3], 0.12), linewidth=0)
+        ax.text(1.1 * ends[0], 0.45 * top, say("impossible", "imposible"), fontsize=13, color=INK)
+        ax.set(
+            xlabel=say("mistakes allowed, (R/γ)²", "errores permitidos, (R/γ)²"),
+            ylabel=say("mistakes made", "errores cometidos"),
+            xlim=tuple(ends),
+            ylim=(0.7 * max(1, result.made.min()), top),
+        )
+        legend(ax, loc="lower right")
+    return figure
+
+
+def draw_descents(result: Descents, lang: str = "en") -> Any:
+    """The excess over the minimum against the epochs."""
+    say = words(lang)
+    with sheet() as (figure, (ax,)):
+        for k, (name, excess) in enumerate(result.excess.items()):
+            label = say(*KINDS.get(name, (name, name)))
+            ax.loglog(result.epochs, np.maximum(excess, 1e-9), label=label, **look(k, points=True))
+        ax.set(xlabel=say("epochs", "épocas"), ylabel="(J − J*)/J*")
+        ax.set_ylim(bottom=max(1e-8, ax.get_ylim()[0]))
+        legend(ax, loc="best")
+    return figure
+
+
+def draw_risks(result: Risks, lang: str = "en") -> Any:
+    """Training and test error against λ, with their standard errors over the seeds."""
+    say = words(lang)
+    series = (
+        (result.training, say("training error", "error de entrenamiento"), 0),
+        (result.new, say("test error", "error de prueba"), 3),
+    )
+    with sheet() as (figure, (ax,)):
+        for values, label, k in series:
+            error = np.array([standard_error(column) for column in values.T])
+            ax.errorbar(result.lams, values.mean(axis=0), error, label=label, capsize=3,
+                        **look(k, points=True))  # fmt: skip
+        best = float(result.lams[result.new.mean(axis=0).argmin()])
+        ax.axvline(best, color=INK, linestyle=":", linewidth=1.2)
+        ax.annotate(say(f"best λ = {best:.2g}", f"mejor λ = {best:.2g}"), (best, 0.0), (6, 8),
+                    xycoords=ax.get_xaxis_transform(), textcoords="offset points")  # fmt: skip
+        many = len(result.new)
+        ax.set(xscale="log", xlabel="λ", ylim=(0, None))
+        ax.set_ylabel(say("mean squared error", "error cuadrático medio"))
+        ax.set_title(
+            say(
+                f"mean of {many} seeds ± standard error",
+                f"media de {many} semillas ± error estándar",
+            )
+        )
+        legend(ax, loc="lower left")
+    return figure
+
+
+def draw_linear(result: Bounds, lang: str = "en") -> Any:
+    """Bound and measurement of linear convergence, which is a straight line here."""
+    return _draw_bounds(result, TERMS[result.name], words(lang), ITERATION, ("linear", "log"))
+
+
+def draw_sublinear(result: Bounds, lang: str = "en") -> Any:
+    """Bound and measurement of a convergence like 1/k, which is a straight line here."""
+    return _draw_bounds(result, TERMS[result.name], words(lang), ITERATION, ("log", "log"))
+
+
+def draw_surrogate(result: Bounds, lang: str = "en") -> Any:
+    """The training error of AdaBoost below J(F), round by round."""
+    terms = ("share of wrong examples", "proporción de errores")
+    return _draw_bounds(result, terms, words(lang), ("round", "ronda"), ("log", "linear"))
+
+
+def _draw_bounds(
+    result: Bounds,
+    terms: tuple[str, str],
+    say: Words,
+    steps: tuple[str, str],
+    scales: tuple[str, str],
+) -> Any:
+    """What a theorem allows and what was measured; above the bound is shaded."""
+    across, scale = scales
+    k = np.arange(1, len(result.allowed) + 1)
+    with sheet() as (figure, (ax,)):
+        allowed = say("allowed by the theorem", "permitido por el teorema")
+        ax.plot(k, _visible(result.allowed, scale), label=allowed, **look(3))
+        ax.plot(k, _visible(result.measured, scale), label=say("measured", "medido"), **look(0))
+        ax.fill_between(k, result.allowed, max(1.0, 1.05 * float(result.allowed.max())),
+                        color=tint(COLOURS[3], 0.1), linewidth=0)  # fmt: skip
+        ax.set(xscale=across, yscale=scale, xlabel=say(*steps), ylabel=say(*terms))
+        if scale == "linear":
+            ax.set_ylim(0, 1)
+        legend(ax, loc="best")
+    return figure
+
+
+def _visible(values: FloatArray, scale: str) -> FloatArray:
+    """Without what a logarithmic axis cannot show, or shows as rounding only."""
+    floor = 1e-9 * float(np.max(values)) if scale == "log" else 0.0
+    return np.asarray(np.where(values >= floor, values, np.nan))
+
+
+def draw_rounds(result: Rounds, lang: str = "en") -> Any:
+    """H(F) against the rounds."""
+    say = words(lang)
+    with sheet() as (figure, (ax,)):
+        for k, (name, losses) in enumerate(result.losses.items()):
+            rounds = np.arange(1, len(losses) + 1)
+            wide = {"linewidth": 5, "alpha": 0.5} if k == 0 else {}
+            ax.plot(rounds, losses, label=say(*KINDS.get(name, (name, name))), **look(k), **wide)
+        ax.set(xlabel=say("round", "ronda"), ylabel="H(F)", ylim=(0, 1), xscale="log")
+        legend(ax, loc="lower left")
+    return figure
