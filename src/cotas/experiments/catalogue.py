@@ -53,7 +53,7 @@ LECTURE_NOTES = (
     Figure(
         "000-3.4",
         "Margins and boundary: ringed examples have a hinge loss",
-        "Fronteras de margen y de decisión: los puntos marcados tienen pérdida",
+        "Fronteras de margen y de decisión; los marcados tienen pérdida",
         margins.violations,
         draw_linear.draw_margins,
     ),
@@ -91,7 +91,7 @@ BOOSTING = (
     Figure(
         "001-1.3",
         "Discrete AdaBoost with stumps after 1, 5, 10 and 100 models",
-        "AdaBoost discreto con árboles de profundidad 1: 1, 5, 10 y 100 modelos",
+        "AdaBoost discreto con árboles de profundidad 1",
         boosting.stages,
         draw_boosting.draw_stages,
     ),
@@ -327,7 +327,7 @@ GENERALIZATION = (
     Figure(
         "004-fitting",
         "Underfitting and overfitting, and ĉ by validation",
-        "Subajuste y sobreajuste (sub- y sobrencajamiento), y ĉ por validación",
+        "Subajuste y sobreajuste, y ĉ por validación",
         generalization.losses,
         draw_generalization.draw_regimes,
     ),
@@ -359,7 +359,7 @@ PROMISES = (
     Figure(
         "000-averaged",
         "The last θ and the mean of all, on classes that overlap",
-        "El último θ y el promedio de todos, con clases que se traslapan",
+        "El último θ y el promedio de todos, con clases que se superponen",
         promises.averages,
         draw_boosting.draw_averages,
     ),

@@ -132,7 +132,7 @@ def projection(seed: int = 0) -> Projection:
 
 
 def fit_margin(data: Labelled, lam: float, kind: str = "soft") -> Margin:
-    """The support vector machine for λ, solved to a relative gap of 1e-6, and what there is to count."""
+    """The support vector machine for λ, to a relative gap of 1e-6, and what there is to count."""
     X, y = data
     model: Any = LinearSVM(lam=lam, margin=kind, tol=TOL).fit(X, y)
     theta, theta0 = model.coef_[0], float(model.intercept_[0])

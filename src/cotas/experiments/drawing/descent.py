@@ -104,6 +104,7 @@ def draw_normalization(result: Normalization, lang: str = "en") -> Any:
             circles = say("level lines are circles", "curvas de nivel\ncirculares")
             ax.set_title(f"{names[k]}:\n" + (circles if ratio < 1.01 else shape.format(ratio)))
         axes[1].set_ylabel("")
+        figure.get_layout_engine().set(w_pad=0.12)
         last = axes[2]
         for k, share in enumerate(result.left):
             many = result.iterations[k]
@@ -129,12 +130,11 @@ def _draw_square(ax: Any, walks: Walks, walk: Walk, say: Words) -> None:
     start, end, best = walk.theta[0], walk.theta[-1], walks.best
     middle = (start + best) / 2
     reach = 0.75 * float(np.abs(start - best).max())
-    # More than is seen: equal scales widen one of the two axes.
-    axis = [np.linspace(middle[j] - 2 * reach, middle[j] + 2 * reach, 401) for j in (0, 1)]
+    axis = [np.linspace(middle[j] - reach, middle[j] + reach, 201) for j in (0, 1)]
     grid = np.column_stack([part.ravel() for part in np.meshgrid(*axis)])
-    values = objective(walks.rows, walks.target, grid).reshape(401, 401)
+    values = objective(walks.rows, walks.target, grid).reshape(201, 201)
     least = float(objective(walks.rows, walks.target, best)[0])
-    levels = least + float(values.max() - least) * np.linspace(0.04, 1, 14) ** 2
+    levels = least + float(values.max() - least) * np.linspace(0.08, 1, 8) ** 2
     ax.contour(*axis, values, levels=levels, colors=GREY, linewidths=0.9)
     ax.plot(*walk.theta.T, color=COLOURS[3], linewidth=2.0)
     many = len(walk.theta) - 1
@@ -149,7 +149,7 @@ def _draw_square(ax: Any, walks: Walks, walk: Walk, say: Words) -> None:
     ax.set(xlabel="θ₀", ylabel="θ₁")
     ax.set_xlim(middle[0] - reach, middle[0] + reach)
     ax.set_ylim(middle[1] - reach, middle[1] + reach)
-    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_box_aspect(1)
     ax.grid(False)
     ax.locator_params(nbins=4)
     legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False)

@@ -54,7 +54,7 @@ def draw_lifted(result: Lifted, lang: str = "en") -> Any:
         axes[1].remove()
         axes[1] = _draw_space(figure, result)
         axes[1].set_title(
-            say("…but a plane does, one feature up", "…pero un plano sí, con un rasgo más")
+            say("…but a plane does, in three dimensions", "…pero un plano sí, en tres dimensiones")
         )
     return figure
 

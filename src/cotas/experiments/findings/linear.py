@@ -167,7 +167,7 @@ def losses(seeds: Seeds) -> list[Finding]:
             f"test loss at ĉ {plus_minus(ratios, 3)} times that at c* with the mean of "
             f"{len(curves[0].each)} splits, {plus_minus(alone, 3)} times with a single split",
             votes(ratios <= NEAR, IN_PART),
-            "One split of so few examples is a matter of luck; the mean of several splits is not.",
+            "A seed agrees if the test loss at the ĉ of the mean is at most 5 % above that at c*.",
         ),
     ]
 
