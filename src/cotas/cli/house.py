@@ -20,11 +20,11 @@ from cotas.cli.codes import MEANINGS
 from cotas.cli.data import BUILTIN
 from cotas.cli.exits import UsageError
 from cotas.cli.models import CLASSIFIERS, NAMES, REGRESSORS, build
-from cotas.cli.options import Lang, Seed
+from cotas.cli.options import Seed
 from cotas.cli.session import Session
-from cotas.cli.words import speak
 from cotas.files.models import versions
 from cotas.fitting.threads import cpu_count
+from cotas.words import say
 
 EXTRAS = {
     "progress": ("tqdm",),
@@ -48,7 +48,6 @@ def reproduce(
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder.")] = Path("figures"),
     kind: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
     seed: Seed = 0,
-    lang: Lang = "en",
 ) -> None:
     """Compute the figures of the source documents anew and save them as PNG, SVG or PDF.
 
@@ -59,18 +58,20 @@ def reproduce(
     from cotas.experiments.figures import reproduce as make
     from cotas.experiments.names import UnknownFigureError, find_all, listing, other_names
 
-    speak(lang)
     if listed:
-        known = {name: figure.description(lang) for name, figure in FIGURES.items()}
+        known = {name: figure.description() for name, figure in FIGURES.items()}
         also = {name: other_names(figure) for name, figure in FIGURES.items()}
-        session.say(listing(lang))
+        session.say(listing())
         session.document({"figures": known, "also": also})
         return
     wanted = list(FIGURES) if every else figures or []
     if not wanted:
-        raise UsageError("name a figure, or give --all or --list.")
+        raise UsageError(say("name a figure, or give --all or --list."))
     if kind not in FORMATS:
-        raise UsageError(f"--format must be one of {', '.join(FORMATS)}, not {kind!r}.")
+        known = ", ".join(FORMATS)
+        raise UsageError(
+            say("--format must be one of {known}, not {kind!r}.", known=known, kind=kind)
+        )
     try:
         names = dict.fromkeys(figure.name for name in wanted for figure in find_all(name))
         ready(out)
@@ -78,7 +79,7 @@ def reproduce(
         raise UsageError(str(error)) from None
     made = []
     for name in names:
-        made.append(str(make(name, out, seed=seed, lang=lang, format=kind)))
+        made.append(str(make(name, out, seed=seed, format=kind)))
         session.say(made[-1])
     session.document({"saved": made})
 
@@ -95,12 +96,16 @@ def bench(
     """
     root = Path(cotas.__file__).parents[2]
     if not (root / "bench" / "__main__.py").is_file():
-        raise UsageError("the measurements are in the source tree of cotas, which is not here.")
+        raise UsageError(
+            say("the measurements are in the source tree of cotas, which is not here.")
+        )
     call = [sys.executable, "-m", "bench", *(sections or [])]
     output = subprocess.PIPE if session.json else None
     done = subprocess.run(call, cwd=root, check=False, stdout=output, text=True)
     if done.returncode:
-        raise UsageError(f"the measurements ended with code {done.returncode}.")
+        raise UsageError(
+            say("the measurements ended with code {returncode}.", returncode=done.returncode)
+        )
     session.document({"output": done.stdout})
 
 
@@ -143,7 +148,7 @@ def info(session: Session) -> None:
         extra: all(find_spec(package) is not None for package in packages)
         for extra, packages in EXTRAS.items()
     }
-    cache = str(config.CACHE_DIR) or "beside the source, in __pycache__"
+    cache = str(config.CACHE_DIR) or say("beside the source, in __pycache__")
     content: dict[str, Any] = {
         "versions": versions(),
         "extras": installed,

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cotas.experiments.catalogue import FIGURES
-from cotas.experiments.drawing.sheet import LANGUAGES
 from cotas.experiments.figures import FORMATS, ready, reproduce
 from cotas.experiments.findings import SEEDS, report
 from cotas.experiments.findings.page import filled
 from cotas.experiments.names import find_all, listing
+from cotas.words import LANGUAGES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

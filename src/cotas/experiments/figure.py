@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cotas.experiments.drawing.sheet import caption, words
+from cotas import words
+from cotas.experiments.drawing.sheet import caption
+from cotas.words import say
 
 # Author and title, by the number that the project gives a document.
 DOCUMENTS = {
@@ -26,45 +28,46 @@ class Figure:
     ----------
     name : str
         The document and the number, or a word where the document has no numbers: "001-1.5".
-    english, spanish : str
+    english : str
         What it shows, in one line.
     compute : function of `seed` and of sizes
         The numbers, as a frozen dataclass.
-    draw : function of the numbers and the language
+    draw : function of the numbers
         The picture, as a matplotlib Figure.
     """
 
     name: str
     english: str
-    spanish: str
     compute: Callable[..., Any]
-    draw: Callable[[Any, str], Any]
+    draw: Callable[[Any], Any]
 
-    def description(self, lang: str = "en") -> str:
-        """The line in the language asked for."""
-        return words(lang)(self.english, self.spanish)
+    def description(self, lang: str | None = None) -> str:
+        """What it shows, in the language asked for."""
+        with words.lang(lang or words.current()):
+            return say(self.english)
 
-    def __call__(self, seed: int = 0, lang: str = "en", **sizes: Any) -> Any:
+    def __call__(self, seed: int = 0, lang: str | None = None, **sizes: Any) -> Any:
         """Compute and draw.
 
         Parameters
         ----------
         seed : int, default=0
             Everything drawn at random follows from it; a whole number from 0 on.
-        lang : "en" or "es", default="en"
+        lang : "en" or "es", optional
+            The language; if not given, that of `cotas.lang`, or else English.
         **sizes : numbers of examples, rounds and so on, as `compute` has them
 
         Returns
         -------
         matplotlib Figure
         """
-        words(lang)  # a language that is none is told before the work
-        return self.picture(self.compute(seed, **sizes), lang)
+        with words.lang(lang or words.current()):
+            return self.picture(self.compute(seed, **sizes))
 
-    def picture(self, result: Any, lang: str = "en") -> Any:
+    def picture(self, result: Any) -> Any:
         """Draw what `compute` returned, with its title and its source."""
-        drawn = self.draw(result, lang)
-        caption(drawn, self.description(lang), self.source(lang))
+        drawn = self.draw(result)
+        caption(drawn, say(self.english), self.source())
         return drawn
 
     @property
@@ -77,9 +80,9 @@ class Figure:
         """The number of the figure in the document, or its word: "1.5"."""
         return self.name.split("-", 1)[1]
 
-    def source(self, lang: str = "en") -> str:
+    def source(self) -> str:
         """Where it is from, so that a reader of the document finds it."""
-        say = words(lang)
-        numbered = self.number[0].isdigit()
-        where = say(f"Figure {self.number} of ", f"Figura {self.number} de ") if numbered else ""
-        return where + DOCUMENTS[self.document]
+        document = DOCUMENTS[self.document]
+        if not self.number[0].isdigit():
+            return document
+        return say("Figure {number} of {document}", number=self.number, document=document)

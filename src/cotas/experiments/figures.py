@@ -25,7 +25,7 @@ def reproduce(
     folder: str | Path = "figures",
     *,
     seed: int = 0,
-    lang: str = "en",
+    lang: str | None = None,
     format: str = "png",
     **sizes: Any,
 ) -> Path:
@@ -38,7 +38,7 @@ def reproduce(
     folder : path, default="figures"
         Where to save; it is made if it is not there.
     seed : int, default=0
-    lang : "en" or "es", default="en"
+    lang : "en" or "es", optional
     format : "png", "svg" or "pdf", default="png"
         A PNG has 1920 × 1080 points; the others are made of lines and have no size of their own.
         The same figure of the same seed is the same file.

@@ -230,7 +230,7 @@ def other_names(figure: Figure) -> list[str]:
     return list(found)
 
 
-def listing(lang: str = "en") -> str:
+def listing(lang: str | None = None) -> str:
     """The names, each with its line and what else it is found by."""
     width = max(map(len, FIGURES))
     lines = []

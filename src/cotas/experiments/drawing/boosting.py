@@ -15,28 +15,27 @@ from cotas.experiments.drawing.sheet import (
     sides,
     signed,
     span_of,
-    words,
 )
 from cotas.experiments.statistics import plus_minus, standard_error
 from cotas.plots.style import COLOURS, GREY, legend, look, tint
+from cotas.words import say
 
 # All comparisons begin at the same place, in per cent: a coin, for two classes of the same size.
 SCALE = 50.0
 NAMES = {
-    THEORY: ("Theory\n(Lemma 1.1.3)", "Teoría\n(lema 1.1.3)"),
-    "Perceptron": ("Perceptron", "Perceptrón"),
-    "Averaged perceptron": ("Averaged\nperceptron", "Perceptrón\nmedio"),
-    "PA": ("Passive-\naggressive", "Pasivo-\nagresivo"),
-    "Averaged PA": ("Averaged p.-a.", "P.-a. medio"),
+    THEORY: "Theory\n(Lemma 1.1.3)",
+    "Perceptron": "Perceptron",
+    "Averaged perceptron": "Averaged\nperceptron",
+    "PA": "Passive-\naggressive",
+    "Averaged PA": "Averaged p.-a.",
 }
 
 
-def draw_costs(result: Costs, lang: str = "en") -> Any:
+def draw_costs(result: Costs) -> Any:
     """Both costs against F, for each class."""
-    say = words(lang)
     panels = (
-        (result.exponential, "$e^{-yF(x)}$", say("to be minimized", "se minimiza")),
-        (result.log_likelihood, "$L(y^*; p(x))$", say("to be maximized", "se maximiza")),
+        (result.exponential, "$e^{-yF(x)}$", say("to be minimized")),
+        (result.log_likelihood, "$L(y^*; p(x))$", say("to be maximized")),
     )
     with sheet(2) as (figure, axes):
         for ax, (values, name, what) in zip(axes, panels, strict=True):
@@ -49,46 +48,44 @@ def draw_costs(result: Costs, lang: str = "en") -> Any:
     return figure
 
 
-def draw_cloud(result: Cloud, lang: str = "en") -> Any:
+def draw_cloud(result: Cloud) -> Any:
     """The points; and the boundary of the theoretical classifier where it is known."""
-    say, X = words(lang), result.data.X
+    X = result.data.X
     with sheet() as (figure, (ax,)):
         if result.theory is not None:
-            boundary = say("Lemma 1.1.3:\nF(x) = 0", "Lema 1.1.3:\nF(x) = 0")
+            boundary = say("Lemma 1.1.3:\nF(x) = 0")
             sides(ax, result.theory, span_of(X), (boundary, None))
         scatter(ax, result.data, size=16)
         ax.set(xlabel="$x_1$", ylabel="$x_2$")
-        beside(ax, title=say(f"{len(X)} points\n", f"{len(X)} puntos\n"))
+        beside(ax, title=say("{many} points\n", many=len(X)))
     return figure
 
 
-def draw_stages(result: Stages, lang: str = "en") -> Any:
+def draw_stages(result: Stages) -> Any:
     """What AdaBoost decides after its first rounds."""
-    say = words(lang)
     with sheet(2, 2, sharex=True, sharey=True) as (figure, axes):
         span = span_of(result.data.X)
         for k, ax in enumerate(axes):
             sides(ax, result.models[k].decision_function, span)
             scatter(ax, result.data, size=7)
             m, correct = result.rounds[k], 100 * result.training[k]
-            many = say("model" if m == 1 else "models", "modelo" if m == 1 else "modelos")
-            right = say("right", "de aciertos")
+            many = say("model" if m == 1 else "models")
+            right = say("right")
             ax.set_title(f"{m} {many}: {correct:.1f} % {right}")
             ax.label_outer()
         below(figure, axes[0], 2)
     return figure
 
 
-def draw_comparison(result: Comparison, lang: str = "en", scale: float = SCALE) -> Any:
+def draw_comparison(result: Comparison, scale: float = SCALE) -> Any:
     """Accuracies as points, with their standard errors; every seed is a thin stroke.
 
     `scale` is where the axis begins, in per cent.
     """
-    say = words(lang)
     seeds, count = result.new.shape
     series = (
-        (result.training, say("training", "entrenamiento"), 0.2, "white"),
-        (result.new, say("new data", "datos nuevos"), -0.2, None),
+        (result.training, say("training"), 0.2, "white"),
+        (result.new, say("new data"), -0.2, None),
     )
     with sheet() as (figure, (ax,)):
         for values, label, shift, fill in series:
@@ -103,24 +100,17 @@ def draw_comparison(result: Comparison, lang: str = "en", scale: float = SCALE) 
             ax.plot(
                 [], [], "o", color=GREY, markerfacecolor=fill or GREY, markersize=8, label=label
             )
-        ax.plot([], [], "|", color=GREY, markersize=11, label=say("one seed", "una semilla"))
+        ax.plot([], [], "|", color=GREY, markersize=11, label=say("one seed"))
         low = float(min(result.training.min(), result.new.min()))
-        ax.set_yticks(
-            -np.arange(count), [say(*NAMES.get(name, (name, name))) for name in result.names]
-        )
+        ax.set_yticks(-np.arange(count), [say(NAMES.get(name, name)) for name in result.names])
         ax.set_xlim(min(scale, 10 * np.floor(10 * low)), 100.5)
         ax.set_ylim(0.6 - count, 0.6)
-        ax.set_xlabel(
-            say(
-                f"accuracy [%]: mean of {seeds} seeds ± standard error",
-                f"aciertos [%]: media de {seeds} semillas ± error estándar",
-            )
-        )
+        ax.set_xlabel(say("accuracy [%]: mean of {seeds} seeds ± standard error", seeds=seeds))
         ax.grid(visible=False, axis="y")
         below(figure, ax, 3)
     return figure
 
 
-def draw_averages(result: Comparison, lang: str = "en") -> Any:
+def draw_averages(result: Comparison) -> Any:
     """The same for online algorithms, which lie closer together."""
-    return draw_comparison(result, lang, 80.0)
+    return draw_comparison(result, 80.0)

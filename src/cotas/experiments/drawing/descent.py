@@ -8,28 +8,17 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.experiments.descent import Houses, Normalization, Walk, Walks, objective
-from cotas.experiments.drawing.sheet import Words, below, sheet, words
+from cotas.experiments.drawing.sheet import below, sheet
 from cotas.experiments.statistics import spaced
 from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look, tint
+from cotas.words import say
 
-KINDS = {
-    "batch": "por lotes",
-    "stochastic": "estocástico",
-    "mini-batch": "mini-lotes",
-    "mini-batch, replacement": "mini-lotes con reemplazo",
-}
 # What the four rates of Figure 003-step do.
-EFFECTS = (
-    ("too small", "muy pequeña"),
-    ("right", "adecuada"),
-    ("large: oscillates", "grande: oscila"),
-    ("too large: diverges", "excesiva: diverge"),
-)
+EFFECTS = ("too small", "right", "large: oscillates", "too large: diverges")
 
 
-def draw_houses(result: Houses, lang: str = "en") -> Any:
+def draw_houses(result: Houses) -> Any:
     """The table as points, and the line that descent and the closed form agree on."""
-    say = words(lang)
     with sheet() as (figure, (ax,)):
         ends = np.array([0.9 * result.area.min(), 1.05 * result.area.max()])
         lines = (
@@ -37,25 +26,28 @@ def draw_houses(result: Houses, lang: str = "en") -> Any:
             (result.by_descent, {"color": COLOURS[0], "linestyle": "--"}),
         )
         names = (
-            say("closed form", "solución cerrada"),
-            say("gradient descent", "descenso por gradiente"),
+            say("closed form"),
+            say("gradient descent"),
         )
         for ((slope, offset), style), name in zip(lines, names, strict=True):
             ax.plot(ends, slope * ends + offset, label=name, **style)
         ax.plot(result.area, result.price, "o", color=INK, markersize=8,
-                label=say("the 11 houses of the table", "las 11 casas de la tabla"))  # fmt: skip
+                label=say("the 11 houses of the table"))  # fmt: skip
         slope, offset = result.closed_form
         sign = "+" if offset >= 0 else "−"
-        line = say("price = {:.3f} · area {} {:.2f}", "precio = {:.3f} · área {} {:.2f}")
-        ax.set_title(line.format(slope, sign, abs(offset)))
-        ax.set(xlabel=say("area [m²]", "área [m²]"), ylabel=say("price [k$]", "precio [k$]"))
+        size = abs(offset)
+        line = say(
+            "price = {slope:.3f} · area {sign} {size:.2f}", slope=slope, sign=sign, size=size
+        )
+        ax.set_title(line)
+        ax.set(xlabel=say("area [m²]"), ylabel=say("price [k$]"))
         legend(ax, loc="upper left")
     return figure
 
 
-def draw_steps(result: Walks, lang: str = "en") -> Any:
+def draw_steps(result: Walks) -> Any:
     """For each step: θ₁ on the curve of J above, and against the iteration below."""
-    say, count = words(lang), len(result.walks)
+    count = len(result.walks)
     best = float(result.best[1])
     reach = 1.05 * max(float(np.abs(walk.theta[:, 1] - best).max()) for walk in result.walks)
     rows = {"sharex": "row", "sharey": "row", "height_ratios": (1.3, 1)}
@@ -67,11 +59,11 @@ def draw_steps(result: Walks, lang: str = "en") -> Any:
             path = {"color": COLOURS[3], "marker": "o", "markersize": 4, "linewidth": 1.2}
             above.plot(grid, curve, color=COLOURS[0])
             above.plot(theta, _section(result, theta), **path)
-            above.set_title(f"{walk.name}\n{say(*EFFECTS[k])}")
+            above.set_title(f"{walk.name}\n{say(EFFECTS[k])}")
             above.set_xlabel("θ₁", labelpad=0)
             under.axhline(best, color=INK, linewidth=1.0, linestyle=":")
             under.plot(theta, **path)
-            under.set_xlabel(say("iteration", "iteración"))
+            under.set_xlabel(say("iteration"))
         axes[0].set_ylabel("J − J*")
         axes[0].set_yticks([])
         axes[count].set_ylabel("θ₁")
@@ -88,44 +80,35 @@ def _section(walks: Walks, theta: FloatArray) -> FloatArray:
     return np.asarray(objective(walks.rows, walks.target, points) - least)
 
 
-def draw_normalization(result: Normalization, lang: str = "en") -> Any:
+def draw_normalization(result: Normalization) -> Any:
     """The level lines of J and the path of θ, raw and normalized, and what is left of J − J*."""
-    say = words(lang)
-    names = (say("area in m²", "área en m²"), say("normalized area", "área normalizada"))
+    names = (say("area in m²"), say("normalized area"))
     with sheet(3, width_ratios=(1, 1, 1.35)) as (figure, axes):
         for k, walks in enumerate((result.raw, result.normalized)):
             ax = axes[k]
-            _draw_square(ax, walks, walks.walks[0], say)
+            _draw_square(ax, walks, walks.walks[0])
             ratio = np.sqrt(result.conditions[k])
-            shape = say(
-                "level lines {:.0f} times\nas long as wide",
-                "curvas de nivel {:.0f}\nveces más largas\nque anchas",
-            )
-            circles = say("level lines are circles", "curvas de nivel\ncirculares")
-            ax.set_title(f"{names[k]}:\n" + (circles if ratio < 1.01 else shape.format(ratio)))
+            shape = say("level lines {ratio:.0f} times\nas long as wide", ratio=ratio)
+            circles = say("level lines are circles")
+            ax.set_title(f"{names[k]}:\n" + (circles if ratio < 1.01 else shape))
         axes[1].set_ylabel("")
         figure.get_layout_engine().set(w_pad=0.12)
         last = axes[2]
         for k, share in enumerate(result.left):
             many = result.iterations[k]
-            steps = say("step" if many == 1 else "steps", "paso" if many == 1 else "pasos")
+            steps = say("step" if many == 1 else "steps")
             label = f"{names[k]}:\n{spaced(many)} {steps}"
             last.semilogy(result.steps, np.maximum(share, 1e-8), label=label, **look(k))
         last.set_xscale("symlog", linthresh=1)
         last.set_xticks([0, 1, 1e2, 1e4, 1e6])
         last.axhline(1e-4, color=INK, linewidth=1.0, linestyle=":")
-        last.set(xlabel=say("iteration", "iteración"), ylim=(1e-6, 3))
-        last.set_title(
-            say(
-                "share of J − J* left,\nand steps to 10⁻⁴",
-                "fracción restante de J − J*\ny pasos hasta 10⁻⁴",
-            )
-        )
+        last.set(xlabel=say("iteration"), ylim=(1e-6, 3))
+        last.set_title(say("share of J − J* left,\nand steps to 10⁻⁴"))
         legend(last, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False)
     return figure
 
 
-def _draw_square(ax: Any, walks: Walks, walk: Walk, say: Words) -> None:
+def _draw_square(ax: Any, walks: Walks, walk: Walk) -> None:
     """Level lines with the same scale on both axes, the start, the end and the minimum."""
     start, end, best = walk.theta[0], walk.theta[-1], walks.best
     middle = (start + best) / 2
@@ -138,14 +121,12 @@ def _draw_square(ax: Any, walks: Walks, walk: Walk, say: Words) -> None:
     ax.contour(*axis, values, levels=levels, colors=GREY, linewidths=0.9)
     ax.plot(*walk.theta.T, color=COLOURS[3], linewidth=2.0)
     many = len(walk.theta) - 1
-    steps = say("step" if many == 1 else "steps", "paso" if many == 1 else "pasos")
+    steps = say("step" if many == 1 else "steps")
     ax.plot(*start, "o", color=COLOURS[3], markersize=9, markerfacecolor="white",
-            label=say("start", "inicio"))  # fmt: skip
+            label=say("start"))  # fmt: skip
     ax.plot(*end, "o", color=COLOURS[3], markersize=5,
-            label=say(f"after {many} {steps}", f"tras {many} {steps}"))  # fmt: skip
-    ax.plot(
-        *best, "x", color=INK, markersize=10, markeredgewidth=2.5, label=say("minimum", "mínimo")
-    )
+            label=say("after {many} {steps}", many=many, steps=steps))  # fmt: skip
+    ax.plot(*best, "x", color=INK, markersize=10, markeredgewidth=2.5, label=say("minimum"))
     ax.set(xlabel="θ₀", ylabel="θ₁")
     ax.set_xlim(middle[0] - reach, middle[0] + reach)
     ax.set_ylim(middle[1] - reach, middle[1] + reach)
@@ -155,16 +136,15 @@ def _draw_square(ax: Any, walks: Walks, walk: Walk, say: Words) -> None:
     legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False)
 
 
-def draw_batches(result: Walks, lang: str = "en") -> Any:
+def draw_batches(result: Walks) -> Any:
     """The paths of θ epoch by epoch, and J − J*."""
-    say = words(lang)
     with sheet(2) as (figure, axes):
         _draw_levels(axes[0], result, room=0.2)
         for k, walk in enumerate(result.walks):
-            name = say(walk.name, KINDS[walk.name])
+            name = say(walk.name)
             axes[1].semilogy(np.maximum(walk.excess, 1e-3), label=name, **look(k))
-        axes[0].set_title(say("θ after each epoch", "θ después de cada época"))
-        axes[1].set(xlabel=say("epoch", "época"), title="J(θ) − J*")
+        axes[0].set_title(say("θ after each epoch"))
+        axes[1].set(xlabel=say("epoch"), title="J(θ) − J*")
         axes[1].plot(
             [],
             [],
@@ -172,7 +152,7 @@ def draw_batches(result: Walks, lang: str = "en") -> Any:
             color=INK,
             markersize=10,
             markeredgewidth=2.5,
-            label=say("minimum", "mínimo"),
+            label=say("minimum"),
         )
         below(figure, axes[1], 3)
     return figure

@@ -6,32 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from cotas.experiments.drawing.sheet import beside, sheet, span_of, words
+from cotas.experiments.drawing.sheet import beside, sheet, span_of
 from cotas.experiments.generalization import Balance, Losses, Slope, Surface, hinge_objective
 from cotas.experiments.statistics import standard_error
 from cotas.plots.style import COLOURS, INK, PALE, legend, look, tint
+from cotas.words import say
 
 
-def draw_balance(result: Balance, lang: str = "en") -> Any:
+def draw_balance(result: Balance) -> Any:
     """The loss falls, the penalty grows, and their sum is least at the solution."""
-    say = words(lang)
     total = result.loss + result.penalty
     with sheet() as (figure, (ax,)):
-        loss = say("mean hinge loss", "pérdida bisagra promedio")
+        loss = say("mean hinge loss")
         ax.plot(result.scale, result.loss, label=loss, **look(0))
         ax.plot(result.scale, result.penalty, label="(λ/2)‖θ‖²", **look(1))
-        ax.plot(result.scale, total, label=say("J, their sum", "J, la suma"), **look(2))
+        ax.plot(result.scale, total, label=say("J, their sum"), **look(2))
         best = int(np.argmin(total))
         ax.plot(result.scale[best], total[best], "o", color=COLOURS[2], markersize=9)
-        said = say(
-            "least J at t = {:.2f}:\nmargin {:.3g}", "J mínima en t = {:.2f}:\nmargen {:.3g}"
-        )
+        t, margin = float(result.scale[best]), result.margin
+        said = say("least J at t = {t:.2f}:\nmargin {margin:.3g}", t=t, margin=margin)
         lowest = (result.scale[best], total[best])
-        ax.annotate(said.format(result.scale[best], result.margin), lowest, (20, 60),
+        ax.annotate(said, lowest, (20, 60),
                     textcoords="offset points",
                     arrowprops={"arrowstyle": "-", "color": INK})  # fmt: skip
         ax.set(
-            xlabel=say("t: θ is made t times as long", "t: θ se alarga t veces"),
+            xlabel=say("t: θ is made t times as long"),
             ylabel="J(tθ, tθ₀)",
             ylim=(0, 1.15 * float(total[0])),
         )
@@ -39,34 +38,29 @@ def draw_balance(result: Balance, lang: str = "en") -> Any:
     return figure
 
 
-def draw_losses(result: Losses, lang: str = "en") -> Any:
+def draw_losses(result: Losses) -> Any:
     """Training and test loss against c."""
-    say = words(lang)
     with sheet() as (figure, (ax,)):
-        training, test = say("training", "entrenamiento"), say("test", "prueba")
+        training, test = say("training"), say("test")
         ax.semilogx(result.c, result.training, label=training, **look(0, points=True))
         ax.semilogx(result.c, result.test, label=test, **look(3, points=True))
         _mark(ax, result.best, f"c* = {result.best:.2g}")
-        ax.set(xlabel="c = 1/(λn)", ylabel=say("mean hinge loss", "pérdida bisagra promedio"))
+        ax.set(xlabel="c = 1/(λn)", ylabel=say("mean hinge loss"))
         ax.set_ylim(bottom=0)
         legend(ax, loc="upper right")
     return figure
 
 
-def draw_regimes(result: Losses, lang: str = "en") -> Any:
+def draw_regimes(result: Losses) -> Any:
     """The two regimes beside c*, and the ĉ that validation parts of the data choose."""
-    say = words(lang)
     with sheet() as (figure, (ax,)):
         low, high = float(result.c[0]), float(result.c[-1])
         ax.axvspan(low, result.best, color=tint(COLOURS[5], 0.16), linewidth=0)
         ax.axvspan(result.best, high, color=tint(COLOURS[3], 0.16), linewidth=0)
-        ax.semilogx(result.c, result.test, label=say("test", "prueba"), **look(3, points=True))
+        ax.semilogx(result.c, result.test, label=say("test"), **look(3, points=True))
         many, middle = len(result.validation), result.validation.mean(axis=0)
         error = np.array([standard_error(column) for column in result.validation.T])
-        name = say(
-            f"validation:\nmean of {many} splits,\n75 to 25 %",
-            f"validación:\nmedia de {many} particiones,\n75 y 25 %",
-        )
+        name = say("validation:\nmean of {many} splits,\n75 to 25 %", many=many)
         ax.fill_between(
             result.c, middle - error, middle + error, color=tint(COLOURS[2], 0.4), zorder=1
         )
@@ -75,17 +69,17 @@ def draw_regimes(result: Losses, lang: str = "en") -> Any:
         where = ax.get_xaxis_transform()
         stroke = {"color": COLOURS[2], "markersize": 13, "transform": where}
         ax.plot(result.each, np.full(many, 0.03), "|", **stroke,
-                label=say("ĉ of each split", "ĉ de cada partición"))  # fmt: skip
+                label=say("ĉ of each split"))  # fmt: skip
         ax.plot(result.chosen, result.chosen_loss, "*", color=INK, markersize=17, zorder=4,
                 label=f"ĉ = {result.chosen:.2g}")  # fmt: skip
         for x, side, text in (
-            (low * 1.2, "left", say("underfitting", "subajuste")),
-            (high / 1.2, "right", say("overfitting", "sobreajuste")),
+            (low * 1.2, "left", say("underfitting")),
+            (high / 1.2, "right", say("overfitting")),
         ):
             ax.text(x, 0.92, text, transform=where, ha=side, fontsize=13, color=INK)
         ax.set(
             xlabel="c = 1/(λn)",
-            ylabel=say("mean hinge loss", "pérdida bisagra promedio"),
+            ylabel=say("mean hinge loss"),
             xlim=(low, high),
             ylim=(0, 1.25 * float(result.test.max())),
         )
@@ -93,27 +87,25 @@ def draw_regimes(result: Losses, lang: str = "en") -> Any:
     return figure
 
 
-def draw_slope(result: Slope, lang: str = "en") -> Any:
+def draw_slope(result: Slope) -> Any:
     """J of one parameter, the tangent at the start, and the steps down."""
-    say = words(lang)
     with sheet() as (figure, (ax,)):
         ax.plot(result.theta, result.objective, label="J(θ)", **look(0))
         start, value = result.walked[0], result.walked_objective[0]
         near = np.array([start - 1.5, start + 0.5])
-        tangent = say("slope ∂J/∂θ at the start", "pendiente ∂J/∂θ al inicio")
+        tangent = say("slope ∂J/∂θ at the start")
         ax.plot(near, value + result.slope * (near - start), label=tangent, **look(1))
         walked = {"color": COLOURS[3], "marker": "o", "linewidth": 0.8, "linestyle": ":"}
         label = "θ ← θ − η ∂J/∂θ"
         ax.plot(result.walked, result.walked_objective, label=label, **walked)
-        ax.annotate(say("start", "inicio"), (start, value), (10, -6), textcoords="offset points")
+        ax.annotate(say("start"), (start, value), (10, -6), textcoords="offset points")
         ax.set(xlabel="θ", ylabel="J(θ)", ylim=(0, 1.1 * float(result.objective.max())))
         legend(ax, loc="upper center")
     return figure
 
 
-def draw_surface(result: Surface, lang: str = "en") -> Any:
+def draw_surface(result: Surface) -> Any:
     """J of two parameters: descent goes straight, stochastic descent about it."""
-    say = words(lang)
     with sheet() as (figure, (ax,)):
         left, right, bottom, top = span_of(np.vstack([result.descent, result.stochastic]), 0.15)
         axis = np.linspace(left, right, 160), np.linspace(bottom, top, 160)
@@ -121,15 +113,15 @@ def draw_surface(result: Surface, lang: str = "en") -> Any:
         values = hinge_objective(result.data, result.lam, grid).reshape(160, 160)
         ax.contourf(*axis, values, levels=18, cmap="Blues", alpha=0.55)
         ax.contour(*axis, values, levels=18, colors=PALE, linewidths=0.6)
-        sgd = say("stochastic,\nη = 1/(1+t)", "estocástico,\nη = 1/(1+t)")
+        sgd = say("stochastic,\nη = 1/(1+t)")
         ax.plot(*result.stochastic.T, color=COLOURS[1], linewidth=1.3, label=sgd)
-        path = say("gradient descent,\nη = 0.5", "gradiente descendente,\nη = 0.5")
+        path = say("gradient descent,\nη = 0.5")
         ax.plot(*result.descent.T, color=COLOURS[3], marker="o", markersize=4, label=path)
-        ax.plot(*result.best, "X", color=INK, markersize=11, label=say("minimum", "mínimo"))
-        ax.annotate(say("start", "inicio"), result.descent[0], (8, 4), textcoords="offset points")
+        ax.plot(*result.best, "X", color=INK, markersize=11, label=say("minimum"))
+        ax.annotate(say("start"), result.descent[0], (8, 4), textcoords="offset points")
         ax.set(xlabel="θ₁", ylabel="θ₂")
         ax.grid(False)
-        beside(ax, title=say("dark: large J\n", "oscuro: J grande\n"))
+        beside(ax, title=say("dark: large J\n"))
     return figure
 
 

@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from cotas.experiments.drawing.sheet import beside, ring, scatter, sheet, sides, span_of, words
+from cotas.experiments.drawing.sheet import beside, ring, scatter, sheet, sides, span_of
 from cotas.experiments.kernel_machines import KernelFit, Lifted
 from cotas.plots.style import COLOURS, GREY, INK, MARKERS
+from cotas.words import say
 
 
-def draw_kernel(result: KernelFit, lang: str = "en") -> Any:
+def draw_kernel(result: KernelFit) -> Any:
     """The boundary of a kernel machine in the plane, its margins and its support vectors."""
-    say, data = words(lang), result.data
+    data = result.data
     with sheet() as (figure, (ax,)):
         names = (
-            say("boundary f(x) = 0", "frontera f(x) = 0"),
-            say("margins f(x) = ±1", "márgenes f(x) = ±1"),
+            say("boundary f(x) = 0"),
+            say("margins f(x) = ±1"),
         )
         sides(ax, result.model.decision_function, span_of(data.X, 0.1), names)
         scatter(ax, data)
@@ -25,23 +26,22 @@ def draw_kernel(result: KernelFit, lang: str = "en") -> Any:
             ax,
             data.X[result.model.support_],
             "inside",
-            say("support vectors", "vectores de soporte"),
+            say("support vectors"),
         )
         wrong = f"{100 * result.error:.1f} %"
         facts = (
             f"k(x, x′) = {result.model.kernel_}"
             if result.name == "linear"
             else f"{result.model.kernel_}",
-            say(f"{wrong} wrong in training", f"{wrong} de errores"),
-            say(f"{result.support} support vectors", f"{result.support} vectores de soporte"),
+            say("{wrong} wrong in training", wrong=wrong),
+            say("{support} support vectors", support=result.support),
         )
         beside(ax, title="\n".join(facts) + "\n")
     return figure
 
 
-def draw_lifted(result: Lifted, lang: str = "en") -> Any:
+def draw_lifted(result: Lifted) -> Any:
     """The points in the plane, and in three features with the plane that separates them."""
-    say = words(lang)
     with sheet(2, width_ratios=(1, 1.25)) as (figure, axes):
         flat = axes[0]
         a, b, c = result.normal
@@ -49,13 +49,11 @@ def draw_lifted(result: Lifted, lang: str = "en") -> Any:
               span_of(result.data.X, 0.06))  # fmt: skip
         scatter(flat, result.data)
         flat.set_aspect("equal")
-        flat.set_title(say("no line separates them…", "ninguna recta las separa…"))
+        flat.set_title(say("no line separates them…"))
         flat.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False)
         axes[1].remove()
         axes[1] = _draw_space(figure, result)
-        axes[1].set_title(
-            say("…but a plane does, in three dimensions", "…pero un plano sí, en tres dimensiones")
-        )
+        axes[1].set_title(say("…but a plane does, in three dimensions"))
     return figure
 
 

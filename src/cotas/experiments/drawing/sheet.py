@@ -1,4 +1,4 @@
-"""The slide the figures are drawn on, and the two languages."""
+"""The slide the figures are drawn on."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ import numpy as np
 from cotas.arrays import BoolArray, FloatArray
 from cotas.experiments.samples import Labelled
 from cotas.plots.style import COLOURS, GREY, INK, MARKERS, STYLE, legend, pyplot, tidy, tint
-
-Words = Callable[[str, str], str]
-LANGUAGES = ("en", "es")
 
 # A slide of 16 to 9, in inches, and the smallest text on it, in points: a thirtieth of the height,
 # which is still read from the last row. At DPI a picture has the points of a projector.
@@ -38,13 +35,6 @@ RINGS: dict[str, dict[str, Any]] = {
     "inside": {"linewidths": 1.3, "linestyles": "-"},
     "on": {"linewidths": 1.3, "linestyles": ":"},
 }
-
-
-def words(lang: str) -> Words:
-    """A function that takes what to say in English and in Spanish, and says one of them."""
-    if lang not in LANGUAGES:
-        raise ValueError(f"lang must be one of {LANGUAGES}, not {lang!r}.")
-    return lambda english, spanish: english if lang == "en" else spanish
 
 
 @contextmanager

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.experiments.drawing.sheet import apart, beside, sheet, words
+from cotas.experiments.drawing.sheet import apart, beside, sheet
 from cotas.experiments.stagewise import Path, Run, Runs
 from cotas.plots.style import GREY, INK, PALE, look
+from cotas.words import say
 
 # A coefficient is named if it is at least such a share of the largest; the others are grey.
 NAMED = 0.1
@@ -18,12 +19,11 @@ BARS = 10
 YELLOW = 7
 
 
-def draw_bars(result: Run, lang: str = "en") -> Any:
+def draw_bars(result: Run) -> Any:
     """β stacked at some iterations, so that each bar is ‖β‖₁ long; the last is the optimum.
 
     What is positive is above zero, what is negative below.
     """
-    say = words(lang)
     shown = _round_iterations(len(result.coefficients) - 1)
     bars = np.vstack([result.coefficients[shown], result.goal])
     place = np.append(np.arange(len(shown)), len(shown) + 0.4)
@@ -37,7 +37,7 @@ def draw_bars(result: Run, lang: str = "en") -> Any:
         rest = np.setdiff1d(np.arange(bars.shape[1]), named)
         for sign, floor in ((1, tops), (-1, bottoms)):
             small = np.maximum(sign * bars[:, rest], 0).sum(axis=1)
-            label = say(f"the other {len(rest)}", f"los otros {len(rest)}") if sign == 1 else None
+            label = say("the other {many}", many=len(rest)) if sign == 1 else None
             _bar(ax, place, sign * small, floor, PALE, label)
         for k, x in enumerate(place):
             left = _share(100 * result.excess[shown[k]]) if k < len(shown) else "0"
@@ -45,15 +45,10 @@ def draw_bars(result: Run, lang: str = "en") -> Any:
             ax.annotate(left, (x, top), (0, 3), textcoords="offset points", ha="center",
                         fontsize=10)  # fmt: skip
         ax.axhline(0, color=INK, linewidth=0.8)
-        ax.set_xticks(place, [f"{k}" for k in shown] + [say("least\nsquares", "mínimos\ncuadr.")])
+        ax.set_xticks(place, [f"{k}" for k in shown] + [say("least\nsquares")])
         ax.margins(y=0.09)
-        ax.set(xlabel=say("iteration", "iteración"), ylabel="β")
-        ax.set_title(
-            say(
-                "a bar is ‖β‖₁ long; above it, how many % of L(β) − L* are left",
-                "cada barra mide ‖β‖₁; encima, el % que queda de L(β) − L*",
-            )
-        )
+        ax.set(xlabel=say("iteration"), ylabel="β")
+        ax.set_title(say("a bar is ‖β‖₁ long; above it, how many % of L(β) − L* are left"))
         ax.grid(visible=False, axis="x")
         beside(ax)
     return figure
@@ -74,62 +69,52 @@ def _round_iterations(last: int) -> list[int]:
     return list(range(0, last + 1, last // many))
 
 
-def draw_run(result: Run, lang: str = "en") -> Any:
+def draw_run(result: Run) -> Any:
     """The coefficients of one run; where they go to stands at the right of each."""
-    say = words(lang)
     with sheet() as (figure, (ax,)):
         _draw_coefficients(ax, result, targets=True)
-        ax.set(xlabel=say("iteration", "iteración"), ylabel="β")
+        ax.set(xlabel=say("iteration"), ylabel="β")
         left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
         ax.set_title(
-            say(
-                f"‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left",
-                f"‖β‖₁ = {norm:.4g} al final; queda {left} de L(β) − L*",
-            )
+            say("‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left", norm=norm, left=left)
         )
         goal = f"{np.abs(result.goal).sum():.4g}"
-        _note(ax, say(f"● optimum, ‖β‖₁ = {goal}", f"● óptimo, ‖β‖₁ = {goal}"))
+        _note(ax, say("● optimum, ‖β‖₁ = {goal}", goal=goal))
     return figure
 
 
-def draw_progress(result: Run, lang: str = "en") -> Any:
+def draw_progress(result: Run) -> Any:
     """The coefficients of one run far from its end; the optimum is told in numbers."""
-    say = words(lang)
     with sheet() as (figure, (ax,)):
         _draw_coefficients(ax, result, targets=False)
-        ax.set(xlabel=say("iteration", "iteración"), ylabel="β")
+        ax.set(xlabel=say("iteration"), ylabel="β")
         left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
         ax.set_title(
-            say(
-                f"‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left",
-                f"‖β‖₁ = {norm:.4g} al final; queda {left} de L(β) − L*",
-            )
+            say("‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left", norm=norm, left=left)
         )
         goal = f"{np.abs(result.goal).sum():.4g}"
-        _note(ax, say(f"→ optimum, ‖β‖₁ = {goal}", f"→ óptimo, ‖β‖₁ = {goal}"))
+        _note(ax, say("→ optimum, ‖β‖₁ = {goal}", goal=goal))
     return figure
 
 
-def draw_runs(result: Runs, lang: str = "en") -> Any:
+def draw_runs(result: Runs) -> Any:
     """Several runs side by side, with the same optimum."""
-    say = words(lang)
     with sheet(len(result.runs), sharey=True) as (figure, axes):
         for ax, run in zip(axes, result.runs, strict=True):
             _draw_coefficients(ax, run, targets=True, labels=ax is axes[-1])
             norm, left = run.lengths[-1], _percent(100 * run.excess[-1])
             many = len(run.lengths) - 1
-            ax.set_xlabel(say("iteration", "iteración"))
-            counted = say(f"{many} iterations", f"{many} iteraciones")
-            rest = say(f"{left} left", f"queda {left}")
+            ax.set_xlabel(say("iteration"))
+            counted = say("{many} iterations", many=many)
+            rest = say("{left} left", left=left)
             ax.set_title(f"{counted}\n‖β‖₁ = {norm:.1f}, {rest}")
         axes[0].set_ylabel("β")
         _note(axes[-1], f"● Lasso, δ = {result.delta:g}")
     return figure
 
 
-def draw_path(result: Path, lang: str = "en") -> Any:
+def draw_path(result: Path) -> Any:
     """The coefficients of the Lasso against δ."""
-    say = words(lang)
     final, end = result.coefficients[-1], float(result.delta[-1])
     with sheet() as (figure, (ax,)):
         named = _lines(ax, result.delta, result.coefficients, final)
@@ -138,12 +123,7 @@ def draw_path(result: Path, lang: str = "en") -> Any:
                     xycoords=ax.get_xaxis_transform())  # fmt: skip
         many = len(result.delta)
         ax.set(xlabel="δ", ylabel="β", xlim=(0, end))
-        ax.set_title(
-            say(
-                f"exact path with {many} breakpoints",
-                f"camino exacto con {many} puntos de quiebre",
-            )
-        )
+        ax.set_title(say("exact path with {many} breakpoints", many=many))
         _label_ends(ax, end, final, named)
     return figure
 
