@@ -68,9 +68,9 @@ def reproduce(
     if not wanted:
         raise UsageError(say("name a figure, or give --all or --list."))
     if kind not in FORMATS:
-        known = ", ".join(FORMATS)
+        formats = ", ".join(FORMATS)
         raise UsageError(
-            say("--format must be one of {known}, not {kind!r}.", known=known, kind=kind)
+            say("--format must be one of {known}, not {kind!r}.", known=formats, kind=kind)
         )
     try:
         names = dict.fromkeys(figure.name for name in wanted for figure in find_all(name))

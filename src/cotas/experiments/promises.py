@@ -104,7 +104,8 @@ def _run(data: Labelled) -> tuple[float, float]:
     model: Any = Perceptron(fit_intercept=False, max_iter=100_000, certify=False).fit(*data)
     widest: Any = LinearSVM(lam=1.0, margin="hard", fit_intercept=False).fit(*data)
     radius = float(np.linalg.norm(data.X, axis=1).max())
-    return float(model.mistakes_per_epoch_.sum()), (radius * np.linalg.norm(widest.coef_[0])) ** 2
+    length = float(np.linalg.norm(widest.coef_[0]))
+    return float(model.mistakes_per_epoch_.sum()), (radius * length) ** 2
 
 
 def averages(seed: int = 0, n: int = 100, epochs: int = 5, repeats: int = REPEATS) -> Comparison:
@@ -118,7 +119,7 @@ def averages(seed: int = 0, n: int = 100, epochs: int = 5, repeats: int = REPEAT
 
 def _last_and_mean(seed: int, n: int, epochs: int) -> Comparison:
     training, new = overlapping_groups(seed, n), overlapping_groups(seed + 10_000, 5000)
-    shared = {"max_iter": epochs, "random_state": seed, "certify": False}
+    shared: dict[str, Any] = {"max_iter": epochs, "random_state": seed, "certify": False}
     models: dict[str, Any] = {
         "Perceptron": Perceptron(shuffle=True, **shared),
         "Averaged perceptron": AveragedPerceptron(shuffle=True, **shared),
@@ -141,7 +142,9 @@ def subgradient(seed: int = 0, n: int = 200, lam: float = 0.05) -> Descents:
     """
     data = overlapping_groups(seed, n)
     best = LinearSVM(lam=lam, fit_intercept=False, tol=1e-9).fit(*data).certificate_.lower
-    kinds = [(label, {"step": step}) for step, label in STEPS.items()]
+    kinds: list[tuple[str, dict[str, Any]]] = [
+        (label, {"step": step}) for step, label in STEPS.items()
+    ]
     kinds.append(("η = 1/(λt), mean of θ", {"step": "1/(lam*t)", "average": True}))
     found = {}
     for label, kind in kinds:

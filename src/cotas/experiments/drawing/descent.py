@@ -21,7 +21,7 @@ def draw_houses(result: Houses) -> Any:
     """The table as points, and the line that descent and the closed form agree on."""
     with sheet() as (figure, (ax,)):
         ends = np.array([0.9 * result.area.min(), 1.05 * result.area.max()])
-        lines = (
+        lines: tuple[tuple[tuple[float, float], dict[str, Any]], ...] = (
             (result.closed_form, {"color": tint(COLOURS[1], 0.6), "linewidth": 7}),
             (result.by_descent, {"color": COLOURS[0], "linestyle": "--"}),
         )

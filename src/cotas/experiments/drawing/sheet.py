@@ -164,5 +164,5 @@ def apart(values: FloatArray, distance: float) -> FloatArray:
             last = blocks.pop()
             blocks[-1] += last
     moved = np.empty(len(values))
-    moved[order] = np.concatenate([np.full(len(b), np.mean(b)) for b in blocks] or [[]]) + steps
+    moved[order] = np.array([np.mean(block) for block in blocks for _ in block]) + steps
     return moved

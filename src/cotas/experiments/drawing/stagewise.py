@@ -131,7 +131,7 @@ def draw_path(result: Path) -> Any:
 def _draw_coefficients(ax: Any, run: Run, targets: bool, labels: bool = True) -> None:
     """The lines of a run, with targets in their colours, or the names only."""
     end = len(run.coefficients) - 1
-    named = _lines(ax, np.arange(end + 1), run.coefficients, run.goal)
+    named = _lines(ax, np.arange(end + 1.0), run.coefficients, run.goal)
     ax.set_xlim(0, (1.06 if targets else 1.0) * end)
     if not targets:
         _label_ends(ax, end, run.coefficients[-1], named, run.goal)

@@ -161,7 +161,7 @@ def theory(seeds: Seeds) -> Finding:
     return Finding(
         ("001-1.8",),
         "some algorithms beat the theory in training; on new data the theory is best",
-        f"{told(found)}; in {beaten.sum()} of {len(ahead)} seeds one was better in training, in "
+        f"{told(found)}; in {beaten.sum()} of {len(seeds)} seeds one was better in training, in "
         f"{ahead.sum()} none was on new data",
         votes(beaten & ahead, IN_PART),
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 AGREES, IN_PART, DIFFERS, NO_CLAIM = "agrees", "in part", "differs", "no claim"
 FLIPS = "depends on the seed"
@@ -50,6 +51,6 @@ class Finding:
         return ", ".join(f"{kind} {counts[kind]}" for kind in order if counts[kind])
 
 
-def votes(held: Iterable[bool], otherwise: str = DIFFERS) -> tuple[str, ...]:
-    """Agreement where it held, and something else where it did not."""
+def votes(held: Any, otherwise: str = DIFFERS) -> tuple[str, ...]:
+    """Agreement where it held, seed by seed, and something else where it did not."""
     return tuple(AGREES if one else otherwise for one in held)
