@@ -37,6 +37,7 @@ demo: $(READY)
 	$(BIN)/cotas certify out/breast-cancer.cotas builtin:breast-cancer
 	$(BIN)/cotas curve builtin:breast-cancer --picture out/loss-against-c.png
 	@echo "Open out/houses.html and out/breast-cancer.html in a browser."
+	@echo "To try it out by hand, with points that you move: $(BIN)/cotas lab"
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -97,7 +97,7 @@ _HOME = {
     "trace": "cotas.tracing",
 }
 _MODULES = (
-    *("datasets", "exceptions", "experiments", "kernels", "plots", "schedules", "stops"),
+    *("datasets", "exceptions", "experiments", "kernels", "lab", "plots", "schedules", "stops"),
     *("tables", "tracing"),
 )
 

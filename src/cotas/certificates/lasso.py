@@ -115,7 +115,7 @@ class LassoPoint:
 
         The problems may differ in λ and δ only.
         """
-        survey = _Survey(points, X, y, each)
+        survey = _LassoSurvey(points, X, y, each)
         return [survey.conclude(k) for k in range(len(points))]
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
@@ -124,7 +124,7 @@ class LassoPoint:
 
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
         """For each feature, whether its coefficient is zero at every exact optimum."""
-        return _Survey([self], X, y, map).zeros()
+        return _LassoSurvey([self], X, y, map).zeros()
 
     def about(self, coef: FloatArray, intercept: float) -> Self:
         """The same problem, another model."""
@@ -135,7 +135,7 @@ class LassoPoint:
         return {**plain_fields(self), "problem": asdict(self.problem)}
 
 
-class _Survey:
+class _LassoSurvey:
     """The bounds of several points of one data set, and what follows from them."""
 
     def __init__(self, points: Sequence[LassoPoint], X: Matrix, y: AnyArray, each: Each) -> None:

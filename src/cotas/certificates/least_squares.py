@@ -100,7 +100,7 @@ class SquaredLossPoint:
         cls, points: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
     ) -> list[Certificate]:
         """The certificates of several targets of one fit, the data being read for all at once."""
-        return Survey(X, y, points, each).certificates(points)
+        return SquaredSurvey(X, y, points, each).certificates(points)
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this model, computed from the data."""
@@ -118,7 +118,7 @@ class SquaredLossPoint:
         return plain
 
 
-class Survey:
+class SquaredSurvey:
     """The data of one fit and what is known of their curvature, for any models of one problem."""
 
     def __init__(

@@ -46,6 +46,7 @@ COMMANDS = {
         "Is there a hyperplane between two classes? The answer is proved, yes or no.",
     ),
     "export": ("export:export", "Write a model for other programs, as ONNX."),
+    "lab": ("lab:lab", "Open the lab in a browser: move points, take steps, see the proof follow."),
     "reproduce": (
         "house:reproduce",
         "Compute the figures of the source documents anew and save them as PNG, SVG or PDF.",

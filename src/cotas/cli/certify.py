@@ -14,7 +14,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.presentation import percent
 from cotas.cli.data import open_table
 from cotas.cli.exits import ProofFailedError, UsageError
-from cotas.cli.options import NO_WISHES, Columns, Data, Target, Text
+from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
@@ -37,7 +37,7 @@ def certify(
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
-    text: Text = NO_WISHES,
+    text: TextOptions = NO_WISHES,
 ) -> None:
     """Prove a saved model again from its data, trusting nothing that the file says.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.experiments.margins import Series, fit_margin
-from cotas.experiments.samples import Labelled, noisy_plane, overlapping_groups, two_groups
+from cotas.experiments.samples import LabelledSample, noisy_plane, overlapping_groups, two_groups
 from cotas.linear.svm import LinearSVM
 
 LAMS = (0.1, 100.0, 1000.0)
@@ -46,7 +46,7 @@ class Losses:
 
 
 @dataclass(frozen=True)
-class Slope:
+class DescentCurve:
     """Descent on a function of one parameter."""
 
     theta: FloatArray
@@ -60,7 +60,7 @@ class Slope:
 class Surface:
     """Descent and stochastic descent on a function of two parameters."""
 
-    data: Labelled
+    data: LabelledSample
     lam: float
     descent: FloatArray
     stochastic: FloatArray
@@ -123,14 +123,14 @@ def losses(seed: int = 0, n: int = 400, n_values: int = 21, splits: int = SPLITS
     )
 
 
-def _on_a_split(cs: FloatArray, data: Labelled, order: IntArray) -> FloatArray:
+def _on_a_split(cs: FloatArray, data: LabelledSample, order: IntArray) -> FloatArray:
     """The loss for each c on a quarter of the examples, trained on the others."""
     held, kept = np.split(order, [round(VALIDATION_SHARE * len(order))])
-    part, rest = (Labelled(data.X[rows], data.y[rows]) for rows in (kept, held))
+    part, rest = (LabelledSample(data.X[rows], data.y[rows]) for rows in (kept, held))
     return np.asarray(_losses_along(cs, part, rest)[:, 0])
 
 
-def slope(seed: int = 0, n: int = 30, iterations: int = 12) -> Slope:
+def slope(seed: int = 0, n: int = 30, iterations: int = 12) -> DescentCurve:
     """J of one parameter: mean hinge loss of θx plus (λ/2)θ², λ = 0.2, η = 0.8 (chosen)."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1, -1)
@@ -145,7 +145,7 @@ def slope(seed: int = 0, n: int = 30, iterations: int = 12) -> Slope:
     grid, walked = np.linspace(-2, 5, 281), [4.5]
     for _ in range(iterations):
         walked.append(walked[-1] - eta * derivative(walked[-1]))
-    return Slope(
+    return DescentCurve(
         grid,
         np.array([value(t) for t in grid]),
         np.array(walked),
@@ -178,14 +178,14 @@ def surface(seed: int = 0, n: int = 60, iterations: int = 1000) -> Surface:
     return Surface(data, lam, np.array(descent), np.array(stochastic), best)
 
 
-def hinge_objective(data: Labelled, lam: float, theta: FloatArray) -> FloatArray:
+def hinge_objective(data: LabelledSample, lam: float, theta: FloatArray) -> FloatArray:
     """J(θ) without bias, for each row of `theta`."""
     agreement = data.y[:, None] * (data.X @ theta.T)
     loss = np.maximum(0, 1 - agreement).mean(axis=0)
     return np.asarray(loss + lam / 2 * (theta**2).sum(axis=1))
 
 
-def _losses_along(cs: FloatArray, training: Labelled, *others: Labelled) -> FloatArray:
+def _losses_along(cs: FloatArray, training: LabelledSample, *others: LabelledSample) -> FloatArray:
     """The mean hinge losses of the machine for each c, on each of the other data."""
     found = np.empty((len(cs), len(others)))
     for k, c in enumerate(cs):

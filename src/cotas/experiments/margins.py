@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.experiments.samples import Labelled, overlapping_groups, two_groups
+from cotas.experiments.samples import LabelledSample, overlapping_groups, two_groups
 from cotas.linear.perceptron import Perceptron
 from cotas.linear.svm import LinearSVM
 
@@ -22,7 +22,7 @@ class Halves:
 
     theta: FloatArray
     theta0: float
-    data: Labelled
+    data: LabelledSample
     cosines: FloatArray
 
 
@@ -39,7 +39,7 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Margin:
+class FittedMargin:
     """One support vector machine, in numbers.
 
     `margin` is 1/‖θ‖, `inside` counts the examples with y(θ·x + θ₀) < 1, `wrong` those on the
@@ -64,12 +64,12 @@ class Margin:
 class Margins:
     """Support vector machines on the same data."""
 
-    data: Labelled
-    fits: tuple[Margin, ...]
+    data: LabelledSample
+    fits: tuple[FittedMargin, ...]
 
 
 @dataclass(frozen=True)
-class Separator:
+class SeparatingLine:
     """A hyperplane that separates, and its margin: the distance of the nearest example."""
 
     theta: FloatArray
@@ -81,21 +81,21 @@ class Separator:
 class Widest:
     """The separator with the largest margin, and others that separate as well."""
 
-    data: Labelled
-    fit: Margin
-    others: tuple[Separator, ...]
+    data: LabelledSample
+    fit: FittedMargin
+    others: tuple[SeparatingLine, ...]
 
 
 @dataclass(frozen=True)
 class Series:
     """Support vector machines for several λ, one of which is shown."""
 
-    data: Labelled
-    fits: tuple[Margin, ...]
+    data: LabelledSample
+    fits: tuple[FittedMargin, ...]
     shown: int
 
     @property
-    def fit(self) -> Margin:
+    def fit(self) -> FittedMargin:
         """The one that is shown."""
         return self.fits[self.shown]
 
@@ -108,7 +108,9 @@ def halves(seed: int = 0, n: int = 60, theta0: float = 0.0) -> Halves:
     # Nothing on the line itself, where the sign is a matter of definition.
     X = X[np.abs(X @ theta + theta0) > 0.25]
     cosines = X @ theta / (np.linalg.norm(X, axis=1) * np.linalg.norm(theta))
-    return Halves(theta, theta0, Labelled(X, np.where(X @ theta + theta0 > 0, 1, -1)), cosines)
+    return Halves(
+        theta, theta0, LabelledSample(X, np.where(X @ theta + theta0 > 0, 1, -1)), cosines
+    )
 
 
 def with_bias(seed: int = 0, n: int = 60) -> Halves:
@@ -131,7 +133,7 @@ def projection(seed: int = 0) -> Projection:
     )
 
 
-def fit_margin(data: Labelled, lam: float, kind: str = "soft") -> Margin:
+def fit_margin(data: LabelledSample, lam: float, kind: str = "soft") -> FittedMargin:
     """The support vector machine for λ, to a relative gap of 1e-6, and what there is to count."""
     X, y = data
     model: Any = LinearSVM(lam=lam, margin=kind, tol=TOL).fit(X, y)
@@ -140,7 +142,7 @@ def fit_margin(data: Labelled, lam: float, kind: str = "soft") -> Margin:
     between = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
     length = float(np.linalg.norm(theta))
     cosine = theta @ between / (length * np.linalg.norm(between))
-    return Margin(
+    return FittedMargin(
         lam=lam,
         theta=theta,
         theta0=theta0,
@@ -177,11 +179,11 @@ def widest(seed: int = 0, n: int = 40, others: int = 3) -> Widest:
     return Widest(data, fit_margin(data, 1.0, "hard"), tuple(found))
 
 
-def _perceptron(data: Labelled, seed: int) -> Separator:
+def _perceptron(data: LabelledSample, seed: int) -> SeparatingLine:
     model: Any = Perceptron(max_iter=1000, shuffle=True, random_state=seed).fit(*data)
     theta, theta0 = model.coef_[0], float(model.intercept_[0])
     nearest = float((data.y * (data.X @ theta + theta0)).min() / np.linalg.norm(theta))
-    return Separator(theta, theta0, nearest)
+    return SeparatingLine(theta, theta0, nearest)
 
 
 def for_lams(lams: tuple[float, ...], seed: int = 0, n: int = 40) -> Margins:

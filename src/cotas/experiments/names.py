@@ -24,7 +24,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Item:
+class Shown:
     """Something of a document that figures show.
 
     Attributes
@@ -65,63 +65,66 @@ LAMBDAS = ("004-lambda-0.1", "004-lambda-100", "004-lambda-1000")
 
 ITEMS = (
     # ---- 000, lecture notes
-    Item("000", "algorithm", "1", ("perceptron", "perceptrón"), ("000-perceptron",)),
-    Item("000", "algorithm", "2", ("perceptron with bias", "perceptrón con sesgo"),
+    Shown("000", "algorithm", "1", ("perceptron", "perceptrón"), ("000-perceptron",)),
+    Shown("000", "algorithm", "2", ("perceptron with bias", "perceptrón con sesgo"),
          ("000-averaged",)),
-    Item("000", "algorithm", "3", ("averaged perceptron", "perceptrón medio"), ("000-averaged",)),
-    Item("000", "algorithm", "4", ("passive-aggressive", "pasivo-agresivo"), ("000-averaged",)),
-    Item("000", "algorithm", "5", ("pegasos",), ("000-pegasos", "002-smo", "004-surface")),
-    Item("000", "algorithm", "6", ("stochastic least squares", "mínimos cuadrados estocásticos"),
+    Shown("000", "algorithm", "3", ("averaged perceptron", "perceptrón medio"), ("000-averaged",)),
+    Shown("000", "algorithm", "4", ("passive-aggressive", "pasivo-agresivo"), ("000-averaged",)),
+    Shown("000", "algorithm", "5", ("pegasos",), ("000-pegasos", "002-smo", "004-surface")),
+    Shown("000", "algorithm", "6", ("stochastic least squares", "mínimos cuadrados estocásticos"),
          ("003-stochastic",)),
-    Item("000", "algorithm", "7", ("ridge", "regresión de cresta", "cresta"), ("000-ridge",)),
-    Item("000", "theorem", "3.1", ("perceptron convergence", "convergencia del perceptrón"),
+    Shown("000", "algorithm", "7", ("ridge", "regresión de cresta", "cresta"), ("000-ridge",)),
+    Shown("000", "theorem", "3.1", ("perceptron convergence", "convergencia del perceptrón"),
          ("000-perceptron",)),
-    Item("000", "definition", "3.3", ("margin", "margen"), ("000-3.3", "000-3.6", *LAMBDAS)),
-    Item("000", "section", "2.2", ("memorizer", "memoriser", "memorizador"), ("000-memorizer",)),
-    Item("000", "section", "3.5", ("hinge loss", "pérdida bisagra"), ("000-3.4",)),
-    Item("000", "section", "3.7", ("svm", "support vector machine", "máquina de soporte vectorial"),
+    Shown("000", "definition", "3.3", ("margin", "margen"), ("000-3.3", "000-3.6", *LAMBDAS)),
+    Shown("000", "section", "2.2", ("memorizer", "memoriser", "memorizador"), ("000-memorizer",)),
+    Shown("000", "section", "3.5", ("hinge loss", "pérdida bisagra"), ("000-3.4",)),
+    Shown("000", "section", "3.7", ("svm", "support vector machine",
+          "máquina de soporte vectorial"),
          ("000-3.5", "000-3.6", "002-linear", *LAMBDAS)),
     # ---- 001, thesis
-    Item("001", "algorithm", "1", ("adaboost", "discrete adaboost", "adaboost discreto"),
+    Shown("001", "algorithm", "1", ("adaboost", "discrete adaboost", "adaboost discreto"),
          ("001-1.3", *COMPARED, "001-adaboost")),
-    Item("001", "algorithm", "2", ("real adaboost", "adaboost real"), COMPARED),
-    Item("001", "algorithm", "3", ("logitboost",), COMPARED),
-    Item("001", "algorithm", "4", ("gentleboost",), COMPARED),
-    Item("001", "algorithm", "5", ("anyboost",), ("001-anyboost",)),
-    Item("001", "algorithm", "6", ("convex anyboost", "anyboost convexo"), ("001-anyboost",)),
-    Item("001", "algorithm", "7", ("example algorithm", "algoritmo de ejemplo"), ("001-anyboost",)),
-    Item("001", "algorithm", "8", ("ls-boost", "lsboost"), (*RATES, "001-ls-boost")),
-    Item("001", "algorithm", "9", ("r-fs", "regularized forward stagewise"),
+    Shown("001", "algorithm", "2", ("real adaboost", "adaboost real"), COMPARED),
+    Shown("001", "algorithm", "3", ("logitboost",), COMPARED),
+    Shown("001", "algorithm", "4", ("gentleboost",), COMPARED),
+    Shown("001", "algorithm", "5", ("anyboost",), ("001-anyboost",)),
+    Shown("001", "algorithm", "6", ("convex anyboost", "anyboost convexo"), ("001-anyboost",)),
+    Shown("001", "algorithm", "7", ("example algorithm", "algoritmo de ejemplo"),
+          ("001-anyboost",)),
+    Shown("001", "algorithm", "8", ("ls-boost", "lsboost"), (*RATES, "001-ls-boost")),
+    Shown("001", "algorithm", "9", ("r-fs", "regularized forward stagewise"),
          ("001-2.3", "001-2.11", "001-r-fs")),
-    Item("001", "", "", ("fs", "forward stagewise"), ("001-2.2", "001-2.4", "001-2.9", "001-fs")),
-    Item("001", "", "", ("lasso", "lasso path", "camino de lasso"),
+    Shown("001", "", "", ("fs", "forward stagewise"), ("001-2.2", "001-2.4", "001-2.9", "001-fs")),
+    Shown("001", "", "", ("lasso", "lasso path", "camino de lasso"),
          ("001-2.3", "001-2.4", "001-2.5", "001-2.10", "001-2.11")),
-    Item("001", "", "", ("random forest", "bosque aleatorio"), COMPARED[:3]),
-    Item("001", "lemma", "1.1.3", (), ("001-1.7", "001-1.8", "001-1.10")),
-    Item("001", "lemma", "1.1.7", (), ("001-1.1",)),
-    Item("001", "theorem", "1.1.5", (), ("001-adaboost",)),
-    Item("001", "theorem", "2.1.2", (), ("001-ls-boost",)),
-    Item("001", "theorem", "2.2.1", (), ("001-fs",)),
-    Item("001", "theorem", "2.2.3", (), ("001-r-fs",)),
+    Shown("001", "", "", ("random forest", "bosque aleatorio"), COMPARED[:3]),
+    Shown("001", "lemma", "1.1.3", (), ("001-1.7", "001-1.8", "001-1.10")),
+    Shown("001", "lemma", "1.1.7", (), ("001-1.1",)),
+    Shown("001", "theorem", "1.1.5", (), ("001-adaboost",)),
+    Shown("001", "theorem", "2.1.2", (), ("001-ls-boost",)),
+    Shown("001", "theorem", "2.2.1", (), ("001-fs",)),
+    Shown("001", "theorem", "2.2.3", (), ("001-r-fs",)),
     # ---- 002, kernels
-    Item("002", "", "", ("smo", "kernelized pegasos", "pegasos kernelizado"), ("002-smo",)),
-    Item("002", "", "", ("rbf", "radial basis function", "función de base radial"), ("002-rbf",)),
-    Item("002", "", "", ("kernel trick", "truco del kernel"), ("002-intuition",)),
+    Shown("002", "", "", ("smo", "kernelized pegasos", "pegasos kernelizado"), ("002-smo",)),
+    Shown("002", "", "", ("rbf", "radial basis function", "función de base radial"), ("002-rbf",)),
+    Shown("002", "", "", ("kernel trick", "truco del kernel"), ("002-intuition",)),
     # ---- 003, gradient descent
-    Item("003", "", "", ("gradient descent", "descenso por gradiente", "gradiente descendente"),
+    Shown("003", "", "", ("gradient descent", "descenso por gradiente", "gradiente descendente"),
          ("003-houses", "003-step", "003-normalization", "004-slope", "004-surface")),
-    Item("003", "", "", ("stochastic", "estocástico", "mini-batch", "mini-lotes"),
+    Shown("003", "", "", ("stochastic", "estocástico", "mini-batch", "mini-lotes"),
          ("003-stochastic", "004-surface")),
-    Item("003", "", "", ("houses", "casas", "least squares", "mínimos cuadrados"), ("003-houses",)),
-    Item("003", "", "", ("normalization", "normalización"), ("003-normalization",)),
-    Item("003", "", "", ("learning rate", "tasa de aprendizaje"), ("003-step",)),
+    Shown("003", "", "", ("houses", "casas", "least squares", "mínimos cuadrados"),
+          ("003-houses",)),
+    Shown("003", "", "", ("normalization", "normalización"), ("003-normalization",)),
+    Shown("003", "", "", ("learning rate", "tasa de aprendizaje"), ("003-step",)),
     # ---- 004, generalization
-    Item("004", "", "", ("lambda", "regularization", "regularización"), LAMBDAS),
-    Item("004", "", "", ("overfitting", "underfitting", "sobreajuste", "subajuste",
+    Shown("004", "", "", ("lambda", "regularization", "regularización"), LAMBDAS),
+    Shown("004", "", "", ("overfitting", "underfitting", "sobreajuste", "subajuste",
                          "sobrencajamiento", "subencajamiento"), ("004-fitting",)),
     # ---- the documents themselves
     *(
-        Item("", "document", number, (number, *words),
+        Shown("", "document", number, (number, *words),
              tuple(name for name in FIGURES if name.startswith(number)))
         for number, words in {
             "000": ("aprendizaje supervisado", "apuntes", "lecture notes"),
@@ -144,19 +147,19 @@ def slug(name: str) -> str:
     return re.sub(r"[\s_-]+", "-", plain.strip().lower())
 
 
-def _table() -> dict[str, list[Item]]:
+def _table() -> dict[str, list[Shown]]:
     """For each name the things that have it.
 
     A figure called by a word gives way to an item of the same word that it shows: "pegasos" stands
     for all the figures of PEGASOS, "000-pegasos" for the one.
     """
-    table: dict[str, list[Item]] = {}
+    table: dict[str, list[Shown]] = {}
     for item in ITEMS:
         for name in item.names:
             table.setdefault(name, []).append(item)
     for figure in FIGURES.values():
         words = (figure.name, figure.number)
-        own = Item(figure.document, "figure", figure.number, words, (figure.name,))
+        own = Shown(figure.document, "figure", figure.number, words, (figure.name,))
         for name in own.names:
             others = table.setdefault(name, [])
             if not any(figure.name in other.figures for other in others):

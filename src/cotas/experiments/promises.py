@@ -16,7 +16,7 @@ from cotas.experiments.boosting import REPEATS, Comparison, repeated
 from cotas.experiments.generalization import hinge_objective
 from cotas.experiments.kernel_machines import LAM
 from cotas.experiments.samples import (
-    Labelled,
+    LabelledSample,
     noisy_line,
     overlapping_groups,
     two_gaussians,
@@ -71,7 +71,7 @@ class Risks:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class MeasuredBound:
     """What a theorem allows and what was measured at each iteration, for one of its items."""
 
     name: str
@@ -80,7 +80,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Rounds:
+class RoundCosts:
     """H(F) after each round of boosting, by algorithm."""
 
     losses: dict[str, FloatArray]
@@ -100,7 +100,7 @@ def mistakes(seed: int = 0, n: int = 300, dimension: int = 20, repeats: int = RE
     return Mistakes(made.astype(np.int64), allowed)
 
 
-def _run(data: Labelled) -> tuple[float, float]:
+def _run(data: LabelledSample) -> tuple[float, float]:
     model: Any = Perceptron(fit_intercept=False, max_iter=100_000, certify=False).fit(*data)
     widest: Any = LinearSVM(lam=1.0, margin="hard", fit_intercept=False).fit(*data)
     radius = float(np.linalg.norm(data.X, axis=1).max())
@@ -199,30 +199,30 @@ def _risk(seed: int, n: int, dimension: int, lam: float) -> tuple[float, float, 
     return errors[0], errors[1], float(off)
 
 
-def ls_boost_bound(seed: int = 0, iterations: int = 400) -> Bounds:
+def ls_boost_bound(seed: int = 0, iterations: int = 400) -> MeasuredBound:
     """Theorem 2.1.2, item 1: L(βᵏ) − L* of LS-Boost(0.3) against (L(0) − L*)γᵏ."""
     return _bounds(LSBoost(eps=0.3, max_iter=iterations), seed, "training error")
 
 
-def forward_bound(seed: int = 0, iterations: int = 2000) -> Bounds:
+def forward_bound(seed: int = 0, iterations: int = 2000) -> MeasuredBound:
     """Theorem 2.2.1, item 4: the largest correlation of FS₁ with the residual."""
     return _bounds(ForwardStagewise(eps=1.0, max_iter=iterations), seed, "correlation")
 
 
-def regularized_bound(seed: int = 0, iterations: int = 1000) -> Bounds:
+def regularized_bound(seed: int = 0, iterations: int = 1000) -> MeasuredBound:
     """Theorem 2.2.3, item 1: L(βᵏ) − L* of R-FS₁ with δ = 200."""
     model = RegularizedForwardStagewise(eps=1.0, delta=DELTA, max_iter=iterations)
     return _bounds(model, seed, "training error")
 
 
-def _bounds(model: Any, seed: int, item: str) -> Bounds:
+def _bounds(model: Any, seed: int, item: str) -> MeasuredBound:
     data = data_of(10, seed)
     proof = model.fit(data.X, data.y).certificate_.proof
     row = proof.names.index(item)
-    return Bounds(item, proof.bounds[row, 1:], proof.measured[row, 1:])
+    return MeasuredBound(item, proof.bounds[row, 1:], proof.measured[row, 1:])
 
 
-def abstract(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Rounds:
+def abstract(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> RoundCosts:
     """Algorithms 5 to 7: H(F) of AnyBoost, its convex form and the example, beside AdaBoost."""
     data = two_gaussians(seed, n, n_new=0).training
     kinds: dict[str, Any] = {
@@ -235,17 +235,17 @@ def abstract(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Rounds:
     for name, model in kinds.items():
         scores = _quietly(model, *data).staged_decision_function(data.X)
         found[name] = np.array([np.exp(-data.y * np.ravel(F)).mean() for F in scores])
-    return Rounds(found)
+    return RoundCosts(found)
 
 
-def surrogate(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Bounds:
+def surrogate(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> MeasuredBound:
     """Theorem 1.1.5: AdaBoost's training error against J(F) = Π 2√(err(1 − err))."""
     data = two_gaussians(seed, n, n_new=0).training
     model: Any = AdaBoost("stump", n_estimators=n_estimators, n_jobs=1).fit(*data)
     errors = np.ravel(model.round_errors_)
     allowed = np.cumprod(2 * np.sqrt(errors * (1 - errors)))
     measured = np.array([1 - score for score in model.staged_score(*data)])
-    return Bounds("training error", allowed, measured)
+    return MeasuredBound("training error", allowed, measured)
 
 
 def _quietly(model: Any, *data: Any) -> Any:

@@ -41,7 +41,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Setting:
+class KernelSetting:
     """What all the binary problems of a fit share."""
 
     model: KernelSVM
@@ -77,7 +77,7 @@ def helped(run: Iterator[Iterate], check: Any) -> Iterator[Iterate]:
 class KernelCheck:
     """Proves what it can of yᵢαᵢ/λ, θ₀ being the best bias for them."""
 
-    def __init__(self, setting: Setting, problem: BinaryProblem, each: Each) -> None:
+    def __init__(self, setting: KernelSetting, problem: BinaryProblem, each: Each) -> None:
         self.setting, self.problem, self.each = setting, problem, each
         self.free_bias = bool(setting.model.fit_intercept)
         self.X = problem.of(setting.examples.X, is_precomputed(setting.kernel))

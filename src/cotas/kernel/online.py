@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -25,18 +26,22 @@ from cotas.stops import Reason, Stop
 from cotas.words import say
 
 
+@dataclass(eq=False, repr=False)
 class OnlineKernelClassifier(KernelClassifier):
     """Base of the online kernel classifiers; subclasses name the algorithm and its theorem."""
 
-    max_iter: int
-    fit_intercept: bool
-    random_state: Any
-    class_weight: Any
-    cache_mb: float
-    indefinite: str
-    max_time: float | None
-    callbacks: Any
-    progress: bool | None
+    kernel: Any = None
+    _: KW_ONLY
+    fit_intercept: bool = True
+    random_state: Any = None
+    class_weight: Any = None
+    cache_mb: float = 200.0
+    indefinite: str = "refuse"
+    n_jobs: int | None = None
+    max_time: float | None = None
+    callbacks: Any = None
+    progress: bool | None = None
+    max_iter: int = 20
 
     # ---- what a subclass says ----------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended
 from cotas.fitting.threads import one_thread_in_blas, pooled, thread_count
 from cotas.kernel.blocks import KernelBlocks
-from cotas.kernel.machine import KernelCheck, Machine, Setting, helped
+from cotas.kernel.machine import KernelCheck, KernelSetting, Machine, helped
 from cotas.kernel.problems import BinaryProblem
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import SignedDual
@@ -24,7 +24,7 @@ SMALL = 4000
 
 
 def solve_all(
-    setting: Setting,
+    setting: KernelSetting,
     problems: list[BinaryProblem],
     starts: list[FloatArray | None],
 ) -> list[Ended[Machine]]:
@@ -51,7 +51,7 @@ def solve_all(
 
 
 def iterates(
-    setting: Setting,
+    setting: KernelSetting,
     problem: BinaryProblem,
     X: Matrix,
     start: FloatArray | None,

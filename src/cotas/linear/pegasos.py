@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ SAMPLINGS = ("permutation", "replacement", "order", "all")
 NAMED_STEPS = ("1/(lam*t)", "1/(λt)", "1/t", "1/(1+t)")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Pegasos(OnlineClassifier):
     """PEGASOS, Algorithm 5 of document 000, with the bias of document 002.
 
@@ -87,55 +89,18 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
     True
     """
 
+    lam: float = 1e-4
+    C: float | None = None
+    max_iter: int = 20
+    step: str | float | Callable[[int], float] = "1/(lam*t)"
+    sampling: str = "permutation"
+    average: bool = False
+    project: bool = False
+    tol: float | None = None
+    start: Any = None
+
     _averages_ledger = False
     _bias_is_a_coordinate = False
-
-    def __init__(
-        self,
-        *,
-        lam: float = 1e-4,
-        C: float | None = None,
-        max_iter: int = 20,
-        step: str | float | Callable[[int], float] = "1/(lam*t)",
-        sampling: str = "permutation",
-        average: bool = False,
-        project: bool = False,
-        tol: float | None = None,
-        fit_intercept: bool = True,
-        start: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.C = C
-        self.max_iter = max_iter
-        self.step = step
-        self.sampling = sampling
-        self.average = average
-        self.project = project
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.start = start
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.certify = certify
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callbacks = callbacks
-        self.progress = progress
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

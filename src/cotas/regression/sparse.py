@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -41,24 +41,26 @@ DEFAULT_PART = 0.01
 SHARE = 0.9
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseRegressor(LinearRegressor):
     """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes coefficients zero."""
 
-    lam: float | None
-    delta: float | None = None
-    l1_ratio: float = 1.0
-    positive: bool
-    weights: Any
-    standardize: bool
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    max_time: float | None
-    n_jobs: int | None
-    callbacks: Any
-    progress: bool | None
-    lam_: Any
-    delta_: Any
+    lam: float | None = None
+    positive: bool = False
+    weights: Any = None
+    standardize: bool = False
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
+
+    delta: float | None = field(default=None, init=False)
+    l1_ratio: float = field(default=1.0, init=False)
+    lam_: Any = field(init=False)
+    delta_: Any = field(init=False)
 
     def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients and prove their gap.
@@ -163,7 +165,7 @@ class SparseRegressor(LinearRegressor):
         target: int,
         monitor: Monitor,
         began: float,
-    ) -> Ended[Solution]:
+    ) -> Ended[SparseSolution]:
         """One target: the problem for λ, or on the ball of radius δ."""
         y, scale = seen.targets[:, target], penalty_scale(columns, weights)
         column = seen.columns[target]
@@ -172,17 +174,17 @@ class SparseRegressor(LinearRegressor):
         solver = WorkingSetLasso(columns, y, penalty, deadline(began, turn), int(self.max_iter))
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
 
-        def check(iterate: Iterate) -> Solution:
+        def check(iterate: Iterate) -> SparseSolution:
             found = iterate.model
             coefs, biases = in_units_of_the_data(columns, [found], y[:, None], scale, self.delta)
             problem = replace(self._problem(), lam=None if self.delta is not None else lam)
             model = (coefs[0], float(biases[0]), seen.weights, column, scale)
             point = LassoPoint(problem, *model)
             [certificate] = LassoPoint.check_all([point], seen.X, seen.y, each=columns.each)
-            return Solution(found, certificate, solver.rounds)
+            return SparseSolution(found, certificate, solver.rounds)
 
         limits = (self.tol, None, turn, monitor)
-        pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
+        pursuit: Pursuit[SparseSolution] = Pursuit(*limits, began=began, label=column)
         start = Iterate(self._solving(solver.latest, lam))
         return pursuit.follow(self._iterates(solver, lam, monitor), check, start=start)
 
@@ -203,7 +205,7 @@ class SparseRegressor(LinearRegressor):
         """What the solver has, as a solution of the problem at hand: for λ, or inside the ball."""
         return look._replace(lam=lam) if self.delta is None else inside_ball(look, self.delta)
 
-    def _keep(self, ends: list[Solution], single: bool) -> None:
+    def _keep(self, ends: list[SparseSolution], single: bool) -> None:
         self._certificates = [end.certificate for end in ends]
         models = [end.certificate.witness for end in ends]
         coefs = np.stack([model.coef for model in models if model is not None])
@@ -216,7 +218,7 @@ class SparseRegressor(LinearRegressor):
         self.n_iter_ = max(end.rounds for end in ends)
 
 
-class Solution(NamedTuple):
+class SparseSolution(NamedTuple):
     """What was found for one target, its certificate, and the rounds that the solver had made."""
 
     found: LassoIterate

@@ -11,7 +11,7 @@ import numpy as np
 
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, Descent, SquaredLossPoint
-from cotas.certificates.least_squares import Survey
+from cotas.certificates.least_squares import SquaredSurvey
 from cotas.fitting.data import Observations
 from cotas.fitting.parameters import read_start
 from cotas.regression.base import refuse_overflow
@@ -50,7 +50,7 @@ class Task:
         self.each, self.threads = each, threads
         self.began = time.perf_counter()
         self.free_bias = bool(model.fit_intercept)
-        self.survey: Survey | None = None
+        self.survey: SquaredSurvey | None = None
 
     @cached_property
     def moments(self) -> Moments:
@@ -123,7 +123,7 @@ class Task:
     def certificates(self, points: list[SquaredLossPoint]) -> list[Certificate]:
         """What the checker says; what it knows of the curvature is kept for the next time."""
         if self.survey is None:
-            self.survey = Survey(self.data.X, self.data.y, points, self.each)
+            self.survey = SquaredSurvey(self.data.X, self.data.y, points, self.each)
         return self.survey.certificates(points)
 
     def look_at(self, theta: FloatArray, theta0: FloatArray) -> list[Certificate]:

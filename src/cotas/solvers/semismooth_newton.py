@@ -14,7 +14,7 @@ from cotas.design import as_design
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
 from cotas.solvers.newton_round import Smoothed, derivative, newton_round, zero
-from cotas.solvers.rounded_hinge import Answer, Rows
+from cotas.solvers.rounded_hinge import Answer, HingeRows
 
 # The smoothing of the first round, what the next rounds make of it, and when that ends.
 SMOOTHING, SHARPER, SHARPEST = 2.0, 0.3, 3e-4
@@ -94,7 +94,7 @@ def semismooth_newton(
     0 < αᵢ < sᵢ.
     """
     problem = _Problem(lam, 1.0 if bias_scale else bias, lam / bias_scale**2 if bias_scale else 0.0)
-    rows = Rows(as_design(X), y, weights, each)
+    rows = HingeRows(as_design(X), y, weights, each)
     while X.shape[1] > FEW_FEATURES:
         for reached in _by_sweeps(rows, lam, bias, bias_scale, start):
             yield _after_sweeps(rows, problem, reached)
@@ -127,7 +127,9 @@ def to_the_last_digit(
         yield from interior_point(*problem)
 
 
-def _newton_steps(rows: Rows, problem: _Problem, start: Start, nu: float) -> Iterator[PrimalDual]:
+def _newton_steps(
+    rows: HingeRows, problem: _Problem, start: Start, nu: float
+) -> Iterator[PrimalDual]:
     """From the centres of the rows, until the steps no longer get on."""
     theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
     rows.place(theta, theta0)
@@ -155,7 +157,9 @@ def _newton_steps(rows: Rows, problem: _Problem, start: Start, nu: float) -> Ite
         theta0 += length * problem.bias * float(step[-1])
 
 
-def _rounds(rows: Rows, problem: Smoothed, model: FloatArray, nu: float) -> Iterator[PrimalDual]:
+def _rounds(
+    rows: HingeRows, problem: Smoothed, model: FloatArray, nu: float
+) -> Iterator[PrimalDual]:
     """The same with an iterate for each round, which is one call."""
     best, idle, solved = np.inf, 0, True
     while solved and idle < PATIENCE:
@@ -185,7 +189,7 @@ def _from_a_sample(
 
 
 def _by_sweeps(
-    rows: Rows, lam: float, bias: float, bias_scale: float, start: Start | None
+    rows: HingeRows, lam: float, bias: float, bias_scale: float, start: Start | None
 ) -> Iterator[Start]:
     """Coordinate ascent as long as its rounds take few sweeps; its α become the centres."""
     y, weights, random = rows.state.y, rows.state.weights, np.random.RandomState(0)
@@ -197,7 +201,7 @@ def _by_sweeps(
             return
 
 
-def _after_sweeps(rows: Rows, problem: _Problem, start: Start) -> PrimalDual:
+def _after_sweeps(rows: HingeRows, problem: _Problem, start: Start) -> PrimalDual:
     """P and D of what coordinate ascent has reached."""
     rows.place(start.theta, start.theta0)
     y, weights, excess = rows.state.y, rows.state.weights, rows.state.excess
@@ -208,7 +212,7 @@ def _after_sweeps(rows: Rows, problem: _Problem, start: Start) -> PrimalDual:
 
 
 def _newton_step(
-    rows: Rows, problem: _Problem, answer: Answer, nu: float, gradient: FloatArray
+    rows: HingeRows, problem: _Problem, answer: Answer, nu: float, gradient: FloatArray
 ) -> FloatArray | None:
     """The step to the minimum of the parabola that the rounded objective is near by."""
     d, curved = rows.n_features, answer.curved
@@ -243,7 +247,7 @@ def _newton_step(
 class _LineOfSpans(NamedTuple):
     """The rounded objective along a step, the rows being gone over in spans."""
 
-    rows: Rows
+    rows: HingeRows
     nu: float
     fixed: float
     linear: float
@@ -255,7 +259,12 @@ def _derivative(line: _LineOfSpans, length: float) -> float:
 
 
 def _line_search(
-    rows: Rows, problem: _Problem, theta: FloatArray, theta0: float, step: FloatArray, nu: float
+    rows: HingeRows,
+    problem: _Problem,
+    theta: FloatArray,
+    theta0: float,
+    step: FloatArray,
+    nu: float,
 ) -> float:
     """The length with the least rounded objective: where its derivative is zero."""
     along, along0 = step[:-1], problem.bias * float(step[-1])

@@ -10,7 +10,7 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.kernel_dual import Gram, SignedDual
+from cotas.solvers.kernel_dual import GramRows, SignedDual
 from cotas.solvers.row_cache import RowCache
 from cotas.solvers.shrinking import WORTH_IT, settled
 from cotas.solvers.working_set import Watch, choose, solve_working_set
@@ -55,7 +55,7 @@ def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -
 
 
 def smo(
-    gram: Gram,
+    gram: GramRows,
     dual: SignedDual,
     tol: float,
     cache_bytes: int,
@@ -118,7 +118,7 @@ class Decomposition:
 
     def __init__(
         self,
-        gram: Gram,
+        gram: GramRows,
         dual: SignedDual,
         cache_bytes: int,
         each: Each,

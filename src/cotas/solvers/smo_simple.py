@@ -8,12 +8,12 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.kernel_dual import Gram, SignedDual
+from cotas.solvers.kernel_dual import GramRows, SignedDual
 from cotas.solvers.working_set import Move
 
 
 def smo_simple(
-    gram: Gram,
+    gram: GramRows,
     y: FloatArray,
     weights: FloatArray,
     lam: float,

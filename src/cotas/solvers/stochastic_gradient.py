@@ -85,7 +85,7 @@ def stochastic_pass(
     return met
 
 
-class Epoch(NamedTuple):
+class PassOverRows(NamedTuple):
     """What is known after an epoch without another look at the data."""
 
     done: int  # steps made so far
@@ -152,9 +152,9 @@ class StochasticDescent(NamedTuple):
 
     def epochs(
         self, random: np.random.RandomState, state: RunState, done: int = 0
-    ) -> Iterator[Epoch]:
+    ) -> Iterator[PassOverRows]:
         """Epochs without end."""
         for plan in self.plans(random, done):
             met = self.follow(plan, state)
             done += len(plan.etas)
-            yield Epoch(done, 0.5 * met / len(plan.order), float(plan.etas.sum()))
+            yield PassOverRows(done, 0.5 * met / len(plan.order), float(plan.etas.sum()))

@@ -13,8 +13,8 @@ from sklearn.base import clone
 from cotas.arrays import FloatArray, Matrix
 from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
 from cotas.boosting.ensemble import ClassFunction, Ensemble, WeakFunction, collect
-from cotas.boosting.training import Machine
-from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missing_values
+from cotas.boosting.training import BoostingRun
+from cotas.boosting.weak_learners import PreparedLearner, prepare, resolve, takes_missing_values
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.solvers.boosting import Round
 from cotas.tracing import printed
@@ -51,7 +51,12 @@ class RoundReplay:
     """The rounds of each machine, made again."""
 
     def __init__(
-        self, model: Any, again: Any, weak: Prepared, machines: list[Machine], algorithm: Printed
+        self,
+        model: Any,
+        again: Any,
+        weak: PreparedLearner,
+        machines: list[BoostingRun],
+        algorithm: Printed,
     ) -> None:
         self.model, self.again, self.weak, self.machines = model, again, weak, machines
         self.algorithm, self.number = algorithm, 0
@@ -102,7 +107,7 @@ class RoundReplay:
         named = isinstance(model, AdaBoost) and isinstance(model.step, str)
         return named and model.learning_rate == 1.0 and self.machines[0].F.ndim == 1
 
-    def _weights(self, machine: Machine) -> FloatArray:
+    def _weights(self, machine: BoostingRun) -> FloatArray:
         """w = s·exp(−yF) over their sum."""
         with np.errstate(over="ignore"):
             w = machine.s * self.again._losses(machine.F, machine.y)

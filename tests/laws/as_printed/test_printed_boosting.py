@@ -181,6 +181,28 @@ def test_every_step_is_that_of_the_page(printed, seed):
         np.testing.assert_allclose(stage, page, rtol=1e-7, atol=1e-9)
 
 
+FINE = {
+    algorithm_1: cotas.AdaBoost(cotas.Stump(search="exact"), n_estimators=ROUNDS),
+    algorithm_2: cotas.RealAdaBoost(DecisionTreeClassifier(max_depth=2), n_estimators=ROUNDS),
+    algorithm_3: cotas.LogitBoost(
+        DecisionTreeRegressor(max_depth=2), n_estimators=ROUNDS, safeguard=False
+    ),
+    algorithm_4: cotas.GentleBoost(DecisionTreeRegressor(max_depth=2), n_estimators=ROUNDS),
+}
+
+
+@by_seed
+@pytest.mark.parametrize("printed", FINE, ids=lambda f: f.__name__)
+def test_columns_of_many_values_need_no_bins(printed, seed):
+    """300 values in each column, where the library's own trees have 256 bins."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(300) < 0.5, 1, -1)
+    X = rng.normal(size=(300, 2)) + 0.5 * y[:, None]
+    stages = FINE[printed].set_params(random_state=0).fit(X, y).staged_decision_function(X)
+    for page, stage in zip(printed(X, y), stages, strict=True):
+        np.testing.assert_allclose(stage, page, rtol=1e-7, atol=1e-9)
+
+
 @by_seed
 def test_as_printed_f_leaves_the_hull(seed):
     """What the text before Algorithm 6 asks for, Σ|w| ≤ 1, does not follow from its update."""

@@ -17,9 +17,9 @@ from cotas.experiments.drawing.sheet import (
     sides,
     span_of,
 )
-from cotas.experiments.margins import Halves, Margin, Margins, Projection, Series, Widest
+from cotas.experiments.margins import FittedMargin, Halves, Margins, Projection, Series, Widest
 from cotas.experiments.memorizing import Memory
-from cotas.experiments.samples import Labelled
+from cotas.experiments.samples import LabelledSample
 from cotas.plots.style import COLOURS, GREY, INK, legend, look
 from cotas.words import say
 
@@ -93,7 +93,7 @@ def draw_margins(result: Margins) -> Any:
     return figure
 
 
-def _draw_margin(ax: Any, data: Labelled, fit: Margin) -> None:
+def _draw_margin(ax: Any, data: LabelledSample, fit: FittedMargin) -> None:
     _plane(ax, data, fit)
     scatter(ax, data)
     agreement = data.y * (data.X @ fit.theta + fit.theta0)
@@ -101,12 +101,12 @@ def _draw_margin(ax: Any, data: Labelled, fit: Margin) -> None:
     ring(ax, data.X[np.abs(agreement - 1) <= 1e-3], "on", say("on the margin"))
 
 
-def _plane(ax: Any, data: Labelled, fit: Margin) -> None:
+def _plane(ax: Any, data: LabelledSample, fit: FittedMargin) -> None:
     names = say("boundary"), say("margins")
     sides(ax, lambda X: X @ fit.theta + fit.theta0, span_of(data.X, 0.12), names)
 
 
-def _facts(fit: Margin, data: Labelled) -> list[str]:
+def _facts(fit: FittedMargin, data: LabelledSample) -> list[str]:
     """λ, the width of the margin, how many violate it, and how many are on the wrong side."""
     many = len(data.y)
     return [

@@ -8,7 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.experiments.drawing.sheet import sheet
-from cotas.experiments.promises import MARGINS, Bounds, Descents, Mistakes, Risks, Rounds
+from cotas.experiments.promises import MARGINS, Descents, MeasuredBound, Mistakes, Risks, RoundCosts
 from cotas.experiments.statistics import standard_error
 from cotas.plots.style import COLOURS, INK, MARKERS, legend, look, tint
 from cotas.words import say
@@ -83,24 +83,24 @@ def draw_risks(result: Risks) -> Any:
     return figure
 
 
-def draw_linear(result: Bounds) -> Any:
+def draw_linear(result: MeasuredBound) -> Any:
     """Bound and measurement of linear convergence, which is a straight line here."""
     return _draw_bounds(result, TERMS[result.name], ITERATION, ("linear", "log"))
 
 
-def draw_sublinear(result: Bounds) -> Any:
+def draw_sublinear(result: MeasuredBound) -> Any:
     """Bound and measurement of a convergence like 1/k, which is a straight line here."""
     return _draw_bounds(result, TERMS[result.name], ITERATION, ("log", "log"))
 
 
-def draw_surrogate(result: Bounds) -> Any:
+def draw_surrogate(result: MeasuredBound) -> Any:
     """The training error of AdaBoost below J(F), round by round."""
     terms = "share of wrong examples"
     return _draw_bounds(result, terms, "round", ("log", "linear"))
 
 
 def _draw_bounds(
-    result: Bounds,
+    result: MeasuredBound,
     terms: str,
     steps: str,
     scales: tuple[str, str],
@@ -127,7 +127,7 @@ def _visible(values: FloatArray, scale: str) -> FloatArray:
     return np.asarray(np.where(values >= floor, values, np.nan))
 
 
-def draw_rounds(result: Rounds) -> Any:
+def draw_rounds(result: RoundCosts) -> Any:
     """H(F) against the rounds."""
     with sheet() as (figure, (ax,)):
         for k, (name, losses) in enumerate(result.losses.items()):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray
-from cotas.experiments.samples import Labelled
+from cotas.experiments.samples import LabelledSample
 from cotas.plots.style import COLOURS, GREY, INK, MARKERS, STYLE, legend, pyplot, tidy, tint
 
 # A slide of 16 to 9, in inches, and the smallest text on it, in points: a thirtieth of the height,
@@ -88,7 +88,7 @@ def signed(label: int) -> str:
 
 
 def scatter(
-    ax: Any, data: Labelled, size: float = 26.0, pale: BoolArray | None = None, **options: Any
+    ax: Any, data: LabelledSample, size: float = 26.0, pale: BoolArray | None = None, **options: Any
 ) -> None:
     """The examples, −1 blue circles and +1 orange squares; those that are `pale` thinned."""
     for k, label in enumerate((-1, 1)):

@@ -8,7 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.experiments.drawing.sheet import apart, beside, sheet
-from cotas.experiments.stagewise import Path, Run, Runs
+from cotas.experiments.stagewise import LassoBreakpoints, Runs, StagewiseTrial
 from cotas.plots.style import GREY, INK, PALE, look
 from cotas.words import say
 
@@ -19,7 +19,7 @@ BARS = 10
 YELLOW = 7
 
 
-def draw_bars(result: Run) -> Any:
+def draw_bars(result: StagewiseTrial) -> Any:
     """β stacked at some iterations, so that each bar is ‖β‖₁ long; the last is the optimum.
 
     What is positive is above zero, what is negative below.
@@ -69,7 +69,7 @@ def _round_iterations(last: int) -> list[int]:
     return list(range(0, last + 1, last // many))
 
 
-def draw_run(result: Run) -> Any:
+def draw_run(result: StagewiseTrial) -> Any:
     """The coefficients of one run; where they go to stands at the right of each."""
     with sheet() as (figure, (ax,)):
         _draw_coefficients(ax, result, targets=True)
@@ -83,7 +83,7 @@ def draw_run(result: Run) -> Any:
     return figure
 
 
-def draw_progress(result: Run) -> Any:
+def draw_progress(result: StagewiseTrial) -> Any:
     """The coefficients of one run far from its end; the optimum is told in numbers."""
     with sheet() as (figure, (ax,)):
         _draw_coefficients(ax, result, targets=False)
@@ -113,7 +113,7 @@ def draw_runs(result: Runs) -> Any:
     return figure
 
 
-def draw_path(result: Path) -> Any:
+def draw_path(result: LassoBreakpoints) -> Any:
     """The coefficients of the Lasso against δ."""
     final, end = result.coefficients[-1], float(result.delta[-1])
     with sheet() as (figure, (ax,)):
@@ -128,7 +128,7 @@ def draw_path(result: Path) -> Any:
     return figure
 
 
-def _draw_coefficients(ax: Any, run: Run, targets: bool, labels: bool = True) -> None:
+def _draw_coefficients(ax: Any, run: StagewiseTrial, targets: bool, labels: bool = True) -> None:
     """The lines of a run, with targets in their colours, or the names only."""
     end = len(run.coefficients) - 1
     named = _lines(ax, np.arange(end + 1.0), run.coefficients, run.goal)
