@@ -2,32 +2,51 @@
 
 import dataclasses
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import cotas
-from cotas.experiments import FIGURES, MemorisingClassifier, UnknownFigureError, find, reproduce
+from cotas.experiments import (
+    FIGURES,
+    MemorisingClassifier,
+    UnknownFigureError,
+    find,
+    find_all,
+    reproduce,
+)
 from cotas.experiments.__main__ import main
-from cotas.experiments.findings import report
-from cotas.experiments.findings.finding import AGREES, DIFFERS, IN_PART, NO_CLAIM
+from cotas.experiments.drawing.sheet import SLIDE, SMALLEST
+from cotas.experiments.figures import FORMATS
+from cotas.experiments.findings import Finding, all_findings, table
+from cotas.experiments.findings.finding import AGREES, DIFFERS, FLIPS, IN_PART, NO_CLAIM, votes
+from cotas.experiments.findings.page import COMMAND, filled
+from cotas.experiments.names import ITEMS, KINDS
+from cotas.experiments.statistics import plus_minus
+from cotas.words import LANGUAGES
 
-VERDICTS = (AGREES, IN_PART, DIFFERS, NO_CLAIM)
+VERDICTS = (AGREES, IN_PART, DIFFERS, FLIPS, NO_CLAIM)
+PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
 
+COMPARED = {"n": 100, "n_estimators": 5, "repeats": 2}
 # Smaller than the documents have them, where that makes a difference to the time.
 SIZES = {
-    "001-1.4": {"n": 200, "n_estimators": 10},
-    "001-1.5": {"n": 200, "n_estimators": 10},
-    "001-1.6": {"n": 200, "n_estimators": 10},
-    "001-1.8": {"n": 200, "n_estimators": 10, "n_new": 500},
-    "001-1.9": {"n": 100, "n_estimators": 5},
-    "001-1.10": {"n": 100, "n_estimators": 5},
+    **dict.fromkeys(("001-1.4", "001-1.5", "001-1.6", "001-1.9", "001-1.10"), COMPARED),
+    "001-1.8": {**COMPARED, "n_new": 500},
     "001-2.11": {"runs": (20, 30, 40)},
-    "004-loss": {"n": 40, "n_values": 5},
-    "004-fitting": {"n": 40, "n_values": 5},
+    "004-loss": {"n": 40, "n_values": 5, "splits": 2},
+    "004-fitting": {"n": 40, "n_values": 5, "splits": 2},
+    "000-perceptron": {"n": 50, "repeats": 2},
+    "000-averaged": {"repeats": 2},
+    "000-ridge": {"n_values": 2, "repeats": 1},
+    "001-adaboost": {"n": 100, "n_estimators": 10},
+    "001-anyboost": {"n": 100, "n_estimators": 10},
+    "001-fs": {"iterations": 100},
 }
 # These show what is the same for every seed: a formula, or the table of houses.
 FIXED = {"001-1.1", "003-houses", "003-step", "003-normalization"}
@@ -57,11 +76,53 @@ def test_a_figure_is_saved_and_follows_from_its_seed(name, tmp_path):
     other = numbers(figure.compute(4, **sizes))
     same = len(other) == len(numbers(first)) and (other == numbers(first)).all()
     assert same == (name in FIXED)
-    target = tmp_path / "figure.png"
-    with cotas.lang("es"):
-        figure.draw(first).savefig(target, dpi=60)
-    assert target.read_bytes().startswith(b"\x89PNG")
-    assert target.stat().st_size > 4_000
+    for lang in LANGUAGES:
+        with cotas.lang(lang):
+            picture = figure.picture(first)
+        picture.savefig(tmp_path / "figure.png", dpi=40)
+        picture.draw_without_rendering()
+        check_slide(picture)
+
+
+def check_slide(picture):
+    """The shape of a slide, no letter too small, and no word outside."""
+    assert tuple(picture.get_size_inches()) == SLIDE
+    left, bottom, right, top = picture.bbox.extents
+    # matplotlib keeps the labels of ticks beyond the limits, and does not draw them.
+    ticks = {
+        label
+        for ax in picture.axes
+        for axis in ax._axis_map.values()
+        for label in axis.get_ticklabels(which="both")
+    }
+    for text in picture.findobj(Text):
+        if not text.get_visible() or not text.get_text().strip():
+            continue
+        assert text.get_fontsize() >= SMALLEST, text
+        x0, y0, x1, y1 = text.get_window_extent().extents
+        if text not in ticks:
+            assert left - 1 <= x0 <= x1 <= right + 1, text
+            assert bottom - 1 <= y0 <= y1 <= top + 1, text
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_same_figure_is_the_same_file(kind, tmp_path):
+    files = [reproduce("3.3", tmp_path / side, format=kind) for side in ("a", "b")]
+    first, second = (file.read_bytes() for file in files)
+    assert first == second
+    assert files[0].name == f"000-3.3.{kind}"
+    assert first.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind])
+
+
+def test_a_png_has_the_points_of_a_projector(tmp_path):
+    header = reproduce("3.3", tmp_path).read_bytes()[16:24]
+    assert (int.from_bytes(header[:4]), int.from_bytes(header[4:])) == (1920, 1080)
+
+
+def test_a_format_that_is_none(tmp_path):
+    with pytest.raises(ValueError, match=r"format must be one of .*png.*svg.*pdf.*, not 'gif'"):
+        reproduce("3.3", tmp_path, format="gif")
+    assert not list(tmp_path.iterdir())
 
 
 def test_results_are_frozen():
@@ -78,14 +139,72 @@ def test_descriptions_are_in_two_languages():
         find("3.1").description("fr")
 
 
-def test_titles_follow_the_language():
-    english, spanish = (find("3.1")(lang=lang)._suptitle.get_text() for lang in ("en", "es"))
-    assert english == "Document 000, Figure 3.1. A linear classifier without bias"
-    assert spanish == "Documento 000, figura 3.1. Clasificador lineal sin sesgo"
+def test_title_and_source_follow_the_language():
+    english, spanish = (find("3.1")(lang=lang) for lang in LANGUAGES)
+    assert english._suptitle.get_text() == "A linear classifier without bias"
+    assert spanish._suptitle.get_text() == "Clasificador lineal sin sesgo"
+    with cotas.lang("es"):
+        assert find("3.1").source().startswith("Figura 3.1 de J. G. Fuentes Cabrera")
+    assert find("003-step").source().startswith("G. Moreno Chávez")
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+def test_items_name_figures_that_there_are_and_every_figure_is_in_its_document():
+    for item in ITEMS:
+        assert set(item.figures) <= set(FIGURES), item
+        assert item.kind in (*KINDS, ""), item
+    assert {one for item in ITEMS if item.kind == "document" for one in item.figures} == {*FIGURES}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_goes_by_its_name_and_number_in_both_languages(name):
+    number = name.split("-", 1)[1]
+    for word in (name, name.upper(), f"figure-{number}", f"Figura {number}", f"fig_{number}"):
+        assert name in [figure.name for figure in find_all(word)], word
+    assert find(name).name == name
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: "-".join((item.document, item.called)))
+def test_an_item_goes_by_its_number_and_its_words_in_both_languages(item):
+    for word in item.words:
+        assert set(item.figures) <= {figure.name for figure in find_all(word)}, word
+    for kind in KINDS.get(item.kind, ()):
+        full = f"{item.document}-{kind}-{item.number}" if item.document else f"{kind}-{item.number}"
+        assert tuple(figure.name for figure in find_all(full)) == item.figures
+
+
+def test_a_number_that_stands_in_two_documents_is_answered_with_both():
+    twice = [
+        (word, number)
+        for word in KINDS["algorithm"]
+        for number in {item.number for item in ITEMS if item.kind == "algorithm"}
+        if sum((item.kind, item.number) == ("algorithm", number) for item in ITEMS) > 1
+    ]
+    assert ("algoritmo", "5") in twice
+    for word, number in twice:
+        with pytest.raises(UnknownFigureError, match="several documents") as caught:
+            find_all(f"{word}-{number}")
+        for choice in re.findall(rf"00\d-{word}-{number}", str(caught.value)):
+            assert find_all(choice)
+
+
+def test_a_name_of_several_figures_is_not_the_name_of_one():
+    assert len(find_all("tesis")) == sum(name.startswith("001") for name in FIGURES)
+    with pytest.raises(UnknownFigureError, match=r"stands for several figures: .*001-1\.1"):
+        find("tesis")
 
 
 @pytest.mark.parametrize(
-    ("wrong", "advice"), [("001-1.55", "001-1.5"), ("2.12", "001-2.1"), ("lambda-10", "lambda-100")]
+    ("wrong", "advice"),
+    [
+        ("001-1.55", "001-1.5"),
+        ("lambda-10", "lambda-100"),
+        ("pegasus", "pegasos"),
+        ("teorema-3.2", "teorema-3.1"),
+        ("algoritmo-10", "algoritmo-1"),
+    ],
 )
 def test_an_unknown_name_is_answered_with_suggestions(wrong, advice):
     with pytest.raises(UnknownFigureError, match="Did you mean") as caught:
@@ -94,9 +213,13 @@ def test_an_unknown_name_is_answered_with_suggestions(wrong, advice):
     assert "--list" in str(caught.value)
 
 
-def test_a_name_like_no_other_is_told_where_to_look():
+@pytest.mark.parametrize("name", ["zzzzzz", "", "  ", "…"])
+def test_a_name_like_no_other_is_told_where_to_look(name):
     with pytest.raises(UnknownFigureError, match="--list"):
-        find("zzzzzz")
+        find(name)
+
+
+# ---- the command line ----------------------------------------------------------------------------
 
 
 def test_a_file_in_the_place_of_the_folder(tmp_path):
@@ -124,7 +247,22 @@ def test_command_line(tmp_path, capsys):
     assert "choose another with --out" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([])
-    assert "--all, --list or --report" in capsys.readouterr().err
+    assert "--all, --list, --report or --page" in capsys.readouterr().err
+
+
+def test_a_name_may_make_several_figures_each_once(tmp_path, capsys):
+    words = ["Estocástico", "003-stochastic", "--out", str(tmp_path), "--format", "svg"]
+    assert main(words) == 0
+    printed = capsys.readouterr().out.split()
+    assert [Path(one).stem for one in printed] == [f.name for f in find_all("stochastic")]
+    assert {Path(one).suffix for one in printed} == {".svg"}
+
+
+@pytest.mark.parametrize("seeds", ["0", "-1", "x"])
+def test_a_number_of_seeds_that_is_none(seeds, capsys):
+    with pytest.raises(SystemExit):
+        main(["--report", f"--seeds={seeds}"])
+    assert "a number of seeds is 1 or more" in capsys.readouterr().err
 
 
 def test_ctrl_c_keeps_what_was_saved(tmp_path, capsys, monkeypatch):
@@ -172,15 +310,55 @@ def test_the_memorizer_names_what_is_wrong():
         MemorisingClassifier(eps=0.0).fit(X, [0, 1, 0])
 
 
-def test_the_report_speaks_of_every_figure():
-    lines = report(seeds=(7,)).splitlines()
-    told = {name for line in lines[2:] for name in line.split("|")[1].strip().split(", ")}
-    assert told == set(FIGURES)
-    assert {line.split("|")[4].strip() for line in lines[2:]} <= set(VERDICTS)
+@pytest.fixture(scope="module")
+def findings():
+    return all_findings(seeds=(7,))
+
+
+def test_the_report_speaks_of_every_figure(findings):
+    assert {name for one in findings for name in one.figures} == set(FIGURES)
+    assert {one.verdict for one in findings} <= set(VERDICTS)
+    for row, one in zip(table(findings).splitlines()[2:], findings, strict=True):
+        cells = [cell.strip() for cell in row.strip("|").split(" | ")]
+        assert cells[0].split(", ") == list(one.figures)
+        assert cells[3:] == [one.verdict, one.count]
+
+
+def test_a_verdict_that_flips_with_the_seed_says_so():
+    whole = Finding(("a",), "x", "y", votes([True] * 10))
+    assert (whole.verdict, whole.count, whole.confirmed) == (AGREES, "10 of 10", True)
+    mixed = Finding(("a",), "x", "y", (*votes([True] * 6 + [False] * 3), IN_PART))
+    assert (mixed.verdict, mixed.confirmed) == (FLIPS, False)
+    assert mixed.count == "agrees 6, in part 1, differs 3"
+    assert Finding(("a",), "x", "y", votes([False])).count == "exact"
+    assert Finding(("a",), "x", "y").verdict == NO_CLAIM
+
+
+def test_a_mean_comes_with_its_standard_error():
+    assert plus_minus([1.0, 2.0, 3.0, 4.0], 2) == "2.50 ± 0.65"
+    assert plus_minus([-0.5], 1, "%") == "−50.0 ± 0.0 %"
 
 
 def test_the_page_has_the_rows_of_the_report():
-    page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text("utf-8")
-    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| 00")]
-    assert {name for row in rows for name in row[0][2:].split(", ")} == set(FIGURES)
-    assert {row[-1].removesuffix(" |") for row in rows} <= set(VERDICTS)
+    page = PAGE.read_text("utf-8")
+    rows = [line.strip("|").split(" | ") for line in page.splitlines() if line.startswith("| 00")]
+    assert {name for row in rows for name in row[0].strip().split(", ")} == set(FIGURES)
+    assert {row[3].strip() for row in rows} <= set(VERDICTS)
+    assert f"{COMMAND} --seed" in page
+    assert "10 of 10" in page
+
+
+def test_the_page_is_filled_between_its_marks(monkeypatch, findings):
+    monkeypatch.setattr("cotas.experiments.findings.page.all_findings", lambda seeds: findings)
+    monkeypatch.setattr("cotas.experiments.findings.page.times_report", lambda: "times")
+    page = PAGE.read_text("utf-8")
+    once = filled(page, (7,))
+    assert filled(once, (7,)) == once  # nothing is left of what stood there
+    assert table(findings) in once
+    assert [line for line in once.splitlines() if line.startswith("## ")] == [
+        line for line in page.splitlines() if line.startswith("## ")
+    ]
+    with pytest.raises(ValueError, match="must have the parts"):
+        filled("no marks", (7,))
+    with pytest.raises(ValueError, match="has no end"):
+        filled(page.replace("<!-- end times -->", ""), (7,))

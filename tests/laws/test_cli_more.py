@@ -111,7 +111,9 @@ def test_reproduce_a_figure(tmp_path):
     assert Path(said.document["saved"][0]).is_file()
     listed = cotas("reproduce", "--list", "--json").document["figures"]
     assert "000-3.3" in listed
-    assert cotas("reproduce", "--list").out.count("\n") > len(listed)
+    assert cotas("reproduce", "--list").out.count("\n") >= len(listed)
+    assert cotas("reproduce", "Figura 3.3", "--out", tmp_path, "--format", "svg").code == 0
+    assert (tmp_path / "000-3.3.svg").is_file()
 
 
 def test_info_names_everything():
@@ -169,6 +171,8 @@ BAD = {
     "separable nobody": (("separable", "builtin:iris", "--class", "rose"), 2, "no class 'rose'"),
     "figure": (("reproduce", "9.9"), 2, "no figure '9.9'"),
     "no figure": (("reproduce",), 2, "name a figure"),
+    "two figures": (("reproduce", "algoritmo-5"), 2, "000-algoritmo-5 (pegasos)"),
+    "format": (("reproduce", "3.3", "--format", "gif"), 2, "must be one of png, svg, pdf"),
     "export nothing": (("export", "none.cotas", "--onnx", "m.onnx"), 4, "cannot be read"),
     "picture nowhere": (("curve", BREAST, "--picture", "/no/such/c.png"), 2, "no folder"),
 }

@@ -50,7 +50,7 @@ COMMANDS = {
     "lab": ("lab:lab", "Open the lab in a browser: move points, take steps, see the proof follow."),
     "reproduce": (
         "house:reproduce",
-        "Compute the figures of the source documents anew and save them as PNG.",
+        "Compute the figures of the source documents anew and save them as PNG, SVG or PDF.",
     ),
     "bench": ("house:bench", "Measure speed against other libraries; needs the source tree."),
     "warmup": (

@@ -40,37 +40,48 @@ EXTRAS = {
 def reproduce(
     session: Session,
     figures: Annotated[
-        list[str] | None, typer.Argument(metavar="FIGURE…", help="Names or numbers: 001-1.5.")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME…", help="001-1.5, figura-1.5, pegasos, teorema-3.1, tesis: as in --list."
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="Only list the names.")] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder.")] = Path("figures"),
+    kind: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
     seed: Seed = 0,
 ) -> None:
-    """Compute the figures of the source documents anew and save them as PNG.
+    """Compute the figures of the source documents anew and save them as PNG, SVG or PDF.
 
-    Example: cotas reproduce 001-1.5 --out figures
+    Example: cotas reproduce 001-1.5 teorema-3.1 --out figures --format pdf
     """
     from cotas.experiments.catalogue import FIGURES
-    from cotas.experiments.figures import UnknownFigureError, find, ready
+    from cotas.experiments.figures import FORMATS, ready
     from cotas.experiments.figures import reproduce as make
+    from cotas.experiments.names import UnknownFigureError, find_all, listing, other_names
 
     if listed:
         known = {name: figure.description() for name, figure in FIGURES.items()}
-        session.table(["figure", ""], [[name, words] for name, words in known.items()])
-        session.document({"figures": known})
+        also = {name: other_names(figure) for name, figure in FIGURES.items()}
+        session.say(listing())
+        session.document({"figures": known, "also": also})
         return
     wanted = list(FIGURES) if every else figures or []
     if not wanted:
         raise UsageError(say("name a figure, or give --all or --list."))
+    if kind not in FORMATS:
+        formats = ", ".join(FORMATS)
+        raise UsageError(
+            say("--format must be one of {known}, not {kind!r}.", known=formats, kind=kind)
+        )
     try:
-        names = [find(name).name for name in wanted]
+        names = dict.fromkeys(figure.name for name in wanted for figure in find_all(name))
         ready(out)
     except (UnknownFigureError, OSError) as error:
         raise UsageError(str(error)) from None
     made = []
     for name in names:
-        made.append(str(make(name, out, seed=seed)))
+        made.append(str(make(name, out, seed=seed, format=kind)))
         session.say(made[-1])
     session.document({"saved": made})
 

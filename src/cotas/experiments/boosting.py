@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ from cotas.experiments.samples import (
 )
 
 STAGES = (1, 5, 10, 100)
+# So many seeds are behind each point of a comparison.
+REPEATS = 10
 FOREST, THEORY = "Random Forest", "Lemma 1.1.3"
 ALGORITHMS: dict[str, Any] = {
     "AdaBoost": AdaBoost,
@@ -61,7 +64,7 @@ class Stages:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Accuracies of several classifiers on the training data and on new data.
+    """Accuracies of several classifiers on the training data and on new data, a row for each seed.
 
     The last of `names` is what the document compares with. `bounds` are what the certificates
     prove about the training error of the boosted ones.
@@ -72,9 +75,13 @@ class Comparison:
     new: FloatArray
     bounds: FloatArray
 
-    def accuracy(self, name: str) -> float:
-        """On new data."""
-        return float(self.new[self.names.index(name)])
+    def of(self, name: str) -> FloatArray:
+        """The accuracies of one on new data, a number for each seed."""
+        return np.asarray(self.new[:, self.names.index(name)])
+
+    def mean(self, name: str) -> float:
+        """On new data, over the seeds."""
+        return float(self.of(name).mean())
 
 
 def costs(seed: int = 0) -> Costs:
@@ -110,42 +117,93 @@ def stages(seed: int = 0, n: int = 1000) -> Stages:
     return Stages(data.training, STAGES, training, new, models)
 
 
-def with_regressions(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Comparison:
+def with_regressions(
+    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
+) -> Comparison:
     """Figure 1.4: linear regressions for LogitBoost and GentleBoost, stumps for the others."""
-    return compare(ten_clouds(seed, n), "stump", n_estimators, regressor="linear", seed=seed)
+    return repeated(
+        lambda k: compare(ten_clouds(k, n), "stump", n_estimators, regressor="linear", seed=k),
+        seed,
+        repeats,
+    )
 
 
-def with_stumps(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Comparison:
+def with_stumps(
+    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
+) -> Comparison:
     """Figure 1.5: trees of depth 1 for all."""
-    return compare(ten_clouds(seed, n), "stump", n_estimators, seed=seed)
+    return repeated(
+        lambda k: compare(ten_clouds(k, n), "stump", n_estimators, seed=k), seed, repeats
+    )
 
 
-def with_trees(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Comparison:
+def with_trees(
+    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
+) -> Comparison:
     """Figure 1.6: trees of depth 3 for all."""
-    return compare(ten_clouds(seed, n), Tree(depth=3), n_estimators, seed=seed)
+    return repeated(
+        lambda k: compare(ten_clouds(k, n), Tree(depth=3), n_estimators, seed=k), seed, repeats
+    )
 
 
 def against_theory(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, n_new: int = 20_000
+    seed: int = 0,
+    n: int = 1000,
+    n_estimators: int = 100,
+    repeats: int = REPEATS,
+    n_new: int = 20_000,
 ) -> Comparison:
     """Figure 1.8: stumps on the two normal distributions, beside the theoretical classifier."""
-    data = two_gaussians(seed, n, n_new=n_new)
-    return compare(data, "stump", n_estimators, theory=True, seed=seed)
+    return repeated(
+        lambda k: compare(
+            two_gaussians(k, n, n_new=n_new), "stump", n_estimators, theory=True, seed=k
+        ),
+        seed,
+        repeats,
+    )
 
 
-def clouds_in_100(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Comparison:
+def clouds_in_100(
+    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
+) -> Comparison:
     """Figure 1.9: trees of depth 3 in dimension 100.
 
     Figures 1.9 and 1.10 carry the same caption. As the section has two kinds of data, this one is
     taken for the ten clouds, with the Random Forest, and 1.10 for the two normal distributions.
     """
-    return compare(ten_clouds(seed, n, dimension=100), Tree(depth=3), n_estimators, seed=seed)
+    return repeated(
+        lambda k: compare(ten_clouds(k, n, dimension=100), Tree(depth=3), n_estimators, seed=k),
+        seed,
+        repeats,
+    )
 
 
-def gaussians_in_100(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Comparison:
+def gaussians_in_100(
+    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
+) -> Comparison:
     """Figure 1.10: trees of depth 3 in dimension 100, on the two normal distributions."""
-    data = two_gaussians(seed, n, dimension=100)
-    return compare(data, Tree(depth=3), n_estimators, theory=True, seed=seed)
+    return repeated(
+        lambda k: compare(
+            two_gaussians(k, n, dimension=100), Tree(depth=3), n_estimators, theory=True, seed=k
+        ),
+        seed,
+        repeats,
+    )
+
+
+def repeated(one: Callable[[int], Comparison], seed: int, repeats: int) -> Comparison:
+    """The comparison for `seed` and those after it: a single one shows nothing."""
+    return stacked([one(seed + k) for k in range(repeats)])
+
+
+def stacked(runs: Sequence[Comparison]) -> Comparison:
+    """Comparisons of the same classifiers as one."""
+    return Comparison(
+        runs[0].names,
+        np.vstack([run.training for run in runs]),
+        np.vstack([run.new for run in runs]),
+        np.vstack([run.bounds for run in runs]),
+    )
 
 
 def compare(
@@ -162,7 +220,7 @@ def compare(
     The number of rounds of the comparisons is not stated; 100 is that of Figure 1.3. `regressor`
     is the weak learner of the two algorithms that fit regressions, if it is another.
     """
-    names, training, new, bounds = list(ALGORITHMS), [], [], []
+    training, new, bounds = [], [], []
     for name, algorithm in ALGORITHMS.items():
         regresses = name in ("LogitBoost", "GentleBoost")
         weak = regressor if regressor is not None and regresses else weak_learner
@@ -172,10 +230,10 @@ def compare(
         bounds.append(model.certificate_.upper)
     reference: Any = _Theory() if theory else RandomForestClassifier(100, random_state=seed)
     reference.fit(*data.training)
-    names.append(THEORY if theory else FOREST)
     training.append(reference.score(*data.training))
     new.append(reference.score(*data.new))
-    return Comparison(tuple(names), np.array(training), np.array(new), np.array(bounds))
+    names = (*ALGORITHMS, THEORY if theory else FOREST)
+    return Comparison(names, np.array([training]), np.array([new]), np.array([bounds]))
 
 
 class _Theory:

@@ -9,6 +9,7 @@ from cotas.experiments import (
     kernel_machines,
     margins,
     memorizing,
+    promises,
     stagewise,
 )
 from cotas.experiments.drawing import boosting as draw_boosting
@@ -16,13 +17,14 @@ from cotas.experiments.drawing import descent as draw_descent
 from cotas.experiments.drawing import generalization as draw_generalization
 from cotas.experiments.drawing import kernel_machines as draw_kernels
 from cotas.experiments.drawing import margins as draw_linear
+from cotas.experiments.drawing import promises as draw_promises
 from cotas.experiments.drawing import stagewise as draw_stagewise
 from cotas.experiments.figure import Figure
 
 LECTURE_NOTES = (
     Figure(
         "000-memorizer",
-        "A classifier that learns by heart: no training error, and a validation error of ½",
+        "Learning by heart: no training error, validation error ½",
         memorizing.memory,
         draw_linear.draw_memory,
     ),
@@ -46,13 +48,13 @@ LECTURE_NOTES = (
     ),
     Figure(
         "000-3.4",
-        "Margins and boundary; ringed examples have a hinge loss",
+        "Margins and boundary: ringed examples have a hinge loss",
         margins.violations,
         draw_linear.draw_margins,
     ),
     Figure(
         "000-3.5",
-        "A small λ avoids violations, a large one accepts them for a wider margin",
+        "A small λ avoids violations, a large one accepts them",
         margins.small_and_large,
         draw_linear.draw_margins,
     ),
@@ -60,7 +62,7 @@ LECTURE_NOTES = (
         "000-3.6",
         "The linear separator with the largest margin",
         margins.widest,
-        draw_linear.draw_margins,
+        draw_linear.draw_widest,
     ),
 )
 
@@ -85,7 +87,7 @@ BOOSTING = (
     ),
     Figure(
         "001-1.4",
-        "Linear regressions for LogitBoost and GentleBoost, stumps for the others",
+        "LogitBoost and GentleBoost with regressions, the others with stumps",
         boosting.with_regressions,
         draw_boosting.draw_comparison,
     ),
@@ -103,13 +105,13 @@ BOOSTING = (
     ),
     Figure(
         "001-1.7",
-        "Two normal distributions, and the boundary of the theoretical classifier",
+        "Two normal distributions and the theoretical boundary",
         boosting.gaussians,
         draw_boosting.draw_cloud,
     ),
     Figure(
         "001-1.8",
-        "Trees of depth 1 on the two normal distributions, beside the theory",
+        "Trees of depth 1 on two normal distributions, and the theory",
         boosting.against_theory,
         draw_boosting.draw_comparison,
     ),
@@ -162,13 +164,13 @@ STAGEWISE = (
         "001-2.6",
         "LS-Boost(0.01) for 100 iterations in dimension 100",
         stagewise.slow,
-        draw_stagewise.draw_run,
+        draw_stagewise.draw_progress,
     ),
     Figure(
         "001-2.7",
         "LS-Boost(0.1) for 100 iterations in dimension 100",
         stagewise.medium,
-        draw_stagewise.draw_run,
+        draw_stagewise.draw_progress,
     ),
     Figure(
         "001-2.8",
@@ -180,7 +182,7 @@ STAGEWISE = (
         "001-2.9",
         "FS₁ for 200 iterations in dimension 100",
         stagewise.forward_in_100,
-        draw_stagewise.draw_run,
+        draw_stagewise.draw_progress,
     ),
     Figure(
         "001-2.10",
@@ -232,7 +234,7 @@ DESCENT = (
     ),
     Figure(
         "003-step",
-        "Batch descent: a rate too small needs many steps, one too large oscillates",
+        "Batch descent with four rates α",
         descent.step_sizes,
         draw_descent.draw_steps,
     ),
@@ -261,19 +263,19 @@ GENERALIZATION = (
         "004-lambda-0.1",
         "λ = 0.1: every example on its side",
         generalization.lam_small,
-        draw_linear.draw_margins,
+        draw_linear.draw_series,
     ),
     Figure(
         "004-lambda-100",
         "λ = 100: the margins let some examples in",
         generalization.lam_medium,
-        draw_linear.draw_margins,
+        draw_linear.draw_series,
     ),
     Figure(
         "004-lambda-1000",
-        "λ = 1000: all the points influence the solution",
+        "λ = 1000: many more points influence the solution",
         generalization.lam_large,
-        draw_linear.draw_margins,
+        draw_linear.draw_series,
     ),
     Figure(
         "004-loss",
@@ -301,8 +303,72 @@ GENERALIZATION = (
     ),
 )
 
+# What the documents state and prove without a picture: the algorithms and theorems themselves.
+PROMISES = (
+    Figure(
+        "000-perceptron",
+        "Theorem 3.1: mistakes that the perceptron makes, and may make",
+        promises.mistakes,
+        draw_promises.draw_mistakes,
+    ),
+    Figure(
+        "000-averaged",
+        "The last θ and the mean of all, on classes that overlap",
+        promises.averages,
+        draw_boosting.draw_averages,
+    ),
+    Figure(
+        "000-pegasos",
+        "PEGASOS: how far J is above its minimum",
+        promises.subgradient,
+        draw_promises.draw_descents,
+    ),
+    Figure(
+        "000-ridge",
+        "Ridge regression: training and test error against λ",
+        promises.ridge,
+        draw_promises.draw_risks,
+    ),
+    Figure(
+        "001-adaboost",
+        "Theorem 1.1.5: AdaBoost's training error, and the J(F) above it",
+        promises.surrogate,
+        draw_promises.draw_surrogate,
+    ),
+    Figure(
+        "001-anyboost",
+        "AnyBoost, its convex form, and AdaBoost: the cost H(F) by round",
+        promises.abstract,
+        draw_promises.draw_rounds,
+    ),
+    Figure(
+        "001-ls-boost",
+        "Theorem 2.1.2: LS-Boost(0.3) converges linearly",
+        promises.ls_boost_bound,
+        draw_promises.draw_linear,
+    ),
+    Figure(
+        "001-fs",
+        "Theorem 2.2.1: FS₁ converges sublinearly",
+        promises.forward_bound,
+        draw_promises.draw_sublinear,
+    ),
+    Figure(
+        "001-r-fs",
+        "Theorem 2.2.3: R-FS₁ with δ = 200 converges to the Lasso",
+        promises.regularized_bound,
+        draw_promises.draw_sublinear,
+    ),
+    Figure(
+        "002-smo",
+        "SMO and kernelized PEGASOS: how far J is above its minimum",
+        promises.kernelized,
+        draw_promises.draw_descents,
+    ),
+)
+
 FIGURES: dict[str, Figure] = {
     figure.name: figure
-    for document in (LECTURE_NOTES, BOOSTING, STAGEWISE, KERNELS, DESCENT, GENERALIZATION)
-    for figure in document
+    for group in (LECTURE_NOTES, BOOSTING, STAGEWISE, KERNELS, DESCENT, GENERALIZATION, PROMISES)
+    for figure in group
 }

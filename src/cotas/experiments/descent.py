@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,9 @@ from cotas.arrays import FloatArray
 from cotas.datasets import houses
 from cotas.regression.least_squares import LeastSquares
 
-# Multiples of 1/L, L being the largest curvature: beyond 2 the steps run away.
-STEPS = (0.02, 1.0, 1.95, 2.03)
+# Multiples of 1/L, L being the largest curvature: beyond 1 every step goes too far, and beyond 2
+# each goes farther than the one before.
+STEPS = (0.05, 0.5, 1.9, 2.1)
 START = (300.0, 0.0)
 
 
@@ -54,13 +56,15 @@ class Walks:
 class Normalization:
     """The same descent on the raw and the normalized area.
 
-    `conditions` are the condition numbers of the two Hessians; `iterations` tells after how many
-    steps a ten-thousandth of J − J* is left.
+    `conditions` are the condition numbers of the two Hessians; `left` is the share of J − J* that
+    is left after `steps`, a row for each; `iterations` tells when a ten-thousandth is.
     """
 
     raw: Walks
     normalized: Walks
     conditions: tuple[float, float]
+    steps: FloatArray
+    left: FloatArray
     iterations: tuple[int, int]
 
 
@@ -80,13 +84,21 @@ def line(seed: int = 0) -> Houses:
     )
 
 
-def step_sizes(seed: int = 0, iterations: int = 60) -> Walks:
-    """Batch descent with α too small, right, nearly too large and too large.
+def step_sizes(seed: int = 0, iterations: int = 10) -> Walks:
+    """Batch descent with α too small, right, too large and far too large.
 
-    On all three features, normalized. The numbers are chosen: 0.02, 1, 1.95 and 2.03 times 1/L.
+    On the normalized area, from θ⁽⁰⁾ = (mean price, 0), so that only θ₁ has to move. The numbers
+    are chosen: 0.05, 0.5, 1.9 and 2.1 times 1/L.
     """
     X, price = houses()
-    return _walks(_normalized(X), price, [(f"α = {s:g}/L", s) for s in STEPS], iterations)
+    steps = [(f"α = {s:g}/L", s) for s in STEPS]
+    return _walks(_normalized(X[:, :1]), price, steps, iterations, (float(price.mean()), 0.0))
+
+
+def crossings(walk: Walk, best: FloatArray) -> int:
+    """How many steps led θ₁ from one side of the minimum to the other."""
+    side = np.sign(walk.theta[:, 1] - best[1])
+    return int((side[1:] * side[:-1] < 0).sum())
 
 
 def normalization(seed: int = 0, iterations: int = 300) -> Normalization:
@@ -102,8 +114,17 @@ def normalization(seed: int = 0, iterations: int = 300) -> Normalization:
     ]
     curvatures = [np.linalg.eigvalsh(_hessian(p.rows)) for p in pair]
     conditions = [float(found[-1] / found[0]) for found in curvatures]
-    needed = [_needed(p.rows, p.best) for p in pair]
-    return Normalization(pair[0], pair[1], (conditions[0], conditions[1]), (needed[0], needed[1]))
+    left = [_left(p.rows, p.best) for p in pair]
+    needed = [_needed(share) for share in left]
+    steps = np.unique(np.append(0.0, np.geomspace(1, 2 * max(needed), 200).round()))
+    return Normalization(
+        pair[0],
+        pair[1],
+        (conditions[0], conditions[1]),
+        steps,
+        np.array([[share(int(k)) for k in steps] for share in left]),
+        (needed[0], needed[1]),
+    )
 
 
 def batches(seed: int = 0, epochs: int = 40) -> Walks:
@@ -212,23 +233,24 @@ def _walk(
     return Walk(name, step, np.maximum(excess, 0.0), theta)
 
 
-def _needed(rows: FloatArray, best: FloatArray) -> int:
-    """How many steps of 1/L from START leave a ten-thousandth of J − J*.
+def _left(rows: FloatArray, best: FloatArray) -> Callable[[int], float]:
+    """The share of J − J* that k steps of 1/L from START leave, as a function of k.
 
     By the closed form: step k leaves (1 − λ/L)ᵏ of the error along each eigenvector, so
     J − J* = ½ Σ λ (1 − λ/L)²ᵏ e², which falls with k.
     """
     curvature, directions = np.linalg.eigh(_hessian(rows))
-    errors = directions.T @ (np.array(START) - best)
+    weights = curvature * (directions.T @ (np.array(START) - best)) ** 2
+    kept = np.maximum(0.0, 1 - curvature / curvature[-1])
+    return lambda k: float((weights * kept ** (2 * k)).sum() / weights.sum())
 
-    def excess(k: int) -> float:
-        left = np.maximum(0.0, 1 - curvature / curvature[-1]) ** (2 * k)
-        return float((curvature * left * errors**2).sum())
 
+def _needed(share: Callable[[int], float]) -> int:
+    """The first k that leaves a ten-thousandth."""
     low, high = 0, 1
-    while excess(high) > 1e-4 * excess(0):
+    while share(high) > 1e-4:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if excess(middle) <= 1e-4 * excess(0) else (middle, high)
+        low, high = (low, middle) if share(middle) <= 1e-4 else (middle, high)
     return high

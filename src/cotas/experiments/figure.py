@@ -10,6 +10,15 @@ from cotas import words
 from cotas.experiments.drawing.sheet import caption
 from cotas.words import say
 
+# Author and title, by the number that the project gives a document.
+DOCUMENTS = {
+    "000": "J. G. Fuentes Cabrera, «Aprendizaje supervisado» (000)",
+    "001": "N. Rugeles Ospina, «Algoritmos de Boosting» (001)",
+    "002": "G. Fuentes-Pineda, «Kernels» (002)",
+    "003": "G. Moreno Chávez, «Regresión lineal por gradiente descendente» (003)",
+    "004": "«Clasificación lineal y generalización» (004)",
+}
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -53,11 +62,27 @@ class Figure:
         matplotlib Figure
         """
         with words.lang(lang or words.current()):
-            picture = self.draw(self.compute(seed, **sizes))
-            document, number = self.name.split("-", 1)
-            where = "Document {document}, Figure {number}. {said}"
-            if not number[0].isdigit():
-                where = "Document {document}. {said}"
-            said = say(self.english)
-            caption(picture, say(where, document=document, number=number, said=said))
-        return picture
+            return self.picture(self.compute(seed, **sizes))
+
+    def picture(self, result: Any) -> Any:
+        """Draw what `compute` returned, with its title and its source."""
+        drawn = self.draw(result)
+        caption(drawn, say(self.english), self.source())
+        return drawn
+
+    @property
+    def document(self) -> str:
+        """The number of the document: "001"."""
+        return self.name.split("-", 1)[0]
+
+    @property
+    def number(self) -> str:
+        """The number of the figure in the document, or its word: "1.5"."""
+        return self.name.split("-", 1)[1]
+
+    def source(self) -> str:
+        """Where it is from, so that a reader of the document finds it."""
+        document = DOCUMENTS[self.document]
+        if not self.number[0].isdigit():
+            return document
+        return say("Figure {number} of {document}", number=self.number, document=document)

@@ -1,51 +1,23 @@
-"""Finding a figure by its name, and saving it."""
+"""Saving a figure."""
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 from typing import Any
 
-from cotas.experiments.catalogue import FIGURES
-from cotas.experiments.figure import Figure
+from cotas.experiments.drawing.sheet import DPI
+from cotas.experiments.names import find
+from cotas.plots.style import pyplot
 
-
-class UnknownFigureError(ValueError):
-    """There is no figure of that name."""
-
-
-def find(name: str) -> Figure:
-    """The figure with this name, or with this number: "001-1.5" and "1.5" are the same.
-
-    Parameters
-    ----------
-    name : str
-
-    Examples
-    --------
-    >>> from cotas.experiments import find
-    >>> find("3.6").english
-    'The linear separator with the largest margin'
-    """
-    if name in FIGURES:
-        return FIGURES[name]
-    same = [figure for figure in FIGURES.values() if figure.name.split("-", 1)[1] == name]
-    if len(same) == 1:
-        return same[0]
-    near = [figure.name for figure in same] or _near(name)
-    advice = f" Did you mean {' or '.join(near)}?" if near else ""
-    raise UnknownFigureError(
-        f"There is no figure {name!r}.{advice} `python -m cotas.experiments --list` shows all."
-    )
-
-
-def _near(name: str) -> list[str]:
-    """Names that look alike, with or without the document."""
-    short = {known.split("-", 1)[1]: known for known in FIGURES}
-    found = difflib.get_close_matches(name, FIGURES, n=3)
-    found += [short[word] for word in difflib.get_close_matches(name, short, n=3)]
-    return list(dict.fromkeys(found))[:3]
+# What each format would write of the moment it is written at: without it, equal figures are equal
+# files. The salt is what names inside an SVG are made from; letters of a PDF stay text.
+FORMATS: dict[str, dict[str, Any]] = {
+    "png": {"dpi": DPI},
+    "svg": {"metadata": {"Date": None}},
+    "pdf": {"metadata": {"CreationDate": None}},
+}
+SETTINGS = {"svg.hashsalt": "cotas", "pdf.fonttype": 42}
 
 
 def reproduce(
@@ -54,18 +26,22 @@ def reproduce(
     *,
     seed: int = 0,
     lang: str | None = None,
+    format: str = "png",
     **sizes: Any,
 ) -> Path:
-    """Compute a figure, draw it and save it as a PNG.
+    """Compute a figure, draw it and save it.
 
     Parameters
     ----------
     name : str
-        One of `FIGURES`, or the number alone.
+        One of `FIGURES`, the number alone, or what the figure shows: "teorema-3.1".
     folder : path, default="figures"
         Where to save; it is made if it is not there.
     seed : int, default=0
     lang : "en" or "es", optional
+    format : "png", "svg" or "pdf", default="png"
+        A PNG has 1920 × 1080 points; the others are made of lines and have no size of their own.
+        The same figure of the same seed is the same file.
     **sizes : as in `Figure`
 
     Returns
@@ -79,9 +55,13 @@ def reproduce(
     >>> reproduce("3.3", tempfile.mkdtemp()).name
     '000-3.3.png'
     """
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {tuple(FORMATS)}, not {format!r}.")
     figure, there = find(name), ready(folder)
-    target = there / f"{figure.name}.png"
-    figure(seed, lang, **sizes).savefig(target, dpi=150)
+    target = there / f"{figure.name}.{format}"
+    picture = figure(seed, lang, **sizes)
+    with pyplot().rc_context(SETTINGS):
+        picture.savefig(target, **FORMATS[format])
     return target
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.experiments.margins import Margins, fit_margin, for_lams
+from cotas.experiments.margins import Series, fit_margin
 from cotas.experiments.samples import LabelledSample, noisy_plane, overlapping_groups, two_groups
 from cotas.linear.svm import LinearSVM
 
 LAMS = (0.1, 100.0, 1000.0)
 VALIDATION_SHARE = 0.25
+SPLITS = 10
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ class Balance:
 class Losses:
     """Mean hinge losses for each c = 1/(λn).
 
-    `best` is the c* with the smallest test loss, `chosen` the ĉ with the smallest loss on a
-    validation part of the training data, and `chosen_loss` the test loss there.
+    `validation` has a row for each random split of the training data. `best` is the c* with the
+    smallest test loss, `chosen` the ĉ with the smallest mean over the splits, `each` the ĉ of every
+    split alone, and `chosen_loss` the test loss at ĉ.
     """
 
     c: FloatArray
@@ -39,6 +41,7 @@ class Losses:
     validation: FloatArray
     best: float
     chosen: float
+    each: FloatArray
     chosen_loss: float
 
 
@@ -64,19 +67,25 @@ class Surface:
     best: FloatArray
 
 
-def lam_small(seed: int = 0, n: int = 40) -> Margins:
+def lam_small(seed: int = 0, n: int = 60) -> Series:
     """λ = 0.1."""
-    return for_lams(LAMS[:1], seed, n)
+    return series(0, seed, n)
 
 
-def lam_medium(seed: int = 0, n: int = 40) -> Margins:
+def lam_medium(seed: int = 0, n: int = 60) -> Series:
     """λ = 100."""
-    return for_lams(LAMS[1:2], seed, n)
+    return series(1, seed, n)
 
 
-def lam_large(seed: int = 0, n: int = 40) -> Margins:
+def lam_large(seed: int = 0, n: int = 60) -> Series:
     """λ = 1000."""
-    return for_lams(LAMS[2:], seed, n)
+    return series(2, seed, n)
+
+
+def series(shown: int = 0, seed: int = 0, n: int = 60) -> Series:
+    """The machines for λ = 0.1, 100 and 1000 on `two_groups`, closer together and none astray."""
+    data = two_groups(seed, n, gap=8.0, stray=False)
+    return Series(data, tuple(fit_margin(data, lam) for lam in LAMS), shown)
 
 
 def balance(seed: int = 0, n: int = 40) -> Balance:
@@ -90,18 +99,18 @@ def balance(seed: int = 0, n: int = 40) -> Balance:
     return Balance(scale, loss, penalty, fit.margin)
 
 
-def losses(seed: int = 0, n: int = 200, n_values: int = 21) -> Losses:
-    """Training and test loss for c from 10⁻³ to 10² (chosen), and ĉ by a split of 75 to 25 %."""
+def losses(seed: int = 0, n: int = 400, n_values: int = 21, splits: int = SPLITS) -> Losses:
+    """Training and test loss for c from 10⁻³ to 10² (chosen), and ĉ by splits of 75 to 25 %.
+
+    The document splits once; a single split of so few examples may choose a ĉ far from c*, so that
+    the mean of several decides, and what each would have chosen is kept.
+    """
     training, new = noisy_plane(seed, n)
     cs = np.geomspace(1e-3, 1e2, n_values)
-    order = np.random.default_rng(seed).permutation(n)
-    held = order[: round(VALIDATION_SHARE * n)]
-    kept = order[len(held) :]
-    part = LabelledSample(training.X[kept], training.y[kept])
-    validation = LabelledSample(training.X[held], training.y[held])
+    rng = np.random.default_rng(seed)
     on_training, on_test = _losses_along(cs, training, training, new).T
-    on_validation = _losses_along(cs, part, validation)[:, 0]
-    chosen = int(np.argmin(on_validation))
+    on_validation = np.array([_on_a_split(cs, training, rng.permutation(n)) for _ in range(splits)])
+    chosen = int(np.argmin(on_validation.mean(axis=0)))
     return Losses(
         cs,
         on_training,
@@ -109,8 +118,16 @@ def losses(seed: int = 0, n: int = 200, n_values: int = 21) -> Losses:
         on_validation,
         float(cs[np.argmin(on_test)]),
         float(cs[chosen]),
+        cs[on_validation.argmin(axis=1)],
         float(on_test[chosen]),
     )
+
+
+def _on_a_split(cs: FloatArray, data: LabelledSample, order: IntArray) -> FloatArray:
+    """The loss for each c on a quarter of the examples, trained on the others."""
+    held, kept = np.split(order, [round(VALIDATION_SHARE * len(order))])
+    part, rest = (LabelledSample(data.X[rows], data.y[rows]) for rows in (kept, held))
+    return np.asarray(_losses_along(cs, part, rest)[:, 0])
 
 
 def slope(seed: int = 0, n: int = 30, iterations: int = 12) -> DescentCurve:

@@ -56,13 +56,12 @@ def polynomial(seed: int = 0, n: int = 120) -> KernelFit:
 
 
 def lifted(seed: int = 0, n: int = 120) -> Lifted:
-    """The intuition: φ(x) = (x₁², √2 x₁x₂, x₂²), whose inner product is (x·z)².
+    """The intuition: φ(x) = (x₁, x₂, x₁² + x₂²), whose inner product is x·z + ‖x‖²‖z‖².
 
-    The slide shows a picture only. Chosen: a disc inside a ring.
+    The slide shows a picture only. Chosen: a disc inside a ring, and this φ, which can be drawn.
     """
     data = two_rings(seed, n)
-    x1, x2 = data.X.T
-    features = np.column_stack([x1**2, np.sqrt(2.0) * x1 * x2, x2**2])
+    features = np.column_stack([data.X, (data.X**2).sum(axis=1)])
     before, after = separability(data.X, data.y), separability(features, data.y, widest=True)
     assert after.coef is not None
     assert after.intercept is not None

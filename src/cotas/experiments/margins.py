@@ -9,9 +9,10 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.experiments.samples import LabelledSample, overlapping_groups, two_groups
+from cotas.linear.perceptron import Perceptron
 from cotas.linear.svm import LinearSVM
 
-TOL = 1e-8
+TOL = 1e-6
 SMALL_AND_LARGE = (0.1, 300.0)
 
 
@@ -67,6 +68,38 @@ class Margins:
     fits: tuple[FittedMargin, ...]
 
 
+@dataclass(frozen=True)
+class SeparatingLine:
+    """A hyperplane that separates, and its margin: the distance of the nearest example."""
+
+    theta: FloatArray
+    theta0: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class Widest:
+    """The separator with the largest margin, and others that separate as well."""
+
+    data: LabelledSample
+    fit: FittedMargin
+    others: tuple[SeparatingLine, ...]
+
+
+@dataclass(frozen=True)
+class Series:
+    """Support vector machines for several λ, one of which is shown."""
+
+    data: LabelledSample
+    fits: tuple[FittedMargin, ...]
+    shown: int
+
+    @property
+    def fit(self) -> FittedMargin:
+        """The one that is shown."""
+        return self.fits[self.shown]
+
+
 def halves(seed: int = 0, n: int = 60, theta0: float = 0.0) -> Halves:
     """Points on the two sides of θ·x + θ₀ = 0; θ = (−1, 0.6) points to the left, as in the text."""
     rng = np.random.default_rng(seed)
@@ -101,7 +134,7 @@ def projection(seed: int = 0) -> Projection:
 
 
 def fit_margin(data: LabelledSample, lam: float, kind: str = "soft") -> FittedMargin:
-    """The support vector machine for λ, solved to a gap of 1e-8, and what there is to count."""
+    """The support vector machine for λ, to a relative gap of 1e-6, and what there is to count."""
     X, y = data
     model: Any = LinearSVM(lam=lam, margin=kind, tol=TOL).fit(X, y)
     theta, theta0 = model.coef_[0], float(model.intercept_[0])
@@ -135,10 +168,22 @@ def small_and_large(seed: int = 0, n: int = 40) -> Margins:
     return for_lams(SMALL_AND_LARGE, seed, n)
 
 
-def widest(seed: int = 0, n: int = 40) -> Margins:
-    """Figure 3.6: the hard margin, on `two_groups`."""
-    data = two_groups(seed, n)
-    return Margins(data, (fit_margin(data, 1.0, "hard"),))
+def widest(seed: int = 0, n: int = 40, others: int = 3) -> Widest:
+    """Figure 3.6: the hard margin on `two_groups` without a stray example.
+
+    Beside it what the perceptron finds in so many random orders (chosen): all separate, and none
+    has a larger margin.
+    """
+    data = two_groups(seed, n, stray=False)
+    found = [_perceptron(data, seed + k) for k in range(others)]
+    return Widest(data, fit_margin(data, 1.0, "hard"), tuple(found))
+
+
+def _perceptron(data: LabelledSample, seed: int) -> SeparatingLine:
+    model: Any = Perceptron(max_iter=1000, shuffle=True, random_state=seed).fit(*data)
+    theta, theta0 = model.coef_[0], float(model.intercept_[0])
+    nearest = float((data.y * (data.X @ theta + theta0)).min() / np.linalg.norm(theta))
+    return SeparatingLine(theta, theta0, nearest)
 
 
 def for_lams(lams: tuple[float, ...], seed: int = 0, n: int = 40) -> Margins:

@@ -72,6 +72,41 @@ def overlapping_groups(seed: int = 0, n: int = 60) -> LabelledSample:
     return LabelledSample(y[:, None] * np.array([1.2, 0.8]) + rng.normal(size=(n, 2)), y)
 
 
+def with_margin(
+    seed: int = 0, n: int = 300, gamma: float = 0.1, dimension: int = 20
+) -> LabelledSample:
+    """Points of length 1 that a hyperplane through the origin separates with margin `gamma`.
+
+    For Theorem 3.1 of document 000. Chosen: uniform directions, those nearer to the hyperplane
+    than `gamma` pushed away from it, so that the margin is close to `gamma` where n is large.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, dimension))
+    across = X[:, 0] / np.linalg.norm(X, axis=1)
+    y = np.where(across > 0, 1, -1)
+    across = y * np.maximum(np.abs(across), gamma)
+    rest = X[:, 1:] / np.linalg.norm(X[:, 1:], axis=1, keepdims=True)
+    return LabelledSample(np.column_stack([across, np.sqrt(1 - across**2)[:, None] * rest]), y)
+
+
+def noisy_line(
+    seed: int = 0, n: int = 40, dimension: int = 20, n_new: int = 5000
+) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
+    """A linear function with noise, and few examples for so many features (all chosen).
+
+    For section 4.2 of document 000: normal features, θ of length 1, noise of deviation 1.
+    """
+    rng = np.random.default_rng(seed)
+    theta = rng.normal(size=dimension)
+    theta /= np.linalg.norm(theta)
+
+    def draw(size: int) -> tuple[FloatArray, FloatArray]:
+        X = rng.normal(size=(size, dimension))
+        return X, X @ theta + rng.normal(size=size)
+
+    return draw(n), draw(n_new)
+
+
 def balanced_cube(seed: int = 0, n: int = 200, dimension: int = 5) -> Split:
     """Balanced classes with continuous features, so that no two examples coincide.
 
@@ -150,8 +185,8 @@ def informative_covariates(
     Document 001 states the dimensions 10, with four informative covariates, and 100; and that
     columns are centred and of length one. Chosen: n = 200 rows (500 in dimension 100, with ten
     informative covariates), normal columns, coefficients ±U(100, 250) for the informative
-    covariates and U(−10, 10) for the others, so that δ = 200 is a part of ‖β‖₁, and noise of
-    length about 60.
+    covariates, as many positive as negative, and U(−10, 10) for the others, so that δ = 200 is a
+    part of ‖β‖₁, and noise of length about 60.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, dimension))
@@ -159,7 +194,8 @@ def informative_covariates(
     X /= np.linalg.norm(X, axis=0)
     truth = rng.uniform(-10, 10, size=dimension)
     chosen = rng.choice(dimension, size=informative, replace=False)
-    truth[chosen] = rng.uniform(100, 250, size=informative) * rng.choice([-1, 1], size=informative)
+    signs = rng.permutation(np.where(np.arange(informative) % 2 == 0, 1, -1))
+    truth[chosen] = signs * rng.uniform(100, 250, size=informative)
     y = X @ truth + rng.normal(size=n) * 60.0 / np.sqrt(n)
     return Regression(X, y - y.mean(), truth)
 
@@ -191,7 +227,7 @@ def two_rings(seed: int = 0, n: int = 120) -> LabelledSample:
     return LabelledSample(radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), y)
 
 
-def noisy_plane(seed: int = 0, n: int = 200, dimension: int = 40, n_new: int = 4000) -> Split:
+def noisy_plane(seed: int = 0, n: int = 400, dimension: int = 80, n_new: int = 8000) -> Split:
     """Few noisy examples in many dimensions, where fitting too closely does harm.
 
     Document 004 draws the losses without data. Chosen: normal features, the label the side of a

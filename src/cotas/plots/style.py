@@ -103,9 +103,9 @@ def panels(count: int, columns: int = 3, size: tuple[float, float] = (3.6, 3.3))
     return np.asarray(grid.ravel()[:count])
 
 
-def tidy(ax: Any) -> None:
+def tidy(ax: Any, size: float = 9) -> None:
     """What matplotlib would otherwise look up when it renders, with the settings of the user."""
-    ax.tick_params(which="both", labelsize=9, colors=INK)
+    ax.tick_params(which="both", labelsize=size, colors=INK)
 
 
 def look(number: int, points: bool = False) -> dict[str, Any]:

@@ -6,10 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from cotas.experiments.boosting import FOREST, THEORY, Cloud, Comparison, Costs, Stages
-from cotas.experiments.drawing.sheet import scatter, sheet, sides, span_of
-from cotas.plots.style import COLOURS, GREY, INK, legend, look, tint
+from cotas.experiments.boosting import THEORY, Cloud, Comparison, Costs, Stages
+from cotas.experiments.drawing.sheet import (
+    below,
+    beside,
+    scatter,
+    sheet,
+    sides,
+    signed,
+    span_of,
+)
+from cotas.experiments.statistics import plus_minus, standard_error
+from cotas.plots.style import COLOURS, GREY, legend, look, tint
 from cotas.words import say
+
+# All comparisons begin at the same place, in per cent: a coin, for two classes of the same size.
+SCALE = 50.0
+NAMES = {
+    THEORY: "Theory\n(Lemma 1.1.3)",
+    "Perceptron": "Perceptron",
+    "Averaged perceptron": "Averaged\nperceptron",
+    "PA": "Passive-\naggressive",
+    "Averaged PA": "Averaged p.-a.",
+}
 
 
 def draw_costs(result: Costs) -> Any:
@@ -18,72 +37,80 @@ def draw_costs(result: Costs) -> Any:
         (result.exponential, "$e^{-yF(x)}$", say("to be minimized")),
         (result.log_likelihood, "$L(y^*; p(x))$", say("to be maximized")),
     )
-    with sheet(2, width=4.6, height=3.8) as (figure, axes):
+    with sheet(2) as (figure, axes):
         for ax, (values, name, what) in zip(axes, panels, strict=True):
             for k, y in enumerate((-1, 1)):
-                ax.plot(result.F, values[y], label=f"y = {y:+d}", **look(k))
+                ax.plot(result.F, values[y], label=signed(y), **look(k))
             ax.axhline(0, color=GREY, linewidth=0.8)
             ax.set(xlabel="F(x)", ylabel=name, title=what)
-            legend(ax)
+        legend(axes[0], loc="upper center")
+        legend(axes[1], loc="lower center")
     return figure
 
 
 def draw_cloud(result: Cloud) -> Any:
     """The points; and the boundary of the theoretical classifier where it is known."""
-    with sheet(width=6.2, height=5.2) as (figure, (ax,)):
+    X = result.data.X
+    with sheet() as (figure, (ax,)):
         if result.theory is not None:
-            sides(ax, result.theory, span_of(result.data.X))
-            ax.plot([], [], color=INK, label=say("Lemma 1.1.3: F = 0"))
-        scatter(ax, result.data, size=14)
+            boundary = say("Lemma 1.1.3:\nF(x) = 0")
+            sides(ax, result.theory, span_of(X), (boundary, None))
+        scatter(ax, result.data, size=16)
         ax.set(xlabel="$x_1$", ylabel="$x_2$")
-        legend(ax)
+        beside(ax, title=say("{many} points\n", many=len(X)))
     return figure
 
 
 def draw_stages(result: Stages) -> Any:
     """What AdaBoost decides after its first rounds."""
-    with sheet(2, 2, width=4.4, height=3.9, sharex=True, sharey=True) as (figure, axes):
+    with sheet(2, 2, sharex=True, sharey=True) as (figure, axes):
         span = span_of(result.data.X)
         for k, ax in enumerate(axes):
             sides(ax, result.models[k].decision_function, span)
             scatter(ax, result.data, size=7)
             m, correct = result.rounds[k], 100 * result.training[k]
-            text = (
-                "{m} model: {correct:.1f} % right"
-                if m == 1
-                else "{m} models: {correct:.1f} % right"
-            )
-            ax.set_title(say(text, m=m, correct=correct))
-        for ax in (axes[1], axes[3]):
-            ax.set_ylabel("")
-        for ax in axes[:2]:
-            ax.set_xlabel("")
+            many = say("model" if m == 1 else "models")
+            right = say("right")
+            ax.set_title(f"{m} {many}: {correct:.1f} % {right}")
+            ax.label_outer()
+        below(figure, axes[0], 2)
     return figure
 
 
-def draw_comparison(result: Comparison) -> Any:
-    """Accuracy on the training data and on new data, a pair of bars for each classifier."""
-    known = {
-        FOREST: say("Random Forest"),
-        THEORY: say("Theory\n(Lemma 1.1.3)"),
-    }
-    place = np.arange(len(result.names))
+def draw_comparison(result: Comparison, scale: float = SCALE) -> Any:
+    """Accuracies as points, with their standard errors; every seed is a thin stroke.
+
+    `scale` is where the axis begins, in per cent.
+    """
+    seeds, count = result.new.shape
     series = (
-        (result.training, say("training"), -0.2, 0.45),
-        (result.new, say("new data"), 0.2, 1.0),
+        (result.training, say("training"), 0.2, "white"),
+        (result.new, say("new data"), -0.2, None),
     )
-    colours = [COLOURS[0]] * (len(place) - 1) + [COLOURS[1]]
-    with sheet(width=7.4, height=4.2) as (figure, (ax,)):
-        for values, label, shift, strength in series:
-            fill = [tint(colour, strength) for colour in colours]
-            bars = ax.bar(place + shift, 100 * values, 0.38, color=fill, edgecolor=colours)
-            ax.bar_label(bars, fmt="%.1f", padding=2, fontsize=8, color=INK)
-            ax.bar([0], [0], color=tint(GREY, strength), edgecolor=GREY, label=label)
-        least = float(min(result.training.min(), result.new.min()))
-        floor = max(0.0, 10 * np.floor(10 * least - 0.3))
-        ax.set_xticks(place, [known.get(name, name) for name in result.names])
-        ax.set(ylabel=say("accuracy [%]"), ylim=(floor, 100 + 0.08 * (100 - floor)))
-        ax.set_yticks([tick for tick in ax.get_yticks() if tick <= 100])
-        ax.grid(visible=False, axis="x")
-        legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+    with sheet() as (figure, (ax,)):
+        for values, label, shift, fill in series:
+            for k in range(count):
+                colour = COLOURS[1 if k == count - 1 else 0]
+                x, y = 100 * values[:, k], shift - k
+                ax.plot(x, np.full(seeds, y), "|", color=tint(colour, 0.5), markersize=11)
+                ax.errorbar(x.mean(), y, xerr=standard_error(x), fmt="o", color=colour, capsize=4,
+                            markersize=8, markerfacecolor=fill or colour, zorder=3)  # fmt: skip
+                ax.text(1.02, y, plus_minus(x, 2), va="center", fontsize=11,
+                        transform=ax.get_yaxis_transform())  # fmt: skip
+            ax.plot(
+                [], [], "o", color=GREY, markerfacecolor=fill or GREY, markersize=8, label=label
+            )
+        ax.plot([], [], "|", color=GREY, markersize=11, label=say("one seed"))
+        low = float(min(result.training.min(), result.new.min()))
+        ax.set_yticks(-np.arange(count), [say(NAMES.get(name, name)) for name in result.names])
+        ax.set_xlim(min(scale, 10 * np.floor(10 * low)), 100.5)
+        ax.set_ylim(0.6 - count, 0.6)
+        ax.set_xlabel(say("accuracy [%]: mean of {seeds} seeds ± standard error", seeds=seeds))
+        ax.grid(visible=False, axis="y")
+        below(figure, ax, 3)
     return figure
+
+
+def draw_averages(result: Comparison) -> Any:
+    """The same for online algorithms, which lie closer together."""
+    return draw_comparison(result, 80.0)

@@ -1,4 +1,4 @@
-"""The paper the figures are drawn on."""
+"""The slide the figures are drawn on."""
 
 from __future__ import annotations
 
@@ -9,67 +9,128 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import BoolArray, FloatArray
 from cotas.experiments.samples import LabelledSample
-from cotas.plots.style import COLOURS, INK, MARKERS, STYLE, pyplot, tidy, tint
+from cotas.plots.style import COLOURS, GREY, INK, MARKERS, STYLE, legend, pyplot, tidy, tint
+
+# A slide of 16 to 9, in inches, and the smallest text on it, in points: a thirtieth of the height,
+# which is still read from the last row. At DPI a picture has the points of a projector.
+SLIDE = (8.0, 4.5)
+SMALLEST = 10.0
+FOOT = 0.055  # the share of the height where the source stands
+DPI = 240
+SLIDE_STYLE: dict[str, Any] = {
+    **STYLE,
+    "font.size": 12,
+    "axes.titlesize": 12,
+    "axes.labelsize": 12,
+    "legend.fontsize": 11,
+    "legend.title_fontsize": 11,
+    "lines.linewidth": 2.0,
+    "lines.markersize": 6,
+    "axes.unicode_minus": True,
+}
+# A ring says how an example stands to the margin, and the same ring says it in every figure.
+RINGS: dict[str, dict[str, Any]] = {
+    "inside": {"linewidths": 1.3, "linestyles": "-"},
+    "on": {"linewidths": 1.3, "linestyles": ":"},
+}
 
 
 @contextmanager
-def sheet(
-    columns: int = 1, rows: int = 1, width: float = 6.0, height: float = 4.4, **options: Any
-) -> Iterator[tuple[Any, list[Any]]]:
-    """A figure with panels of this size in inches, in the style of `cotas.plots`.
+def sheet(columns: int = 1, rows: int = 1, **options: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """A slide with so many panels, in the style of `cotas.plots` with larger letters.
 
-    It belongs to nobody else: pyplot does not know it, so nothing has to be closed.
+    It belongs to nobody else: pyplot does not know it, so nothing has to be closed. `options` are
+    those of matplotlib's `subplots`.
     """
     plt = pyplot()
     from matplotlib.figure import Figure
 
-    with plt.rc_context(STYLE):
-        figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False, **options)
-        axes = list(panels.ravel())
+    with plt.rc_context(SLIDE_STYLE):
+        figure = Figure(figsize=SLIDE, layout="constrained")
+        _leave(figure, FOOT)
+        axes = list(figure.subplots(rows, columns, squeeze=False, **options).ravel())
         yield figure, axes
         for ax in axes:
-            tidy(ax)
+            tidy(ax, 11)
 
 
-def caption(figure: Any, text: str) -> None:
-    """A title over all panels, broken to the width of the figure."""
-    width = round(figure.get_size_inches()[0] * 12)
-    figure.suptitle(textwrap.fill(text, width), fontsize=11, color=INK)
+def caption(figure: Any, text: str, source: str) -> None:
+    """A title over all panels, broken to the width of the slide, and below where it is from."""
+    figure.suptitle(textwrap.fill(text, 66), fontsize=14, color=INK)
+    figure.text(0.99, 0.012, source, fontsize=SMALLEST, color=GREY, ha="right", va="bottom")
 
 
-def scatter(ax: Any, data: LabelledSample, size: float = 20.0, **options: Any) -> None:
-    """The examples, −1 blue circles and +1 orange squares, as `decision_boundary` draws them."""
+def beside(ax: Any, **options: Any) -> None:
+    """A legend to the right of the panel, where it hides nothing."""
+    place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
+    legend(ax, **{**place, "frameon": False, "alignment": "left", **options})
+
+
+def below(figure: Any, ax: Any, columns: int) -> None:
+    """One legend for all panels, under them."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, FOOT), ncols=columns,
+                  frameon=False, borderaxespad=0.0)  # fmt: skip
+    lines = -(-len(labels) // columns)
+    _leave(figure, FOOT + 0.02 + 0.056 * lines)
+
+
+def _leave(figure: Any, share: float) -> None:
+    """Keep the panels off the lowest part of the slide."""
+    figure.get_layout_engine().set(rect=(0.0, share, 1.0, 1.0 - share))
+
+
+def signed(label: int) -> str:
+    """A label with its sign, and a minus where there is one."""
+    return f"y = {label:+d}".replace("-", "−")
+
+
+def scatter(
+    ax: Any, data: LabelledSample, size: float = 26.0, pale: BoolArray | None = None, **options: Any
+) -> None:
+    """The examples, −1 blue circles and +1 orange squares; those that are `pale` thinned."""
     for k, label in enumerate((-1, 1)):
-        ax.scatter(
-            *data.X[data.y == label].T,
-            s=size,
-            c=COLOURS[k],
-            marker=MARKERS[k],
-            edgecolors="white",
-            linewidths=0.4,
-            label=f"y = {label:+d}",
-            **{"zorder": 2, **options},
-        )
+        here = data.y == label
+        faint = here & pale if pale is not None else np.zeros(len(here), dtype=bool)
+        look = {"marker": MARKERS[k], "s": size, "edgecolors": "white", "linewidths": 0.4}
+        look = {"zorder": 2, **look, **options}
+        ax.scatter(*data.X[here & ~faint].T, c=COLOURS[k], label=signed(label), **look)
+        if faint.any():
+            ax.scatter(*data.X[faint].T, color=tint(COLOURS[k], 0.45), **look)
+
+
+def ring(ax: Any, X: FloatArray, kind: str, label: str, size: float = 110.0) -> None:
+    """Rings around examples, if there are any."""
+    if len(X):
+        look = {"facecolors": "none", "edgecolors": INK, "s": size, "zorder": 3}
+        ax.scatter(*X.T, label=label, **look, **RINGS[kind])
 
 
 def sides(
     ax: Any,
     score: Callable[[FloatArray], FloatArray],
     span: tuple[float, float, float, float],
-    margins: bool = False,
+    names: tuple[str | None, str | None] = (None, None),
 ) -> None:
-    """The two sides of score(x) = 0 in pale colours, the line, and score = ±1 if asked."""
+    """The two sides of score(x) = 0 in pale colours, and the line.
+
+    `names` are those of the line and of score(x) = ±1 in the legend; without the second these are
+    not drawn.
+    """
     x1, x2 = np.linspace(span[0], span[1], 300), np.linspace(span[2], span[3], 300)
     grid = np.column_stack([part.ravel() for part in np.meshgrid(x1, x2)])
     values = score(grid).reshape(len(x2), len(x1))
     pale = [tint(colour) for colour in COLOURS[:2]]
     ax.contourf(x1, x2, values, levels=[-np.inf, 0, np.inf], colors=pale, zorder=0)
-    ax.contour(x1, x2, values, levels=[0], colors=INK, linewidths=1.8)
-    if margins:
-        ax.contour(x1, x2, values, levels=[-1, 1], colors=INK, linewidths=1, linestyles="dashed")
+    boundary, margins = names
+    ax.contour(x1, x2, values, levels=[0], colors=INK, linewidths=2.0)
+    if boundary is not None:
+        ax.plot([], [], color=INK, label=boundary)
+    if margins is not None:
+        ax.contour(x1, x2, values, levels=[-1, 1], colors=INK, linewidths=1.2, linestyles="dashed")
+        ax.plot([], [], color=INK, linewidth=1.2, linestyle="--", label=margins)
     ax.set(xlim=span[:2], ylim=span[2:], xlabel="$x_1$", ylabel="$x_2$")
     ax.grid(False)
 
@@ -84,5 +145,24 @@ def span_of(X: FloatArray, room: float = 0.08) -> tuple[float, float, float, flo
 
 def arrow(ax: Any, start: FloatArray, end: FloatArray, **options: Any) -> None:
     """An arrow between two points of the plane."""
-    look = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0}
+    look = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.0, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", xy=tuple(end), xytext=tuple(start), arrowprops={**look, **options})
+
+
+def apart(values: FloatArray, distance: float) -> FloatArray:
+    """The same values, moved as little as needed for labels at them to be `distance` apart.
+
+    Neighbours that are too close become one block around their mean, and blocks that touch are
+    joined: the least squares of isotonic regression, after the distances are taken off.
+    """
+    order = np.argsort(values, kind="stable")
+    steps = distance * np.arange(len(values))
+    blocks: list[list[float]] = []
+    for value in values[order] - steps:
+        blocks.append([float(value)])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    moved = np.empty(len(values))
+    moved[order] = np.array([np.mean(block) for block in blocks for _ in block]) + steps
+    return moved

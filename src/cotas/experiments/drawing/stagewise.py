@@ -6,128 +6,202 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import FloatArray, IntArray
-from cotas.experiments.drawing.sheet import sheet
+from cotas.arrays import FloatArray
+from cotas.experiments.drawing.sheet import apart, beside, sheet
 from cotas.experiments.stagewise import LassoBreakpoints, Runs, StagewiseTrial
-from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look
+from cotas.plots.style import GREY, INK, PALE, look
 from cotas.words import say
 
-# So many coefficients have a colour of their own; the others are grey.
-NAMED = 8
-BARS = 11
+# A coefficient is named if it is at least such a share of the largest; the others are grey.
+NAMED = 0.1
+# About so many bars are drawn, at round iterations.
+BARS = 10
+YELLOW = 7
 
 
 def draw_bars(result: StagewiseTrial) -> Any:
-    """|β| stacked at some iterations, so that each bar is ‖β‖₁; the last bar is the optimum."""
-    last = len(result.coefficients) - 1
-    shown = np.unique(np.linspace(0, last, BARS).round().astype(int))
-    bars = np.abs(np.vstack([result.coefficients[shown], result.goal]))
-    place = np.append(np.arange(len(shown)), len(shown) + 0.6)
-    order = np.argsort(-np.abs(result.goal), kind="stable")
-    with sheet(width=8.0, height=4.6) as (figure, (ax,)):
-        floor = np.zeros(len(place))
-        for rank, j in enumerate(order):
-            colour = COLOURS[rank] if rank < NAMED - 1 else PALE
-            label = f"β{_below(j + 1)}" if rank < NAMED - 1 else None
-            ax.bar(place, bars[:, j], bottom=floor, color=colour, edgecolor="white", label=label)
-            floor += bars[:, j]
-        left = 100 * result.excess[shown]
-        for x, top, share in zip(place, floor, left, strict=False):
-            ax.annotate(_percent(share), (x, top), (0, 3), textcoords="offset points",
-                        ha="center", fontsize=8)  # fmt: skip
-        names = [f"{k}" for k in shown] + [say("least\nsquares")]
-        ax.set_xticks(place, names)
-        ax.set(
-            xlabel=say("iteration"),
-            ylabel=say("‖β‖₁, stacked by coefficient"),
-            title=say("{name}; above the bars: what is left of L(β) − L*", name=result.name),
-        )
+    """β stacked at some iterations, so that each bar is ‖β‖₁ long; the last is the optimum.
+
+    What is positive is above zero, what is negative below.
+    """
+    shown = _round_iterations(len(result.coefficients) - 1)
+    bars = np.vstack([result.coefficients[shown], result.goal])
+    place = np.append(np.arange(len(shown)), len(shown) + 0.4)
+    named = _named(result.goal)
+    with sheet() as (figure, (ax,)):
+        tops, bottoms = np.zeros(len(place)), np.zeros(len(place))
+        for rank, j in enumerate(named):
+            floor = np.where(bars[:, j] >= 0, tops, bottoms)
+            _bar(ax, place, bars[:, j], floor, _look(rank)["color"], f"β{_below(j + 1)}")
+            tops, bottoms = tops + np.maximum(bars[:, j], 0), bottoms + np.minimum(bars[:, j], 0)
+        rest = np.setdiff1d(np.arange(bars.shape[1]), named)
+        for sign, floor in ((1, tops), (-1, bottoms)):
+            small = np.maximum(sign * bars[:, rest], 0).sum(axis=1)
+            label = say("the other {many}", many=len(rest)) if sign == 1 else None
+            _bar(ax, place, sign * small, floor, PALE, label)
+        for k, x in enumerate(place):
+            left = _share(100 * result.excess[shown[k]]) if k < len(shown) else "0"
+            top = float(np.maximum(bars[k], 0).sum())
+            ax.annotate(left, (x, top), (0, 3), textcoords="offset points", ha="center",
+                        fontsize=10)  # fmt: skip
+        ax.axhline(0, color=INK, linewidth=0.8)
+        ax.set_xticks(place, [f"{k}" for k in shown] + [say("least\nsquares")])
+        ax.margins(y=0.09)
+        ax.set(xlabel=say("iteration"), ylabel="β")
+        ax.set_title(say("a bar is ‖β‖₁ long; above it, how many % of L(β) − L* are left"))
         ax.grid(visible=False, axis="x")
-        legend(ax, loc="upper left", ncols=2)
+        beside(ax)
     return figure
 
 
+def _bar(
+    ax: Any, x: FloatArray, height: FloatArray, floor: FloatArray, colour: str, label: str | None
+) -> None:
+    ax.bar(
+        x, height, 0.86, bottom=floor, color=colour, edgecolor="white", linewidth=0.5, label=label
+    )
+
+
+def _round_iterations(last: int) -> list[int]:
+    """From 0 to the last in equal steps that are whole, as near to `BARS` of them as may be."""
+    counts = [count for count in range(1, last + 1) if last % count == 0 and count <= 2 * BARS]
+    many = min(counts, key=lambda count: abs(count - BARS))
+    return list(range(0, last + 1, last // many))
+
+
 def draw_run(result: StagewiseTrial) -> Any:
-    """The coefficients of one run, and the optimum as points at the right."""
-    with sheet(width=7.0, height=4.6) as (figure, (ax,)):
-        _draw_coefficients(ax, result, COLOURS[3])
-        goal = say("optimum")
-        ax.plot(
-            [], [], "o", color=COLOURS[3], label=f"{goal}, ‖β‖₁ = {np.abs(result.goal).sum():.4g}"
-        )
+    """The coefficients of one run; where they go to stands at the right of each."""
+    with sheet() as (figure, (ax,)):
+        _draw_coefficients(ax, result, targets=True)
         ax.set(xlabel=say("iteration"), ylabel="β")
         left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
         ax.set_title(
-            say(
-                "{name}: ‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left",
-                name=result.name,
-                norm=norm,
-                left=left,
-            )
+            say("‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left", norm=norm, left=left)
         )
-        _beside(ax)
+        goal = f"{np.abs(result.goal).sum():.4g}"
+        _note(ax, say("● optimum, ‖β‖₁ = {goal}", goal=goal))
+    return figure
+
+
+def draw_progress(result: StagewiseTrial) -> Any:
+    """The coefficients of one run far from its end; the optimum is told in numbers."""
+    with sheet() as (figure, (ax,)):
+        _draw_coefficients(ax, result, targets=False)
+        ax.set(xlabel=say("iteration"), ylabel="β")
+        left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
+        ax.set_title(
+            say("‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left", norm=norm, left=left)
+        )
+        goal = f"{np.abs(result.goal).sum():.4g}"
+        _note(ax, say("→ optimum, ‖β‖₁ = {goal}", goal=goal))
     return figure
 
 
 def draw_runs(result: Runs) -> Any:
     """Several runs side by side, with the same optimum."""
-    with sheet(len(result.runs), width=4.2, height=4.2, sharey=True) as (figure, axes):
+    with sheet(len(result.runs), sharey=True) as (figure, axes):
         for ax, run in zip(axes, result.runs, strict=True):
-            _draw_coefficients(ax, run, COLOURS[3])
+            _draw_coefficients(ax, run, targets=True, labels=ax is axes[-1])
             norm, left = run.lengths[-1], _percent(100 * run.excess[-1])
-            ax.set(xlabel=say("iteration"))
             many = len(run.lengths) - 1
-            text = say("left")
-            ax.set_title(f"{run.name}, {many}: ‖β‖₁ = {norm:.4g}, {text} {left}", fontsize=10)
+            ax.set_xlabel(say("iteration"))
+            counted = say("{many} iterations", many=many)
+            rest = say("{left} left", left=left)
+            ax.set_title(f"{counted}\n‖β‖₁ = {norm:.1f}, {rest}")
         axes[0].set_ylabel("β")
-        axes[-1].plot([], [], "o", color=COLOURS[3], label=f"Lasso, δ = {result.delta:g}")
-        _beside(axes[-1])
+        _note(axes[-1], f"● Lasso, δ = {result.delta:g}")
     return figure
 
 
 def draw_path(result: LassoBreakpoints) -> Any:
     """The coefficients of the Lasso against δ."""
-    final = result.coefficients[-1]
-    with sheet(width=7.0, height=4.6) as (figure, (ax,)):
-        for rank, j in _ranked(final):
-            ax.plot(result.delta, result.coefficients[:, j], **_line(rank, j))
-        ax.axhline(0, color=INK, linewidth=0.6)
-        ax.axvline(200.0, color=COLOURS[3], linestyle=":", linewidth=1.2, label="δ = 200")
+    final, end = result.coefficients[-1], float(result.delta[-1])
+    with sheet() as (figure, (ax,)):
+        named = _lines(ax, result.delta, result.coefficients, final)
+        ax.axvline(200.0, color=INK, linestyle=":", linewidth=1.4)
+        ax.annotate("δ = 200", (200.0, 0.0), (5, 5), textcoords="offset points",
+                    xycoords=ax.get_xaxis_transform())  # fmt: skip
         many = len(result.delta)
-        ax.set(xlabel="δ", ylabel="β", xlim=(0, float(result.delta[-1])))
-        ax.set_title(say("exact path, {many} breakpoints", many=many))
-        _beside(ax)
+        ax.set(xlabel="δ", ylabel="β", xlim=(0, end))
+        ax.set_title(say("exact path with {many} breakpoints", many=many))
+        _label_ends(ax, end, final, named)
     return figure
 
 
-def _beside(ax: Any) -> None:
-    """A legend to the right of the picture: lines are everywhere inside."""
-    handles, labels = ax.get_legend_handles_labels()
-    legend(ax, handles=handles[::-1], labels=labels[::-1], loc="upper left", bbox_to_anchor=(1, 1))
-
-
-def _draw_coefficients(ax: Any, run: StagewiseTrial, colour: str) -> None:
+def _draw_coefficients(ax: Any, run: StagewiseTrial, targets: bool, labels: bool = True) -> None:
+    """The lines of a run, with targets in their colours, or the names only."""
     end = len(run.coefficients) - 1
-    for rank, j in _ranked(run.goal):
-        ax.plot(run.coefficients[:, j], **_line(rank, j))
+    named = _lines(ax, np.arange(end + 1.0), run.coefficients, run.goal)
+    ax.set_xlim(0, (1.06 if targets else 1.0) * end)
+    if not targets:
+        _label_ends(ax, end, run.coefficients[-1], named, run.goal)
+        return
+    for rank, j in enumerate(named):
+        ax.plot(1.03 * end, run.goal[j], "o", color=_look(rank)["color"], markersize=8, zorder=4,
+                markeredgecolor="white", clip_on=False)  # fmt: skip
+    rest = np.setdiff1d(np.arange(len(run.goal)), named)
+    ax.plot(np.full(len(rest), 1.03 * end), run.goal[rest], "o", color=GREY, markersize=4)
+    if labels:
+        _label_ends(ax, 1.06 * end, run.goal, named)
+
+
+def _lines(ax: Any, x: FloatArray, coefficients: FloatArray, goal: FloatArray) -> list[int]:
+    """A line for each coefficient; those that are named on top. Returns these."""
+    named = _named(goal)
+    for j in np.setdiff1d(np.arange(len(goal)), named):
+        ax.plot(x, coefficients[:, j], color=GREY, linewidth=0.8, alpha=0.6)
+    for rank, j in reversed(list(enumerate(named))):
+        ax.plot(x, coefficients[:, j], **_look(rank))
     ax.axhline(0, color=INK, linewidth=0.6)
-    ax.plot(np.full(len(run.goal), 1.03 * end), run.goal, "o", color=colour, markersize=4)
+    return named
 
 
-def _ranked(values: FloatArray) -> list[tuple[int, int]]:
-    """(rank, index), the smallest first, so that the largest are drawn on top."""
-    order: IntArray = np.argsort(-np.abs(values), kind="stable")
-    return [(rank, int(j)) for rank, j in enumerate(order)][::-1]
+def _label_ends(
+    ax: Any, x: float, values: FloatArray, named: list[int], goal: FloatArray | None = None
+) -> None:
+    """β₁, β₂, … to the right of where the lines end, apart from each other.
+
+    With a goal its value is added: where the coefficient has yet to go.
+    """
+    low, high = ax.get_ylim()
+    # A line of 12 points on a panel of about 220.
+    spread = apart(values[named], 0.062 * (high - low))
+    spread += min(0.0, high - float(spread.max(initial=high)))
+    spread += max(0.0, low - float(spread.min(initial=low)))
+    for rank, (j, y) in enumerate(zip(named, spread, strict=True)):
+        text = f"β{_below(j + 1)}" + ("" if goal is None else f" → {goal[j]:.0f}".replace("-", "−"))
+        ax.annotate(text, (x, values[j]), (1.04, y), textcoords=ax.get_yaxis_transform(),
+                    color=_look(rank)["color"], va="center", annotation_clip=False,
+                    arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.8})  # fmt: skip
 
 
-def _line(rank: int, j: int) -> dict[str, Any]:
-    if rank < NAMED - 1:
-        return {**look(rank), "label": f"β{_below(j + 1)}"}
-    return {"color": GREY, "linewidth": 0.7, "alpha": 0.6}
+def _note(ax: Any, text: str) -> None:
+    """What the points are, under the right corner of the panel."""
+    ax.annotate(text, (1.0, 0.0), (0, -34), xycoords="axes fraction", textcoords="offset points",
+                ha="right", va="top", fontsize=11, color=INK)  # fmt: skip
+
+
+def _named(values: FloatArray) -> list[int]:
+    """The coefficients that matter, the largest first."""
+    size = np.abs(values)
+    order = np.argsort(-size, kind="stable")
+    return [int(j) for j in order if size[j] >= NAMED * size.max() and size[j] > 0]
+
+
+def _look(rank: int) -> dict[str, Any]:
+    """The colour and line of a rank; yellow, which no projector shows, is left out."""
+    return look(rank if rank < YELLOW else rank + 1)
 
 
 def _percent(share: float) -> str:
-    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
+    return f"{_share(share)} %"
+
+
+def _share(share: float) -> str:
+    """Per cent, in two digits at most, and without an exponent down to a thousandth."""
+    if share < 0.0005:
+        return "<0.001"
+    return f"{share:.0f}" if share >= 9.5 else f"{share:.2g}" if share >= 0.095 else f"{share:.1g}"
 
 
 def _below(number: int) -> str:

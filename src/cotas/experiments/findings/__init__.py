@@ -1,15 +1,16 @@
 """What the documents say about their figures, and what comes out here, over several seeds.
 
-`python -m cotas.experiments --report` prints both tables of the page on reproduction.
+`python -m cotas.experiments --report` prints the table, and `--page` the page on reproduction.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import numpy as np
 
-from cotas.experiments.findings import boosting, linear, others, stagewise
+from cotas.experiments.findings import boosting, linear, others, promises, stagewise
 from cotas.experiments.findings.boosting import DIMENSIONS, seconds_by_dimension
 from cotas.experiments.findings.finding import Finding, Seeds
 
@@ -27,12 +28,18 @@ def all_findings(seeds: Seeds = SEEDS) -> list[Finding]:
         linear.memorizer(seeds),
         linear.sides(seeds),
         linear.distance(seeds),
+        promises.mistakes(seeds),
+        promises.averages(seeds),
         linear.violations(seeds),
         linear.small_and_large(seeds),
         linear.widest(seeds),
+        promises.subgradient(seeds),
+        promises.ridge(seeds),
         boosting.costs(seeds),
         boosting.data(seeds),
         boosting.stages(seeds),
+        promises.surrogate(seeds),
+        promises.abstract(seeds),
         *boosting.on_clouds(seeds),
         boosting.forest_on_gaussians(seeds),
         boosting.theory(seeds),
@@ -43,8 +50,10 @@ def all_findings(seeds: Seeds = SEEDS) -> list[Finding]:
         stagewise.out_of_the_ball(seeds),
         stagewise.paths(seeds),
         *stagewise.dimension_100(seeds),
+        *promises.bounds(seeds),
         others.lifted(seeds),
         others.three_kernels(seeds),
+        promises.kernelized(seeds),
         others.houses(seeds),
         others.steps(seeds),
         others.normalized(seeds),
@@ -52,17 +61,22 @@ def all_findings(seeds: Seeds = SEEDS) -> list[Finding]:
         linear.balance(seeds),
         *linear.three_lambdas(seeds),
         *linear.losses(seeds),
-        linear.descents(seeds),
+        *linear.descents(seeds),
     ]
 
 
-def report(seeds: Seeds = SEEDS) -> str:
+def table(findings: Iterable[Finding]) -> str:
     """The findings as a Markdown table."""
-    lines = ["| figure | the document says | found | |", "|---|---|---|---|"]
-    for finding in all_findings(seeds):
-        cells = (", ".join(finding.figures), finding.says, finding.found, finding.verdict)
+    lines = ["| figure | the document says | found | verdict | seeds |", "|---|---|---|---|---|"]
+    for one in findings:
+        cells = (", ".join(one.figures), one.says, one.found, one.verdict, one.count)
         lines.append(f"| {' | '.join(cells)} |")
     return re.sub(r"(\d)%", r"\1 %", "\n".join(lines))
+
+
+def report(seeds: Seeds = SEEDS) -> str:
+    """Every finding over these seeds, as a Markdown table."""
+    return table(all_findings(seeds))
 
 
 def times_report() -> str:
@@ -82,4 +96,4 @@ def times_report() -> str:
     return "\n".join(lines)
 
 
-__all__ = ["SEEDS", "Finding", "all_findings", "report", "times_report"]
+__all__ = ["SEEDS", "Finding", "all_findings", "report", "table", "times_report"]

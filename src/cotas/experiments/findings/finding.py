@@ -2,48 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from cotas.arrays import FloatArray
-
 AGREES, IN_PART, DIFFERS, NO_CLAIM = "agrees", "in part", "differs", "no claim"
+FLIPS = "depends on the seed"
 
 Seeds = Sequence[int]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a document says of one figure or several, what was measured, and the verdict.
+    """What a document says of one figure or several, what was measured, and the verdicts.
 
-    The verdict is "agrees", "in part" or "differs"; or "no claim" where the document has a
-    picture only.
+    `votes` are the verdicts of the seeds, one for each: "agrees", "in part" or "differs". Where
+    nothing is drawn at random there is one, and where the document has a picture only, none.
+    `remark` says why it came out so, where that is known and the document is not confirmed.
     """
 
     figures: tuple[str, ...]
     says: str
     found: str
-    verdict: str
+    votes: tuple[str, ...] = ()
+    remark: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """That of all the seeds, or that they differ."""
+        kinds = set(self.votes)
+        return NO_CLAIM if not kinds else FLIPS if len(kinds) > 1 else next(iter(kinds))
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether nothing was found that the document does not say."""
+        return self.verdict in (AGREES, NO_CLAIM)
+
+    @property
+    def count(self) -> str:
+        """How many seeds stand behind the verdict."""
+        many, counts = len(self.votes), Counter(self.votes)
+        if many < 2:
+            return "exact" if many else "–"
+        if len(counts) == 1:
+            return f"{many} of {many}"
+        order = (AGREES, IN_PART, DIFFERS)
+        return ", ".join(f"{kind} {counts[kind]}" for kind in order if counts[kind])
 
 
-def verdict(holds: bool, otherwise: str = DIFFERS) -> str:
-    """Agreement, or something else."""
-    return AGREES if holds else otherwise
-
-
-def mean(values: Iterable[float]) -> float:
-    """The mean of some numbers."""
-    return float(np.mean(list(values)))
-
-
-def means(rows: Any) -> FloatArray:
-    """The mean of each column, a row for each seed."""
-    return np.asarray(np.mean(np.array(rows, dtype=np.float64), axis=0))
-
-
-def spaced(number: int) -> str:
-    """A large number with its thousands apart."""
-    return f"{number:,}".replace(",", " ")
+def votes(held: Any, otherwise: str = DIFFERS) -> tuple[str, ...]:
+    """Agreement where it held, seed by seed, and something else where it did not."""
+    return tuple(AGREES if one else otherwise for one in held)
