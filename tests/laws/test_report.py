@@ -9,7 +9,7 @@ import pytest
 
 import cotas
 from cotas.certificates.certificate import no_certificate
-from cotas.report import Column, Content, Effects, HeldOut, Picture, render
+from cotas.report import ColumnLine, Content, Effects, HeldOutFigures, Picture, render
 from cotas.report.certificates import standing
 from cotas.report.markup import apart, number
 from cotas.report.pictures import drawn
@@ -31,7 +31,7 @@ def content(model):
         source="houses.csv",
         rows=80,
         width=20,
-        columns=[Column(f"column {k}", "number", k, "0 … 1") for k in range(20)],
+        columns=[ColumnLine(f"column {k}", "number", k, "0 … 1") for k in range(20)],
         target="sold",
         task="classification",
         classes={"yes": 40, "no": 40},
@@ -40,7 +40,7 @@ def content(model):
         parameters={"lam": "0.1"},
         preparation=["3 numbers standardized"],
         certificates=[("", model.certificate_)],
-        held_out=HeldOut(
+        held_out=HeldOutFigures(
             *(20, {"error": "0.05"}, ("always “yes”", "0.5"), 0.2161),
             tried=4,
             classes=[["yes", "10", "9", "1"]],
@@ -98,14 +98,14 @@ def test_nothing_from_the_data_becomes_markup(content):
         content,
         source=HOSTILE,
         target=HOSTILE,
-        columns=[Column(HOSTILE, HOSTILE, 0, HOSTILE)],
+        columns=[ColumnLine(HOSTILE, HOSTILE, 0, HOSTILE)],
         classes={HOSTILE: 3},
         warnings=[HOSTILE],
         parameters={HOSTILE: HOSTILE},
         preparation=[HOSTILE],
         effects=[Effects(HOSTILE, [HOSTILE], [1.0])],
         compared=[[HOSTILE], [HOSTILE]],
-        held_out=HeldOut(
+        held_out=HeldOutFigures(
             *(3, {HOSTILE: HOSTILE}, (HOSTILE, HOSTILE)),
             classes=[[HOSTILE, HOSTILE]],
             headings=[HOSTILE, HOSTILE],

@@ -98,7 +98,7 @@ class KernelRegressionPoint(Parametric):
             raise ValueError(f"y must have one number for each of the {X.shape[0]} rows of X.")
         if np.shape(self.coef) != y.shape:
             raise other_rows(len(y), len(self.coef))
-        found = _Survey(self, X, y, each)
+        found = _RegressionSurvey(self, X, y, each)
         return found.conclude(sketch or sketch_of(X, y, each)), found.scores
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def sketch_of(X: Matrix, y: FloatArray, each: Each = map) -> Sketch:
     return sweep.sketches(sweep.tally(lambda block: {}, each))[0]
 
 
-class _Survey:
+class _RegressionSurvey:
     """K times β and times the dual point, and the bounds that follow."""
 
     def __init__(self, point: KernelRegressionPoint, X: Matrix, y: FloatArray, each: Each) -> None:

@@ -123,7 +123,7 @@ class LassoPoint:
             from cotas.certificates.blocks import lasso_certificates
 
             return lasso_certificates(points, X, each)
-        survey = _Survey(points, X, y, each)
+        survey = _LassoSurvey(points, X, y, each)
         return [survey.conclude(k) for k in range(len(points))]
 
     def check(self, X: Matrix, y: Any = None) -> Certificate:
@@ -132,7 +132,7 @@ class LassoPoint:
 
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
         """For each feature, whether its coefficient is zero at every exact optimum."""
-        return _Survey([self], X, y, map).zeros()
+        return _LassoSurvey([self], X, y, map).zeros()
 
     def about(self, coef: FloatArray, intercept: float) -> Self:
         """The same problem, another model."""
@@ -143,7 +143,7 @@ class LassoPoint:
         return {**plain_fields(self), "problem": asdict(self.problem)}
 
 
-class _Survey:
+class _LassoSurvey:
     """The bounds of several points of one data set, and what follows from them."""
 
     def __init__(self, points: Sequence[LassoPoint], X: Matrix, y: AnyArray, each: Each) -> None:

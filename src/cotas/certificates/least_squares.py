@@ -110,7 +110,7 @@ class SquaredLossPoint:
             from cotas.certificates.blocks import squared_certificates
 
             return squared_certificates(points, X, each)
-        return Survey(X, y, points, each).certificates(points)
+        return SquaredSurvey(X, y, points, each).certificates(points)
 
     def check(self, X: Matrix, y: Any = None) -> Certificate:
         """The certificate of this model, computed from the data."""
@@ -128,7 +128,7 @@ class SquaredLossPoint:
         return plain
 
 
-class Survey:
+class SquaredSurvey:
     """The data of one fit and what is known of their curvature, for any models of one problem."""
 
     def __init__(

@@ -16,9 +16,9 @@ from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
 from cotas.cli.models import MOST_COLUMNS_FOR_TREES, build
 from cotas.cli.session import Session
-from cotas.cli.training import Rows, Settings, Trained, train_one
+from cotas.cli.training import Settings, SplitTable, Trained, train_one
 from cotas.preparation.record import Rival
-from cotas.selection.halving import Candidate, Halving, Part, Trial, in_turns
+from cotas.selection.halving import Candidate, Halving, Subsample, Trial, in_turns
 from cotas.words import say
 
 # Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
@@ -31,7 +31,9 @@ FEW_ROWS, FOLDS, VALIDATION_FOLDS = 5_000, 4, 5
 LEADERS = 10
 
 
-def train_auto(session: Session, rows: Rows, settings: Settings) -> tuple[Trained, list[Rival]]:
+def train_auto(
+    session: Session, rows: SplitTable, settings: Settings
+) -> tuple[Trained, list[Rival]]:
     """Choose among all families on the training rows alone, and train the choice on all of them.
 
     The rows held out play no part in it, so that what they say of the model needs no correction.
@@ -114,7 +116,7 @@ def _from_the_middle(values: tuple[Any, ...]) -> list[Any]:
     return sorted(values, key=lambda value: abs(values.index(value) - middle))
 
 
-def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) -> list[Part]:
+def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) -> list[Subsample]:
     """Folds of the training rows, or one validation where there are many; the order is random.
 
     Each class is in each fold as often as it is in all, as far as it has rows; `groups` stay whole.
@@ -137,7 +139,7 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
             kind = KFold
         folds = kind(count, shuffle=True, random_state=random)
         cuts = list(folds.split(np.zeros(len(y)), strata, groups))
-    parts = [Part(in_turns(train, strata, random), test) for train, test in cuts]
+    parts = [Subsample(in_turns(train, strata, random), test) for train, test in cuts]
     return parts[:1] if many else parts
 
 

@@ -15,7 +15,7 @@ from cotas.certificates.presentation import percent
 from cotas.cli.big import open_prepared
 from cotas.cli.data import open_table
 from cotas.cli.exits import ProofFailedError, UsageError
-from cotas.cli.options import NO_WISHES, Columns, Data, Target, Text
+from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
@@ -39,7 +39,7 @@ def certify(
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
-    text: Text = NO_WISHES,
+    text: TextOptions = NO_WISHES,
 ) -> None:
     """Prove a saved model again from its data, trusting nothing that the file says.
 
@@ -76,7 +76,7 @@ def _show(session: Session, found: Proofs, tol: float | None) -> None:
     _conclude(session, found, tol)
 
 
-def _from_pages(saved: Saved, data: str, text: Text) -> Proofs:
+def _from_pages(saved: Saved, data: str, text: TextOptions) -> Proofs:
     """Of a model that was trained from pages: they are made of the same table once more."""
     recipe, stored = saved.recipe, saved.model.certificate_
     assert recipe is not None

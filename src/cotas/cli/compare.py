@@ -14,7 +14,7 @@ from cotas.cli.exits import UsageError
 from cotas.cli.models import sensible, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.session import Session
-from cotas.cli.training import Rows, Settings, rival_of, sample_of, split, train_one
+from cotas.cli.training import Settings, SplitTable, rival_of, sample_of, split, train_one
 from cotas.preparation.record import Rival
 from cotas.words import say
 
@@ -70,7 +70,7 @@ def compare(
     session.document({"task": task, "held_out": len(rows.test), "models": found})
 
 
-def _names(models: str | None, task: str, rows: Rows) -> list[str]:
+def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:
     if models is None:
         return sensible(task, len(rows.train), rows.table.n_columns)
     names = [name.strip() for name in models.split(",") if name.strip()]

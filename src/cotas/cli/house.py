@@ -33,6 +33,7 @@ EXTRAS = {
     "files": ("safetensors", "polars", "zstandard"),
     "onnx": ("onnx",),
     "cli": ("typer", "rich", "skops"),
+    "lab": ("panel", "bokeh"),
 }
 
 

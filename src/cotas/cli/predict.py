@@ -16,7 +16,7 @@ import typer
 from cotas.arrays import AnyArray
 from cotas.cli.data import builtin, writable
 from cotas.cli.exits import UsageError
-from cotas.cli.options import NO_WISHES, Data, Text
+from cotas.cli.options import NO_WISHES, Data, TextOptions
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
 from cotas.files.atomic import replacing
@@ -46,7 +46,7 @@ def predict(
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
-    text: Text = NO_WISHES,
+    text: TextOptions = NO_WISHES,
 ) -> None:
     """Predict every row of a table, in its order and without reading it all at once.
 
@@ -59,7 +59,7 @@ def predict(
     writable(out, "--out", data, model)
     _refuse_unknown_ending(out)
     saved = open_model(model, trust_pickle)
-    tally = Tally()
+    tally = PredictionTally()
     parts = _parts(session, saved, data, rows, text)
     frames = (predicted(saved, table, tally, only) for table in parts)
     if session.json and out is None:
@@ -73,7 +73,7 @@ def predict(
     session.document({"out": str(out), **tally.to_dict()})
 
 
-class Tally:
+class PredictionTally:
     """What was counted while the rows went by."""
 
     def __init__(self) -> None:
@@ -156,7 +156,7 @@ def _parts(
     saved: Saved,
     data: str,
     rows: int,
-    text: Text,
+    text: TextOptions,
 ) -> Iterator[Table]:
     """The table in batches, after its columns were compared with the model's."""
     recipe = saved.recipe
@@ -184,7 +184,7 @@ def _parts(
         raise DataFileError(say("it holds no rows."), data)
 
 
-def predicted(saved: Saved, table: Table, tally: Tally, only: bool) -> Any:
+def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) -> Any:
     """A frame with the columns of the table and those of the predictions."""
     pl = polars()
     X, model = tally.prepared(saved, table), saved.estimator

@@ -81,7 +81,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SplitTable:
     """The table cut into the rows to train on and the rows held out."""
 
     table: Table
@@ -135,7 +135,7 @@ def _without_frequent_values(preparation: Preparation, said: list[Remark]) -> It
             yield Remark("rare values", name, say(words, name=name))
 
 
-def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Remark]]:
+def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, list[Remark]]:
     """All rows to train on if none are to be held out, or if there are too few."""
     share = settings.hold_out
     if not 0 <= share < 1:
@@ -144,13 +144,13 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Rem
         )
     everything, nothing = np.arange(len(y)), np.arange(0)
     if share == 0:
-        return Rows(table, y, everything, nothing), []
+        return SplitTable(table, y, everything, nothing), []
     if len(y) < FEWEST_TO_SPLIT:
         words = say("With {rows} rows all are trained on, and none are held out.", rows=len(y))
-        return Rows(table, y, everything, nothing), [Remark("few rows", None, words)]
+        return SplitTable(table, y, everything, nothing), [Remark("few rows", None, words)]
     table, groups, said = _groups(table, settings)
     rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
-    return Rows(table, y, *rows, groups), said
+    return SplitTable(table, y, *rows, groups), said
 
 
 def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, list[Remark]]:
@@ -168,7 +168,7 @@ def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, l
 def train_one(
     session: Session,
     name: str,
-    rows: Rows,
+    rows: SplitTable,
     settings: Settings,
     chosen: dict[str, Any] | None = None,
 ) -> Trained:
@@ -251,7 +251,9 @@ def _chosen(
     return estimator.set_params(**{parameter: choice.best_value}), choice
 
 
-def sample_of(model: PreparedModel, rows: Rows, which: IntArray, prepared: Any = None) -> Sample:
+def sample_of(
+    model: PreparedModel, rows: SplitTable, which: IntArray, prepared: Any = None
+) -> Sample:
     """What the model says about some rows, prepared if they are, and how wrong that is."""
     truth, estimator = rows.y[which], model.estimator_
     X = model.prepare(rows.take(which)[0]) if prepared is None else prepared
@@ -267,7 +269,7 @@ def sample_of(model: PreparedModel, rows: Rows, which: IntArray, prepared: Any =
     return Sample(which, truth, predictions, None, error, r2)
 
 
-def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark]) -> FitRecord:
+def _record(rows: SplitTable, one: Trained, settings: Settings, remarks: list[Remark]) -> FitRecord:
     return FitRecord(
         table=summarize(rows.table),
         task=settings.task,
@@ -290,7 +292,7 @@ def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark])
 
 
 def measured(
-    record: FitRecord, rows: Rows, confidence: float, group: str | None = None
+    record: FitRecord, rows: SplitTable, confidence: float, group: str | None = None
 ) -> FitRecord:
     """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
@@ -316,7 +318,7 @@ def _quality(record: FitRecord, sample: Sample, confidence: float) -> Quality:
     )
 
 
-def rival_of(rows: Rows, one: Trained, sample: Sample) -> Rival:
+def rival_of(rows: SplitTable, one: Trained, sample: Sample) -> Rival:
     """How one of several models did."""
     certificate = one.model.certificate_
     gap = certificate.relative_gap if _has_gap(certificate) else None

@@ -186,7 +186,7 @@ class Certified:
     def _bound(self, certificates: list[Certificate], state: str) -> list[Certificate]:
         """The certificates; `verify` of the first looks at what the model predicts, too."""
         first, *others = certificates
-        return [replace(first, predictor=Predictor(self, state)), *others]
+        return [replace(first, predictor=FittedPredictor(self, state)), *others]
 
     def _proved_again(self, X: Matrix, y: Any) -> Certificate:
         """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
@@ -292,7 +292,7 @@ def _checked_again(certificate: Certificate, X: Matrix, y: AnyArray) -> Certific
 
 
 @dataclass(frozen=True)
-class Predictor:
+class FittedPredictor:
     """The model that handed out certificates, and its digest at that time.
 
     Who keeps a certificate while the model is changed or fitted again has one of what it was.

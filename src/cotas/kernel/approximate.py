@@ -16,7 +16,7 @@ from cotas.fitting.pursuit import Ended
 from cotas.kernel.feature_map import FeatureMap
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
-from cotas.kernel.machine import Machine, Setting
+from cotas.kernel.machine import KernelSetting, Machine
 from cotas.kernel.problems import BinaryProblem, named
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
@@ -81,7 +81,7 @@ class FeatureCheck:
     """Proves what it can of θ and α on the features Z of all the rows."""
 
     def __init__(
-        self, setting: Setting, problem: BinaryProblem, features: Any, Z: FloatArray
+        self, setting: KernelSetting, problem: BinaryProblem, features: Any, Z: FloatArray
     ) -> None:
         self.setting, self.problem = setting, problem
         self.features, self.Z = features, Z

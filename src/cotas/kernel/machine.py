@@ -21,6 +21,7 @@ from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.working_set import Move
 
 if TYPE_CHECKING:
     from cotas.kernel.svm import KernelSVM
@@ -40,7 +41,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Setting:
+class KernelSetting:
     """What all the binary problems of a fit share."""
 
     model: KernelSVM
@@ -49,6 +50,7 @@ class Setting:
     facts: dict[Any, Facts]
     monitor: Monitor
     began: float
+    moves: list[list[Move]] | None = None  # of each problem, where someone wants to see them
 
     def pursuit(
         self, problem: BinaryProblem, part: int, parts: int, threads: int = 1
@@ -75,7 +77,7 @@ def helped(run: Iterator[Iterate], check: Any) -> Iterator[Iterate]:
 class KernelCheck:
     """Proves what it can of yᵢαᵢ/λ, θ₀ being the best bias for them."""
 
-    def __init__(self, setting: Setting, problem: BinaryProblem, each: Each) -> None:
+    def __init__(self, setting: KernelSetting, problem: BinaryProblem, each: Each) -> None:
         self.setting, self.problem, self.each = setting, problem, each
         self.free_bias = bool(setting.model.fit_intercept)
         self.X = problem.of(setting.examples.X, is_precomputed(setting.kernel))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations, pairwise
 from typing import Any, Self, cast
 
@@ -30,7 +31,7 @@ from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeat
 from cotas.kernel.base import KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
-from cotas.kernel.machine import Machine, Setting
+from cotas.kernel.machine import KernelSetting, Machine
 from cotas.kernel.problems import (
     BinaryProblem,
     against_the_rest,
@@ -39,11 +40,13 @@ from cotas.kernel.problems import (
     one_against_one,
 )
 from cotas.kernel.training import facts_of, solve_all
+from cotas.solvers.working_set import Move
 
 # Rows whose scores are computed before they are turned into the answer.
 ROWS_AT_A_TIME = 1 << 14
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVM(KernelClassifier):
     """The soft-margin support vector machine in the feature space of a kernel (document 002).
 
@@ -141,50 +144,27 @@ class KernelSVM(KernelClassifier):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        fit_intercept: bool = True,
-        solver: str = "smo",
-        multiclass: str = "ovo",
-        approximate: str | None = None,
-        n_components: int = 300,
-        tol: float = 1e-4,
-        max_iter: int = 100_000,
-        max_time: float | None = None,
-        cache_mb: float = 500,
-        shrinking: bool = True,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        indefinite: str = "refuse",
-        progress: bool | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.lam = lam
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.multiclass = multiclass
-        self.approximate = approximate
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.cache_mb = cache_mb
-        self.shrinking = shrinking
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.indefinite = indefinite
-        self.progress = progress
-        self.callbacks = callbacks
+    kernel: Any = None
+    _: KW_ONLY
+    lam: float = 1e-3
+    C: float | None = None
+    fit_intercept: bool = True
+    solver: str = "smo"
+    multiclass: str = "ovo"
+    approximate: str | None = None
+    n_components: int = 300
+    tol: float = 1e-4
+    max_iter: int = 100_000
+    max_time: float | None = None
+    cache_mb: float = 500
+    shrinking: bool = True
+    warm_start: bool = False
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    indefinite: str = "refuse"
+    progress: bool | None = None
+    callbacks: Any = None
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
@@ -197,6 +177,12 @@ class KernelSVM(KernelClassifier):
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero is left out.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self, X: Matrix, y: Any, sample_weight: Any, watch: list[list[Move]] | None = None
+    ) -> Self:
+        """Train; `watch` gets a list of moves for each binary problem."""
         began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
@@ -209,7 +195,9 @@ class KernelSVM(KernelClassifier):
         self.features_: Any = None
         with Monitor(self) as monitor:
             facts = {} if self.approximate else facts_of(examples, problems)
-            setting = Setting(self, kernel, examples, facts, monitor, began)
+            if watch is not None:
+                watch.extend([] for _ in problems)
+            setting = KernelSetting(self, kernel, examples, facts, monitor, began, watch)
             if self.approximate is not None:
                 return self._fit_features(setting, problems)
             ended = solve_all(setting, problems, self._starts(examples, problems))
@@ -217,7 +205,7 @@ class KernelSVM(KernelClassifier):
         self._keep(examples, problems, [one.proved for one in ended])
         return self._conclude(problems, ended)
 
-    def _fit_features(self, setting: Setting, problems: list[BinaryProblem]) -> Self:
+    def _fit_features(self, setting: KernelSetting, problems: list[BinaryProblem]) -> Self:
         """Train a linear machine on features that approximate the kernel."""
         kernel, examples = setting.kernel, setting.examples
         if is_precomputed(kernel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,7 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
-from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start
+from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, ClassSolution, Start
 from cotas.linear.base import LinearClassifier
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Logistic
@@ -40,6 +40,7 @@ ADVICE = "Raise max_iter, max_time or tol."
 SEVERAL = "From a source of row blocks more than two classes need multiclass='ovr'."
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LogisticRegression(LinearClassifier):
     """Logistic regression, for two classes or for more by softmax, with a proved gap.
 
@@ -108,40 +109,21 @@ class LogisticRegression(LinearClassifier):
     [[0.98, 0.02, 0.0]]
     """
 
-    def __init__(
-        self,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
-        multiclass: str = "softmax",
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.C = C
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.multiclass = multiclass
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
+    lam: float = 1e-3
+    C: float | None = None
+    penalty: str = "l2"
+    l1_ratio: float = 0.5
+    multiclass: str = "softmax"
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 1000
+    max_time: float | None = None
+    warm_start: bool = False
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
@@ -234,7 +216,7 @@ class LogisticRegression(LinearClassifier):
 
     def _solve(
         self, examples: Examples, starts: list[Start | None], began: float
-    ) -> list[Ended[Solution]]:
+    ) -> list[Ended[ClassSolution]]:
         """Find the best model of each part: one for all the classes, or one for each."""
         alone = len(starts) == 1
         with (
@@ -244,10 +226,12 @@ class LogisticRegression(LinearClassifier):
         ):
             parts = self._parts(examples, each)
 
-            def solve(c: int) -> Ended[Solution]:
+            def solve(c: int) -> Ended[ClassSolution]:
                 until = end_of_turn(began, self.max_time, c, len(parts), threads)
                 limits = (self.tol, self.max_iter, until, monitor)
-                pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=parts[c].label)
+                pursuit: Pursuit[ClassSolution] = Pursuit(
+                    *limits, began=began, label=parts[c].label
+                )
                 return pursuit.resume(parts[c].iterates, starts[c], parts[c].check)
 
             threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -30,22 +31,23 @@ from cotas.stops import Reason, Stop
 from cotas.words import say
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnlineClassifier(LinearClassifier):
     """Base of the online linear classifiers; subclasses name the algorithm and its theorem."""
 
-    max_iter: int
-    fit_intercept: bool
-    random_state: Any
-    warm_start: bool
-    class_weight: Any
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    certify: bool
-    n_jobs: int | None
-    max_time: float | None
-    callbacks: Any
-    progress: bool | None
+    fit_intercept: bool = True
+    random_state: Any = None
+    warm_start: bool = False
+    class_weight: Any = None
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    certify: bool = True
+    n_jobs: int | None = None
+    max_time: float | None = None
+    callbacks: Any = None
+    progress: bool | None = None
+    max_iter: int = 100
 
     # ---- what a subclass says ----------------------------------------------------------------
 
@@ -270,20 +272,8 @@ class OnlineClassifier(LinearClassifier):
         began: float,
         facts: Future[Facts] | None,
     ) -> Reason:
-        training = Training(
-            rule=self._rule(),
-            rows=as_design(examples.X),
-            labels=examples.codes,
-            weights=self._solver_weights(examples.weights),
-            run=history.run,
-            average=history.average,
-            sampling=self._sampling(),
-            random=check_random_state(self.random_state),
-            examples=examples.used(),
-            deadline=deadline(began, self.max_time),
-            threads=thread_count(self.n_jobs, len(history.run.b), entries_of(examples.X)),
-            **self._training_options(),
-        )
+        training = self._training(examples, history)
+        training.deadline = deadline(began, self.max_time)
         done: list[Epoch] = []
         patience = Patience(int(self.n_iter_no_change))
         scores: list[float] = []
@@ -319,6 +309,22 @@ class OnlineClassifier(LinearClassifier):
         )
         self._stop = ended.reason.stop.name  # what is proved may depend on it
         return ended.reason
+
+    def _training(self, examples: Examples, history: History) -> Training:
+        """The algorithm on these data, before its first example."""
+        return Training(
+            rule=self._rule(),
+            rows=as_design(examples.X),
+            labels=examples.codes,
+            weights=self._solver_weights(examples.weights),
+            run=history.run,
+            average=history.average,
+            sampling=self._sampling(),
+            random=check_random_state(self.random_state),
+            examples=examples.used(),
+            threads=thread_count(self.n_jobs, len(history.run.b), entries_of(examples.X)),
+            **self._training_options(),
+        )
 
     def _proves(self, examples: Examples, history: History, facts: Future[Facts]) -> bool:
         """Whether the model so far is proved to be good enough."""

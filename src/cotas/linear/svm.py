@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -31,8 +31,8 @@ from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_thread
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
+    BinaryTask,
     Ending,
-    Task,
     as_solved,
     first_iterate,
     iterates,
@@ -58,6 +58,7 @@ SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
 CLOSED = Reason(Stop.THEORY, say("the working set was closed"))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVM(LinearClassifier):
     r"""The soft-margin linear support vector machine of document 000, section 3.7.
 
@@ -141,40 +142,21 @@ class LinearSVM(LinearClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        loss: str = "hinge",
-        margin: str = "soft",
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.C = C
-        self.loss = loss
-        self.margin = margin
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
+    lam: float = 1e-3
+    C: float | None = None
+    loss: str = "hinge"
+    margin: str = "soft"
+    fit_intercept: bool = True
+    solver: str = "auto"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    max_time: float | None = None
+    warm_start: bool = False
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
@@ -303,7 +285,7 @@ class LinearSVM(LinearClassifier):
                 found = widest_margin(examples, weights, labels[c], float(bias))
                 return only(found, Pursuit(None, None, None, monitor, **told(c)))
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
-            task = Task(examples.X, signs, weights, problem, int(seeds[c]), starts[c], each)
+            task = BinaryTask(examples.X, signs, weights, problem, int(seeds[c]), starts[c], each)
             own = Facts(facts.longest, [facts.sketches[c]], rows)
             check = Check(examples, weights, labels[c], problem, own, each)
             until = end_of_turn(began, self.max_time, c, len(labels), threads)
@@ -324,7 +306,9 @@ class LinearSVM(LinearClassifier):
             rows = Rows(examples.X, bias, each)
             return monitor.for_each(solve, range(len(labels)), threads)
 
-    def _follow(self, pursuit: Pursuit[Solution], check: Check, task: Task) -> Ended[Solution]:
+    def _follow(
+        self, pursuit: Pursuit[Solution], check: Check, task: BinaryTask
+    ) -> Ended[Solution]:
         """Follow one solver and keep its best model, by what is proved of it."""
         if task.start is not None:
             certificate = pursuit.begin(first_iterate(task, task.start), check)

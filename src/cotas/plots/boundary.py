@@ -9,6 +9,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.plots.fitted import last_step, like, names_in, require_fitted
+from cotas.plots.plane import axis_of, codes_of, has_margins, leads_of, rows_to_ring, scores_of
 from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, panels, tint
 from cotas.words import say
 
@@ -74,20 +75,20 @@ def decision_boundary(
     X, y = _two_features(model, X, y)
     classes = np.asarray(model.classes_)
     with drawing(ax, lang, (6.0, 5.0)) as ax:
-        x1, x2 = _axis(X[:, 0], resolution), _axis(X[:, 1], resolution)
+        x1, x2 = axis_of(X[:, 0], resolution), axis_of(X[:, 1], resolution)
         grid = table(np.stack([part.ravel() for part in np.meshgrid(x1, x2)], axis=1))
         shape = (len(x2), len(x1))
         if margins is None:
-            margins = _has_margins(model)
-        scores = _scores(model, grid) if len(classes) == 2 else None
+            margins = has_margins(model)
+        scores = scores_of(model, grid) if len(classes) == 2 else None
         if scores is None:
-            codes = _codes(model, grid, classes)
-            leads = [lead.reshape(shape) for lead in _leads(model, grid, codes, len(classes))]
+            codes = codes_of(model, grid, classes)
+            leads = [lead.reshape(shape) for lead in leads_of(model, grid, codes, len(classes))]
             _draw_regions(ax, x1, x2, codes.reshape(shape), leads)
         else:
             _draw_two_sides(ax, x1, x2, scores.reshape(shape), margins)
         _draw_examples(ax, X, y, classes)
-        ringed = _ringed(model, table(X), y, classes, margins) if rings else None
+        ringed = rows_to_ring(model, table(X), y, classes, margins) if rings else None
         if ringed is not None and len(ringed[0]):
             rows, key = ringed
             look = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
@@ -183,30 +184,6 @@ def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
     return X, y
 
 
-def _axis(values: FloatArray, resolution: int) -> FloatArray:
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))  # boosters take NaN
-    room = 0.08 * (high - low if high > low else 1.0)
-    return np.linspace(low - room, high + room, resolution)
-
-
-def _scores(model: Any, grid: Any) -> FloatArray | None:
-    """f(x) of a classifier of two classes, zero on the boundary; None if it tells no score."""
-    if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(grid), dtype=np.float64).ravel()
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(grid)[:, 1] - 0.5)
-    return None
-
-
-def _codes(model: Any, grid: Any, classes: AnyArray) -> IntArray:
-    return np.asarray(np.searchsorted(classes, model.predict(grid)))
-
-
-def _has_margins(model: Any) -> bool:
-    """Whether f(x) = ±1 means something: for hyperplanes, in the data or of a feature space."""
-    return any(hasattr(last_step(model), name) for name in ("dual_coef_", "coef_"))
-
-
 def _draw_two_sides(
     ax: Any, x1: FloatArray, x2: FloatArray, scores: FloatArray, margins: bool
 ) -> None:
@@ -223,18 +200,6 @@ def _draw_two_sides(
         ax.contour(x1, x2, scores, levels=levels, **how).set_gid(key)
         line = "-" if key == "boundary" else "--"
         ax.plot([], [], color=INK, linestyle=line, linewidth=how["linewidths"], label=say(name))
-
-
-def _leads(model: Any, grid: Any, codes: IntArray, count: int) -> list[FloatArray]:
-    """For each class a number that is positive where it is chosen, and negative elsewhere."""
-    own = codes[None, :] == np.arange(count)[:, None]
-    if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(grid), dtype=np.float64)
-        if scores.shape == (len(grid), count) and np.array_equal(scores.argmax(axis=1), codes):
-            ranked = np.sort(scores, axis=1)
-            rival = np.where(own, ranked[:, -2], ranked[:, -1])
-            return list(scores.T - rival)
-    return list(own - 0.5)
 
 
 def _draw_regions(
@@ -263,30 +228,3 @@ def _draw_examples(ax: Any, X: FloatArray, y: AnyArray, classes: AnyArray) -> No
             zorder=2,
             **look,
         )
-
-
-def _ringed(
-    model: Any, X: Any, y: AnyArray, classes: AnyArray, margins: bool
-) -> tuple[IntArray, str] | None:
-    """The rows to ring, and what they are called."""
-    if hasattr(last_step(model), "support_") and hasattr(last_step(model), "dual_coef_"):
-        rows = _flat(last_step(model).support_)
-        if len(rows) and rows[-1] >= len(X):
-            raise ValueError(
-                "The support vectors are rows of the data of the fit, and X has fewer rows. Give "
-                "the data of the fit, or rings=False."
-            )
-        return rows, "support vectors"
-    if len(classes) > 2 or not margins:
-        return None
-    scores = _scores(model, X)
-    if scores is None:
-        return None
-    signs = np.where(y == classes[1], 1.0, -1.0)
-    return np.flatnonzero(signs * scores < 1), "margin violated"
-
-
-def _flat(support: Any) -> IntArray:
-    """The row numbers of one machine or of several, each once."""
-    parts = support if isinstance(support, list) else [support]
-    return np.unique(np.concatenate([np.asarray(part) for part in parts]))

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -39,24 +39,26 @@ ITERATIVE = ("gradient", "stochastic", "conjugate-gradients")
 ADVICE = 'Raise max_iter, max_time or tol, set standardize=True, or choose solver="auto".'
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SquaredLossRegressor(LinearRegressor):
     """Base of least squares and ridge; subclasses say what λ is."""
 
-    fit_intercept: bool
-    solver: str
-    step: Any
-    batch_size: int
-    replacement: bool
-    shuffle: bool
-    stop: Rule | None
-    tol: float
-    max_iter: int | None
-    max_time: float | None
-    standardize: bool
-    random_state: Any
-    n_jobs: int | None
-    callbacks: Any
-    progress: bool | None
+    fit_intercept: bool = True
+    solver: str = "auto"
+    step: Any = "auto"
+    batch_size: int = 1
+    replacement: bool = False
+    shuffle: bool = True
+    stop: Rule | None = None
+    start: Any = None
+    tol: float = 1e-6
+    max_iter: int | None = None
+    max_time: float | None = None
+    standardize: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
     def _lam(self) -> float:
         """λ of the objective."""
@@ -343,43 +345,6 @@ class LeastSquares(SquaredLossRegressor):
     >>> walked.coef_.round(2).tolist(), walked.stop_reason_
     ([1.42, -67.16, 8.55], 'J changed by less than 1e-09')
     """
-
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        step: Any = "auto",
-        batch_size: int = 1,
-        replacement: bool = False,
-        shuffle: bool = True,
-        stop: Rule | None = None,
-        start: Any = None,
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        standardize: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.step = step
-        self.batch_size = batch_size
-        self.replacement = replacement
-        self.shuffle = shuffle
-        self.stop = stop
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.standardize = standardize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
 
     def _lam(self) -> float:
         return 0.0

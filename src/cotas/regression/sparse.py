@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -45,24 +45,26 @@ SHARE = 0.9
 ADVICE = "Raise max_iter, max_time or tol, or rescale the features."
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseRegressor(LinearRegressor):
     """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes coefficients zero."""
 
-    lam: float | None
-    delta: float | None = None
-    l1_ratio: float = 1.0
-    positive: bool
-    weights: Any
-    standardize: bool
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    max_time: float | None
-    n_jobs: int | None
-    callbacks: Any
-    progress: bool | None
-    lam_: Any
-    delta_: Any
+    lam: float | None = None
+    positive: bool = False
+    weights: Any = None
+    standardize: bool = False
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
+
+    delta: float | None = field(default=None, init=False)
+    l1_ratio: float = field(default=1.0, init=False)
+    lam_: Any = field(init=False)
+    delta_: Any = field(init=False)
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients and prove their gap.
@@ -190,7 +192,7 @@ class SparseRegressor(LinearRegressor):
         monitor: Monitor,
         began: float,
         targets: int,
-    ) -> Ended[Solution]:
+    ) -> Ended[SparseSolution]:
         """One target of several: the problem for λ, or on the ball of radius δ."""
         columns, y, column = data.columns, data.y, data.column
         scale = penalty_scale(columns, weights)
@@ -199,15 +201,15 @@ class SparseRegressor(LinearRegressor):
         solver = WorkingSetLasso(columns, y, penalty, deadline(began, turn), int(self.max_iter))
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
 
-        def check(iterate: Iterate) -> Solution:
+        def check(iterate: Iterate) -> SparseSolution:
             found = iterate.model
             coefs, biases = in_units_of_the_data(columns, [found], y[:, None], scale, self.delta)
             problem = replace(self._problem(), lam=None if self.delta is not None else lam)
             point = LassoPoint(problem, coefs[0], float(biases[0]), None, column, scale)
-            return Solution(found, data.prove(point), solver.rounds)
+            return SparseSolution(found, data.prove(point), solver.rounds)
 
         limits = (self.tol, None, turn, monitor)
-        pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
+        pursuit: Pursuit[SparseSolution] = Pursuit(*limits, began=began, label=column)
         start = Iterate(self._solving(solver.latest, lam))
         return pursuit.follow(self._iterates(solver, lam, monitor), check, start=start)
 
@@ -228,7 +230,7 @@ class SparseRegressor(LinearRegressor):
         """What the solver has, as a solution of the problem at hand: for λ, or inside the ball."""
         return look._replace(lam=lam) if self.delta is None else inside_ball(look, self.delta)
 
-    def _keep(self, ends: list[Solution], single: bool) -> None:
+    def _keep(self, ends: list[SparseSolution], single: bool) -> None:
         self._certificates = [end.certificate for end in ends]
         models = [end.certificate.witness for end in ends]
         coefs = np.stack([model.coef for model in models if model is not None])
@@ -303,7 +305,7 @@ def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[I
     return found, single
 
 
-class Solution(NamedTuple):
+class SparseSolution(NamedTuple):
     """What was found for one target, its certificate, and the rounds that the solver had made."""
 
     found: LassoIterate

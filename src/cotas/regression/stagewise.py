@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -59,34 +59,22 @@ def _nearer(X: Matrix, centred: bool) -> tuple[Matrix, FloatArray]:
     return moved, shift
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StagewiseRegressor(LinearRegressor):
     """What the three algorithms share: the rate, the run, the path and the certificate."""
 
-    algorithm: ClassVar[str]
-    _certificates: list[StagewiseCertificate]  # type: ignore[assignment]
+    eps: Any = 0.1
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    ties: str = "first"
+    random_state: Any = None
+    n_jobs: int | None = None
+    max_time: float | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
-    def __init__(
-        self,
-        *,
-        eps: Any = 0.1,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        ties: str = "first",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.eps = eps
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.ties = ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callbacks = callbacks
-        self.progress = progress
+    algorithm: ClassVar[str]
+    _certificates: list[StagewiseCertificate] = field(init=False)  # type: ignore[assignment]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -272,6 +260,7 @@ class ForwardStagewise(StagewiseRegressor):
     algorithm = "FS"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RegularizedForwardStagewise(StagewiseRegressor):
     """Forward stagewise regression inside the L1-ball, R-FS_ε,δ: Algorithm 9 of document 001.
 
@@ -307,34 +296,9 @@ class RegularizedForwardStagewise(StagewiseRegressor):
     True
     """
 
-    algorithm = "R-FS"
+    delta: float = math.inf
 
-    def __init__(
-        self,
-        *,
-        eps: Any = 0.1,
-        delta: float = math.inf,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        ties: str = "first",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            eps=eps,
-            max_iter=max_iter,
-            fit_intercept=fit_intercept,
-            ties=ties,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            max_time=max_time,
-            callbacks=callbacks,
-            progress=progress,
-        )
-        self.delta = delta
+    algorithm = "R-FS"
 
     @property
     def omegas_(self) -> FloatArray:

@@ -30,7 +30,7 @@ class DivergedError(ValueError):
     """The steps were too long: the objective grew without bound."""
 
 
-class History:
+class ObjectiveHistory:
     """J, θ, θ₀ and ‖∇J‖ of the iterations, thinned when it grows long."""
 
     def __init__(self, numbers: int) -> None:
@@ -74,7 +74,7 @@ class Trail:
         self.first, self.first_slope = start
         self.before, self.iterations = self.first, 0
         self.theta, self.theta0 = task.coordinates.model(task.start)
-        self.history = History(self.theta.size + self.theta0.size)
+        self.history = ObjectiveHistory(self.theta.size + self.theta0.size)
         self.last: tuple[Any, ...] | None = None
         self.next_check, self.floor, self.at_floor = 1, Floor(), False
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 from cotas.certificates.presentation import percent
 from cotas.report.certificates import STANDINGS, card, has_gap, standing
-from cotas.report.content import Content, Effects, HeldOut, Picture
+from cotas.report.content import Content, Effects, HeldOutFigures, Picture
 from cotas.report.markup import (
     apart,
     bars,
@@ -168,7 +168,7 @@ def _certificates(content: Content) -> str:
     return section(say("The certificate"), table(headings, rows), each)
 
 
-def _held_out(held_out: HeldOut | None) -> list[str]:
+def _held_out(held_out: HeldOutFigures | None) -> list[str]:
     if held_out is None:
         return [
             paragraph(
@@ -198,7 +198,7 @@ def _held_out(held_out: HeldOut | None) -> list[str]:
     return parts
 
 
-def _bound_in_words(held_out: HeldOut) -> str:
+def _bound_in_words(held_out: HeldOutFigures) -> str:
     if held_out.bound is None:
         return say(
             "There is no bound for this measure: one large error among the new rows "

@@ -19,7 +19,7 @@ from cotas.preparation.record import (
     telling_parameters,
 )
 from cotas.report.alarms import alarms_of
-from cotas.report.content import Column, Content, Effects, HeldOut
+from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures
 from cotas.report.drawings import pictures_of
 from cotas.report.figures import MEASURES, found, span
 from cotas.report.markup import number
@@ -96,7 +96,7 @@ def _largest(effects: Effects, most: int = 3) -> list[str]:
     return [name for size, name in ranked[:most] if abs(size) > effects.unsure]
 
 
-def _column(column: ColumnSummary) -> Column:
+def _column(column: ColumnSummary) -> ColumnLine:
     if column.mean is not None and column.smallest is not None and column.largest is not None:
         values = say(
             "{smallest} to {largest}, mean {mean}",
@@ -112,7 +112,7 @@ def _column(column: ColumnSummary) -> Column:
         )
     else:
         values = say("{distinct} values", distinct=column.distinct)
-    return Column(column.name, say(KINDS[column.kind]), column.missing, values)
+    return ColumnLine(column.name, say(KINDS[column.kind]), column.missing, values)
 
 
 def _classes(record: FitRecord) -> dict[str, int]:
@@ -174,7 +174,7 @@ def _labels(record: FitRecord) -> list[str]:
     return [part.label for part in record.certificate.parts] or [""]
 
 
-def _held_out(record: FitRecord) -> HeldOut | None:
+def _held_out(record: FitRecord) -> HeldOutFigures | None:
     bound, quality = record.bound, record.quality
     if record.hold_out is None or quality is None:
         return None
@@ -185,7 +185,7 @@ def _held_out(record: FitRecord) -> HeldOut | None:
     )
     always = say("always “{answer}”", answer=quality.answer)
     headings, rows = _confusion(quality)
-    return HeldOut(
+    return HeldOutFigures(
         rows=quality.rows,
         measures={
             say(MEASURES[name]): f"{number(one.value)} ({span(one, quality.confidence)})"

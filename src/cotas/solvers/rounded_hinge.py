@@ -154,7 +154,7 @@ class Answer:
     curved: list[IntArray]
 
 
-class Rows:
+class HingeRows:
     """The rows and what is known of them, gone over in spans."""
 
     def __init__(self, rows: Any, y: FloatArray, weights: FloatArray, each: Each) -> None:

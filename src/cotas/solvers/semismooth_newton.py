@@ -15,7 +15,7 @@ from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
 from cotas.solvers.newton_round import Smoothed, derivative, newton_round, zero
 from cotas.solvers.rounded_blocks import BlockRows
-from cotas.solvers.rounded_hinge import Answer, Rows
+from cotas.solvers.rounded_hinge import Answer, HingeRows
 from cotas.source import Block, Source
 
 # The smoothing of the first round, what the next rounds make of it, and when that ends.
@@ -94,7 +94,7 @@ def semismooth_newton(
     0 < αᵢ < sᵢ.
     """
     problem = _Problem(lam, 1.0 if bias_scale else bias, lam / bias_scale**2 if bias_scale else 0.0)
-    rows = Rows(as_design(X), y, weights, each)
+    rows = HingeRows(as_design(X), y, weights, each)
     while X.shape[1] > FEW_FEATURES:
         for reached in _by_sweeps(rows, lam, bias, bias_scale, start):
             yield _after_sweeps(rows, problem, reached)
@@ -145,13 +145,13 @@ def newton_over_blocks(
 
 
 def _newton_steps(
-    rows: Rows | BlockRows, problem: _Problem, start: Start, nu: float
+    rows: HingeRows | BlockRows, problem: _Problem, start: Start, nu: float
 ) -> Iterator[PrimalDual]:
     """From the centres of the rows, until the steps no longer get on."""
     theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
     rows.place(theta, theta0)
-    small = isinstance(rows, Rows) and rows.size <= SMALL
-    if isinstance(rows, Rows) and small and rows.n_features <= FEW_FOR_ONE_CALL:
+    small = isinstance(rows, HingeRows) and rows.size <= SMALL
+    if isinstance(rows, HingeRows) and small and rows.n_features <= FEW_FOR_ONE_CALL:
         yield from _rounds(rows, Smoothed(*astuple(problem)), np.append(theta, theta0), nu)
         return
     best, idle = np.inf, 0
@@ -175,7 +175,9 @@ def _newton_steps(
         theta0 += length * problem.bias * float(step[-1])
 
 
-def _rounds(rows: Rows, problem: Smoothed, model: FloatArray, nu: float) -> Iterator[PrimalDual]:
+def _rounds(
+    rows: HingeRows, problem: Smoothed, model: FloatArray, nu: float
+) -> Iterator[PrimalDual]:
     """The same with an iterate for each round, which is one call."""
     best, idle, solved = np.inf, 0, True
     while solved and idle < PATIENCE:
@@ -215,7 +217,7 @@ def _rough(
 
 
 def _by_sweeps(
-    rows: Rows, lam: float, bias: float, bias_scale: float, start: Start | None
+    rows: HingeRows, lam: float, bias: float, bias_scale: float, start: Start | None
 ) -> Iterator[Start]:
     """Coordinate ascent as long as its rounds take few sweeps; its α become the centres."""
     y, weights, random = rows.state.y, rows.state.weights, np.random.RandomState(0)
@@ -227,7 +229,7 @@ def _by_sweeps(
             return
 
 
-def _after_sweeps(rows: Rows, problem: _Problem, start: Start) -> PrimalDual:
+def _after_sweeps(rows: HingeRows, problem: _Problem, start: Start) -> PrimalDual:
     """P and D of what coordinate ascent has reached."""
     rows.place(start.theta, start.theta0)
     y, weights, excess = rows.state.y, rows.state.weights, rows.state.excess
@@ -238,7 +240,7 @@ def _after_sweeps(rows: Rows, problem: _Problem, start: Start) -> PrimalDual:
 
 
 def _newton_step(
-    rows: Rows | BlockRows, problem: _Problem, answer: Answer, nu: float, gradient: FloatArray
+    rows: HingeRows | BlockRows, problem: _Problem, answer: Answer, nu: float, gradient: FloatArray
 ) -> FloatArray | None:
     """The step to the minimum of the parabola that the rounded objective is near by."""
     d, curved = rows.n_features, answer.curved
@@ -273,7 +275,7 @@ def _newton_step(
 class _LineOfSpans(NamedTuple):
     """The rounded objective along a step, the rows being gone over in spans."""
 
-    rows: Rows | BlockRows
+    rows: HingeRows | BlockRows
     nu: float
     fixed: float
     linear: float
@@ -285,7 +287,7 @@ def _derivative(line: _LineOfSpans, length: float) -> float:
 
 
 def _line_search(
-    rows: Rows | BlockRows,
+    rows: HingeRows | BlockRows,
     problem: _Problem,
     theta: FloatArray,
     theta0: float,

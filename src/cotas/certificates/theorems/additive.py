@@ -30,8 +30,8 @@ from cotas.certificates.targets import ROUNDED
 from cotas.certificates.theorems.combinations import (
     Combination,
     Combined,
+    ExampleWeights,
     LongSweep,
-    Weights,
     read_sketch,
     sketch_block,
 )
@@ -93,7 +93,7 @@ class AdditiveFit(Combined):
 
     # ---- what is measured ----------------------------------------------------------------------
 
-    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
         y, used = sweep.y, np.flatnonzero(weights.w > 0)
         if not np.isfinite(y).all():
             raise Objection("y holds what is not a finite number.")
@@ -146,13 +146,13 @@ class AdditiveFit(Combined):
             return float(np.einsum("i,i->", w, np.abs(r)))
         return float(0.5 * (np.einsum("i,i->", r, r) if uniform else np.einsum("i,i,i->", w, r, r)))
 
-    def _rounded(self, y: FloatArray, weights: Weights) -> float:
+    def _rounded(self, y: FloatArray, weights: ExampleWeights) -> float:
         """What makes the rounding of the targets, EPS or EPS² of them, a small relative gap."""
         size, share = (y * y, ROUNDED) if self.loss == "squared" else (np.abs(y), ROUNDED / EPS)
         return share * float(weights.w @ size) / weights.mass
 
     def _residuals(
-        self, sweep: LongSweep, weights: Weights, each: Each
+        self, sweep: LongSweep, weights: ExampleWeights, each: Each
     ) -> tuple[FloatArray, FloatArray, Tally]:
         """y − F of each row as computed, how far it may be off, and the loss after each round."""
         n, rounds = sweep.X.shape[0], len(self.combinations[0].learners)
@@ -178,7 +178,7 @@ class AdditiveFit(Combined):
 
         return r, slack, sweep.tally(read, each)
 
-    def _rise(self, found: Tally, weights: Weights, slack: FloatArray) -> float:
+    def _rise(self, found: Tally, weights: ExampleWeights, slack: FloatArray) -> float:
         """The largest difference of the losses after a round and before it, rounded up."""
         losses, widest, W = found["sum losses"], float(slack.max()), weights.most
         top = float(losses.max())
@@ -191,7 +191,7 @@ class AdditiveFit(Combined):
     # ---- the lower bound -----------------------------------------------------------------------
 
     def _lower(
-        self, sweep: LongSweep, used: IntArray, weights: Weights, r: FloatArray, each: Each
+        self, sweep: LongSweep, used: IntArray, weights: ExampleWeights, r: FloatArray, each: Each
     ) -> tuple[float, str, list[str]]:
         """The bound, the class that it is about, and what is to be known of it."""
         learners, y = self.combinations[0].learners, sweep.y
@@ -217,7 +217,7 @@ class AdditiveFit(Combined):
         )
         return max(lower, found), who, [OWN_WEIGHT]
 
-    def _whole(self, y: FloatArray, used: IntArray, weights: Weights, v: FloatArray) -> Dual:
+    def _whole(self, y: FloatArray, used: IntArray, weights: ExampleWeights, v: FloatArray) -> Dual:
         """u made of v for functions that may add any constant."""
         cells = np.zeros(len(used), dtype=np.int64)
         u = self._balanced(v, weights.w, used, cells)
@@ -244,7 +244,12 @@ class AdditiveFit(Combined):
         return u
 
     def _least(
-        self, dual: Dual, y: FloatArray, weights: Weights, radius: float = 0.0, edge: float = 0.0
+        self,
+        dual: Dual,
+        y: FloatArray,
+        weights: ExampleWeights,
+        radius: float = 0.0,
+        edge: float = 0.0,
     ) -> float:
         """What every function of the class has at least, by the u given."""
         w, u, n = weights.w[dual.rows], dual.u[dual.rows], len(dual.rows)

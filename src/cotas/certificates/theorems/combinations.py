@@ -116,7 +116,7 @@ class Combined:
         sweep = self.sweep(X, y)
         try:
             self.refuse_unsound()
-            return self.measure(sweep, Weights.of(self.weights, sweep.X.shape[0]), each)
+            return self.measure(sweep, ExampleWeights.of(self.weights, sweep.X.shape[0]), each)
         except Objection as why:
             return conclude(
                 self.kind, 0.0, math.inf, statement="Nothing is proved.", reference="",
@@ -127,7 +127,7 @@ class Combined:
         """The data, to be read block by block."""
         raise NotImplementedError
 
-    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
         """What is proved of the model, which is sound."""
         raise NotImplementedError
 
@@ -237,7 +237,7 @@ def _votes(values: FloatArray) -> bool:
 
 
 @dataclass(frozen=True)
-class Weights:
+class ExampleWeights:
     """The weights of the examples in units of about the largest, and their sum from both sides.
 
     A scale of two changes no digit, and no sum over- or underflows.
@@ -249,7 +249,7 @@ class Weights:
     uniform: bool
 
     @classmethod
-    def of(cls, given: FloatArray | None, n: int) -> Weights:
+    def of(cls, given: FloatArray | None, n: int) -> ExampleWeights:
         """The weights that a witness has for n rows; none are equal ones."""
         if given is None:
             return cls(np.ones(n), float(n), float(n), True)

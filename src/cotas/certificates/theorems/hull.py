@@ -25,9 +25,9 @@ from cotas.certificates.core.rounding import TINY, above, down, gamma, up
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
+    ExampleWeights,
     Labelled,
     LongSweep,
-    Weights,
     read_sketch,
     sketch_block,
 )
@@ -105,7 +105,7 @@ class HullPoint(Labelled):
             value, slope = self.cost.value(z), self.cost.slope(z)
         return np.asarray(value, dtype=np.float64), np.asarray(slope, dtype=np.float64)
 
-    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
         radius, n = self._reach(), sweep.X.shape[0]
         z, slack = np.empty(n), np.empty(n)
 

@@ -89,7 +89,7 @@ def _root_up(x: Fraction) -> Fraction:
     return Fraction(root + (root * root < inside), x.denominator * scale)
 
 
-class Survey(NamedTuple):
+class MistakeSurvey(NamedTuple):
     """What a pass over the data tells about the ledgers of all classes, one column for each.
 
     Attributes
@@ -177,7 +177,7 @@ class Ledger(Parametric):
     @classmethod
     def _survey(
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
-    ) -> Survey:
+    ) -> MistakeSurvey:
         """One pass over the data for linear models."""
         first, positives, K = ledgers[0], [one.positive for one in ledgers], len(ledgers)
         u = np.stack([ledger.direction for ledger in ledgers], axis=1)
@@ -218,12 +218,12 @@ class Ledger(Parametric):
             for c, ledger in enumerate(ledgers)
         ]
         lowest = _or_nothing(agreements[used] - off)
-        return Survey(used, lowest, off, lengths, radius, missed, facts.sketches)
+        return MistakeSurvey(used, lowest, off, lengths, radius, missed, facts.sketches)
 
-    def _allowed(self, survey: Survey, c: int) -> Allowed:
+    def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
         raise NotImplementedError
 
-    def _conclude(self, survey: Survey, c: int) -> Certificate:
+    def _conclude(self, survey: MistakeSurvey, c: int) -> Certificate:
         """What both theorems say; where the bound is infinite, all may be mistakes."""
         found, k, shown = self._allowed(survey, c), self.mistakes, self.presentations
         objection, allowed, charge = survey.missed[c] or found.objection, found.most, found.charge
@@ -354,7 +354,7 @@ class PerceptronLedger(Ledger):
     # A weight multiplies the update, which is the plain perceptron on the row s·(x, 1).
     scales_rows: ClassVar[bool] = True
 
-    def _allowed(self, survey: Survey, c: int) -> Allowed:
+    def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
         size, margins = survey.lengths[c], survey.agreements[:, c]
         reach, passes = up(survey.radius * size), self.passes(len(margins))
         value, off = dot(self.origin, self.direction) if self.start is not None else (0.0, 0.0)
@@ -421,7 +421,7 @@ class PassiveAggressiveLedger(Ledger):
 
     lam: float = field(kw_only=True)
 
-    def _allowed(self, survey: Survey, c: int) -> Allowed:
+    def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
         weights = np.ones(len(self.updates)) if self.weights is None else self.weights
         weights, lam = weights[survey.used], self.lam if self.lam > 0 else math.nan
         passes, radius = self.passes(len(weights)), survey.radius
@@ -459,7 +459,7 @@ class KernelPerceptronLedger(PerceptronLedger):
     @classmethod
     def _survey(
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
-    ) -> Survey:
+    ) -> MistakeSurvey:
         """The same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ and ‖θ‖² = βᵀKβ."""
         first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
         sweep = _sweep(ledgers, X, y, np.zeros((np.shape(X)[1], 1)))
@@ -480,7 +480,7 @@ class KernelPerceptronLedger(PerceptronLedger):
         off = above((most + 4.0 * U * float(np.abs(theta0).max())) * float(weights.max()), 3)
         rows = weights[used, None] * signs[used] * (values[used] + theta0)
         touched = np.flatnonzero(used | beta.any(axis=1))
-        return Survey(
+        return MistakeSurvey(
             used=used,
             agreements=_or_nothing(rows - off - 4.0 * U * np.abs(rows)),
             off=off,
@@ -496,7 +496,7 @@ class KernelPerceptronLedger(PerceptronLedger):
             evidence=examine(first.kernel, sweep.X, touched),
         )
 
-    def _conclude(self, survey: Survey, c: int) -> Certificate:
+    def _conclude(self, survey: MistakeSurvey, c: int) -> Certificate:
         evidence = survey.evidence
         if evidence is not None and not evidence.semidefinite:
             return no_certificate(

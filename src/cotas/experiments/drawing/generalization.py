@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.experiments.drawing.sheet import sheet, span_of
-from cotas.experiments.generalization import Balance, Losses, Slope, Surface, hinge_objective
+from cotas.experiments.generalization import Balance, DescentCurve, Losses, Surface, hinge_objective
 from cotas.plots.style import COLOURS, INK, PALE, legend, look, tint
 from cotas.words import say
 
@@ -73,7 +73,7 @@ def draw_regimes(result: Losses) -> Any:
     return figure
 
 
-def draw_slope(result: Slope) -> Any:
+def draw_slope(result: DescentCurve) -> Any:
     """J of one parameter, the tangent at the start, and the steps down."""
     with sheet(width=6.4, height=4.4) as (figure, (ax,)):
         ax.plot(result.theta, result.objective, label="J(θ)", **look(0))

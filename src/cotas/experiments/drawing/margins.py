@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from cotas.experiments.drawing.sheet import arrow, scatter, sheet, sides, span_of
-from cotas.experiments.margins import Halves, Margin, Margins, Projection
+from cotas.experiments.margins import FittedMargin, Halves, Margins, Projection
 from cotas.experiments.memorizing import Memory
-from cotas.experiments.samples import Labelled
+from cotas.experiments.samples import LabelledSample
 from cotas.plots.style import COLOURS, INK, legend, look
 from cotas.words import say
 
@@ -67,7 +67,7 @@ def draw_margins(result: Margins) -> Any:
     return figure
 
 
-def _draw_margin(ax: Any, data: Labelled, fit: Margin) -> None:
+def _draw_margin(ax: Any, data: LabelledSample, fit: FittedMargin) -> None:
     sides(ax, lambda X: X @ fit.theta + fit.theta0, span_of(data.X, 0.12), margins=True)
     scatter(ax, data, size=30)
     agreement = data.y * (data.X @ fit.theta + fit.theta0)

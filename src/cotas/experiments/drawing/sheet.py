@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.experiments.samples import Labelled
+from cotas.experiments.samples import LabelledSample
 from cotas.plots.style import COLOURS, INK, MARKERS, STYLE, pyplot, tidy, tint
 
 
@@ -40,7 +40,7 @@ def caption(figure: Any, text: str) -> None:
     figure.suptitle(textwrap.fill(text, width), fontsize=11, color=INK)
 
 
-def scatter(ax: Any, data: Labelled, size: float = 20.0, **options: Any) -> None:
+def scatter(ax: Any, data: LabelledSample, size: float = 20.0, **options: Any) -> None:
     """The examples, −1 blue circles and +1 orange squares, as `decision_boundary` draws them."""
     for k, label in enumerate((-1, 1)):
         ax.scatter(

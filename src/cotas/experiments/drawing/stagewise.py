@@ -8,7 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.experiments.drawing.sheet import sheet
-from cotas.experiments.stagewise import Path, Run, Runs
+from cotas.experiments.stagewise import LassoBreakpoints, Runs, StagewiseTrial
 from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look
 from cotas.words import say
 
@@ -17,7 +17,7 @@ NAMED = 8
 BARS = 11
 
 
-def draw_bars(result: Run) -> Any:
+def draw_bars(result: StagewiseTrial) -> Any:
     """|β| stacked at some iterations, so that each bar is ‖β‖₁; the last bar is the optimum."""
     last = len(result.coefficients) - 1
     shown = np.unique(np.linspace(0, last, BARS).round().astype(int))
@@ -47,7 +47,7 @@ def draw_bars(result: Run) -> Any:
     return figure
 
 
-def draw_run(result: Run) -> Any:
+def draw_run(result: StagewiseTrial) -> Any:
     """The coefficients of one run, and the optimum as points at the right."""
     with sheet(width=7.0, height=4.6) as (figure, (ax,)):
         _draw_coefficients(ax, result, COLOURS[3])
@@ -85,7 +85,7 @@ def draw_runs(result: Runs) -> Any:
     return figure
 
 
-def draw_path(result: Path) -> Any:
+def draw_path(result: LassoBreakpoints) -> Any:
     """The coefficients of the Lasso against δ."""
     final = result.coefficients[-1]
     with sheet(width=7.0, height=4.6) as (figure, (ax,)):
@@ -106,7 +106,7 @@ def _beside(ax: Any) -> None:
     legend(ax, handles=handles[::-1], labels=labels[::-1], loc="upper left", bbox_to_anchor=(1, 1))
 
 
-def _draw_coefficients(ax: Any, run: Run, colour: str) -> None:
+def _draw_coefficients(ax: Any, run: StagewiseTrial, colour: str) -> None:
     end = len(run.coefficients) - 1
     for rank, j in _ranked(run.goal):
         ax.plot(run.coefficients[:, j], **_line(rank, j))

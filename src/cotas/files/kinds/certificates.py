@@ -23,7 +23,7 @@ from cotas.files.schema import (
     Labels,
     Mapped,
     Number,
-    Rows,
+    RowsField,
     Sentence,
     Text,
     Whole,
@@ -59,7 +59,7 @@ FEATURE_MAP = Estimator(
         "kernel": KERNEL,
         "error": Number(),
         "eigenvalues": Array("q"),
-        "rows": Rows("l d"),
+        "rows": RowsField("l d"),
         "projection": Array("l q").at("_projection"),
     },
 )

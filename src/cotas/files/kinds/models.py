@@ -32,7 +32,7 @@ from cotas.files.schema import (
     Mapped,
     Names,
     Number,
-    Rows,
+    RowsField,
     Sentence,
     Text,
     Together,
@@ -102,7 +102,7 @@ _SUPPORT: dict[str, Field] = {
     "n_rows": Whole(1, LONGEST, letter="n").at("_n_rows").maybe(),
     "support": Array("s", "int64", low=0, below="n").maybe(),
     "dual_coef": Array("m s").maybe(),
-    "support_vectors": Rows("v d").maybe(),
+    "support_vectors": RowsField("v d").maybe(),
     "coef": Array("m f").maybe(),
 }
 KERNEL_REGRESSOR: dict[str, Field] = {**_EVERY, **_SUPPORT, "lam": Number(0.0)}
