@@ -15,7 +15,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.core.blocks import BlockSquaredRisk, Claims, block_bounds
+from cotas.certificates.core.blocks import BlockSquaredRisk, Claims, Most, block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredFound
 from cotas.certificates.core.gap import Found, Risk
@@ -95,13 +95,6 @@ class Columns:
 
 
 # ---- the sketch of the data, in passing --------------------------------------------------------
-
-
-class Most(float):
-    """A number of which the largest counts."""
-
-    def __add__(self, other: float) -> Most:
-        return Most(max(float(self), float(other)))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ RESIDUAL, DIRECTIONS = 0.1, 100
 SAMPLE_GAP = 1e-4
 
 
-class BlockPoint(NamedTuple):
+class SmoothPoint(NamedTuple):
     """θ and θ₀, the objective there, and an estimate of how far it is above the best."""
 
     theta: FloatArray
@@ -107,7 +107,7 @@ class Bent:
 
 def smooth_over_blocks(
     source: Source, total: float, loss: Any, lam: float, bias: bool, sample: Block | None
-) -> Iterator[BlockPoint]:
+) -> Iterator[SmoothPoint]:
     """Newton's method with a line search, for a source whose y is ±1.
 
         min Σ sᵢ ℓ(yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²,      the weights sᵢ of the source sum to `total`
@@ -131,7 +131,7 @@ def smooth_over_blocks(
     function, objective, gradient, hessian = at(point)
     while True:
         gap = 0.5 * float((gradient**2 / lam).sum())
-        yield BlockPoint(point[:-1].copy(), float(point[-1]), objective, gap)
+        yield SmoothPoint(point[:-1].copy(), float(point[-1]), objective, gap)
         step = _step(source, function, gradient, hessian, own, kept)
         promised = 0.0 if step is None else float(gradient @ step)
         if step is None or not promised < 0:

@@ -1,6 +1,6 @@
 """The rows of the support vector machine with a rounded hinge, when they come in blocks.
 
-It answers as `rounded_hinge.Rows` does, and keeps nothing of the rows: the centres of the dual
+It answers as `HingeRows` does, and keeps nothing of the rows: the centres of the dual
 variables are made anew from the rounds before (`cotas/rounds.py`). Each answer is one pass, in
 which the Newton system is summed up as well; a step of length one that the line search accepts has
 made the answer for the next.
@@ -117,7 +117,7 @@ class Bend:
 
 
 class BlockRows:
-    """As `rounded_hinge.Rows`, for a source whose y is ±1 and whose weights sum to `total`."""
+    """As `HingeRows`, for a source whose y is ±1 and whose weights sum to `total`."""
 
     def __init__(self, source: Source, total: float, largest_system: int) -> None:
         self.source, self.total = source, total
