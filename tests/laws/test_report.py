@@ -10,9 +10,10 @@ import pytest
 
 import cotas
 from cotas.certificates.certificate import no_certificate
-from cotas.report import Column, Content, Effects, HeldOut, Picture, render
 from cotas.report.certificates import standing
+from cotas.report.content import Column, Content, Effects, HeldOut, Picture
 from cotas.report.markup import apart, number
+from cotas.report.page import render
 from cotas.report.pictures import drawn
 from cotas.report.words import LANGUAGES, WORDS, words_of
 

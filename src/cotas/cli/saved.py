@@ -13,6 +13,7 @@ from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
 from cotas.files.errors import ModelFileError
 from cotas.files.fingerprint import Fingerprint
+from cotas.files.formats import is_a_table
 from cotas.files.frames import polars
 from cotas.files.models import read_model_file
 from cotas.files.tables import Table
@@ -57,7 +58,7 @@ class Saved:
 
     def input_of(self, table: Table, rows: AnyArray | None = None) -> Any:
         """The features of all or some rows as `estimator` takes them, prepared once for all."""
-        frame = table.features if rows is None else table.features[rows]
+        frame = table.features if rows is None else table.take(rows)
         if isinstance(self.model, PreparedModel):
             return self.model.prepare(frame)
         if not table.has_names:
@@ -86,7 +87,7 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
     """Read a model file of cotas, of skops, or with permission a pickle."""
     try:
         with path.open("rb") as file:
-            head = file.read(9)
+            head = file.read(4096)
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read ({error.strerror}).") from None
     if _is_ours(head, path.stat().st_size):
@@ -95,7 +96,8 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
         return Saved(str(path), _checked(_from_skops(path), path), None, ours=False)
     if head.startswith((PICKLE, *_COMPRESSED)) or path.suffix in (".pkl", ".pickle", ".joblib"):
         return Saved(str(path), _checked(_from_pickle(path, trust_pickle), path), None, ours=False)
-    raise ModelFileError(f"{path} is no model file, such as cotas fit --out writes.")
+    what = ": it is a table" if is_a_table(head) else ""
+    raise ModelFileError(f"{path} is no model file, such as cotas fit --out writes{what}.")
 
 
 def _is_ours(head: bytes, size: int) -> bool:

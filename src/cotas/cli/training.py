@@ -26,6 +26,7 @@ from cotas.files.models import versions
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
+from cotas.preparation.columns import ColumnWarning
 from cotas.preparation.inspection import copies, inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
@@ -95,7 +96,7 @@ class Rows:
 
     def take(self, rows: IntArray) -> tuple[Any, AnyArray]:
         """The features and the targets of some rows."""
-        return self.table.features[rows], self.y[rows]
+        return self.table.take(rows), self.y[rows]
 
 
 def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> FitRecord:
@@ -234,7 +235,8 @@ def _chosen(
     if parameter not in estimator.get_params():
         raise UsageError(f"{type(estimator).__name__} has no {parameter!r} to select.")
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
-    with blaming({**settings.given, parameter: None}, "--select: "):
+    with blaming({**settings.given, parameter: None}, "--select: "), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)  # values that only rows held out have
         choice = cotas.choose(
             *(pipeline, X, y, parameter),
             stratify=bool(np.unique(y, return_counts=True)[1].min() > 1),
@@ -289,7 +291,9 @@ def measured(
     """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
         return replace(record, quality=_quality(record, record.training, confidence))
-    sample = sample_of(record.model, rows, rows.test)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)  # values that only rows held out have
+        sample = sample_of(record.model, rows, rows.test)
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth

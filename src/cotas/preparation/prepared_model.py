@@ -267,9 +267,8 @@ class PreparedModel(BaseEstimator):
         recipe = found.preparation
         if not isinstance(recipe, Recipe):
             raise ModelFileError(f"{path} holds a model without a preparation; use cotas.load.")
-        model = cls.of(recipe.preparation, found.model)
-        model.recipe_, model._seal = recipe, recipe.seal
-        return model
+        whole: Self = recipe.around(found.model)
+        return whole
 
     def prepare(self, X: Any) -> Matrix:
         """The numbers that the estimator takes, for who asks it several things about the same rows.

@@ -232,7 +232,11 @@ def _ranking(
         return {}  # pairs of classes vote, and their scores belong to no class
     if scores.ndim == 1:
         own = (truth == classes[rarer]).astype(np.int64)
-        rows: tuple[AnyArray, ...] = (own, scores if rarer else -scores)
+        signed = scores if rarer else -scores
+        order = np.argsort(
+            signed
+        )  # each part that is left out sorts them again, which is then soon done
+        rows: tuple[AnyArray, ...] = (own[order], signed[order])
     else:
         there = np.isin(classes, truth)
         binary = label_binarize(truth, classes=classes)

@@ -54,6 +54,14 @@ class Recipe:
     seed: int = 0
     seal: str = ""
 
+    def around(self, model: Any) -> Any:
+        """The `PreparedModel` of which these are the parts, as it was saved."""
+        from cotas.preparation.prepared_model import PreparedModel  # which holds a recipe
+
+        whole = PreparedModel.of(self.preparation, model)
+        whole.recipe_, whole._seal = self, self.seal
+        return whole
+
     def try_out(self, model: Any) -> None:
         """Prepare a row and let the model predict it; what does not fit together shows here."""
         require(is_classifier(model) == (self.task == "classification"), "the task", "is another")

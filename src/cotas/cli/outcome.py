@@ -1,0 +1,179 @@
+"""What is stored and said after a fit."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from cotas.certificates import Certificate
+from cotas.certificates.presentation import OPTIMIZATION, percent
+from cotas.cli.exits import InterruptedEarlyError, ProofFailedError
+from cotas.cli.judging import quality_lines, show_classes
+from cotas.cli.session import Session
+from cotas.cli.words import kind_in, speak
+from cotas.preparation.recipe import Recipe
+from cotas.preparation.record import FitRecord, telling_parameters
+from cotas.report.alarms import alarms_of
+from cotas.report.certificates import in_words, label_in
+from cotas.report.figures import span
+from cotas.report.words import words_of
+
+
+def store(
+    record: FitRecord, out: Path | None, report: Path | None, lang: str, zero_based: bool | None
+) -> None:
+    """Write the model and the report where they are wanted."""
+    if out is not None:
+        seen = (record.prepared, record.training.truth)
+        made = recipe(record, zero_based)
+        record.model.save(out, data=seen, recipe=made, prepared=True)
+    if report is not None:
+        from cotas.report.writing import write_report  # which loads what draws
+
+        write_report(record, report, lang)
+
+
+def tell(
+    session: Session, record: FitRecord, out: Path | None, report: Path | None, lang: str
+) -> None:
+    """Say how the fit went: the summary, the classes, what is alarming, and where things are."""
+    session.say(*summary(record, lang))
+    if record.quality is not None and record.hold_out is not None:
+        show_classes(session, record.quality, lang)
+    alarms = alarms_of(record.quality, words_of(lang))
+    session.alarm(*(f"{words_of(lang)['alarm']}: {words}" for words in alarms))
+    if out is not None:
+        session.say(f"{speak(lang)('saved')}: {out}")
+    if report is not None:
+        session.say(f"{speak(lang)('report')}: {report}")
+    saved = None if out is None else str(out)
+    session.document(record.to_dict() | {"alarms": alarms, "saved": saved})
+    session.note(*(f"{speak(lang)('warning')}: {words}" for words in record.warnings))
+
+
+def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
+    """What is stored beside the model."""
+    choice = record.choice
+    chosen = "" if choice is None else f"{choice.over} = {choice.best_value:.6g}. {choice.ranking}"
+    if record.rivals:
+        chosen = f"{record.rivals[0].name}, among {len(record.rivals)} settings"
+    return Recipe(
+        record.model.preparation_,
+        task=record.task,
+        target=record.table.target,
+        zero_based=zero_based,
+        rows=record.training.rows,
+        n_rows=record.table.n_rows,
+        hold_out=record.bound,
+        remarks=tuple(str(remark) for remark in record.remarks),
+        chosen=chosen,
+        command=record.command,
+        seed=record.seed,
+    )
+
+
+def summary(record: FitRecord, lang: str) -> list[str]:
+    """The result in a few lines."""
+    say = speak(lang)
+    table = record.table
+    columns = {"rows": table.n_rows, "columns": table.n_columns, "target": table.target}
+    shape = say("rows" if table.n_columns != 1 else "one column", **columns)
+    lines = [
+        (say("data"), f"{Path(table.source).name}: {shape}"),
+        (say("model"), f"{record.model_name} ({_parameters(record.model.estimator_, lang)})"),
+        (
+            say("trained"),
+            say("seconds", rows=len(record.training.rows), seconds=record.seconds),
+        ),
+    ]
+    if record.choice is not None:
+        lines.append((say("chosen"), _choice(record.choice)))
+    lines += [(say("proved"), words) for words in _proofs(record, lang)]
+    lines.append((say("training error"), _error(record.training, say)))
+    if record.hold_out is not None and record.quality is not None:
+        measure = record.quality.measures["error" if record.quality.classes else "RMSE"]
+        interval = span(measure, words_of(lang), record.quality.confidence)
+        lines.append((say("held-out error"), f"{_error(record.hold_out, say)}; {interval}"))
+    if record.quality is not None:
+        # What was trained on says little about how good the model is.
+        lines += quality_lines(record.quality, lang)[: None if record.hold_out is not None else 1]
+    if record.bound is not None:
+        sure = 100 * record.bound.figures["confidence"]
+        words = say("at most", bound=upwards(record.bound.upper), confidence=sure)
+        lines.append((say("future"), words))
+    width = max(len(name) for name, _ in lines)
+    return [f"{name:<{width}}  {words}" for name, words in lines]
+
+
+def upwards(bound: float) -> float:
+    """An upper bound in the four decimals that are printed."""
+    return math.ceil(bound * 1e4) / 1e4
+
+
+def _proofs(record: FitRecord, lang: str) -> list[str]:
+    """A line for each certificate; where there are several, they begin with what they are about."""
+    estimator, whole = record.model.estimator_, record.certificate
+    if not whole.parts:
+        return [proof(whole, estimator, lang)]
+    return [
+        f"{label_in(part.label, words_of(lang))}: {proof(part, estimator, lang)}"
+        for part in whole.parts
+    ]
+
+
+def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
+    """What one certificate says, in one line."""
+    say, kind = speak(lang), kind_in(lang, certificate.kind)
+    if certificate.kind == "none":
+        return say("none", why=certificate.statement)
+    if not certificate.holds:
+        return say("fails", kind=kind, why=certificate.objection)
+    if certificate.vacuous:
+        return say("vacuous", kind=kind)
+    if certificate.kind in ("duality", "gradient"):
+        tol = getattr(estimator, "tol", None)
+        asked = "–" if tol is None else percent(tol)
+        return say("gap", gap=percent(certificate.relative_gap), asked=asked)
+    if lang != "en":
+        return in_words(certificate, words_of(lang))
+    return f"{say('holds', kind=kind)}: {certificate.statement}"
+
+
+def _choice(choice: Any) -> str:
+    return f"{choice.over} = {_short(choice.best_value)}; {choice.ranking}"
+
+
+def _error(sample: Any, say: Any) -> str:
+    if sample.r2 is not None:
+        return str(say("rms", rms=sample.error, r2=sample.r2))
+    wrong = int((sample.predictions != sample.truth).sum())
+    return str(say("share", share=sample.error, wrong=wrong, rows=len(sample.rows)))
+
+
+def _parameters(estimator: Any, lang: str) -> str:
+    """The parameters that differ from their defaults, or λ at least."""
+    shown = telling_parameters(estimator, ("lam",))
+    shown.pop("random_state", None)  # the seed of the command
+    words = ", ".join(f"{name}={_short(value)}" for name, value in shown.items())
+    return words or speak(lang)("defaults")
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def finish(record: FitRecord, strict: bool) -> None:
+    """Raise what the exit code is to tell of."""
+    broken = [c for c in record.certificate.singles if c.kind != "none" and not c.holds]
+    if broken:
+        raise ProofFailedError(f"the certificate does not hold: {broken[0].objection}")
+    if record.interrupted:
+        raise InterruptedEarlyError("the fit was ended early; this is the best so far.")
+    tol = getattr(record.model.estimator_, "tol", None)
+    if strict and tol is not None:
+        whole = record.certificate
+        if whole.kind in OPTIMIZATION and whole.relative_gap > tol:
+            raise ProofFailedError(
+                f"the relative gap proved is {percent(whole.relative_gap)}, above {percent(tol)}."
+            )
