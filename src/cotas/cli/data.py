@@ -136,7 +136,7 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
         if (told, task) == ("regression", "classification"):
             raise DataFileError(
                 f"{model} tells classes apart, and the target {table.target_name!r} holds "
-                f"{len(np.unique(table.target))} different numbers, like a quantity. Take a model "
+                f"{len(np.unique(np.asarray(table.target)))} different numbers, like a quantity. Take a model "
                 "for numbers (--model svr, ridge or auto), or say --task classification."
             )
     if task not in ("classification", "regression"):
