@@ -134,10 +134,11 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
         if model not in (None, "auto"):
             task = task_of(str(model))
         if (told, task) == ("regression", "classification"):
+            different = len(np.unique(np.asarray(table.target)))
             raise DataFileError(
                 f"{model} tells classes apart, and the target {table.target_name!r} holds "
-                f"{len(np.unique(np.asarray(table.target)))} different numbers, like a quantity. Take a model "
-                "for numbers (--model svr, ridge or auto), or say --task classification."
+                f"{different} different numbers, like a quantity. Take a model for "
+                "numbers (--model svr, ridge or auto), or say --task classification."
             )
     if task not in ("classification", "regression"):
         raise UsageError(f"--task is classification, regression or auto, not {task!r}.")

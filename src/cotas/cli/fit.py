@@ -46,6 +46,12 @@ def fit(
     hold_out: HoldOut = 0.2,
     group: Group = None,
     confidence: Annotated[float, typer.Option(help="Of the bound for future rows.")] = 0.95,
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities", help="Learn probabilities from the scores, on folds of the rows."
+        ),
+    ] = False,
     max_time: Annotated[float | None, typer.Option(help="Seconds for training.")] = None,
     time: Annotated[float, typer.Option(help="Seconds for the choice of --model auto.")] = 60.0,
     trials: Annotated[
@@ -81,6 +87,8 @@ def fit(
     from cotas.cli.training import Settings, train
 
     y, task = target_of(table, task, model)
+    if probabilities and task == "regression":
+        raise UsageError("--probabilities are those of classes; this is regression.")
     settings = Settings(
         model=model,
         task=task,
@@ -96,6 +104,7 @@ def fit(
         group=group,
         time=time,
         trials=trials,
+        probabilities=probabilities,
     )
     record = train(session, table, y, settings)
     store(record, out, report, lang, table.zero_based)

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 
 from cotas.cli.session import Session
 from cotas.preparation.quality import Quality
-from cotas.report.figures import found, number, span
+from cotas.report.figures import (
+    about_calibration,
+    calibration_headings,
+    calibration_rows,
+    found,
+    number,
+    span,
+)
 from cotas.report.words import words_of
 
 # More classes than this have no room for their matrix in a line of the terminal.
@@ -21,7 +28,8 @@ def quality_lines(quality: Quality, lang: str) -> list[tuple[str, str]]:
     lines = [(always, f"{number(quality.baseline.value)} ({meaning})")]
     for name, measure in quality.measures.items():
         if name not in ("error", "RMSE", "R²"):
-            lines.append((words[name], f"{number(measure.value)} ({_about(name, quality, words)})"))
+            about = _about(name, quality, words)
+            lines.append((words[name], f"{number(measure.value)} ({about})"))
     return lines
 
 
@@ -30,7 +38,18 @@ def _about(name: str, quality: Quality, words: Mapping[str, str]) -> str:
     said = span(quality.measures[name], words, quality.confidence)
     if name == "average precision" and quality.positive is not None:
         said += f"; {words['of_class'].format(label=quality.positive)}"
+    if name == "Brier score" and quality.guess is not None:
+        said += f"; {words['brier_guess'].format(value=number(quality.guess.value))}"
     return said
+
+
+def show_calibration(session: Session, quality: Quality, lang: str) -> None:
+    """How often what was said with a probability was so."""
+    words = words_of(lang)
+    rows = calibration_rows(quality, words)
+    if rows:
+        session.say("", about_calibration(quality, words))
+        session.table(calibration_headings(words), rows)
 
 
 def show_classes(session: Session, quality: Quality, lang: str) -> None:

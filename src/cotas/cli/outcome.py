@@ -9,7 +9,7 @@ from typing import Any
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import OPTIMIZATION, percent
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError
-from cotas.cli.judging import quality_lines, show_classes
+from cotas.cli.judging import quality_lines, show_calibration, show_classes
 from cotas.cli.session import Session
 from cotas.cli.words import kind_in, speak
 from cotas.preparation.recipe import Recipe
@@ -41,6 +41,8 @@ def tell(
     session.say(*summary(record, lang))
     if record.quality is not None and record.hold_out is not None:
         show_classes(session, record.quality, lang)
+        if record.model.probabilities:
+            show_calibration(session, record.quality, lang)
     alarms = alarms_of(record.quality, words_of(lang))
     session.alarm(*(f"{words_of(lang)['alarm']}: {words}" for words in alarms))
     if out is not None:

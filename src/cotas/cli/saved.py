@@ -45,6 +45,19 @@ class Saved:
         """What it is for."""
         return "classification" if is_classifier(self.model) else "regression"
 
+    @property
+    def tells_probabilities(self) -> bool:
+        """Whether it has probabilities of classes."""
+        if isinstance(self.model, PreparedModel):
+            return self.model.tells_probabilities
+        return hasattr(self.model, "predict_proba")
+
+    def probabilities_of(self, X: Any) -> AnyArray:
+        """The probability of each class, of rows as `estimator` takes them."""
+        if isinstance(self.model, PreparedModel):
+            return self.model.probabilities_of(X)
+        return np.asarray(self.model.predict_proba(X))
+
     def trained_on(self, X: Any) -> AnyArray | None:
         """Which of these prepared rows the model was trained on, if they are all of its table."""
         rows = None if self.recipe is None else self.recipe.rows

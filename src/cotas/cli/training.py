@@ -64,6 +64,7 @@ class Settings:
     group: str | None = None
     time: float = 60.0
     trials: int | None = None
+    probabilities: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,9 +195,11 @@ def train_one(
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = PreparedModel(estimator, settings.preparation)
+            model = PreparedModel(
+                estimator, settings.preparation, probabilities=settings.probabilities
+            )
             with blaming(settings.given):
-                prepared = model.fit_prepared(X, y)
+                prepared = model.fit_prepared(X, y, rows.groups_of_training())
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:
@@ -255,7 +258,8 @@ def sample_of(model: PreparedModel, rows: Rows, which: IntArray, prepared: Any =
     scores = estimator.decision_function(X) if hasattr(estimator, "decision_function") else None
     if is_classifier(model):
         error = float(np.mean(predictions != truth))
-        return Sample(which, truth, predictions, scores, error)
+        told = model.probabilities_of(X) if model.tells_probabilities else None
+        return Sample(which, truth, predictions, scores, error, probabilities=told)
     residual = predictions - truth
     spread = float(np.sum((truth - truth.mean()) ** 2))
     r2 = 1.0 - float(residual @ residual) / spread if spread > 0 else None
@@ -309,9 +313,8 @@ def _quality(record: FitRecord, sample: Sample, confidence: float) -> Quality:
     if record.task == "regression":
         return quality_of_numbers(sample.truth, sample.predictions, trained, confidence)
     classes = record.model.classes_
-    return quality_of_classes(
-        sample.truth, sample.predictions, sample.scores, classes, trained, confidence
-    )
+    answers = (sample.truth, sample.predictions, sample.scores)
+    return quality_of_classes(*answers, classes, trained, confidence, sample.probabilities)
 
 
 def rival_of(rows: Rows, one: Trained, sample: Sample) -> Rival:

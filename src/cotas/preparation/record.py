@@ -59,7 +59,7 @@ class Sample:
     """Some rows of the table: their numbers, the truth, the predictions and the scores.
 
     `error` is the share of wrong predictions, or for numbers the root of the mean square;
-    `r2` is given for numbers only.
+    `r2` is given for numbers only, `probabilities` by classifiers that tell them.
     """
 
     rows: IntArray = field(repr=False)
@@ -68,6 +68,7 @@ class Sample:
     scores: FloatArray | None = field(repr=False)
     error: float
     r2: float | None = None
+    probabilities: FloatArray | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

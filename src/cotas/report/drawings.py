@@ -14,6 +14,7 @@ from cotas.plots.fitted import margins_of
 from cotas.plots.style import COLOURS, INK, drawing, legend, look
 from cotas.preparation.record import FitRecord, Sample
 from cotas.report.content import Picture
+from cotas.report.figures import about_calibration
 from cotas.report.pictures import drawn
 
 # Their loss is zero from a margin of 1 on.
@@ -41,6 +42,9 @@ def pictures_of(record: FitRecord, words: Mapping[str, str], lang: str) -> list[
         curves = _rates(judged, record.model.classes_)
         if curves:
             add("roc", lambda ax: _roc(ax, curves, words))
+        if record.quality is not None and record.quality.calibration:
+            about = f" {about_calibration(record.quality, words)}"
+            add("calibration", lambda ax: _calibration(ax, record.quality, words), about)
         margins = {
             name: margins_of(np.asarray(sample.scores), sample.truth, record.model.classes_)
             for name, sample in samples.items()
@@ -100,6 +104,8 @@ def _residuals(ax: Any, sample: Sample, words: Mapping[str, str]) -> None:
 def _rates(sample: Sample, classes: Any) -> dict[str, tuple[FloatArray, FloatArray]]:
     """For each class the share of others taken for it and that of its own found, by threshold."""
     scores = np.asarray(sample.scores)
+    if scores.ndim == 2 and sample.probabilities is not None:
+        scores = sample.probabilities
     if scores.ndim == 1:
         columns = {1: scores}
     elif scores.shape[1] == len(classes) <= MOST_CURVES:
@@ -123,6 +129,18 @@ def _roc(ax: Any, curves: Mapping[str, Any], words: Mapping[str, str]) -> None:
         ax.plot([0, 1], [0, 1], color=INK, linewidth=1.0, linestyle=":")
         ax.set(xlabel=words["false_rate"], ylabel=words["found_rate"])
         legend(ax)
+
+
+def _calibration(ax: Any, quality: Any, words: Mapping[str, str]) -> None:
+    """What was said against what was so, with the interval of each part of the rows."""
+    said = np.array([one.said for one in quality.calibration])
+    so = np.array([one.found.value for one in quality.calibration])
+    ends = np.array([(one.found.low, one.found.high) for one in quality.calibration]).T
+    with drawing(ax) as (ax, _):
+        ax.plot([0, 1], [0, 1], color=INK, linewidth=1.0, linestyle=":")
+        away = np.maximum(np.abs(ends - so), 0.0)
+        ax.errorbar(said, so, yerr=away, fmt="o", color=COLOURS[0], capsize=3, markersize=5)
+        ax.set(xlabel=words["probability_said"], ylabel=words["share_found"])
 
 
 def _trace(ax: Any, trace: Any, words: Mapping[str, str]) -> None:

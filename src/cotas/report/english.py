@@ -175,6 +175,17 @@ ENGLISH: dict[str, str] = {
     "balanced accuracy": "balanced accuracy",
     "ROC AUC": "ROC AUC",
     "average precision": "average precision",
+    "Brier score": "Brier score",
+    "brier_guess": "giving each class its share: {value}",
+    "probability_said": "probability given",
+    "share_found": "share that was so",
+    "calibration_positive": "Class “{label}”, by the probability that it was given:",
+    "calibration_likeliest": "The likeliest class, by the probability that it was given:",
+    "calibration_title": "Calibration",
+    "calibration_caption": (
+        "How often what was given a probability was so, in parts of the rows of equal size, with "
+        "intervals. On the diagonal the probabilities mean what they say."
+    ),
     "RMSE": "root of the mean squared error",
     "MAE": "mean absolute error",
     "R²": "R²",

@@ -177,6 +177,17 @@ SPANISH: dict[str, str] = {
     "balanced accuracy": "exactitud equilibrada",
     "ROC AUC": "área bajo la curva ROC",
     "average precision": "precisión media",
+    "Brier score": "puntuación de Brier",
+    "brier_guess": "dar a cada clase su frecuencia: {value}",
+    "probability_said": "probabilidad dada",
+    "share_found": "proporción de aciertos",
+    "calibration_positive": "Clase «{label}», según la probabilidad que se le dio:",
+    "calibration_likeliest": "La clase más probable, según la probabilidad que se le dio:",
+    "calibration_title": "Calibración",
+    "calibration_caption": (
+        "Con qué frecuencia ocurrió aquello a lo que se dio una probabilidad, en grupos de filas "
+        "del mismo tamaño, con intervalos. Sobre la diagonal, las probabilidades dicen la verdad."
+    ),
     "RMSE": "raíz del error cuadrático medio",
     "MAE": "error absoluto medio",
     "R²": "R²",
