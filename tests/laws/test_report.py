@@ -12,7 +12,7 @@ import cotas
 from cotas.certificates.certificate import no_certificate
 from cotas.report.certificates import standing
 from cotas.report.content import Column, Content, Effects, HeldOut, Picture
-from cotas.report.markup import apart, number
+from cotas.report.markup import bounds, number
 from cotas.report.page import render
 from cotas.report.pictures import drawn
 from cotas.report.words import LANGUAGES, WORDS, words_of
@@ -137,7 +137,7 @@ def test_nothing_from_the_data_becomes_markup(content):
 def test_the_page_shows_the_numbers_of_the_model(content, model):
     shown = " ".join(Outline(render(content)).words)
     certificate = model.certificate_
-    ends = apart(certificate.lower, certificate.upper)
+    ends = bounds(certificate.lower, certificate.upper)
     for value in (*ends, number(certificate.gap), "0.05", "0.2161", "0.5"):
         assert value in shown
     for word in ("houses.csv", "sold", "cotas fit houses.csv", "column 19", "4 models"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import lines, percent, remarks
-from cotas.report.markup import apart, details, items, number, pairs, text
+from cotas.report.markup import bounds, details, items, number, pairs, text
 
 OBJECTIVES = ("duality", "gradient")
 
@@ -29,7 +29,7 @@ def in_words(certificate: Certificate, words: Mapping[str, str]) -> str:
     """The statement as one would say it to a colleague."""
     if certificate.kind == "none":
         return words["none_words"].format(statement=certificate.statement)
-    lower, upper = apart(certificate.lower, certificate.upper)
+    lower, upper = bounds(certificate.lower, certificate.upper)
     figures = {"lower": lower, "upper": upper, "gap": number(certificate.gap)}
     if not has_gap(certificate):
         said = words.get(f"{certificate.kind}_words", certificate.statement)

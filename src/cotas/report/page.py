@@ -9,8 +9,8 @@ from cotas.certificates.presentation import percent
 from cotas.report.certificates import card, has_gap, standing
 from cotas.report.content import Content, Effects, HeldOut, Picture
 from cotas.report.markup import (
-    apart,
     bars,
+    bounds,
     details,
     items,
     number,
@@ -142,7 +142,7 @@ def _certificates(content: Content, words: Mapping[str, str]) -> str:
         (
             label,
             words[standing(certificate)],
-            *apart(certificate.lower, certificate.upper)[::-1],
+            *bounds(certificate.lower, certificate.upper)[::-1],
             percent(certificate.relative_gap) if has_gap(certificate) else "–",
         )
         for label, certificate in content.certificates
