@@ -137,7 +137,7 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
             different = len(np.unique(np.asarray(table.target)))
             raise DataFileError(
                 f"{model} tells classes apart, and the target {table.target_name!r} holds "
-                f"{different} different numbers, like a quantity. Take a model for "
+                f"{different} different numbers, like a quantity and no classes. Take a model for "
                 "numbers (--model svr, ridge or auto), or say --task classification."
             )
     if task not in ("classification", "regression"):

@@ -103,6 +103,9 @@ def summary(record: FitRecord, lang: str) -> list[str]:
     if record.bound is not None:
         sure = 100 * record.bound.figures["confidence"]
         words = say("at most", bound=upwards(record.bound.upper), confidence=sure)
+        counted = int(record.bound.figures["rows"])
+        if record.hold_out is not None and counted < len(record.hold_out.rows):
+            words = f"{words}; {say('groups', count=counted)}"
         lines.append((say("future"), words))
     width = max(len(name) for name, _ in lines)
     return [f"{name:<{width}}  {words}" for name, words in lines]

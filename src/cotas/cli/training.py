@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,17 +17,18 @@ from sklearn.pipeline import Pipeline
 import cotas
 from cotas.arrays import AnyArray, IntArray
 from cotas.certificates import Certificate
-from cotas.cli.exits import UsageError
+from cotas.cli.codes import UNEXPECTED
+from cotas.cli.exits import UsageError, code_of
 from cotas.cli.models import DEFAULTS, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
+from cotas.cli.splitting import bound_of, grouped
 from cotas.cli.words import speak
 from cotas.files.models import versions
-from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
 from cotas.preparation.columns import ColumnWarning
-from cotas.preparation.inspection import copies, inspect_table
+from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
@@ -36,12 +37,6 @@ from cotas.preparation.targets import hold_out_rows
 from cotas.report.words import remark_in, words_of
 from cotas.stops import Stop
 
-# For a sum of independent mistakes of unequal chances the binomial tail is the larger one.
-CLASS_BY_CLASS = (
-    "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
-    "this table (Hoeffding 1956)."
-)
-IN_GROUPS = "The rows were set aside in groups, and are no independent draws: it is a rough guide"
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 
@@ -106,7 +101,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     table = rows.table
     keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
     remarks = [*inspect_table(table, y, settings.task, (rows.train, rows.test), keep), *few]
-    session.note(*(_noted(remark, settings.lang) for remark in remarks))
+    session.note(*(noted(remark, settings.lang) for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
     rivals: list[Rival] = []
     if name == "auto":
@@ -119,7 +114,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
             raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
         best = train_one(session, name, rows, settings)
     rare = [*_without_frequent_values(best.model.preparation_, remarks)]
-    session.note(*(_noted(remark, settings.lang) for remark in rare))
+    session.note(*(noted(remark, settings.lang) for remark in rare))
     remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
     return measured(record, rows, settings.confidence, settings.group)
@@ -134,7 +129,8 @@ def _without_frequent_values(preparation: Preparation, said: list[Remark]) -> It
             yield Remark("rare values", name, words)
 
 
-def _noted(remark: Remark, lang: str) -> str:
+def noted(remark: Remark, lang: str) -> str:
+    """A remark as a line of the terminal."""
     words = str(remark) if lang == "en" else remark_in(words_of(lang), remark)
     return f"{speak(lang)('note')}: {words}"
 
@@ -150,21 +146,9 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Rem
     if len(y) < FEWEST_TO_SPLIT:
         words = f"With {len(y)} rows all are trained on, and none are held out."
         return Rows(table, y, everything, nothing), [Remark("few rows", None, words)]
-    table, groups, said = _groups(table, settings)
+    table, groups, said = grouped(table, settings)
     rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
     return Rows(table, y, *rows, groups), said
-
-
-def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, list[Remark]]:
-    """What must stay on one side: the groups of a column, which is then no feature, or copies."""
-    if settings.group is None:
-        return table, *copies(table)
-    if settings.group not in table.names:
-        raise UsageError(f"--group: there is no column {settings.group!r}.")
-    column = table.features[settings.group].cast(str).fill_null("")
-    words = f"Rows with the same {settings.group!r} are on one side of the split; it is left out."
-    remark = Remark("group", settings.group, words)
-    return table.without([settings.group]), column.to_numpy(), [remark]
 
 
 def train_one(
@@ -191,14 +175,16 @@ def train_one(
         choice = None
         if settings.select is not None:
             bar = None if session.shows_progress else False
-            estimator, choice = _chosen(estimator, X, y, settings, bar)
+            groups = rows.groups_of_training()
+            estimator, choice = _chosen(name, estimator, (X, y, groups), settings, bar)
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = PreparedModel(
                 estimator, settings.preparation, probabilities=settings.probabilities
             )
-            with blaming(settings.given):
+            plain = PreparedModel(build(name, y, settings.seed, {})[0], settings.preparation)
+            with blaming(settings.given, lambda: plain.fit(X, y)):
                 prepared = model.fit_prepared(X, y, rows.groups_of_training())
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
@@ -218,30 +204,46 @@ def _timed(settings: Settings) -> dict[str, Any]:
 
 
 @contextmanager
-def blaming(given: dict[str, Any], before: str = "") -> Iterator[None]:
-    """An error that names a parameter that was given, or its value, is wrong use of it."""
+def blaming(given: dict[str, Any], without: Callable[[], Any], before: str = "") -> Iterator[None]:
+    """An error is wrong use of the parameters that were given if there is none `without` them."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        words = str(error)
-        named = any(name in words or repr(value) in words for name, value in given.items())
-        if not named or isinstance(error, DataFileError):
+        if not given or code_of(error) != UNEXPECTED or not _works(without):
             raise
-        raise UsageError(f"{before}{words}") from error
+        raise UsageError(f"{before}{error}") from error
+
+
+def _works(attempt: Callable[[], Any]) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            attempt()
+        except (TypeError, ValueError):
+            return False
+    return True
 
 
 def _chosen(
-    estimator: Any, X: Any, y: AnyArray, settings: Settings, bar: bool | None
+    name: str,
+    estimator: Any,
+    rows: tuple[Any, AnyArray, AnyArray | None],
+    settings: Settings,
+    bar: bool | None,
 ) -> tuple[Any, Any]:
     """The estimator with the chosen value of a parameter, and how it was chosen."""
+    X, y, groups = rows
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
         raise UsageError(f"{type(estimator).__name__} has no {parameter!r} to select.")
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
-    with blaming({**settings.given, parameter: None}, "--select: "), warnings.catch_warnings():
+    plain = PreparedModel(build(name, y, settings.seed, {})[0], settings.preparation)
+    given = {**settings.given, parameter: None}
+    with blaming(given, lambda: plain.fit(X, y), "--select: "), warnings.catch_warnings():
         warnings.simplefilter("ignore", ColumnWarning)  # values that only rows held out have
         choice = cotas.choose(
             *(pipeline, X, y, parameter),
+            groups=groups,
             stratify=bool(np.unique(y, return_counts=True)[1].min() > 1),
             random_state=settings.seed,
             refit=False,
@@ -301,8 +303,8 @@ def measured(
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        notes = [CLASS_BY_CLASS, *([f"{IN_GROUPS} ({group})."] if group is not None else [])]
-        bound = cotas.hold_out_bound(wrong, confidence=confidence).noted(*notes)
+        groups = None if rows.groups is None else rows.groups[rows.test]
+        bound = bound_of(wrong, groups, confidence, group)
     quality = _quality(record, sample, confidence)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
 

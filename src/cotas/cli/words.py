@@ -33,6 +33,10 @@ WORDS = {
         "at most {bound:.4f} with {confidence:.0f}% confidence",
         "a lo sumo {bound:.4f} con confianza del {confidence:.0f}%",
     ),
+    "groups": (
+        "rows that belong together count once: {count}",
+        "las filas que van juntas cuentan una vez: {count}",
+    ),
     "validation error": ("validation error", "error de validación"),
     "leaderboard": (
         "The best of {tried} trials, judged by a part of the training rows:",

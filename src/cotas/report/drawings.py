@@ -147,6 +147,6 @@ def _trace(ax: Any, trace: Any, words: Mapping[str, str]) -> None:
     seconds, gaps = np.array(trace, dtype=np.float64).T
     with drawing(ax) as (ax, _):
         seen = np.isfinite(gaps) & (gaps > 0)
-        ax.plot(seconds[seen], np.minimum.accumulate(gaps[seen]), drawstyle="steps-post", **look(0))
+        ax.plot(seconds[seen], gaps[seen], drawstyle="steps-post", **look(0))
         ax.set(xlabel=words["trace_time"], ylabel=words["trace_gap"])
         ax.set_yscale("log")

@@ -102,8 +102,8 @@ def choose(
         not known. It orders the values, and tells the regimes apart.
     stratify : bool, default=True
         Whether a random split keeps the shares of the classes.
-    groups : array, optional
-        For splitters that keep groups together.
+    groups : array of shape (n_samples,), optional
+        Rows of one group are never on both sides of a split.
     sample_weight : array of shape (n_samples,), optional
         Weights for training and for the means of the validation. A pipeline hands them to its
         last step, or as scikit-learn's metadata routing says if that is switched on.
