@@ -102,6 +102,7 @@ WORDS = {
         "{count} más no se distinguen de 0: la brecha deja abierto ±{doubt:.1g}.",
     ),
     "class": ("class {label} against the rest", "clase {label} contra el resto"),
+    "class itself": ("class", "clase"),
     "input": ("its input X: {what}: {names}", "su entrada X: {what}: {names}"),
     "relative gap": ("relative gap", "brecha relativa"),
     "columns in use": ("columns in use", "columnas en uso"),

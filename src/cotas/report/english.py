@@ -238,6 +238,11 @@ ENGLISH: dict[str, str] = {
         "“{answer}” gives {baseline}."
     ),
     "summary_proof": "The proof: {standing}.",
+    "summary_proved": (
+        "It is proved that no other choice of its parameters has an objective lower than its own "
+        "by more than {gap}."
+    ),
+    "of_the_class": "class {label}",
     "summary_matters": "What matters most: {names}.",
     "confusion": "What the rows of each class were taken for",
     "all_certificates": "Every certificate by itself",

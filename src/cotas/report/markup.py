@@ -18,12 +18,12 @@ def number(value: float) -> str:
 
 
 def bounds(low: float, high: float) -> tuple[str, str]:
-    """Two bounds with as many digits as it takes to tell them apart, four at least.
+    """Two bounds in the digits that the terminal has, with a true minus sign.
 
     >>> bounds(-0.25180001, 0.25)
-    ('−0.2519', '0.25')
+    ('−0.251801', '0.25')
     """
-    lower, upper = (end.replace("-", "−") for end in apart(low, high, 4))
+    lower, upper = (end.replace("-", "−") for end in apart(low, high))
     return lower, upper
 
 

@@ -75,7 +75,12 @@ def _summary(content: Content, words: Mapping[str, str]) -> str:
     held_out = content.held_out
     if held_out is not None:
         lines.append(_bound_in_words(held_out, words))
-    lines.append(words["summary_proof"].format(standing=f"{proofs}{_worst_gap(content, words)}"))
+    if set(states) == {"holds"} and all(has_gap(c) for _, c in content.certificates):
+        gap = percent(max(c.relative_gap for _, c in content.certificates))
+        lines.append(words["summary_proved"].format(gap=gap))
+    else:
+        gap = _worst_gap(content, words)
+        lines.append(words["summary_proof"].format(standing=f"{proofs}{gap}"))
     if content.warnings:
         lines.append(words["some_warnings"].format(count=len(content.warnings)))
     return section(words["summary"], _alarms(content, words), items(lines, "summary"))

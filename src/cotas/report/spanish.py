@@ -239,6 +239,11 @@ SPANISH: dict[str, str] = {
         "responder siempre «{answer}» da {baseline}."
     ),
     "summary_proof": "La demostración: {standing}.",
+    "summary_proved": (
+        "Está demostrado que ninguna otra elección de sus parámetros tiene un objetivo menor que "
+        "el suyo en más de un {gap}."
+    ),
+    "of_the_class": "clase {label}",
     "summary_matters": "Lo que más pesa: {names}.",
     "confusion": "Por qué clase se tomaron las filas de cada clase",
     "all_certificates": "Cada certificado por separado",
