@@ -10,9 +10,9 @@ import typer
 from cotas.cli.data import open_table, writable
 from cotas.cli.exits import UsageError
 from cotas.cli.models import parameters, task_of
-from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Lang, Seed, Target, Task
+from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.session import Session, command_line
-from cotas.cli.words import speak
+from cotas.words import say
 
 Model = Annotated[
     str | None,
@@ -61,7 +61,6 @@ def fit(
         bool, typer.Option("--strict", help="Exit with 1 if the gap asked for was not proved.")
     ] = False,
     seed: Seed = 0,
-    lang: Lang = "en",
     columns: Columns = NO_WISHES,
 ) -> None:
     """Train a model on a table, and say what is proved about it.
@@ -71,13 +70,17 @@ def fit(
 
     Example: cotas fit builtin:breast-cancer --model svm --lam 0.01 --out model.cotas
     """
-    speak(lang)
     writable(out, "--out", data)
     writable(report, "--report", data)
     if out is not None and out == report:
-        raise UsageError("--out and --report name the same file; the model needs its own.")
+        raise UsageError(say("--out and --report name the same file; the model needs its own."))
     if not 0 < confidence < 1:
-        raise UsageError(f"--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.")
+        raise UsageError(
+            say(
+                "--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.",
+                confidence=confidence,
+            )
+        )
     if model not in (None, "auto"):
         task_of(str(model))  # a model that there is not is told of before the table is read
     table = open_table(data, target, columns)
@@ -88,7 +91,7 @@ def fit(
 
     y, task = target_of(table, task, model)
     if probabilities and task == "regression":
-        raise UsageError("--probabilities are those of classes; this is regression.")
+        raise UsageError(say("--probabilities are those of classes; this is regression."))
     settings = Settings(
         model=model,
         task=task,
@@ -99,7 +102,6 @@ def fit(
         select=select,
         max_time=max_time,
         command=command_line(),
-        lang=lang,
         preparation=preparation_of(table, columns),
         group=group,
         time=time,
@@ -107,6 +109,6 @@ def fit(
         probabilities=probabilities,
     )
     record = train(session, table, y, settings)
-    store(record, out, report, lang, table.zero_based)
-    tell(session, record, out, report, lang)
+    store(record, out, report, table.zero_based)
+    tell(session, record, out, report)
     finish(record, strict)

@@ -27,6 +27,7 @@ from cotas.files.kinds import PARTS, VALUES
 from cotas.files.kinds.certificates import WITNESS
 from cotas.files.schema import Scope, require
 from cotas.files.soundness import try_out
+from cotas.words import lang, say
 
 FORMAT_VERSION = 3
 PACKAGES = ("cotas", "numpy", "scipy", "scikit-learn")
@@ -97,7 +98,8 @@ def save(
         for name, part in (("model", stored), ("preparation", preparation), ("data", fingerprint))
         if part is not None
     }
-    summary = stored.certificate_.to_dict()
+    with lang("en"):  # whoever reads the file
+        summary = stored.certificate_.to_dict()
     metadata = {
         "format": "cotas",
         "format_version": str(FORMAT_VERSION),
@@ -149,8 +151,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     if hasattr(found.preparation, "around"):
         return found.preparation.around(found.model)
     warnings.warn(
-        "The file also holds a preparation of the data, and the model expects prepared rows: "
-        "`read_model_file(path).preparation` makes them.",
+        say(
+            "The file also holds a preparation of the data, and the model expects prepared rows: "
+            "`read_model_file(path).preparation` makes them."
+        ),
         stacklevel=2,
     )
     return found.model

@@ -16,7 +16,7 @@ from cotas.fitting.monitor import Monitor
 from cotas.fitting.pursuit import Pursuit, end_of_turn
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
-from cotas.kernel.problems import BinaryProblem, against
+from cotas.kernel.problems import BinaryProblem, named
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
@@ -110,7 +110,7 @@ class KernelCheck:
             problem.positive,
             share,
             weights=None if problem.equal and not pair else problem.weights,
-            subject=against(problem.negative, problem.positive) if pair else "",
+            subject=named(problem.negative, problem.positive) if pair else "",
         )
         if problem.rows is None:
             return point

@@ -22,6 +22,7 @@ from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_online import KernelRun, KernelTraining, RowsAtHand, new_kernel_run
 from cotas.solvers.online import Epoch, Sampling
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 
 class OnlineKernelClassifier(KernelClassifier):
@@ -123,7 +124,7 @@ class OnlineKernelClassifier(KernelClassifier):
             done.append(iterate.model)
             monitor.show(mistakes=int(done[-1].mistakes.sum()))
             if self._rests and not done[-1].updates.any():
-                return Reason(Stop.THEORY, "an epoch changed nothing")
+                return Reason(Stop.THEORY, say("an epoch changed nothing"))
             proved = self._proved(examples, used, run, done[-1].number)
             return Reason(Stop.PROVED) if proved else None
 

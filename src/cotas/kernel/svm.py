@@ -33,9 +33,9 @@ from cotas.kernel.expansion import Group
 from cotas.kernel.machine import Machine, Setting
 from cotas.kernel.problems import (
     BinaryProblem,
-    against,
     against_the_rest,
     gathered,
+    named,
     one_against_one,
 )
 from cotas.kernel.training import facts_of, solve_all
@@ -288,7 +288,7 @@ class KernelSVM(KernelClassifier):
         return np.concatenate(scores) + self.intercept_
 
     def _part_names(self, count: int) -> list[str]:
-        return [against(*pair) for pair in self.pairs_]
+        return [named(*pair) for pair in self.pairs_]
 
     def _measured_certificates(self) -> list[Certificate]:
         if getattr(self, "features_", None) is None:

@@ -27,6 +27,7 @@ from cotas.solvers.iterate import Iterate
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 
 class OnlineClassifier(LinearClassifier):
@@ -293,12 +294,12 @@ class OnlineClassifier(LinearClassifier):
                 facts.result()  # raises if X turned out not to be finite
             monitor.show(mistakes=int(done[-1].mistakes.sum()))
             if training.resting.all():
-                return Reason(Stop.THEORY, "an epoch changed nothing")
+                return Reason(Stop.THEORY, say("an epoch changed nothing"))
             if held_out is not None:
                 scores.append(self._accuracy(examples, history, held_out))
                 if patience.lost(scores[-1]):
-                    words = f"no better validation score in {patience.stale} epochs"
-                    return Reason(Stop.STALLED, words)
+                    words = "no better validation score in {stale} epochs"
+                    return Reason(Stop.STALLED, say(words, stale=patience.stale))
             proved = facts is not None and self._proves(examples, history, facts)
             return Reason(Stop.PROVED) if proved else None
 

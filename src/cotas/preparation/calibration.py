@@ -37,9 +37,10 @@ class Calibration:
         """One column for each class, from what `decision_function` says."""
         each = expit(-(self.slopes * scores.reshape(len(scores), -1) + self.offsets))
         if each.shape[1] == 1:
-            return np.hstack([1 - each, each])
+            return np.asarray(np.hstack([1 - each, each]))
         total = each.sum(axis=1, keepdims=True)
-        return np.where(total > 0, each / np.where(total > 0, total, 1.0), 1.0 / each.shape[1])
+        shares = each / np.where(total > 0, total, 1.0)
+        return np.asarray(np.where(total > 0, shares, 1.0 / each.shape[1]))
 
 
 class _Scores(ClassifierMixin, BaseEstimator):

@@ -19,7 +19,7 @@ from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.fitting.state import digest
 from cotas.foreign.certify import certify
-from cotas.preparation.calibration import calibrated
+from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, as_frame
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
@@ -64,6 +64,8 @@ class PreparedModel(BaseEstimator):
     >>> {name: round(weight, 3) for name, weight in weights.items()}
     {'size': 10.0, 'colour=red': -5.0}
     """
+
+    calibration_: Calibration
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ from cotas.solvers.stochastic_gradient import (
     stochastic_gradient,
 )
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 
 def by_stochastic_steps(task: Task) -> Outcome:
@@ -78,7 +79,7 @@ def one_pass(task: Task, before: tuple[RunState, int] | None) -> Outcome:
     if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
         raise DivergedError("The coefficients overflowed: the step is too large.")
     return Outcome(
-        theta, theta0, reason=Reason(Stop.ITERATIONS, "one pass was made"), state=(state, done)
+        theta, theta0, reason=Reason(Stop.ITERATIONS, say("one pass was made")), state=(state, done)
     )
 
 

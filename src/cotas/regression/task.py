@@ -18,8 +18,9 @@ from cotas.regression.trail import Trail
 from cotas.solvers.moments import Moments, column_deviation, gather_moments, weighted_mean
 from cotas.solvers.quadratic import Coordinates, plain_coordinates, standardizing
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
-CLOSED_FORM = Reason(Stop.THEORY, "solved in closed form")
+CLOSED_FORM = Reason(Stop.THEORY, say("solved in closed form"))
 
 
 @dataclass

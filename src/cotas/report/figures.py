@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from cotas.preparation.quality import ClassQuality, Measure, Quality
+from cotas.words import say
+
+# What the measures are called.
+MEASURES = {
+    "error": "share of wrong predictions",
+    "RMSE": "root of the mean squared error",
+    "MAE": "mean absolute error",
+    "R²": "R²",
+    "balanced accuracy": "balanced accuracy",
+    "ROC AUC": "ROC AUC",
+    "average precision": "average precision",
+    "Brier score": "Brier score",
+}
 
 
 def number(value: float) -> str:
@@ -12,49 +23,44 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def span(measure: Measure, words: Mapping[str, str], confidence: float) -> str:
+def span(measure: Measure, confidence: float) -> str:
     """The interval of a measure in words."""
     if measure.low is None or measure.high is None:
-        return words["no_interval"]
+        return say("too few rows for an interval")
     ends = {"low": number(measure.low), "high": number(measure.high)}
-    return words["interval"].format(confidence=100 * confidence, **ends)
+    return say("{confidence:.4g}%: {low} to {high}", confidence=100 * confidence, **ends)
 
 
-def about_calibration(quality: Quality, words: Mapping[str, str]) -> str:
+def about_calibration(quality: Quality) -> str:
     """What the probabilities are compared with."""
     if quality.positive is None:
-        return words["calibration_likeliest"]
-    return words["calibration_positive"].format(label=quality.positive)
+        return say("The likeliest class, by the probability that it was given:")
+    return say("Class “{label}”, by the probability that it was given:", label=quality.positive)
 
 
-def calibration_headings(words: Mapping[str, str]) -> list[str]:
+def calibration_headings() -> list[str]:
     """Of the table of probabilities."""
-    return [words[name] for name in ("probability_said", "rows", "share_found")]
+    return [say("probability given"), say("rows"), say("share that was so")]
 
 
-def calibration_rows(quality: Quality, words: Mapping[str, str]) -> list[list[str]]:
+def calibration_rows(quality: Quality) -> list[list[str]]:
     """Probabilities that were given, to how many rows, and how often it was so."""
     return [
         [
             f"{one.said:.3f}",
             str(one.rows),
-            f"{one.found.value:.3f} ({_ends(one.found, words)})",
+            f"{one.found.value:.3f} ({one.found.low:.2f}–{one.found.high:.2f})",
         ]
         for one in quality.calibration
     ]
 
 
-def _ends(measure: Measure, words: Mapping[str, str]) -> str:
-    ends = {"low": f"{measure.low:.2f}", "high": f"{measure.high:.2f}"}
-    return words["short_interval"].format(**ends)
-
-
-def found(one: ClassQuality, words: Mapping[str, str]) -> list[str]:
+def found(one: ClassQuality) -> list[str]:
     """Recall and precision of a class, each with its interval."""
     cells = []
     for measure in (one.recall, one.precision):
         if measure is None or measure.low is None or measure.high is None:
             cells.append("–")
         else:
-            cells.append(f"{measure.value:.3f} ({_ends(measure, words)})")
+            cells.append(f"{measure.value:.3f} ({measure.low:.2f}–{measure.high:.2f})")
     return cells

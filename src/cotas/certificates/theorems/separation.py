@@ -38,6 +38,8 @@ from cotas.certificates.enclosures import MORE, outwards, row_lengths
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, gather_facts
+from cotas.certificates.words import other_rows
+from cotas.words import say
 
 # α is rounded, and so is Σ αᵢzᵢ in each coordinate: so many roundings of the longest row for each
 # coordinate, and no solver can do better, count as zero. It decides which answer is given, not
@@ -62,7 +64,7 @@ class SeparationWitness(Parametric):
         sweep = Sweep(X, y, [self.positive], u[:-1, None])
         n = sweep.X.shape[0]
         if self.alpha is not None and len(self.alpha) != n:
-            raise ValueError(f"X has {n} rows; the certificate is about {len(self.alpha)}.")
+            raise other_rows(n, len(self.alpha))
         alpha = None if self.alpha is None else _combination(self.alpha)
 
         def read(block: Block) -> Tally:
@@ -114,11 +116,15 @@ class SeparationWitness(Parametric):
             statement = "The data are linearly separable: this hyperplane separates them."
         elif "ceiling" in found and ceiling <= rounding:
             figures["rows in the combination"] = float(found["sum rows"])
-            statement = (
-                f"No hyperplane separates the data with a margin above {at_most(ceiling, 2)}"
-                f"{' over the rows (x, 1)' if self.bias else ''}: a convex combination of the rows "
-                f"yᵢ{'(xᵢ, 1)' if self.bias else 'xᵢ'} is no longer than that, and a separator "
-                "would have to be positive on it."
+            statement = say(
+                "No hyperplane separates the data with a margin above {ceiling} over the rows "
+                "(x, 1): a convex combination of the rows yᵢ(xᵢ, 1) is no longer than that, and a "
+                "separator would have to be positive on it."
+                if self.bias
+                else "No hyperplane separates the data with a margin above {ceiling}: a convex "
+                "combination of the rows yᵢxᵢ is no longer than that, and a separator would have "
+                "to be positive on it.",
+                ceiling=at_most(ceiling, 2),
             )
         else:
             statement = "This witness proves neither that the data are separable nor the contrary."
