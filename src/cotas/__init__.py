@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from cotas.selection.choosing import choose
     from cotas.selection.decomposition import bias_variance
     from cotas.selection.learning import learning_curves
+    from cotas.tracing import trace as trace
     from cotas.words import lang as lang
 
 __version__ = "0.1.0"
@@ -93,10 +94,11 @@ _HOME = {
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",
+    "trace": "cotas.tracing",
 }
 _MODULES = (
     *("datasets", "exceptions", "experiments", "kernels", "plots", "schedules", "stops"),
-    "tables",
+    *("tables", "tracing"),
 )
 
 __all__ = [

@@ -21,6 +21,7 @@ from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.working_set import Move
 
 if TYPE_CHECKING:
     from cotas.kernel.svm import KernelSVM
@@ -49,6 +50,7 @@ class Setting:
     facts: dict[Any, Facts]
     monitor: Monitor
     began: float
+    moves: list[list[Move]] | None = None  # of each problem, where someone wants to see them
 
     def pursuit(
         self, problem: BinaryProblem, part: int, parts: int, threads: int = 1

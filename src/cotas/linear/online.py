@@ -270,20 +270,8 @@ class OnlineClassifier(LinearClassifier):
         began: float,
         facts: Future[Facts] | None,
     ) -> Reason:
-        training = Training(
-            rule=self._rule(),
-            rows=as_design(examples.X),
-            labels=examples.codes,
-            weights=self._solver_weights(examples.weights),
-            run=history.run,
-            average=history.average,
-            sampling=self._sampling(),
-            random=check_random_state(self.random_state),
-            examples=examples.used(),
-            deadline=deadline(began, self.max_time),
-            threads=thread_count(self.n_jobs, len(history.run.b), entries_of(examples.X)),
-            **self._training_options(),
-        )
+        training = self._training(examples, history)
+        training.deadline = deadline(began, self.max_time)
         done: list[Epoch] = []
         patience = Patience(int(self.n_iter_no_change))
         scores: list[float] = []
@@ -319,6 +307,22 @@ class OnlineClassifier(LinearClassifier):
         )
         self._stop = ended.reason.stop.name  # what is proved may depend on it
         return ended.reason
+
+    def _training(self, examples: Examples, history: History) -> Training:
+        """The algorithm on these data, before its first example."""
+        return Training(
+            rule=self._rule(),
+            rows=as_design(examples.X),
+            labels=examples.codes,
+            weights=self._solver_weights(examples.weights),
+            run=history.run,
+            average=history.average,
+            sampling=self._sampling(),
+            random=check_random_state(self.random_state),
+            examples=examples.used(),
+            threads=thread_count(self.n_jobs, len(history.run.b), entries_of(examples.X)),
+            **self._training_options(),
+        )
 
     def _proves(self, examples: Examples, history: History, facts: Future[Facts]) -> bool:
         """Whether the model so far is proved to be good enough."""
