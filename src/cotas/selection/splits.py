@@ -165,6 +165,8 @@ def _of_groups(
     if groups.shape != (rows.count,):
         raise ValueError(f"groups has the shape {groups.shape} for {rows.count} rows.")
     different = len(np.unique(groups))
+    if different < 2:
+        raise ValueError("groups must hold two groups at least: one to train on, one to judge by.")
     share = _checked_share(validation) if folds is None else 0.0
     count = int(folds) if folds is not None else min(different, max(2, round(1 / share)))
     if not 2 <= count <= different:
