@@ -24,6 +24,10 @@ T = TypeVar("T")
 BLOCK_BYTES = 1 << 23
 
 
+class NotInBlocksError(ValueError):
+    """Raised where an estimator needs arrays and was given a source of row blocks."""
+
+
 class Block(NamedTuple):
     """Some consecutive rows: the number of the first, X, y, and the weights; None for ones."""
 

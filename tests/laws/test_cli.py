@@ -292,6 +292,18 @@ def test_an_interrupt_and_an_unforeseen_error_have_codes_of_their_own(monkeypatc
     assert "Traceback" in cotas("fit", "any.csv", "--debug").err
 
 
+def test_a_table_is_read_before_what_trains_is_loaded(tmp_path):
+    """Who mistypes the name of a file does not wait for scikit-learn first."""
+    code = (
+        "import sys; from cotas.cli.app import app;"
+        f"app(['fit', {str(tmp_path / 'none.csv')!r}], standalone_mode=False);"
+        "print(sorted({'sklearn', 'scipy', 'numba', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert "there is no such file" in done.stderr
+    assert done.stdout.strip() == "[]"
+
+
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from cotas.cli.app import app; app(['--help'], standalone_mode=False);"

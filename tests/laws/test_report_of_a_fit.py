@@ -4,8 +4,12 @@ import os
 import re
 
 import pytest
+from sklearn.datasets import load_iris
 from test_report import Outline
 
+import cotas as library
+from cotas.cli.progress import Watcher
+from cotas.cli.session import Session
 from terminal import cotas, customers
 
 
@@ -91,3 +95,20 @@ def test_a_margin_of_one_is_asked_for_by_those_who_ask_for_it(shop, model, asks)
     assert said.code == 0, said.err
     assert ("the margin that the training asks for" in told(page)) == asks
     assert ("one standard deviation" in told(page)) == (model == "svm")
+
+
+def test_the_coefficients_of_every_class_are_shown(tmp_path):
+    """Also where one proof is about all classes together."""
+    for model in ("svm", "logistic"):
+        said = cotas("fit", "builtin:iris", "--model", model, "--report", tmp_path / "r.html")
+        assert said.code == 0, said.err
+        page = (tmp_path / "r.html").read_text("utf-8")
+        assert page.count('<table class="bars">') == 3
+        assert str(tmp_path) not in page
+
+
+def test_the_picture_of_the_proof_is_of_the_worst_class():
+    X, y = load_iris(return_X_y=True)
+    watcher = Watcher(Session("fit"), "svm")
+    model = library.LinearSVM(callbacks=watcher.callback).fit(X, y)
+    assert watcher.trace[-1][1] == pytest.approx(model.certificate_.relative_gap)

@@ -18,6 +18,7 @@ from sklearn.svm import SVC
 
 import cotas
 from cotas import kernels
+from cotas.selection.choice import regimes_of
 from problems import clouds, noisy_clouds, plane, regression, three_clouds
 
 LAMS = [1.0, 0.1, 0.01]
@@ -69,6 +70,34 @@ def test_the_grid_of_a_lasso_begins_where_it_is_zero(options, layout):
     below = cotas.Lasso(lam=second, **options).fit(X, y)
     assert (at_most.coef_ == 0).all()
     assert (below.coef_ != 0).any()
+
+
+def test_regimes_are_told_by_the_losses():
+    """Both losses are larger where too little was learned, and ties are neither."""
+    training, validation = np.array([5.0, 4, 3, 3, 2, 6]), np.array([7.0, 5, 4, 4, 6, 8])
+    told = regimes_of(2, training, validation, True)
+    assert told == ("under", "under", "best", "level", "over", "under")
+    X, y = np.arange(40.0)[:, None], np.arange(40) // 14
+    found = cotas.choose(cotas.LinearSVM(), X, y, values=[10.0, 1.0, 0.1, 1e-3], random_state=0)
+    best = found.best_index
+    for k, regime in enumerate(found.regimes):
+        assert (regime in ("best", "level")) == bool(
+            found.validation_loss[k] <= found.validation_loss[best]
+        )
+
+
+def test_the_hinge_of_several_classes_is_what_their_machines_minimize():
+    """So that with less penalty the loss on the training rows never rises."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 4
+    X = rng.normal(size=(120, 3)) + np.eye(4)[y][:, :3]
+    found = cotas.choose(
+        cotas.LinearSVM(tol=1e-8), X, y, values=np.geomspace(10, 1e-4, 6), random_state=0
+    )
+    assert found.loss == "hinge"
+    assert (np.diff(found.training_loss) <= 1e-6).all()
+    for loss, (low, high) in zip(found.validation_loss, found.loss_interval, strict=True):
+        assert low - 1e-9 <= loss <= high + 1e-9
 
 
 def test_regimes_lie_on_the_two_sides_of_the_choice():

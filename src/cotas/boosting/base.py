@@ -17,6 +17,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.weak_learners import resolve, takes_missing_values
 from cotas.certificates import Certificate
+from cotas.certificates.categories import coded
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.theorems.combinations import Combination, Combined
 from cotas.fitting.certified import Certified
@@ -32,6 +33,7 @@ class Boosted(Certified, BaseEstimator):
 
     weak_learner: Any
     ensembles_: list[Ensemble]
+    categories_: list[list[str] | None]  # of each column, where some were given as categories
     _certificates: list[Certificate]
     _parameters_that_predict = ("weak_learner",)  # it says whether NaN may be left in X
 
@@ -98,6 +100,7 @@ class Boosted(Certified, BaseEstimator):
 
     def _read(self, X: Matrix) -> Matrix:
         check_is_fitted(self, "ensembles_")
+        X = self._in_numbers(X)
         missing = takes_missing_values(resolve(self.weak_learner))
         return validate_data(
             self,
@@ -107,6 +110,14 @@ class Boosted(Certified, BaseEstimator):
             reset=False,
             ensure_all_finite="allow-nan" if missing else True,
         )
+
+    def _in_numbers(self, X: Any) -> Any:
+        return coded(X, self._known_categories())
+
+    def _known_categories(self) -> dict[int, list[str]]:
+        """The names in each column of categories that the model was fitted on."""
+        each = enumerate(getattr(self, "categories_", []))
+        return {j: names for j, names in each if names is not None}
 
     def _measured_certificates(self) -> list[Certificate]:
         """About the ensembles as they are now."""

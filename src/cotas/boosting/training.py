@@ -13,8 +13,16 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.boosting.base import Boosted
 from cotas.boosting.ensemble import Ensemble, collect
-from cotas.boosting.weak_learners import PreparedLearner, prepare, resolve, takes_missing_values
+from cotas.boosting.weak_learners import (
+    PreparedLearner,
+    Stump,
+    Tree,
+    prepare,
+    resolve,
+    takes_missing_values,
+)
 from cotas.certificates import Certificate, no_certificate
+from cotas.certificates.categories import categories_of, coded
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
@@ -133,8 +141,9 @@ class Booster(Boosted):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Stumps and trees take missing values (NaN).
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Stumps and trees take missing values (NaN), and columns of categories of pandas,
+            polars or Arrow as they are.
         y : array of shape (n_samples,)
             Two classes or more.
         sample_weight : array of shape (n_samples,), optional
@@ -145,16 +154,33 @@ class Booster(Boosted):
         learner = resolve(self.weak_learner)
         resumes = self.warm_start and hasattr(self, "ensembles_")
         finite = "allow-nan" if takes_missing_values(learner) else True
+        X, named = self._coded_for(learner, X, resumes)
         examples, held_out = self._examples(X, y, sample_weight, resumes, finite)
         before = self.ensembles_ if resumes else None
         with taking_turns(self.n_jobs) as (each, threads):
-            weak = prepare(learner, examples.X, examples.used(), each, threads, self.random_state)
+            rows = (examples.X, examples.used())
+            weak = prepare(learner, *rows, each, threads, self.random_state, named)
             machines = self._machines(examples, before)
             reason = self._train(weak, machines, held_out, each, began)
             self._finish(weak, machines, examples, each)
         return self._conclude_fit(reason, "Raise n_estimators, max_time or tol.")
 
     # ---- how a fit goes ----------------------------------------------------------------------
+
+    def _coded_for(self, learner: Any, X: Any, resumes: bool) -> tuple[Any, list[int]]:
+        """X with numbers for its categories, whose names the model keeps, and which columns."""
+        found = self._known_categories() if resumes else categories_of(X)
+        if found and not isinstance(learner, Stump | Tree):
+            raise ValueError(
+                f"X has columns of categories, which {learner!r} cannot use: take Stump or Tree, "
+                "or cotas.tables.PreparedModel, which spreads them out."
+            )
+        X = coded(X, found)
+        if hasattr(self, "categories_") and not resumes:
+            del self.categories_
+        if found and not resumes:
+            self.categories_ = [found.get(j) for j in range(X.shape[1])]
+        return X, list(found)
 
     def _check_parameters(self) -> None:
         check_count(self.n_estimators, "n_estimators")

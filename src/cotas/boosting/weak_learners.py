@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -43,7 +44,8 @@ class Stump(BaseEstimator):
         How a stump of ±1 is chosen: by its weighted error, the best of its class, or by the Gini
         criterion, as scikit-learn's trees are.
     categorical_features : array of indices or of bool, optional
-        Features whose values are names, not quantities; at most 255 categories each.
+        Features whose values are names, not quantities; at most 255 categories each. Columns of
+        categories of pandas, polars and Arrow are, without being listed here.
 
     Missing values (NaN) go to the better side. A category that was not seen goes where missing
     values go; a missing value in a feature that had none goes right.
@@ -72,7 +74,8 @@ class Tree(BaseEstimator):
     depth : int, default=3
         How many tests lead to a leaf, from 1 to 8.
     categorical_features : array of indices or of bool, optional
-        Features whose values are names, not quantities; at most 255 categories each.
+        Features whose values are names, not quantities; at most 255 categories each. Columns of
+        categories of pandas, polars and Arrow are, without being listed here.
 
     Examples
     --------
@@ -142,9 +145,15 @@ def takes_missing_values(learner: Any) -> bool:
 
 
 def prepare(
-    learner: Any, X: Matrix, used: IntArray | None, each: Each, threads: int, random_state: Any
+    learner: Any,
+    X: Matrix,
+    used: IntArray | None,
+    each: Each,
+    threads: int,
+    random_state: Any,
+    named: Sequence[int] = (),
 ) -> PreparedLearner:
-    """Bin, sort or keep the data, whatever the learner needs."""
+    """Bin, sort or keep the data, whatever the learner needs; columns `named` are categories."""
     if isinstance(learner, LinearLearner):
         return PreparedLearner(LinearRegression(X))
     if not isinstance(learner, Stump | Tree):
@@ -153,6 +162,7 @@ def prepare(
     check_choice(learner.search, "search", ("histogram", "exact"))
     check_choice(learner.criterion, "criterion", ("error", "gini"))
     categorical = _mask(learner.categorical_features, X.shape[1])
+    categorical[list(named)] = True
     if learner.search == "exact":
         if categorical.any() or learner.criterion != "error":
             raise ValueError("Stump(search='exact') is for numeric features and criterion='error'.")

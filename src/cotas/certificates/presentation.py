@@ -42,8 +42,28 @@ def _written(x: float, digits: int, rounding: str) -> str:
     return f"{float(Context(digits, rounding).create_decimal_from_float(float(x))):.{digits}g}"
 
 
+def apart(low: float, high: float, digits: int = 6) -> tuple[str, str]:
+    """Two bounds, each on its safe side, in as many digits as it takes to see how far they differ.
+
+    >>> apart(0.06607775610594092, 0.06607775660437853)
+    ('0.0660777561', '0.0660777567')
+    """
+    for enough in range(digits, 17):
+        ends = at_least(low, enough), at_most(high, enough)
+        if not float(ends[1]) - float(ends[0]) > 2 * (high - low):
+            return ends
+    return repr(float(low)), repr(float(high))
+
+
+def bounds_apart(certificate: Certificate) -> tuple[str, str]:
+    """Both bounds as a table has them."""
+    if certificate.kind in OPTIMIZATION:
+        return apart(certificate.lower, certificate.upper)
+    return bounds_in_digits(certificate)
+
+
 def bounds_in_digits(certificate: Certificate) -> tuple[str, str]:
-    """Both bounds as they are printed, each on its safe side; a measurement to nearest."""
+    """Both bounds as a sentence has them, each on its safe side; a measurement to nearest."""
     lower = certificate.lower
     measured = f"{lower:.6g}" if certificate.kind not in OPTIMIZATION else at_least(lower)
     return measured, at_most(certificate.upper)
@@ -68,7 +88,7 @@ def percent(relative_gap: float) -> str:
 def lines(certificate: Certificate) -> list[tuple[str, str]]:
     """The numbers, each with its name."""
     below, above = map(say, BOUNDS[certificate.kind])
-    lower, upper = bounds_in_digits(certificate)
+    lower, upper = bounds_apart(certificate)
     table = [(above, upper), (below, lower)]
     if certificate.kind in OPTIMIZATION:
         table.append((say("gap"), _gap(certificate)))
@@ -137,7 +157,7 @@ def _heading() -> tuple[str, ...]:
 
 def _part(part: Certificate) -> tuple[str, ...]:
     gap = percent(part.relative_gap) if part.kind in OPTIMIZATION else "–"
-    bounds = ("–", "–") if part.kind == "none" else bounds_in_digits(part)
+    bounds = ("–", "–") if part.kind == "none" else bounds_apart(part)
     return (part.label, *bounds, gap, f"{say(part.kind)}, {verdict(part)}")
 
 

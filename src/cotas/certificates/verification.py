@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
+from cotas.certificates.categories import coded
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.presentation import OPTIMIZATION, bounds_in_digits
 from cotas.words import english, say
@@ -32,6 +33,7 @@ LABELLED = ("positive", "classes", "point")
 
 def read_rows(X: Any) -> Matrix:
     """X as a matrix of numbers in the byte order of this machine: what `fit` takes, this takes."""
+    X = coded(X)
     refuse_inexact(X, "X")
     if sparse.issparse(X):
         return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))

@@ -14,8 +14,9 @@ import cotas
 from cotas.cli.data import open_table, preparation_of, target_of, writable
 from cotas.cli.exits import UsageError
 from cotas.cli.models import DEFAULTS, build, parameters, task_of
-from cotas.cli.options import NO_WISHES, Columns, Data, HoldOut, Seed, Target, Task
+from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.session import Session
+from cotas.cli.splitting import grouped
 from cotas.cli.training import Settings, split
 from cotas.preparation.preparation import Preparation
 from cotas.words import say
@@ -82,6 +83,7 @@ def curve(
     param: Annotated[
         list[str] | None, typer.Option("--param", "-p", help="Other parameters: name=value.")
     ] = None,
+    group: Group = None,
     picture: Picture = None,
     seed: Seed = 0,
     columns: Columns = NO_WISHES,
@@ -102,11 +104,15 @@ def curve(
     estimator, _ = build(name, y, seed, parameters(param or []))
     if "lam" not in estimator.get_params():
         raise UsageError(say("{name} has no λ; cotas curve is about λ.", name=name))
+    settings = Settings(None, task, {}, seed=seed, group=group)
+    table, groups, said = grouped(table, settings)
+    session.note(*(f"{say('Note')}: {remark}" for remark in said))
     pipeline = Pipeline([("preparation", preparation_of(table, columns)), ("model", estimator)])
     choice = cotas.choose(
         *(pipeline, table.features, y, "lam"),
         values=None if values is None else list(values),
         folds=folds,
+        groups=groups,
         random_state=seed,
         refit=False,
         progress=False,
@@ -147,6 +153,7 @@ def _svm_document(found: Any) -> dict[str, Any]:
     bound = found.validation_bound
     return {
         "lams": found.lams,
+        "objectives": [[part.upper for part in c.singles] for c in found.certificates],
         "relative_gaps": [c.relative_gap for c in found.certificates],
         "validation_errors": found.validation_errors,
         "no_lam_beats": None if bound is None else bound.error,

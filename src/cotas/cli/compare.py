@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-import cotas
 from cotas.certificates import Certificate
 from cotas.cli.data import open_table, preparation_of, target_of, writable
 from cotas.cli.exits import UsageError
 from cotas.cli.models import sensible, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.session import Session
+from cotas.cli.splitting import bound_of
 from cotas.cli.training import Settings, SplitTable, rival_of, sample_of, split, train_one
-from cotas.preparation.record import Rival
+from cotas.preparation.record import Rival, Sample
 from cotas.words import say
 
 
@@ -53,21 +53,22 @@ def compare(
     if not len(rows.test):
         raise UsageError(say("comparing needs rows to judge by: at least 30, and a --hold-out."))
     names = _names(models, task, rows)
-    rivals = []
+    found = []
     for name in names:
         one = train_one(session, name, rows, settings)
-        rivals.append(rival_of(rows, one, sample_of(one.model, rows, rows.test)))
-    rivals.sort(key=lambda rival: rival.error)
-    bounds = [_bound(rival, len(rows.test), len(rivals), task) for rival in rivals]
+        sample = sample_of(one.model, rows, rows.test)
+        bound = _bound(sample, rows, len(names), settings)
+        found.append((rival_of(rows, one, sample), bound))
+    found.sort(key=lambda pair: pair[0].error)
+    rivals, bounds = [rival for rival, _ in found], [bound for _, bound in found]
     _show(session, rivals, bounds, task)
     if picture is not None:
         draw(rivals, bounds, task, picture)
         session.say(f"{say('picture')}: {picture}")
-    found = [
-        {**vars(rival), "bound": None if bound is None else bound.upper}
-        for rival, bound in zip(rivals, bounds, strict=True)
+    told = [
+        {**vars(rival), "bound": None if bound is None else bound.upper} for rival, bound in found
     ]
-    session.document({"task": task, "held_out": len(rows.test), "models": found})
+    session.document({"task": task, "held_out": len(rows.test), "models": told})
 
 
 def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:
@@ -80,10 +81,12 @@ def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _bound(rival: Rival, n: int, tried: int, task: str) -> Certificate | None:
-    if task == "regression":
+def _bound(sample: Sample, rows: SplitTable, tried: int, settings: Settings) -> Certificate | None:
+    if settings.task == "regression":
         return None
-    return cotas.hold_out_bound(round(rival.error * n), n, tried=tried)
+    groups = None if rows.groups is None else rows.groups[rows.test]
+    wrong = sample.predictions != sample.truth
+    return bound_of(wrong, groups, settings.confidence, settings.group, tried)
 
 
 def _show(

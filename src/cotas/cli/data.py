@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cotas.cli.exits import UsageError
+from cotas.cli.models import task_of
 from cotas.cli.options import Columns
 from cotas.datasets import HOUSE_COLUMNS, houses
 from cotas.files.frames import polars
@@ -17,9 +18,11 @@ from cotas.files.names import names_among
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table, part_of, read_table
-from cotas.preparation.preparation import Preparation
 from cotas.preparation.targets import as_target, tell_task
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from cotas.preparation.preparation import Preparation
 
 BUILTIN = {
     "houses": "price",
@@ -66,6 +69,8 @@ def open_table(
 
 def preparation_of(table: Table, columns: Columns) -> Preparation:
     """How the columns of this table are to be prepared."""
+    from cotas.preparation.preparation import Preparation
+
     if not table.has_names:
         return Preparation()
     keep, seconds = (
@@ -148,11 +153,28 @@ def known_task(task: str) -> None:
         )
 
 
-def target_of(table: Table, task: str) -> tuple[Any, str]:
-    """The target as the estimators take it, and the task, told from it if that is "auto"."""
+def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, str]:
+    """The target as the estimators take it, and the task.
+
+    If that is "auto" it is the task of the model, or else told from the target.
+    """
     known_task(task)
     if task == "auto":
-        task = tell_task(table.target)
+        task = told = tell_task(table.target)
+        if model not in (None, "auto"):
+            task = task_of(str(model))
+        if (told, task) == ("regression", "classification"):
+            different = len(np.unique(np.asarray(table.target)))
+            raise DataFileError(
+                say(
+                    "{model} tells classes apart, and the target {target!r} holds {count} "
+                    "different numbers, like a quantity and no classes. Take a model for numbers "
+                    "(--model svr, ridge or auto), or say --task classification.",
+                    model=model,
+                    target=table.target_name,
+                    count=different,
+                )
+            )
     return as_target(table.target, task, f"the target {table.target_name!r}"), task
 
 

@@ -37,10 +37,14 @@ class InterruptedEarlyError(Exception):
     """Ctrl-C ended the work early, and the best so far was kept."""
 
 
+OF_MODELS = {
+    "cotas.linear.hard_margin": "NotSeparableError",
+    "cotas.regression.trail": "DivergedError",
+}
+
+
 def code_of(error: BaseException) -> int:
     """The exit code for an error."""
-    from cotas.exceptions import DivergedError, NotSeparableError
-
     kinds: tuple[tuple[type[BaseException], int], ...] = (
         (UsageError, WRONG_USE),
         (ProofFailedError, PROOF_FAILED),
@@ -50,11 +54,12 @@ def code_of(error: BaseException) -> int:
         (KeyboardInterrupt, INTERRUPTED),
         (BrokenPipeError, PIPE_CLOSED),
         (DataFileError, BAD_DATA),
-        (NotSeparableError, BAD_DATA),
-        (DivergedError, BAD_DATA),
         (OSError, BAD_DATA),
         (MemoryError, BAD_DATA),
     )
+    # A model raised it only if its module is loaded.
+    loaded = [(sys.modules[m], name) for m, name in OF_MODELS.items() if m in sys.modules]
+    kinds += tuple((getattr(module, name), BAD_DATA) for module, name in loaded)
     return next((code for kind, code in kinds if isinstance(error, kind)), UNEXPECTED)
 
 

@@ -37,7 +37,10 @@ def explain(
     for (label, whole), doubt in zip(weights.items(), doubts, strict=True):
         table = [entry for k, entry in enumerate(whole) if k == 0 or abs(entry[2]) > doubt]
         shown = table[: top or None]
-        title = None if label is None else say("class {label} against the rest", label=label)
+        # One proof for all classes together is not of each against the rest.
+        against = len(saved.estimator.certificate_.singles) == len(weights)
+        words = "class {label} against the rest" if against else "class {label}"
+        title = None if label is None else say(words, label=label)
         rows = [[name, f"{theta:+.6g}", f"{effect:+.4g}"] for name, theta, effect in shown]
         names = [say(name) for name in ("column", "coefficient", "per deviation")]
         if not _standardized(saved):

@@ -9,7 +9,15 @@ from cotas.certificates import Certificate
 from cotas.certificates.presentation import percent
 from cotas.cli.session import Session
 from cotas.preparation.quality import Quality
-from cotas.report.figures import MEASURES, found, number, span
+from cotas.report.figures import (
+    MEASURES,
+    about_calibration,
+    calibration_headings,
+    calibration_rows,
+    found,
+    number,
+    span,
+)
 from cotas.words import say
 
 # More classes than this have no room for their matrix in a line of the terminal.
@@ -36,7 +44,18 @@ def _about(name: str, quality: Quality) -> str:
     said = span(quality.measures[name], quality.confidence)
     if name == "average precision" and quality.positive is not None:
         said += f"; {say('class “{label}”', label=quality.positive)}"
+    if name == "Brier score" and quality.guess is not None:
+        guess = number(quality.guess.value)
+        said += f"; {say('giving each class its share: {value}', value=guess)}"
     return said
+
+
+def show_calibration(session: Session, quality: Quality) -> None:
+    """How often what was said with a probability was so."""
+    rows = calibration_rows(quality)
+    if rows:
+        session.say("", about_calibration(quality))
+        session.table(calibration_headings(), rows)
 
 
 def show_classes(session: Session, quality: Quality) -> None:

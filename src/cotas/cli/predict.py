@@ -43,6 +43,9 @@ def predict(
         bool, typer.Option("--only", help="Write the predictions without the columns of DATA.")
     ] = False,
     rows: Annotated[int, typer.Option(min=1, help="Rows to hold in memory at a time.")] = 100_000,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Refuse a model that tells no probabilities.")
+    ] = False,
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
@@ -59,6 +62,14 @@ def predict(
     writable(out, "--out", data, model)
     _refuse_unknown_ending(out)
     saved = open_model(model, trust_pickle)
+    if probabilities and not saved.tells_probabilities:
+        raise UsageError(
+            say(
+                "{model} tells no probabilities: make it with cotas fit --probabilities, which "
+                "learns them on folds of the training rows.",
+                model=model,
+            )
+        )
     tally = PredictionTally()
     parts = _parts(session, saved, data, rows, text)
     frames = (predicted(saved, table, tally, only) for table in parts)
@@ -194,8 +205,8 @@ def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) ->
     tally.classifies = saved.task == "classification"
     if tally.classifies:
         _add(found, "score", _scores(model, X), saved)
-        if hasattr(model, "predict_proba"):
-            _add(found, "probability", model.predict_proba(X), saved)
+        if saved.tells_probabilities:
+            _add(found, "probability", saved.probabilities_of(X), saved)
         if hasattr(model, "certified_predict"):
             found["certified"] = model.certified_predict(X)[1]
             tally.certifies = True

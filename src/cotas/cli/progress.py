@@ -22,6 +22,7 @@ class Watcher:
         self.trace: list[tuple[float, float]] = []
         self._session, self._name = session, name
         self._began = time.perf_counter()
+        self._best: dict[str, float] = {}  # of each class or target
         self._bar: Progress | None = None
         self._task: Any = None
 
@@ -35,7 +36,10 @@ class Watcher:
         seconds = time.perf_counter() - self._began
         gap = _gap_of(report)
         if gap is not None:
-            self.trace.append((seconds, gap))
+            of = str(getattr(report, "label", ""))
+            self._best[of] = min(gap, self._best.get(of, gap))
+            # What is proved of the whole is what is proved of the worst.
+            self.trace.append((seconds, max(self._best.values())))
         if self._session.shows_progress and seconds > PATIENCE:
             self._show(report, gap)
 

@@ -13,6 +13,7 @@ from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
 from cotas.files.errors import ModelFileError
 from cotas.files.fingerprint import Fingerprint
+from cotas.files.formats import is_a_table
 from cotas.files.frames import polars
 from cotas.files.models import read_model_file
 from cotas.files.tables import Table
@@ -45,6 +46,19 @@ class Saved:
         """What it is for."""
         return "classification" if is_classifier(self.model) else "regression"
 
+    @property
+    def tells_probabilities(self) -> bool:
+        """Whether it has probabilities of classes."""
+        if isinstance(self.model, PreparedModel):
+            return self.model.tells_probabilities
+        return hasattr(self.model, "predict_proba")
+
+    def probabilities_of(self, X: Any) -> AnyArray:
+        """The probability of each class, of rows as `estimator` takes them."""
+        if isinstance(self.model, PreparedModel):
+            return self.model.probabilities_of(X)
+        return np.asarray(self.model.predict_proba(X))
+
     def trained_on(self, X: Any) -> AnyArray | None:
         """Which of these prepared rows the model was trained on, if they are all of its table."""
         rows = None if self.recipe is None else self.recipe.rows
@@ -58,7 +72,7 @@ class Saved:
 
     def input_of(self, table: Table, rows: AnyArray | None = None) -> Any:
         """The features of all or some rows as `estimator` takes them, prepared once for all."""
-        frame = table.features if rows is None else table.features[rows]
+        frame = table.features if rows is None else table.take(rows)
         if isinstance(self.model, PreparedModel):
             return self.model.prepare(frame)
         if not table.has_names:
@@ -95,7 +109,7 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
     """Read a model file of cotas, of skops, or with permission a pickle."""
     try:
         with path.open("rb") as file:
-            head = file.read(9)
+            head = file.read(4096)
     except OSError as error:
         raise ModelFileError(
             say("{path} cannot be read ({strerror}).", path=path, strerror=error.strerror)
@@ -106,6 +120,10 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
         return Saved(str(path), _checked(_from_skops(path), path), None, ours=False)
     if head.startswith((PICKLE, *_COMPRESSED)) or path.suffix in (".pkl", ".pickle", ".joblib"):
         return Saved(str(path), _checked(_from_pickle(path, trust_pickle), path), None, ours=False)
+    if is_a_table(head):
+        raise ModelFileError(
+            say("{path} is no model file: it is a table. cotas fit --out writes models.", path=path)
+        )
     raise ModelFileError(say("{path} is no model file, such as cotas fit --out writes.", path=path))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 import sys
 from dataclasses import dataclass, field
@@ -115,5 +116,11 @@ def plain(value: Any) -> Any:
 
 
 def command_line() -> str:
-    """What was typed, ready to be typed again."""
-    return shlex.join(["cotas", *sys.argv[1:]])
+    """What was typed, ready to be typed again where the files are: their folders are nobody's."""
+    return shlex.join(["cotas", *map(_without_folder, sys.argv[1:])])
+
+
+def _without_folder(word: str) -> str:
+    option, equals, path = word.partition("=") if word.startswith("--") else ("", "", word)
+    inside = os.path.dirname(path)
+    return f"{option}{equals}{os.path.basename(path)}" if os.path.isdir(inside) else word

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,15 +17,17 @@ from sklearn.pipeline import Pipeline
 import cotas
 from cotas.arrays import AnyArray, IntArray
 from cotas.certificates import Certificate
-from cotas.cli.exits import UsageError
+from cotas.cli.codes import UNEXPECTED
+from cotas.cli.exits import UsageError, code_of
 from cotas.cli.models import DEFAULTS, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
+from cotas.cli.splitting import bound_of, grouped
 from cotas.files.models import versions
-from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
-from cotas.preparation.inspection import copies, inspect_table
+from cotas.preparation.columns import ColumnWarning
+from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
@@ -34,15 +36,6 @@ from cotas.preparation.targets import hold_out_rows
 from cotas.stops import Stop
 from cotas.words import say
 
-# For a sum of independent mistakes of unequal chances the binomial tail is the larger one.
-CLASS_BY_CLASS = (
-    "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
-    "this table (Hoeffding 1956)."
-)
-IN_GROUPS = (
-    "The rows were set aside in groups, and are no independent draws: it is a rough guide "
-    "({group})."
-)
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 
@@ -64,6 +57,7 @@ class Settings:
     group: str | None = None
     time: float = 60.0
     trials: int | None = None
+    probabilities: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +90,7 @@ class SplitTable:
 
     def take(self, rows: IntArray) -> tuple[Any, AnyArray]:
         """The features and the targets of some rows."""
-        return self.table.features[rows], self.y[rows]
+        return self.table.take(rows), self.y[rows]
 
 
 def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> FitRecord:
@@ -148,21 +142,9 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, li
     if len(y) < FEWEST_TO_SPLIT:
         words = say("With {rows} rows all are trained on, and none are held out.", rows=len(y))
         return SplitTable(table, y, everything, nothing), [Remark("few rows", None, words)]
-    table, groups, said = _groups(table, settings)
+    table, groups, said = grouped(table, settings)
     rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
     return SplitTable(table, y, *rows, groups), said
-
-
-def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, list[Remark]]:
-    """What must stay on one side: the groups of a column, which is then no feature, or copies."""
-    if settings.group is None:
-        return table, *copies(table)
-    if settings.group not in table.names:
-        raise UsageError(say("--group: there is no column {group!r}.", group=settings.group))
-    column = table.features[settings.group].cast(str).fill_null("")
-    words = "Rows with the same {name!r} are on one side of the split; it is left out."
-    remark = Remark("group", settings.group, say(words, name=settings.group))
-    return table.without([settings.group]), column.to_numpy(), [remark]
 
 
 def train_one(
@@ -189,13 +171,17 @@ def train_one(
         choice = None
         if settings.select is not None:
             bar = None if session.shows_progress else False
-            estimator, choice = _chosen(estimator, X, y, settings, bar)
+            groups = rows.groups_of_training()
+            estimator, choice = _chosen(name, estimator, (X, y, groups), settings, bar)
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = PreparedModel(estimator, settings.preparation)
-            with blaming(settings.given):
-                prepared = model.fit_prepared(X, y)
+            model = PreparedModel(
+                estimator, settings.preparation, probabilities=settings.probabilities
+            )
+            plain = PreparedModel(build(name, y, settings.seed, {})[0], settings.preparation)
+            with blaming(settings.given, lambda: plain.fit(X, y)):
+                prepared = model.fit_prepared(X, y, rows.groups_of_training())
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:
@@ -214,22 +200,35 @@ def _timed(settings: Settings) -> dict[str, Any]:
 
 
 @contextmanager
-def blaming(given: dict[str, Any], before: str = "") -> Iterator[None]:
-    """An error that names a parameter that was given, or its value, is wrong use of it."""
+def blaming(given: dict[str, Any], without: Callable[[], Any], before: str = "") -> Iterator[None]:
+    """An error is wrong use of the parameters that were given if there is none `without` them."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        words = str(error)
-        named = any(name in words or repr(value) in words for name, value in given.items())
-        if not named or isinstance(error, DataFileError):
+        if not given or code_of(error) != UNEXPECTED or not _works(without):
             raise
-        raise UsageError(f"{before}{words}") from error
+        raise UsageError(f"{before}{error}") from error
+
+
+def _works(attempt: Callable[[], Any]) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            attempt()
+        except (TypeError, ValueError):
+            return False
+    return True
 
 
 def _chosen(
-    estimator: Any, X: Any, y: AnyArray, settings: Settings, bar: bool | None
+    name: str,
+    estimator: Any,
+    rows: tuple[Any, AnyArray, AnyArray | None],
+    settings: Settings,
+    bar: bool | None,
 ) -> tuple[Any, Any]:
     """The estimator with the chosen value of a parameter, and how it was chosen."""
+    X, y, groups = rows
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
         raise UsageError(
@@ -240,9 +239,13 @@ def _chosen(
             )
         )
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
-    with blaming({**settings.given, parameter: None}, "--select: "):
+    plain = PreparedModel(build(name, y, settings.seed, {})[0], settings.preparation)
+    given = {**settings.given, parameter: None}
+    with blaming(given, lambda: plain.fit(X, y), "--select: "), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)  # values that only rows held out have
         choice = cotas.choose(
             *(pipeline, X, y, parameter),
+            groups=groups,
             stratify=bool(np.unique(y, return_counts=True)[1].min() > 1),
             random_state=settings.seed,
             refit=False,
@@ -261,7 +264,8 @@ def sample_of(
     scores = estimator.decision_function(X) if hasattr(estimator, "decision_function") else None
     if is_classifier(model):
         error = float(np.mean(predictions != truth))
-        return Sample(which, truth, predictions, scores, error)
+        told = model.probabilities_of(X) if model.tells_probabilities else None
+        return Sample(which, truth, predictions, scores, error, probabilities=told)
     residual = predictions - truth
     spread = float(np.sum((truth - truth.mean()) ** 2))
     r2 = 1.0 - float(residual @ residual) / spread if spread > 0 else None
@@ -297,12 +301,14 @@ def measured(
     """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
         return replace(record, quality=_quality(record, record.training, confidence))
-    sample = sample_of(record.model, rows, rows.test)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)  # values that only rows held out have
+        sample = sample_of(record.model, rows, rows.test)
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        notes = [CLASS_BY_CLASS, *([say(IN_GROUPS, group=group)] if group is not None else [])]
-        bound = cotas.hold_out_bound(wrong, confidence=confidence).noted(*notes)
+        groups = None if rows.groups is None else rows.groups[rows.test]
+        bound = bound_of(wrong, groups, confidence, group)
     quality = _quality(record, sample, confidence)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
 
@@ -313,9 +319,8 @@ def _quality(record: FitRecord, sample: Sample, confidence: float) -> Quality:
     if record.task == "regression":
         return quality_of_numbers(sample.truth, sample.predictions, trained, confidence)
     classes = record.model.classes_
-    return quality_of_classes(
-        sample.truth, sample.predictions, sample.scores, classes, trained, confidence
-    )
+    answers = (sample.truth, sample.predictions, sample.scores)
+    return quality_of_classes(*answers, classes, trained, confidence, sample.probabilities)
 
 
 def rival_of(rows: SplitTable, one: Trained, sample: Sample) -> Rival:

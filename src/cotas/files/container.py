@@ -17,6 +17,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray
 from cotas.files.errors import ModelFileError
+from cotas.files.formats import is_a_table
 
 # A header of this size needs at most a few hundred megabytes when it is parsed.
 LONGEST_HEADER = 1 << 25
@@ -98,6 +99,12 @@ def _read_header(file: BinaryIO, size: int) -> dict[str, Any]:
     start = file.read(8)
     if len(start) < 8:
         raise ModelFileError("The file is too short to be a model file.")
+    if is_a_table(start + file.read(4096)):
+        raise ModelFileError(
+            f"{file.name} is a table, and no model: cotas.tables.read_table reads it. Models are "
+            "what model.save and cotas fit --out write."
+        )
+    file.seek(8)
     (length,) = struct.unpack("<Q", start)
     if not 2 <= length <= min(size - 8, LONGEST_HEADER):
         raise ModelFileError(

@@ -48,6 +48,13 @@ def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str
     return "libsvm" if Path(name).suffix in _ENDINGS or _looks_like_libsvm(head) else "csv"
 
 
+def is_a_table(head: bytes) -> bool:
+    """Whether a file that begins so is a table, and surely no model: models have zeros early on."""
+    if _SIGNS.get(head[:4]) in ("parquet", "arrow", "sqlite", "excel") or _JSON.match(head):
+        return True
+    return b"\0" not in head and any(mark in head.partition(b"\n")[0] for mark in b",;\t|")
+
+
 def _first_name(head: bytes) -> bytes:
     """The name of the first file in a zip."""
     return head[30 : 30 + int.from_bytes(head[26:28], "little")]

@@ -116,7 +116,10 @@ def save(
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model of a file that `model.save(path)` wrote.
+    """The model of a file that `model.save(path)` or `cotas fit --out` wrote.
+
+    One that was saved with the preparation of its tables comes back as a
+    `cotas.tables.PreparedModel`, and predicts tables as they are.
 
     Nothing in the file is run, and a file that is not sound is refused. What the stored
     certificate says is a claim of whoever wrote the file: `certificate_.verify(X, y)` checks it.
@@ -129,16 +132,31 @@ def load(path: str | os.PathLike[str]) -> Any:
     ------
     ModelFileError
         If the file is damaged, of a newer version, or no model file at all.
+
+    Examples
+    --------
+    >>> import os, tempfile, cotas
+    >>> shop = {"town": ["Lugo", "Vigo", "Lugo", "Vigo"], "age": [20, 30, None, 50]}
+    >>> model = cotas.tables.PreparedModel(cotas.LinearSVM())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "shop.cotas")
+    ...     model.fit(shop, ["no", "yes", "no", "yes"]).save(path)
+    ...     again = cotas.load(path)
+    >>> again.predict({"town": ["Vigo"], "age": [41]}).tolist()
+    ['yes']
     """
     found = read_model_file(path)
-    if found.preparation is not None:
-        warnings.warn(
-            say(
-                "The file also holds a preparation of the data, and the model expects prepared "
-                "rows: `cotas.tables.PreparedModel.load(path)` takes tables as they are."
-            ),
-            stacklevel=2,
-        )
+    if found.preparation is None:
+        return found.model
+    if hasattr(found.preparation, "around"):
+        return found.preparation.around(found.model)
+    warnings.warn(
+        say(
+            "The file also holds a preparation of the data, and the model expects prepared rows: "
+            "`read_model_file(path).preparation` makes them."
+        ),
+        stacklevel=2,
+    )
     return found.model
 
 

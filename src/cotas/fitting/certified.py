@@ -110,6 +110,10 @@ class Certified:
         check_is_fitted(self)
         return of_source(self, source, method)
 
+    def _in_numbers(self, X: Any) -> Any:
+        """X with numbers in the place of the categories that the model knows."""
+        return X
+
     def _foreign_rows(self, X: Matrix) -> bool:
         """Whether the model keeps rows that are not those of X."""
         return False
@@ -191,7 +195,7 @@ class Certified:
     def _proved_again(self, X: Matrix, y: Any) -> Certificate:
         """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
         check_is_fitted(self)
-        kept = self._measured_or_withdrawn()
+        X, kept = self._in_numbers(X), self._measured_or_withdrawn()
         fresh = [_checked_again(certificate, X, y) for certificate in kept]
         found = self._contradictions([c.witness for c in fresh], X, y)
         fresh = [c.withdrawn(found[0]) if found else c for c in fresh]

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.design import canonical
-from cotas.source import comes_in_blocks
+from cotas.source import NotInBlocksError, comes_in_blocks
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Examples(TrainingRows):
 def refuse_source(estimator: Any, X: Any) -> None:
     """Raise where an estimator needs arrays, and was given a source of row blocks."""
     if comes_in_blocks(X):
-        raise ValueError(
+        raise NotInBlocksError(
             f"{type(estimator).__name__} needs X as an array here, and takes no source of row "
             "blocks and no collection of Dask's: docs/scale.md lists what does."
         )

@@ -144,9 +144,12 @@ class Path:
 
     def __repr__(self) -> str:
         known = self.certificates
+        # Each class has its own objective, and which is the worst changes along λ.
+        totals = [sum(part.upper for part in one.singles) for one in known]
+        several = any(one.parts for one in known)
         columns = {
             "λ": [f"{lam:.4g}" for lam in self.lams],
-            "objective": [f"{one.upper:.6g}" for one in known],
+            "sum of objectives" if several else "objective": [f"{total:.6g}" for total in totals],
             "relative gap": [f"{one.relative_gap:.1e}" for one in known],
         }
         for title, values, form in (

@@ -8,7 +8,6 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray
 from cotas.files.cells import FEW_WORDS, cells_in_words, few_enough, numbers_of_words
@@ -34,7 +33,7 @@ class ColumnError(DataFileError):
 
 
 class ColumnWarning(UserWarning):
-    """Cells that are not as the model expects them, and were taken as missing."""
+    """Cells that are not as the model expects them: taken as missing, or as no known value."""
 
 
 class Role(NamedTuple):
@@ -263,8 +262,20 @@ def words_of(column: Any, name: str) -> Any:
     return column.cast(pl.String)
 
 
-def one_hot(codes: FloatArray, width: int) -> Any:
-    """A one in the column with that number; NaN leaves a row of zeros."""
-    rows = np.flatnonzero(~np.isnan(codes))
-    ones = np.ones(len(rows))
-    return sparse.csr_matrix((ones, (rows, codes[rows].astype(int))), shape=(len(codes), width))
+def warn_of_new(words: Any, codes: Any, name: str) -> None:
+    """Warn of values that no row trained on had, where nothing else stands for them."""
+    if codes.null_count() == words.null_count():
+        return
+    new = words.filter(codes.is_null() & words.is_not_null())
+    some = ", ".join(repr(value[:40]) for value in new.unique(maintain_order=True)[:3])
+    warnings.warn(
+        say(
+            "Column {name!r}: {count} cells hold values that no row trained on had, such as "
+            "{some}; they count as none of the known ones.",
+            name=name,
+            count=len(new),
+            some=some,
+        ),
+        ColumnWarning,
+        stacklevel=5,
+    )

@@ -72,7 +72,7 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
     """Columns that are left out, mostly missing, or sorted, and dates that can be read twice."""
     if not table.has_names:
         return
-    frame = table.features if train is None else table.features[train]
+    frame = table.features if train is None else table.take(train)
     for name, role in roles_of(frame, keep).items():
         column = frame[name]
         missing = column.null_count()

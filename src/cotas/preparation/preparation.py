@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.files.frames import polars
 from cotas.fitting.parameters import check_count
+from cotas.preparation.assembling import Codes, compressed, dense
 from cotas.preparation.columns import (
     LEFT_OUT,
     ColumnError,
@@ -22,8 +23,8 @@ from cotas.preparation.columns import (
     as_frame,
     as_matrix,
     numbers_of,
-    one_hot,
     roles_of,
+    warn_of_new,
     words_of,
 )
 from cotas.preparation.moments import MARKED, part_name, parts_of
@@ -257,43 +258,40 @@ class Preparation(TransformerMixin, BaseEstimator):
         if self.layout_ == "columns":
             frame = self._with_parts(self._checked_frame(X))
             values = numbers_of(frame, self.number_names_)
-            blocks = [self._numbers(values), *self._category_blocks(frame)]
-        else:
-            X = self._read_matrix(as_matrix(X), reset=False)
-            if self.layout_ == "sparse":
-                return X
-            blocks = [self._numbers(X[:, [int(name[1:]) for name in self.number_names_]])]
-        if self.sparse_output_:
-            return sparse.hstack([sparse.csr_matrix(block) for block in blocks], format="csr")
-        return np.ascontiguousarray(
-            np.hstack([b.toarray() if sparse.issparse(b) else b for b in blocks])
-        )
+            return self._assembled(values, [*self._codes(frame)])
+        X = self._read_matrix(as_matrix(X), reset=False)
+        if self.layout_ == "sparse":
+            return X
+        return self._assembled(X[:, [int(name[1:]) for name in self.number_names_]], [])
 
-    def _numbers(self, values: FloatArray) -> FloatArray:
+    def _assembled(self, values: FloatArray, categories: list[Codes]) -> Matrix:
+        """The numbers standardized, with marks where they are missing, and the categories."""
         missing = np.isnan(values)
-        filled = np.where(missing, 0.0, (values - self.means_) / self.scales_)
-        marks = missing[:, self.indicated_].astype(np.float64)
-        return np.hstack([filled, marks])
+        filled = (values - self.means_) / self.scales_
+        filled[missing] = 0.0
+        marks = missing[:, self.indicated_]
+        numbers = np.hstack([filled, marks]) if marks.shape[1] else filled
+        return (compressed if self.sparse_output_ else dense)(numbers, categories)
 
-    def _category_blocks(self, frame: Any) -> list[Matrix]:
+    def _codes(self, frame: Any) -> Iterator[Codes]:
+        """Which column of its own each value of a category has."""
         pl = polars()
-        blocks = []
         for j, name in enumerate(self.category_names_):
             words, kept = words_of(frame[name], name), self.categories_[j]
-            codes = words.replace_strict(
-                kept, list(range(len(kept))), default=None, return_dtype=pl.Float64
-            ).to_numpy()
-            codes = np.array(codes, dtype=np.float64)
-            missing = words.is_null().to_numpy()
+            known = list(range(len(kept)))
+            codes = words.replace_strict(kept, known, default=None, return_dtype=pl.Int32)
             width = len(kept)
             if self.pooled_[j]:
-                codes[np.isnan(codes) & ~missing] = width
+                codes = codes.fill_null(width)
                 width += 1
-            if self.category_missing_[j]:
-                codes[missing] = width
-                width += 1
-            blocks.append(one_hot(codes, width)[:, 1 if self._one_column(j) else 0 :])
-        return blocks
+            else:
+                warn_of_new(words, codes, name)
+            numbers = codes.fill_null(-1).to_numpy(writable=True)
+            if words.null_count():
+                numbers[words.is_null().to_numpy()] = width if self.category_missing_[j] else -1
+            width += self.category_missing_[j]
+            first = int(self._one_column(j))
+            yield Codes(numbers - first if first else numbers, width - first)
 
     def _one_column(self, j: int) -> bool:
         """Whether two values are told apart by one column, that of the second."""

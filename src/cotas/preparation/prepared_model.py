@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.state import digest
 from cotas.foreign.certify import certify
+from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, as_frame
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
@@ -39,10 +40,16 @@ class PreparedModel(BaseEstimator):
     ----------
     estimator : estimator of cotas or scikit-learn
     preparation : Preparation, optional
+    probabilities : bool, default=False
+        Whether a classifier learns to tell probabilities from its scores, on folds of the training
+        rows, as scikit-learn's `CalibratedClassifierCV(ensemble=False)` does. The model is fitted
+        once more for each of five folds.
 
     Attributes
     ----------
     preparation_, estimator_ : what was fitted
+    calibration_ : Calibration
+        With `probabilities`: the sigmoids and the number of folds.
     certificate_ : Certificate
         About the estimator and the prepared data.
 
@@ -61,6 +68,9 @@ class PreparedModel(BaseEstimator):
 
     estimator: Any
     preparation: Preparation | None = None
+    _: KW_ONLY
+    probabilities: bool = False
+    calibration_: Calibration = field(init=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -71,27 +81,34 @@ class PreparedModel(BaseEstimator):
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Self:
         """Learn how to prepare the table, and train on what comes out.
 
         Parameters
         ----------
         X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
         y : array of shape (n_samples,)
+        groups : array of shape (n_samples,), optional
+            Rows of one group are in one fold of those that probabilities are learned on.
         **fit_params : handed to the `fit` of the estimator
         """
-        self.fit_prepared(X, y, **fit_params)
+        self.fit_prepared(X, y, groups, **fit_params)
         return self
 
-    def fit_prepared(self, X: Any, y: Any, **fit_params: Any) -> Matrix:
+    def fit_prepared(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Matrix:
         """Fit, and hand over the prepared rows, for who asks the estimator about them again.
 
         Parameters
         ----------
         X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
         y : array of shape (n_samples,)
+        groups : array of shape (n_samples,), optional
         **fit_params : handed to the `fit` of the estimator
         """
+        if self.probabilities and not hasattr(self.estimator, "decision_function"):
+            raise ValueError(
+                f"probabilities=True is for classifiers; {type(self.estimator).__name__} is none."
+            )
         preparation = Preparation() if self.preparation is None else self.preparation
         self.preparation_ = clone(preparation)
         prepared = self.preparation_.fit(X).transform(X)
@@ -104,6 +121,12 @@ class PreparedModel(BaseEstimator):
         if as_frame(X) is not None:
             self.feature_names_in_ = self.preparation_.feature_names_in_
         self._seal = self._state()
+        if hasattr(self, "calibration_"):
+            del self.calibration_
+        if self.probabilities:
+            groups = None if groups is None else np.asarray(groups)
+            labels = np.asarray(y)
+            self.calibration_ = calibrated(self.estimator, prepared, labels, groups, **fit_params)
         return prepared
 
     @classmethod
@@ -148,15 +171,32 @@ class PreparedModel(BaseEstimator):
         """
         return np.asarray(self.estimator_.decision_function(self.prepare(X)))
 
-    @available_if(_estimator_has("predict_proba"))
+    @available_if(lambda model: model.tells_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
-        """The probability of each class, where the estimator has them.
+        """The probability of each class, calibrated by folds if `probabilities` asks for it.
 
         Parameters
         ----------
         X : a table of the kind it was fitted on
         """
-        return np.asarray(self.estimator_.predict_proba(self.prepare(X)))
+        return self.probabilities_of(self.prepare(X))
+
+    @property
+    def tells_probabilities(self) -> bool:
+        """Whether there is `predict_proba`: calibrated, or of the estimator itself."""
+        own = hasattr(getattr(self, "estimator_", self.estimator), "predict_proba")
+        return own or bool(getattr(self, "calibration_", self.probabilities))
+
+    def probabilities_of(self, prepared: Matrix) -> FloatArray:
+        """The same of rows that are prepared already.
+
+        Parameters
+        ----------
+        prepared : what `prepare` gives
+        """
+        if hasattr(self, "calibration_"):
+            return self.calibration_.probabilities(self.estimator_.decision_function(prepared))
+        return np.asarray(self.estimator_.predict_proba(prepared))
 
     @available_if(_estimator_has("certified_predict"))
     def certified_predict(self, X: Any) -> tuple[AnyArray, BoolArray]:
@@ -243,7 +283,8 @@ class PreparedModel(BaseEstimator):
         if data is not None and not prepared:
             data = (self.prepare(data[0]), data[1])
         recipe = recipe or getattr(self, "recipe_", None) or Recipe(self.preparation_)
-        save(self.estimator_, path, data=data, preparation=replace(recipe, seal=self._seal))
+        made = replace(recipe, seal=self._seal, calibration=getattr(self, "calibration_", None))
+        save(self.estimator_, path, data=data, preparation=made)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -267,9 +308,8 @@ class PreparedModel(BaseEstimator):
         recipe = found.preparation
         if not isinstance(recipe, Recipe):
             raise ModelFileError(f"{path} holds a model without a preparation; use cotas.load.")
-        model = cls.of(recipe.preparation, found.model)
-        model.recipe_, model._seal = recipe, recipe.seal
-        return model
+        whole: Self = recipe.around(found.model)
+        return whole
 
     def prepare(self, X: Any) -> Matrix:
         """The numbers that the estimator takes, for who asks it several things about the same rows.

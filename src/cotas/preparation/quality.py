@@ -14,6 +14,8 @@ from sklearn.preprocessing import label_binarize
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 
+# Probabilities are judged in so many parts of the rows at most, of so many rows at least.
+MOST_BINS, FEWEST_IN_A_BIN = 10, 10
 # Parts that are left out one after the other to see how much a measure varies.
 MOST_PARTS = 20
 # Above this chance of such a difference between equals, a model is not told from the baseline.
@@ -49,6 +51,15 @@ class ClassQuality:
 
 
 @dataclass(frozen=True)
+class Calibrated:
+    """Rows that were given about the same probability: how many, which, how often it was so."""
+
+    rows: int
+    said: float
+    found: Measure
+
+
+@dataclass(frozen=True)
 class Quality:
     """What rows that were held out say about a model.
 
@@ -58,8 +69,8 @@ class Quality:
     confidence : float
         Of all intervals.
     measures : dict of Measure
-        "error", "balanced accuracy", "ROC AUC" and "average precision" for classes; "RMSE", "MAE"
-        and "R²" for numbers.
+        "error", "balanced accuracy", "ROC AUC", "average precision" and, where there are
+        probabilities, "Brier score" for classes; "RMSE", "MAE" and "R²" for numbers.
     baseline : Measure
         The error, or root mean square, of answering always the same: the most frequent class of
         the training rows, or their mean.
@@ -76,6 +87,11 @@ class Quality:
         Rows of the class in the row that were taken for that in the column.
     positive : str or None
         Of two classes the rarer one, which the average precision is about.
+    calibration : tuple of Calibrated
+        Rows by the probability that was given to the rarer of two classes; with more classes, to
+        the likeliest one.
+    guess : Measure or None
+        The Brier score of giving to each class its share of the training rows.
     """
 
     rows: int
@@ -89,6 +105,8 @@ class Quality:
     classes: tuple[ClassQuality, ...] = ()
     confusion: IntArray | None = None
     positive: str | None = None
+    calibration: tuple[Calibrated, ...] = ()
+    guess: Measure | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """In plain types."""
@@ -103,6 +121,10 @@ class Quality:
             }
             for one in self.classes
         ]
+        plain["calibration"] = [
+            vars(one) | {"found": one.found.to_dict()} for one in self.calibration
+        ]
+        plain["guess"] = None if self.guess is None else self.guess.to_dict()
         plain["confusion"] = None if self.confusion is None else self.confusion.tolist()
         return plain
 
@@ -114,6 +136,7 @@ def quality_of_classes(
     classes: AnyArray,
     trained: AnyArray,
     confidence: float = 0.95,
+    probabilities: FloatArray | None = None,
 ) -> Quality:
     """Of a classifier.
 
@@ -126,6 +149,7 @@ def quality_of_classes(
     trained : array
         The classes of the rows trained on, which tell the baseline.
     confidence : float
+    probabilities : array of shape (n, n_classes), optional
     """
     n = len(truth)
     always = _always(DummyClassifier(strategy="most_frequent"), trained, n)
@@ -135,8 +159,16 @@ def quality_of_classes(
     measures = {
         "error": _share(int(wrong.sum()), n, confidence),
         "balanced accuracy": _varied(_balanced, codes, confidence, 0.0, 1.0),
-        **_ranking(truth, scores, classes, rarer, confidence),
+        # The scores of several classes may be off by a number of their row; their shares are not.
+        **_ranking(truth, _shares_of(scores, probabilities), classes, rarer, confidence),
     }
+    bins: tuple[Calibrated, ...] = ()
+    guess = None
+    if probabilities is not None:
+        shares = np.array([np.mean(trained == label) for label in classes])
+        measures["Brier score"] = _brier(codes[0], probabilities, confidence)
+        guess = _brier(codes[0], np.broadcast_to(shares, probabilities.shape), confidence)
+        bins = _calibration(codes[0], probabilities, rarer, confidence)
     matrix = metrics.confusion_matrix(truth, predictions, labels=classes)
     told = [_class(str(label), matrix, k, confidence) for k, label in enumerate(classes)]
     answers = np.unique(predictions)
@@ -152,6 +184,8 @@ def quality_of_classes(
         classes=tuple(told),
         confusion=matrix,
         positive=str(classes[rarer]) if len(classes) == 2 else None,
+        calibration=bins,
+        guess=guess,
     )
 
 
@@ -232,7 +266,11 @@ def _ranking(
         return {}  # pairs of classes vote, and their scores belong to no class
     if scores.ndim == 1:
         own = (truth == classes[rarer]).astype(np.int64)
-        rows: tuple[AnyArray, ...] = (own, scores if rarer else -scores)
+        signed = scores if rarer else -scores
+        order = np.argsort(
+            signed
+        )  # each part that is left out sorts them again, which is then soon done
+        rows: tuple[AnyArray, ...] = (own[order], signed[order])
     else:
         there = np.isin(classes, truth)
         binary = label_binarize(truth, classes=classes)
@@ -241,6 +279,39 @@ def _ranking(
         "ROC AUC": _varied(metrics.roc_auc_score, rows, confidence, 0.0, 1.0),
         "average precision": _varied(metrics.average_precision_score, rows, confidence, 0.0, 1.0),
     }
+
+
+def _shares_of(scores: FloatArray | None, probabilities: FloatArray | None) -> FloatArray | None:
+    """What the rows are ranked by."""
+    several = scores is not None and scores.ndim == 2
+    return probabilities if several and probabilities is not None else scores
+
+
+def _brier(codes: IntArray, probabilities: FloatArray, confidence: float) -> Measure:
+    """The mean squared error of the probabilities, of two classes halved as is usual."""
+    labels = np.arange(probabilities.shape[1])
+
+    def score(codes: IntArray, p: FloatArray) -> float:
+        return float(metrics.brier_score_loss(codes, p, labels=labels))
+
+    return _varied(score, (codes, probabilities), confidence, least=0.0)
+
+
+def _calibration(
+    codes: IntArray, probabilities: FloatArray, rarer: int, confidence: float
+) -> tuple[Calibrated, ...]:
+    """Rows in parts of equal size by their probability, and how often what was said was so."""
+    k = np.full(len(codes), rarer) if probabilities.shape[1] == 2 else probabilities.argmax(axis=1)
+    said, so = probabilities[np.arange(len(codes)), k], codes == k
+    order = np.argsort(said, kind="stable")
+    parts = min(MOST_BINS, len(order) // FEWEST_IN_A_BIN) or 1
+    return tuple(
+        Calibrated(
+            len(rows), float(said[rows].mean()), _share(int(so[rows].sum()), len(rows), confidence)
+        )
+        for rows in np.array_split(order, parts)
+        if len(rows)
+    )
 
 
 def _varied(

@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 from cotas.arrays import IntArray
 from cotas.certificates import Certificate
 from cotas.files.schema import require
+from cotas.preparation.calibration import Calibration
 from cotas.preparation.preparation import Preparation
 from cotas.words import Spoken
 
@@ -40,6 +41,8 @@ class Recipe:
     seed : int
     seal : str
         The digest of what was certified: the preparation, and the model as it was.
+    calibration : Calibration or None
+        What makes probabilities of its scores.
     """
 
     preparation: Preparation
@@ -54,6 +57,17 @@ class Recipe:
     command: str = ""
     seed: int = 0
     seal: str = ""
+    calibration: Calibration | None = None
+
+    def around(self, model: Any) -> Any:
+        """The `PreparedModel` of which these are the parts, as it was saved."""
+        from cotas.preparation.prepared_model import PreparedModel  # which holds a recipe
+
+        whole = PreparedModel.of(self.preparation, model)
+        whole.recipe_, whole._seal = self, self.seal
+        if self.calibration is not None:
+            whole.calibration_ = self.calibration
+        return whole
 
     def try_out(self, model: Any) -> None:
         """Prepare a row and let the model predict it; what does not fit together shows here."""
@@ -61,3 +75,8 @@ class Recipe:
         prepared = self.preparation.transform(self.preparation.example())
         require(prepared.shape[1] == model.n_features_in_, "the preparation", "is of other columns")
         model.predict(prepared)
+        if self.calibration is not None:
+            require(is_classifier(model), "the calibration", "is not of classes")
+            scores = model.decision_function(prepared)
+            width = 1 if scores.ndim == 1 else scores.shape[1]
+            require(len(self.calibration.slopes) == width, "the calibration", "is of other classes")

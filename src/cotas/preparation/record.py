@@ -59,7 +59,7 @@ class Sample:
     """Some rows of the table: their numbers, the truth, the predictions and the scores.
 
     `error` is the share of wrong predictions, or for numbers the root of the mean square;
-    `r2` is given for numbers only.
+    `r2` is given for numbers only, `probabilities` by classifiers that tell them.
     """
 
     rows: IntArray = field(repr=False)
@@ -68,6 +68,7 @@ class Sample:
     scores: FloatArray | None = field(repr=False)
     error: float
     r2: float | None = None
+    probabilities: FloatArray | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,14 @@ def summarize(table: Table, most_columns: int = 500) -> TableSummary:
 
 def _summary_of(column: Any, name: str) -> ColumnSummary:
     pl = polars()
-    missing, distinct = column.null_count(), column.n_unique()
+    missing = column.null_count()
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum) and missing < len(column):
+        counts = column.cast(pl.String).drop_nulls().alias("").value_counts()
+        values, times = counts.to_series(0), counts["count"]
+        top = str(values.filter(times == times.max()).min())
+        distinct = len(values) + (missing > 0)
+        return ColumnSummary(name, "category", missing, distinct, most_frequent=top)
+    distinct = column.n_unique()
     if column.dtype.is_numeric() and missing < len(column):
         numbers = column.cast(pl.Float64).drop_nulls().to_numpy()
         finite = numbers[np.isfinite(numbers)]
@@ -218,7 +226,4 @@ def _summary_of(column: Any, name: str) -> ColumnSummary:
             return ColumnSummary(name, "number", missing, distinct, low, high, mean)
     if column.dtype == pl.Boolean:
         return ColumnSummary(name, "boolean", missing, distinct)
-    if column.dtype in (pl.String, pl.Categorical, pl.Enum) and missing < len(column):
-        top = str(column.cast(pl.String).drop_nulls().mode().sort()[0])
-        return ColumnSummary(name, "category", missing, distinct, most_frequent=top)
     return ColumnSummary(name, "other", missing, distinct)

@@ -42,7 +42,7 @@ def frequent(words: Any, min_frequency: float, most: int) -> tuple[list[str], in
 
     If there are more than `most`, the most frequent are taken, of equals the first in the alphabet.
     """
-    counts = words.drop_nulls().value_counts(sort=True)
+    counts = words.drop_nulls().alias("").value_counts(sort=True)
     values, times = counts.to_series(0).to_list(), counts.to_series(1).to_list()
     ranked = sorted(zip(times, values, strict=True), key=lambda pair: (-pair[0], pair[1]))
     least = min_frequency * len(words)

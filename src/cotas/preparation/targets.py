@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, IntArray
+from cotas.arrays import AnyArray, BoolArray, IntArray
 from cotas.files.problems import DataFileError
 
 TASKS = ("classification", "regression")
@@ -82,31 +82,37 @@ def hold_out_rows(
     """The rows to train on and the rows to hold out, both in their order, drawn with the seed.
 
     Each class gives its share of the rows, as nearly as whole rows allow, and keeps one to train
-    on. With `groups`, rows of one group are never on both sides: all of them go where the first
-    one drawn goes, and a class that would be left without a row to train on goes there whole.
+    on. With `groups`, whole groups are drawn, each as one row of the class of its first, and a
+    class that would be left without a row to train on is trained on whole.
     """
     n = len(y)
-    count = round(share * n)
-    if not 0 < share < 1 or not 0 < count < n:
-        raise DataFileError(
-            f"holding out a share of {share!r} of {n} rows leaves none to train on, or none to "
-            "hold out."
-        )
-    rng = np.random.default_rng(seed)
     codes = np.unique(y, return_inverse=True)[1] if task == "classification" else np.zeros(n, int)
-    order = rng.permutation(n)
-    held = np.zeros(n, dtype=np.bool_)
-    for code, most in enumerate(_shares(np.bincount(codes), count)):
-        held[order[codes[order] == code][:most]] = True
-    if groups is not None:
-        first = np.unique(groups[order], return_index=True)[1]
-        labels = np.unique(groups, return_inverse=True)[1]
-        held = held[order[first]][labels]
+    if groups is None:
+        held = _drawn(codes, share, seed)
+    else:
+        first, labels = np.unique(groups, return_index=True, return_inverse=True)[1:]
+        held = _drawn(np.unique(codes[first], return_inverse=True)[1], share, seed)[labels]
         lost = np.setdiff1d(codes, codes[~held])
         held &= ~np.isin(labels, labels[np.isin(codes, lost)])
     if not held.any():
         raise DataFileError("no split leaves rows to hold out: the groups are too large.")
     return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def _drawn(codes: IntArray, share: float, seed: int) -> BoolArray:
+    """Which are held out, class by class."""
+    n = len(codes)
+    count = round(share * n)
+    if not 0 < share < 1 or not 0 < count < n:
+        raise DataFileError(
+            f"holding out a share of {share!r} of {n} rows or groups leaves none to train on, or "
+            "none to hold out."
+        )
+    order = np.random.default_rng(seed).permutation(n)
+    held = np.zeros(n, dtype=np.bool_)
+    for code, most in enumerate(_shares(np.bincount(codes), count)):
+        held[order[codes[order] == code][:most]] = True
+    return held
 
 
 def _shares(sizes: IntArray, count: int) -> IntArray:

@@ -33,6 +33,7 @@ OF_LEARNERS = {
 }
 LEFT_BY_COLUMNS = ("coef_", "path_", "intercept_")
 LEFT_BY_LEARNERS = (
+    "categories_",
     "ensembles_",
     "intercept_",
     "round_errors_",
@@ -203,8 +204,9 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Stumps and trees take missing values (NaN).
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Stumps and trees take missing values (NaN), and columns of categories of pandas,
+            polars or Arrow as they are.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
             How often each row counts; one of weight zero is left out.

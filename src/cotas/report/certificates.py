@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import lines, percent, remarks
-from cotas.report.markup import apart, details, items, number, pairs, text
+from cotas.report.markup import bounds, details, items, number, pairs, text
 from cotas.words import say
 
 OBJECTIVES = ("duality", "gradient")
@@ -64,7 +64,7 @@ def in_words(certificate: Certificate) -> str:
             "This algorithm has no bound that holds for these data: {statement}",
             statement=certificate.statement,
         )
-    lower, upper = apart(certificate.lower, certificate.upper)
+    lower, upper = bounds(certificate.lower, certificate.upper)
     figures = {"lower": lower, "upper": upper, "gap": number(certificate.gap)}
     if not has_gap(certificate):
         said = STATEMENTS.get(certificate.kind)

@@ -14,6 +14,7 @@ from cotas.plots.fitted import margins_of
 from cotas.plots.style import COLOURS, INK, drawing, legend, look
 from cotas.preparation.record import FitRecord, Sample
 from cotas.report.content import Picture
+from cotas.report.figures import about_calibration
 from cotas.report.pictures import drawn
 from cotas.words import say
 
@@ -40,6 +41,11 @@ PICTURES = {
         "ROC curve",
         "How many of a class are found against how many others are taken for it, "
         "for every threshold. The diagonal is guessing.",
+    ),
+    "calibration": (
+        "Calibration",
+        "How often what was given a probability was so, in parts of the rows of equal size, with "
+        "intervals. On the diagonal the probabilities mean what they say.",
     ),
     "residuals": (
         "Residuals",
@@ -74,6 +80,9 @@ def pictures_of(record: FitRecord) -> list[Picture]:
         curves = _rates(judged, record.model.classes_)
         if curves:
             add("roc", lambda ax: _roc(ax, curves))
+        if record.quality is not None and record.quality.calibration:
+            about = f" {about_calibration(record.quality)}"
+            add("calibration", lambda ax: _calibration(ax, record.quality), about)
         margins = {
             name: margins_of(np.asarray(sample.scores), sample.truth, record.model.classes_)
             for name, sample in samples.items()
@@ -136,6 +145,8 @@ def _residuals(ax: Any, sample: Sample) -> None:
 def _rates(sample: Sample, classes: Any) -> dict[str, tuple[FloatArray, FloatArray]]:
     """For each class the share of others taken for it and that of its own found, by threshold."""
     scores = np.asarray(sample.scores)
+    if scores.ndim == 2 and sample.probabilities is not None:
+        scores = sample.probabilities
     if scores.ndim == 1:
         columns = {1: scores}
     elif scores.shape[1] == len(classes) <= MOST_CURVES:
@@ -161,10 +172,22 @@ def _roc(ax: Any, curves: Mapping[str, Any]) -> None:
         legend(ax)
 
 
+def _calibration(ax: Any, quality: Any) -> None:
+    """What was said against what was so, with the interval of each part of the rows."""
+    said = np.array([one.said for one in quality.calibration])
+    so = np.array([one.found.value for one in quality.calibration])
+    ends = np.array([(one.found.low, one.found.high) for one in quality.calibration]).T
+    with drawing(ax) as ax:
+        ax.plot([0, 1], [0, 1], color=INK, linewidth=1.0, linestyle=":")
+        away = np.maximum(np.abs(ends - so), 0.0)
+        ax.errorbar(said, so, yerr=away, fmt="o", color=COLOURS[0], capsize=3, markersize=5)
+        ax.set(xlabel=say("probability given"), ylabel=say("share that was so"))
+
+
 def _trace(ax: Any, trace: Any) -> None:
     seconds, gaps = np.array(trace, dtype=np.float64).T
     with drawing(ax) as ax:
         seen = np.isfinite(gaps) & (gaps > 0)
-        ax.plot(seconds[seen], np.minimum.accumulate(gaps[seen]), drawstyle="steps-post", **look(0))
+        ax.plot(seconds[seen], gaps[seen], drawstyle="steps-post", **look(0))
         ax.set(xlabel=say("seconds"), ylabel=say("relative gap"))
         ax.set_yscale("log")

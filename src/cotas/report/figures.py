@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cotas.preparation.quality import ClassQuality, Measure
+from cotas.preparation.quality import ClassQuality, Measure, Quality
 from cotas.words import say
 
 # What the measures are called.
@@ -14,6 +14,7 @@ MEASURES = {
     "balanced accuracy": "balanced accuracy",
     "ROC AUC": "ROC AUC",
     "average precision": "average precision",
+    "Brier score": "Brier score",
 }
 
 
@@ -28,6 +29,30 @@ def span(measure: Measure, confidence: float) -> str:
         return say("too few rows for an interval")
     ends = {"low": number(measure.low), "high": number(measure.high)}
     return say("{confidence:.4g}%: {low} to {high}", confidence=100 * confidence, **ends)
+
+
+def about_calibration(quality: Quality) -> str:
+    """What the probabilities are compared with."""
+    if quality.positive is None:
+        return say("The likeliest class, by the probability that it was given:")
+    return say("Class “{label}”, by the probability that it was given:", label=quality.positive)
+
+
+def calibration_headings() -> list[str]:
+    """Of the table of probabilities."""
+    return [say("probability given"), say("rows"), say("share that was so")]
+
+
+def calibration_rows(quality: Quality) -> list[list[str]]:
+    """Probabilities that were given, to how many rows, and how often it was so."""
+    return [
+        [
+            f"{one.said:.3f}",
+            str(one.rows),
+            f"{one.found.value:.3f} ({one.found.low:.2f}–{one.found.high:.2f})",
+        ]
+        for one in quality.calibration
+    ]
 
 
 def found(one: ClassQuality) -> list[str]:

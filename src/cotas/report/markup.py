@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from cotas.certificates.presentation import apart
+
 
 def text(value: object) -> str:
     return escape(str(value))
@@ -15,17 +17,14 @@ def number(value: float) -> str:
     return f"{value:.4g}".replace("-", "−")
 
 
-def apart(low: float, high: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to tell them apart, four at least.
+def bounds(low: float, high: float) -> tuple[str, str]:
+    """Two bounds in the digits that the terminal has, with a true minus sign.
 
-    >>> apart(0.25180001, 0.25180002)
-    ('0.25180001', '0.25180002')
+    >>> bounds(-0.25180001, 0.25)
+    ('−0.251801', '0.25')
     """
-    for digits in range(4, 18):
-        ends = [f"{value:.{digits}g}".replace("-", "−") for value in (low, high)]
-        if ends[0] != ends[1]:
-            break
-    return (ends[0], ends[1]) if ends[0] != ends[1] else (number(low), number(high))
+    lower, upper = (end.replace("-", "−") for end in apart(low, high))
+    return lower, upper
 
 
 def paragraph(words: str) -> str:

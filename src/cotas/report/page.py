@@ -8,8 +8,8 @@ from cotas.certificates.presentation import percent
 from cotas.report.certificates import STANDINGS, card, has_gap, standing
 from cotas.report.content import Content, Effects, HeldOutFigures, Picture
 from cotas.report.markup import (
-    apart,
     bars,
+    bounds,
     details,
     items,
     number,
@@ -22,6 +22,10 @@ from cotas.report.markup import (
 from cotas.report.style import STYLE
 from cotas.words import current, say
 
+PROVED = (
+    "It is proved that no other choice of its parameters has an objective lower than its own by "
+    "more than {gap}."
+)
 MOST_COEFFICIENTS = 40
 MOST_COLUMNS = 200
 FEW_COLUMNS = 12  # more of them are folded away
@@ -74,7 +78,11 @@ def _summary(content: Content) -> str:
     held_out = content.held_out
     if held_out is not None:
         lines.append(_bound_in_words(held_out))
-    lines.append(say("The proof: {standing}.", standing=f"{proofs}{_worst_gap(content)}"))
+    if set(states) == {"holds"} and all(has_gap(c) for _, c in content.certificates):
+        gap = percent(max(c.relative_gap for _, c in content.certificates))
+        lines.append(say(PROVED, gap=gap))
+    else:
+        lines.append(say("The proof: {standing}.", standing=f"{proofs}{_worst_gap(content)}"))
     if content.warnings:
         lines.append(say("Warnings about the data: {count}, below.", count=len(content.warnings)))
     return section(say("In short"), _alarms(content), items(lines, "summary"))
@@ -159,7 +167,7 @@ def _certificates(content: Content) -> str:
         (
             label,
             say(STANDINGS[standing(certificate)]),
-            *apart(certificate.lower, certificate.upper)[::-1],
+            *bounds(certificate.lower, certificate.upper)[::-1],
             percent(certificate.relative_gap) if has_gap(certificate) else "–",
         )
         for label, certificate in content.certificates

@@ -85,15 +85,19 @@ def _in_short(record: FitRecord) -> Iterator[str]:
             answer=quality.answer,
             baseline=number(quality.baseline.value),
         )
-    names = [name for effects in [*_effects(record)][:1] for name in _largest(effects)]
+    names = _largest([*_effects(record)])
     if names:
         yield say("What matters most: {names}.", names=", ".join(names))
 
 
-def _largest(effects: Effects, most: int = 3) -> list[str]:
-    """The columns with the largest effects."""
-    ranked = sorted(zip(effects.sizes, effects.names, strict=True), key=lambda pair: -abs(pair[0]))
-    return [name for size, name in ranked[:most] if abs(size) > effects.unsure]
+def _largest(effects: Sequence[Effects], most: int = 3) -> list[str]:
+    """The columns with the largest effects, on whichever class."""
+    sizes: dict[str, float] = {}
+    for one in effects:
+        for size, name in zip(one.sizes, one.names, strict=True):
+            if abs(size) > one.unsure:
+                sizes[name] = max(abs(size), sizes.get(name, 0.0))
+    return sorted(sizes, key=lambda name: -sizes[name])[:most]
 
 
 def _column(column: ColumnSummary) -> ColumnLine:
@@ -243,12 +247,14 @@ def _effects(record: FitRecord) -> Iterator[Effects]:
     names = [str(name) for name in record.model.preparation_.get_feature_names_out()]
     if hasattr(estimator, "coef_"):
         rows = np.atleast_2d(estimator.coef_)
-        labels = _labels(record) if len(rows) == len(record.certificate.singles) else [""]
-        units = record.model.in_original_units()
         each = record.certificate.singles
-        proofs = each if len(each) == len(rows) else (record.certificate,) * len(rows)
-        parts = zip(labels, rows[:MOST_CLASSES], units, proofs, strict=False)
-        for label, row, (per_unit, _), proof in parts:
+        if len(each) == len(rows):
+            labels, proofs = _labels(record), each
+        else:  # one proof for all classes together
+            labels = [say("class {label}", label=label) for label in record.model.classes_]
+            proofs = (record.certificate,) * len(rows)
+        parts = list(zip(labels, rows, record.model.in_original_units(), proofs, strict=True))
+        for label, row, (per_unit, _), proof in parts[:MOST_CLASSES]:
             doubt = doubt_of(estimator, proof, row, len(record.training.rows))
             # The prepared columns have deviation one, so their coefficients can be compared.
             yield Effects(label, names, row.tolist(), [per_unit[name] for name in names], doubt)

@@ -14,7 +14,7 @@ from cotas.arrays import BoolArray, FloatArray, IntArray
 from cotas.certificates import Certificate, ValidationBound
 from cotas.selection.table import as_html, as_text, gap_in_words, number
 
-UNDER, BEST, OVER = "under", "best", "over"
+UNDER, BEST, OVER, LEVEL = "under", "best", "over", "level"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -45,7 +45,8 @@ class Choice:
         "proved" if the gap asked for was proved, "MISSED tol" if not, "gap measured" where none
         was asked for, "holds, no gap", "does not hold" or "no certificate".
     regimes : tuple of str
-        "under" before the chosen value and "over" after it; empty where the values have no order.
+        "best" for the chosen value, "under" where both losses are larger, "over" where only the
+        validation loss is, "level" where that is no larger; empty where the values have no order.
     tightened : array of int
         The level that each value was fitted at in the end: 0 for the tol it was given, and a
         hundredth of it for each level more.
@@ -214,11 +215,24 @@ class Choice:
         return lines
 
 
-def regimes_of(best: int, count: int, ordered: bool) -> tuple[str, ...]:
-    """Under- and overfitting, on the two sides of ĉ (document 004)."""
+def regimes_of(
+    best: int, training: FloatArray, validation: FloatArray, ordered: bool
+) -> tuple[str, ...]:
+    """Under- and overfitting (document 004), told by the losses of values in their order.
+
+    Both losses are larger where too little was learned; only that of other data where too much was.
+    """
     if not ordered:
         return ()
-    return tuple(UNDER if k < best else OVER if k > best else BEST for k in range(count))
+    found = []
+    for k in range(len(training)):
+        if k == best or not validation[k] > validation[best]:
+            found.append(BEST if k == best else LEVEL)
+        elif training[k] == training[best]:
+            found.append(UNDER if k < best else OVER)
+        else:
+            found.append(UNDER if training[k] > training[best] else OVER)
+    return tuple(found)
 
 
 def plain_arrays(result: Any, names: Sequence[str]) -> dict[str, Any]:

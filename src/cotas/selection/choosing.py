@@ -93,8 +93,9 @@ def choose(
     loss : str or callable, optional
         "hinge", "log" or "zero-one" for classes; "squared", which is half the square, or
         "absolute" for numbers; or a function of y and the predictions that returns a number for
-        each row. By default the hinge for linear and kernel machines ("zero-one" where pairs of
-        classes vote), else the log loss if the model has probabilities; "squared" for numbers.
+        each row. By default the log loss if the model has probabilities, else the hinge ("zero-one"
+        where pairs of classes vote); "squared" for numbers. The hinge of several classes is the
+        mean of that of each against the rest, which is what their machines minimize.
     scoring : str or scorer of scikit-learn, optional
         In the place of `loss`: the loss is then minus the score.
     complexity : {"rises", "falls"}, optional
@@ -102,8 +103,8 @@ def choose(
         not known. It orders the values, and tells the regimes apart.
     stratify : bool, default=True
         Whether a random split keeps the shares of the classes.
-    groups : array, optional
-        For splitters that keep groups together.
+    groups : array of shape (n_samples,), optional
+        Rows of one group are never on both sides of a split.
     sample_weight : array of shape (n_samples,), optional
         Weights for training and for the means of the validation. A pipeline hands them to its
         last step, or as scikit-learn's metadata routing says if that is switched on.

@@ -108,7 +108,7 @@ def concluded(
         error_interval=intervals["error"],
         gaps=np.array([standing.gap for standing in standings]),
         status=tuple(standing.status for standing in standings),
-        regimes=regimes_of(best, len(standings), plan.ordered),
+        regimes=regimes_of(best, figures[:, 0], figures[:, 2], plan.ordered),
         tightened=np.array([max(fit.tightened for fit in s.fits) for s in standings]),
         certificates=tuple([fit.certificate for fit in s.fits] for s in standings),
         best_index=best,

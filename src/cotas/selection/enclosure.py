@@ -153,23 +153,23 @@ def _of_classes(
     measure: Yardstick, scores: Scores, codes: AnyArray, shares: FloatArray
 ) -> Enclosure | None:
     low, high = scores
+    mine = codes[:, None] == np.arange(low.shape[1])
     if low.shape[1] == 1:
-        low, high, second = low[:, 0], high[:, 0], codes == 1
-        worst, best = np.where(second, low, -high), np.where(second, high, -low)
+        mine = codes[:, None] == 1
         # A score of zero belongs to the first class.
-        surely = np.where(second, high <= 0, low > 0)
-        possibly = np.where(second, low <= 0, high > 0)
+        surely = np.where(mine, high <= 0, low > 0)[:, 0]
+        possibly = np.where(mine, low <= 0, high > 0)[:, 0]
     else:
-        worst = own(low, codes) - best_other(high, codes)
-        best = own(high, codes) - best_other(low, codes)
-        surely, possibly = best < 0, worst <= 0
+        surely = own(high, codes) < best_other(low, codes)
+        possibly = own(low, codes) <= best_other(high, codes)
     error = (float(shares @ surely), float(shares @ possibly))
     if measure.scorer is not None or measure.row_loss is not None or measure.loss == "log":
         return Enclosure(UNKNOWN, error)
     if measure.loss == "zero-one":
         return Enclosure(error, error)
-    value = Hinge().value
-    return Enclosure((float(shares @ value(best)), float(shares @ value(worst))), error)
+    worst, best = np.where(mine, low, -high), np.where(mine, high, -low)
+    means = [float(shares @ Hinge().value(part).mean(axis=1)) for part in (best, worst)]
+    return Enclosure((means[0], means[1]), error)
 
 
 def _of_votes(

@@ -23,6 +23,10 @@ OF_FOLDS = (
     "No bound for future rows: the rows of the folds have been trained on. Keep a test set apart "
     "and give its mistakes to `hold_out_bound`."
 )
+OF_GROUPS = (
+    "No bound for future rows: rows of one group are no independent draws. Keep groups apart and "
+    "give the share of mistakes of each to `hold_out_bound`."
+)
 UNBOUNDED = (
     "No bound for future rows: this loss has no largest value. Give largest_loss if it has one."
 )
@@ -50,6 +54,8 @@ def bound_for_future_rows(
     classifies, measure = plan.measure.classifies, plan.measure
     if part is None:
         return no_certificate(OF_FOLDS)
+    if plan.rows.groups is not None:
+        return no_certificate(say(OF_GROUPS))
     if part.weights_val is not None:
         return no_certificate("No bound for future rows: the rows have weights.")
     if goal.largest_loss is None and not classifies:

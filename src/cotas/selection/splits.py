@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
@@ -21,6 +29,8 @@ from cotas.words import say
 # Document 004 sets 10 to 30 % aside.
 LEAST, MOST = 0.1, 0.3
 DEFAULT = 0.2
+# Stratified folds of groups are found one by one, which takes long for many.
+MANY_GROUPS = 5_000
 
 
 @dataclass(frozen=True)
@@ -132,6 +142,8 @@ def _indices(
     rows: CheckedRows, validation: Any, folds: Any, stratify: bool, random_state: Any
 ) -> Iterable[tuple[IntArray, IntArray]]:
     blank, y = np.zeros((rows.count, 1)), rows.y
+    if rows.groups is not None and (folds is None or is_whole(folds)):
+        return _of_groups(rows, validation, folds, stratify, random_state)
     if folds is None:
         splitter = _fraction_splitter(rows, validation, stratify, random_state)
     elif is_whole(folds):
@@ -145,9 +157,48 @@ def _indices(
     return list(splitter.split(blank, y if rows.classifies else None))
 
 
+def _of_groups(
+    rows: CheckedRows, validation: Any, folds: Any, stratify: bool, random_state: Any
+) -> Iterable[tuple[IntArray, IntArray]]:
+    """One split or several, with each group on one side."""
+    groups = np.asarray(rows.groups)
+    if groups.shape != (rows.count,):
+        raise ValueError(f"groups has the shape {groups.shape} for {rows.count} rows.")
+    different = len(np.unique(groups))
+    if different < 2:
+        raise ValueError("groups must hold two groups at least: one to train on, one to judge by.")
+    share = _checked_share(validation) if folds is None else 0.0
+    count = int(folds) if folds is not None else min(different, max(2, round(1 / share)))
+    if not 2 <= count <= different:
+        raise ValueError(f"{count} folds need as many groups at least, and there are {different}.")
+    by_class = rows.classifies and stratify and different <= MANY_GROUPS
+    if folds is None and not by_class:
+        splitter: Any = GroupShuffleSplit(1, test_size=share, random_state=random_state)
+    else:
+        kind = StratifiedGroupKFold if by_class else GroupKFold
+        splitter = kind(count, shuffle=True, random_state=random_state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of classes with fewer rows than folds
+        found = list(splitter.split(np.zeros((rows.count, 1)), rows.y, groups))
+    return found[:1] if folds is None else found
+
+
 def _fraction_splitter(
     rows: CheckedRows, validation: Any, stratify: bool, random_state: Any
 ) -> Any:
+    share = _checked_share(validation)
+    kind = StratifiedShuffleSplit if rows.classifies and stratify else ShuffleSplit
+    found = kind(1, test_size=share, random_state=random_state)
+    try:
+        next(found.split(np.zeros((rows.count, 1)), rows.y if rows.classifies else None))
+    except ValueError as error:
+        raise ValueError(
+            f"validation={share:g} of {rows.count} rows cannot be set aside: {error}"
+        ) from error
+    return kind(1, test_size=share, random_state=random_state)
+
+
+def _checked_share(validation: Any) -> float:
     share = DEFAULT if validation is None else validation
     if not is_number(share) or not 0 < share < 1:
         raise ValueError(
@@ -162,17 +213,9 @@ def _fraction_splitter(
                 else "validation={share:g} sets aside many rows; 0.1 to 0.3 is usual.",
                 share=share,
             ),
-            stacklevel=5,
+            stacklevel=6,
         )
-    kind = StratifiedShuffleSplit if rows.classifies and stratify else ShuffleSplit
-    found = kind(1, test_size=float(share), random_state=random_state)
-    try:
-        next(found.split(np.zeros((rows.count, 1)), rows.y if rows.classifies else None))
-    except ValueError as error:
-        raise ValueError(
-            f"validation={share:g} of {rows.count} rows cannot be set aside: {error}"
-        ) from error
-    return kind(1, test_size=float(share), random_state=random_state)
+    return float(share)
 
 
 def _fold_splitter(rows: CheckedRows, folds: int, stratify: bool, random_state: Any) -> Any:

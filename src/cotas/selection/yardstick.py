@@ -64,7 +64,7 @@ class Yardstick:
         named = self.row_loss is None and self.scorer is None
         if named and self.loss == "hinge":
             scores = np.asarray(model.decision_function(X), dtype=np.float64)
-            losses = Hinge().value(agreements(scores, y, model.classes_))
+            losses = hinge_of_machines(scores, np.searchsorted(model.classes_, y))
             return losses, self._errors(_predicted(model, X, scores), y)
         predicted = model.predict(X)
         errors = self._errors(predicted, y)
@@ -120,15 +120,15 @@ def yardstick(model: Any, n_classes: int, loss: Any, scoring: Any) -> Yardstick:
 
 
 def default_loss(model: Any, n_classes: int) -> str:
-    """The hinge for what is trained by it, the log loss for probabilities, half the square."""
+    """The log loss for probabilities, the hinge for what is trained by it, half the square."""
     if not n_classes:
         return "squared"
+    if hasattr(model, "predict_proba"):
+        return "log"
     last = final_step(model)
     votes = n_classes > 2 and getattr(last, "multiclass", None) == "ovo"
     if isinstance(last, LinearClassifier | KernelClassifier):
         return "zero-one" if votes else "hinge"
-    if hasattr(model, "predict_proba"):
-        return "log"
     return "hinge" if hasattr(model, "decision_function") else "zero-one"
 
 
@@ -142,13 +142,15 @@ def shares_of(n: int, weights: FloatArray | None) -> FloatArray:
     return np.asarray(weights / total)
 
 
-def agreements(scores: AnyArray, y: AnyArray, classes: AnyArray) -> FloatArray:
-    """y·f(x) for two classes; for several, the own score less the best of the others."""
-    scores = np.asarray(scores, dtype=np.float64)
-    codes = np.searchsorted(classes, y)
+def hinge_of_machines(scores: FloatArray, codes: AnyArray) -> FloatArray:
+    """The hinge of each row; of several classes the mean of their machines, each against the rest.
+
+    That is what one against the rest minimizes; that of the difference between two scores is not.
+    """
     if scores.ndim == 1:
-        return np.where(codes == 1, scores, -scores)
-    return own(scores, codes) - best_other(scores, codes)
+        return np.asarray(Hinge().value(np.where(codes == 1, scores, -scores)))
+    mine = codes[:, None] == np.arange(scores.shape[1])
+    return np.asarray(Hinge().value(np.where(mine, scores, -scores)).mean(axis=1))
 
 
 def own(scores: FloatArray, codes: AnyArray) -> FloatArray:

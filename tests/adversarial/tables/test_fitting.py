@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+import cotas as library
+from cotas.selection.splits import read_rows, split
 from cotas.tables import PreparedModel
 from terminal import cotas, customers
 
@@ -291,3 +293,78 @@ def test_a_class_of_one_row_can_be_trained_and_chosen_with(tmp_path):
     path = write(tmp_path / "t.csv", frame)
     assert cotas("fit", path, *TARGET).code == 0
     assert cotas("fit", path, *TARGET, "--select", "lam").code in (0, 2)
+
+
+def in_groups(tmp_path, people=40, each=3):
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=people), each) + 0.1 * rng.normal(size=people * each)
+    answer = np.where(x + rng.normal(size=len(x)) > 0, "yes", "no")
+    person = [f"p{k // each}" for k in range(len(x))]
+    frame = pl.DataFrame({"x": x, "person": person, "bought": answer})
+    return write(tmp_path / "people.csv", frame)
+
+
+def test_groups_are_held_out_in_their_share_and_count_once(tmp_path):
+    said = fitted(in_groups(tmp_path), *TARGET, "--group", "person")
+    assert said["hold_out"]["rows"] == 24  # a fifth of the groups, three rows each
+    assert said["bound"]["figures"]["rows"] == 8
+    assert said["bound"]["upper"] > said["hold_out"]["error"]
+    shown = cotas("fit", in_groups(tmp_path), *TARGET, "--group", "person")
+    assert "count once: 8" in shown.out
+
+
+def test_copies_count_once_in_the_bound(tmp_path):
+    frame = customers(90)
+    path = write(tmp_path / "t.csv", pl.concat([frame, frame[:20], frame[:10]]))
+    said = fitted(path, *TARGET)
+    rows = frame.drop("bought").n_unique()
+    assert said["bound"]["figures"]["rows"] < said["hold_out"]["rows"] or rows == 90
+
+
+@pytest.mark.parametrize(
+    "words", [("curve",), ("curve", "--folds", "3"), ("fit", "--select", "lam")]
+)
+def test_choosing_keeps_groups_on_one_side(tmp_path, monkeypatch, words):
+    seen = []
+    choose = library.choose
+
+    def spy(model, X, y, *rest, groups=None, **more):
+        seen.append(groups)
+        return choose(model, X, y, *rest, groups=groups, **more)
+
+    monkeypatch.setattr(library, "choose", spy)
+    command, *more = words
+    said = cotas(command, in_groups(tmp_path), *TARGET, "--group", "person", *more, "--json")
+    assert said.code == 0, said.err
+    assert seen[0] is not None
+
+
+@pytest.mark.parametrize("folds", [None, 4])
+@pytest.mark.parametrize("model", [library.LinearSVM(), library.Ridge()])
+def test_no_group_is_on_both_sides_of_a_choice(folds, model):
+    groups = np.arange(60) // 3
+    y = np.arange(60) % 2 if hasattr(model, "decision_function") else np.arange(60.0)
+    rows = read_rows(np.arange(60.0)[:, None], y, None, hasattr(model, "decision_function"), groups)
+    for part in split(model, rows, None, folds, True, 0):
+        train, test = (set((X[:, 0] // 3).astype(int)) for X in (part.X, part.X_val))
+        assert not train & test
+
+
+def test_a_model_of_classes_asks_about_a_target_of_quantities(tmp_path):
+    frame = customers(60).with_columns(price=pl.int_range(1000, 7000, 100))
+    said = cotas("fit", write(tmp_path / "t.csv", frame), "-t", "price", "--model", "svm")
+    assert said.code == 3
+    assert "60 different numbers" in said.err
+    assert "--model svr" in said.err
+
+
+@pytest.mark.parametrize("words", [("--lam", "-1"), ("-p", "solver=magic"), ("--select", "n_jobs")])
+def test_wrong_parameters_are_wrong_use_and_faults_are_not(tmp_path, monkeypatch, words):
+    path = write(tmp_path / "t.csv", customers(60))
+    assert cotas("fit", path, *TARGET, *words).code == 2
+
+    def broken(*_, **__):
+        raise ValueError("lam is not to blame")
+
+    monkeypatch.setattr(PreparedModel, "fit_prepared", broken)
+    assert cotas("fit", path, *TARGET, "--lam", "0.1").code == 70

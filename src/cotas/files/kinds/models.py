@@ -153,10 +153,12 @@ LASSO: dict[str, Field] = {
 ROBUST: dict[str, Field] = {**_TARGETS, "lam": Number(0.0)}
 STAGEWISE: dict[str, Field] = {**_TARGETS, "path": STAGEWISE_PATH}
 
+_CATEGORIES: dict[str, Field] = {"categories": Each(Each(Text()).or_none(), side="d").maybe()}
 _ROUNDS = Array("r", infinite=True, nan=True)
 _EACH_ROUND = Either((_ROUNDS, Each(_ROUNDS)))
 BOOSTER: dict[str, Field] = {
     **_CLASSIFIER,
+    **_CATEGORIES,
     "ensembles": Each(ENSEMBLE, side="m"),
     "round_errors": _EACH_ROUND,
     "round_edges": _EACH_ROUND,
@@ -165,6 +167,7 @@ BOOSTER: dict[str, Field] = {
 # On columns, or with weak learners: whichever the model has.
 LS_BOOST: dict[str, Field] = {
     **_EVERY,
+    **_CATEGORIES,
     "coef": Array("d").maybe(),
     "intercept": Number(),
     "path": STAGEWISE_PATH.maybe(),

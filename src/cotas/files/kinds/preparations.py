@@ -78,6 +78,11 @@ def _rows_of_the_table(recipe: Any) -> None:
         require(rows.max() < recipe.n_rows, "the rows trained on", "are not in the table")
 
 
+CALIBRATION = Record(
+    "cotas.preparation.calibration.Calibration",
+    {"slopes": Array("k"), "offsets": Array("k"), "folds": Whole(2)},
+)
+
 PREPARATION = Family(
     "preparation",
     {
@@ -96,6 +101,7 @@ PREPARATION = Family(
                 "command": Text(),
                 "seed": Whole(),
                 "seal": Text(),
+                "calibration": CALIBRATION.or_none().maybe(),
             },
             relation=_rows_of_the_table,
         ),

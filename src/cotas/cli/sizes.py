@@ -1,0 +1,101 @@
+"""Whether a table fits into memory, told from the sizes of its files; what trains is not loaded"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from cotas.cli.data import BUILTIN
+from cotas.cli.exits import UsageError
+from cotas.files.problems import DataFileError
+from cotas.scale.decoding import KINDS, decoded_bytes, input_files, kind_of
+from cotas.words import say
+
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+# The table, what it is prepared to, and the parts that are trained on and held out.
+COPIES = 4
+# What Python, its libraries and a few pages take, whatever the table; see docs/scale.md.
+LEAST_MEMORY = 10**9
+
+
+def parse_size(words: str) -> int:
+    """The bytes of a size such as 2GB, 500M or 1.5g.
+
+    >>> parse_size("2GB"), parse_size("1.5 g"), parse_size("300MB")
+    (2000000000, 1500000000, 300000000)
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", words.lower())
+    if found is None:
+        raise UsageError(
+            say("--memory takes a size such as 2GB or 800MB, not {words!r}.", words=words)
+        )
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def free_memory() -> int | None:
+    """The bytes of memory that are free; None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if "MemAvailable" in line)
+    except (OSError, StopIteration, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+@dataclass(frozen=True)
+class TooBig:
+    """A table that does not fit: its files, about how large it is in memory, and the limit."""
+
+    files: list[Path]
+    needed: float
+    allowed: int
+
+    def words(self) -> str:
+        """Why it is read from pages."""
+        return say(
+            "In memory this table would take about {needed:.1f} GB, and {allowed:.1f} GB are "
+            "allowed: its rows are read from pages on disk.",
+            needed=self.needed / 1e9,
+            allowed=self.allowed / 1e9,
+        )
+
+
+def too_big(data: str, memory: str | None) -> TooBig | None:
+    """Whether a table has to be read from pages, by the sizes of its files."""
+    given = None if memory is None else parse_size(memory)
+    if given is not None and given < LEAST_MEMORY:
+        raise UsageError(
+            say(
+                "--memory {memory} is too little: cotas and its libraries need {least:g} GB "
+                "whatever the table.",
+                memory=memory,
+                least=LEAST_MEMORY / 1e9,
+            )
+        )
+    if data == "-" or "::" in data or data.removeprefix("builtin:") in BUILTIN:
+        return None
+    try:
+        files = input_files(data)
+    except DataFileError:
+        return None  # who reads it says what is wrong
+    allowed = given if given is not None else free_memory()
+    if allowed is None or COPIES * 20 * sum(f.stat().st_size for f in files) < allowed:
+        return None  # even if it were well compressed
+    kinds = [kind_of(file) for file in files if _is_known(file)]
+    if len(kinds) < len(files):
+        return None
+    sizes = (decoded_bytes(file, kind) for file, kind in zip(files, kinds, strict=True))
+    needed = COPIES * sum(sizes)
+    return TooBig(files, needed, allowed) if needed > allowed else None
+
+
+def _is_known(file: Path) -> bool:
+    try:
+        return kind_of(file) in KINDS
+    except DataFileError:
+        return False

@@ -1,0 +1,75 @@
+"""What was saved comes back whole, and takes tables of every kind as they are."""
+
+import pathlib
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import cotas as library
+from cotas.files.errors import ModelFileError
+from cotas.preparation.columns import ColumnWarning
+from cotas.preparation.preparation import Preparation
+from cotas.preparation.record import summarize
+from cotas.tables import PreparedModel, Table
+from terminal import cotas, customers
+
+KINDS = {
+    "polars": lambda frame: frame,
+    "pandas": lambda frame: pd.DataFrame(frame.to_dict(as_series=False)),
+    "pandas with categories": lambda frame: pd.DataFrame(frame.to_dict(as_series=False)).astype(
+        {"town": "category"}
+    ),
+    "arrow": lambda frame: pa.table(frame.to_dict(as_series=False)),
+    "columns": lambda frame: frame.to_dict(as_series=False),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_loaded_model_takes_the_table_as_it_is(tmp_path, kind):
+    frame = customers(60)
+    table = KINDS[kind](frame.drop("bought"))
+    model = PreparedModel(library.LinearSVM()).fit(table, frame["bought"].to_numpy())
+    model.save(tmp_path / "m.cotas")
+    again = library.load(tmp_path / "m.cotas")
+    assert type(again) is PreparedModel
+    for other in KINDS.values():
+        assert (again.predict(other(frame.drop("bought"))) == model.predict(table)).all()
+    assert again.certificate_.holds
+
+
+def test_what_the_command_line_saved_is_loaded_with_its_preparation(tmp_path):
+    customers(80).write_csv(tmp_path / "shop.csv")
+    model = tmp_path / "m.cotas"
+    assert cotas("fit", tmp_path / "shop.csv", "-t", "bought", "-o", model).code == 0
+    said = cotas("predict", model, tmp_path / "shop.csv", "--only", "--json").document
+    found = library.load(model).predict(pl.read_csv(tmp_path / "shop.csv"))
+    assert [row["prediction"] for row in said["predictions"]] == found.tolist()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".json"])
+def test_a_table_is_told_from_a_model(tmp_path, ending):
+    path = pathlib.Path(tmp_path) / f"shop{ending}"
+    write = {".csv": "write_csv", ".parquet": "write_parquet", ".json": "write_ndjson"}[ending]
+    getattr(customers(40), write)(path)
+    with pytest.raises(ModelFileError, match=r"is a table.*read_table"):
+        library.load(path)
+    said = cotas("predict", path, path)
+    assert said.code == 4
+    assert "it is a table" in said.err
+
+
+def test_values_never_seen_are_said(tmp_path):
+    names = ["Lugo", "Vigo"] * 30
+    preparation = Preparation().fit(pl.DataFrame({"town": names, "x": range(60)}))
+    new = pl.DataFrame({"town": ["Paris", None, "Lugo"], "x": [1, 2, 3]})
+    with pytest.warns(ColumnWarning, match="'town': 1 cells hold values.*'Paris'"):
+        preparation.transform(new)
+
+
+def test_a_column_may_be_called_count():
+    frame = pl.DataFrame({"count": ["a", "b"] * 20, "x": np.arange(40) % 7})
+    assert "count=b" in Preparation().fit(frame).get_feature_names_out()
+    assert summarize(Table(frame, None, "t", "csv")).columns[0].most_frequent == "a"
