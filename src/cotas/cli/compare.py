@@ -9,10 +9,11 @@ import typer
 
 import cotas
 from cotas.certificates import Certificate
-from cotas.cli.data import open_table, preparation_of, target_of, writable
+from cotas.cli.data import open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
 from cotas.cli.models import sensible, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Lang, Seed, Target, Task
+from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
 from cotas.cli.training import Rows, Settings, rival_of, sample_of, split, train_one
 from cotas.cli.words import speak
@@ -42,7 +43,7 @@ def compare(
     Example: cotas compare builtin:breast-cancer --models svm,kernel-svm,adaboost
     """
     speak(lang)
-    writable(picture, "--picture", data)
+    drawable(picture, data)
     table = open_table(data, target, columns)
     y, task = target_of(table, task)
     settings = Settings(
@@ -122,5 +123,5 @@ def draw(rivals: list[Rival], bounds: list[Certificate | None], task: str, path:
         ax.invert_yaxis()
         words = "held-out error and its bound" if task == "classification" else "rms error"
         ax.set(xlabel=words, title="")
-        ax.figure.savefig(path, dpi=150, bbox_inches="tight")
+        save_picture(ax.figure, path)
     return path

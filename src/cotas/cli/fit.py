@@ -18,6 +18,7 @@ from cotas.cli.judging import quality_lines, show_classes
 from cotas.cli.models import parameters, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Lang, Seed, Target, Task
 from cotas.cli.session import Session, command_line
+from cotas.cli.streams import NotWrittenError, writing
 from cotas.cli.training import Settings, train
 from cotas.cli.words import kind_in, speak
 from cotas.preparation.recipe import Recipe
@@ -110,9 +111,10 @@ def fit(
     if out is not None:
         seen = (record.prepared, record.training.truth)
         made = recipe(record, table.zero_based)
-        record.model.save(out, data=seen, recipe=made, prepared=True)
+        with writing(out):
+            record.model.save(out, data=seen, recipe=made, prepared=True)
     if report is not None:
-        _write_report(record, report, lang)
+        _write_report(record, report, lang, out)
     session.say(*summary(record, lang))
     if record.quality is not None and record.hold_out is not None:
         show_classes(session, record.quality, lang)
@@ -149,10 +151,15 @@ def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
     )
 
 
-def _write_report(record: FitRecord, path: Path, lang: str) -> None:
+def _write_report(record: FitRecord, path: Path, lang: str, saved: Path | None) -> None:
     if find_spec("cotas.report") is None:
         raise UsageError("--report is not part of this version of cotas.")
-    import_module("cotas.report").write_report(record, path, lang)
+    try:
+        with writing(path):
+            import_module("cotas.report").write_report(record, path, lang)
+    except NotWrittenError as error:
+        kept = "" if saved is None else f" The model is saved in {saved}."
+        raise NotWrittenError(f"{error}{kept}") from error
 
 
 def summary(record: FitRecord, lang: str) -> list[str]:

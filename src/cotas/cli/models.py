@@ -134,4 +134,6 @@ def _kernel_parameters(name: str, given: dict[str, Any]) -> dict[str, Any]:
         values["kernel"] = kernel(**shape)
     except TypeError:
         raise UsageError(f"{kernel.__name__} cannot be made of {', '.join(shape)}.") from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     return values

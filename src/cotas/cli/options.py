@@ -32,7 +32,11 @@ Group = Annotated[
     str | None,
     typer.Option("--group", help="Rows with the same value here are on one side of the split."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="For everything that is drawn at random.")]
+# The largest number that NumPy takes for a seed, and the most rows or values in one piece.
+MOST_SEED, MOST = 2**32 - 1, 2**31 - 1
+Seed = Annotated[
+    int, typer.Option(min=0, max=MOST_SEED, help="For everything that is drawn at random.")
+]
 Lang = Annotated[str, typer.Option(help="en or es.")]
 
 

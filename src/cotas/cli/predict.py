@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,12 +17,13 @@ import typer
 from cotas.arrays import AnyArray
 from cotas.cli.data import builtin, writable
 from cotas.cli.exits import UsageError
-from cotas.cli.options import NO_WISHES, Data, Text
+from cotas.cli.options import MOST, NO_WISHES, Data, Text
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
+from cotas.cli.streams import STANDARD_OUTPUT, writing
 from cotas.cli.words import speak
 from cotas.files.atomic import replacing
-from cotas.files.frames import polars
+from cotas.files.frames import polars, polars_errors
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches
 from cotas.preparation.columns import ColumnWarning, as_frame, numbers_of
@@ -42,7 +44,9 @@ def predict(
     only: Annotated[
         bool, typer.Option("--only", help="Write the predictions without the columns of DATA.")
     ] = False,
-    rows: Annotated[int, typer.Option(min=1, help="Rows to hold in memory at a time.")] = 100_000,
+    rows: Annotated[
+        int, typer.Option(min=1, max=MOST, help="Rows to hold in memory at a time.")
+    ] = 100_000,
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
@@ -252,9 +256,10 @@ def _refuse_unknown_ending(out: Path | None) -> None:
 def write(frames: Iterator[Any], out: Path | None) -> None:
     """The frames one after the other into one file, which is there whole or not at all."""
     if out is None or str(out) == "-":
-        _write_csv(frames, sys.stdout.buffer)
+        with writing(STANDARD_OUTPUT):
+            _write_csv(frames, sys.stdout.buffer)
         return
-    with replacing(out) as file:
+    with writing(out), replacing(out) as file:
         writer = _WRITERS.get(out.suffix, _write_csv)
         writer(frames, file)
 
@@ -281,7 +286,35 @@ def _to_columns(frames: Iterator[Any], file: Any, kind: str) -> None:
         yield from frames
 
     lazy = register_io_source(source, schema=first.schema)
-    lazy.sink_parquet(file) if kind == "parquet" else lazy.sink_ipc(file)
+    sink = Sink(file)
+    try:
+        lazy.sink_parquet(sink) if kind == "parquet" else lazy.sink_ipc(sink)
+    except polars_errors():
+        if sink.error is not None:
+            raise sink.error from None
+        raise
+
+
+class Sink(io.RawIOBase):
+    """A file for polars to write to that remembers why it could not be written.
+
+    Polars has one error for a full disk and for all else.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        try:
+            written: int = self._file.write(data)
+        except OSError as error:
+            self.error = error
+            raise
+        return written
 
 
 _WRITERS: dict[str, Callable[[Iterator[Any], Any], None]] = {

@@ -212,6 +212,8 @@ def _raw(path: Place, source: str) -> Iterator[io.BufferedReader]:
 
 
 def _standard_input() -> io.BufferedReader:
+    if sys.stdin is None:
+        raise DataFileError("it is closed.", STANDARD_INPUT)
     stream = sys.stdin.buffer
     if isinstance(stream, io.BufferedReader):
         return stream

@@ -34,7 +34,8 @@ def read_npz(path: Place, source: str, max_bytes: int) -> tuple[Matrix, AnyArray
         if not on_disk(path):
             place.seek(0)
         with np.load(place, allow_pickle=False) as arrays:
-            return _matrix(arrays, source), arrays["y"] if "y" in arrays.files else None
+            X = _matrix(arrays, source)
+            return X, _target(arrays["y"], X, source) if "y" in arrays.files else None
     except (zipfile.BadZipFile, EOFError, OSError) as error:
         raise DataFileError(f"it is damaged ({error}).", source) from None
     except ValueError as error:
@@ -43,6 +44,16 @@ def read_npz(path: Place, source: str, max_bytes: int) -> tuple[Matrix, AnyArray
         hint = "Object arrays" in str(error)
         reason = "it holds pickled objects, which are not read" if hint else str(error)
         raise DataFileError(f"{reason.rstrip('.')}.", source) from None
+
+
+def _target(y: AnyArray, X: Matrix, source: str) -> AnyArray:
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.shape != (X.shape[0],):
+        raise DataFileError(
+            f"y must have one value for each of the {X.shape[0]} rows of X, not {y.shape}.", source
+        )
+    return y
 
 
 def _matrix(arrays: Any, source: str) -> Matrix:

@@ -20,6 +20,7 @@ from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.theorems.combinations import Labelled
 from cotas.fitting.certified import Certified
+from cotas.fitting.parameters import check_positive
 from cotas.fitting.threads import one_thread_in_blas
 from cotas.foreign.boosting import adaboost_classifier
 from cotas.foreign.kernel import svc
@@ -135,6 +136,7 @@ def certify(
     """
     if problem not in ("own", "free-bias"):
         raise ValueError(f'problem must be "own" or "free-bias", not {problem!r}.')
+    check_positive(max_time, "max_time")
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise TypeError(f"model must be a fitted estimator, not {model!r}.")
     name = _name(model)
