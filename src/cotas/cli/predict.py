@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -47,6 +48,13 @@ def predict(
     rows: Annotated[
         int, typer.Option(min=1, max=MOST, help="Rows to hold in memory at a time.")
     ] = 100_000,
+    safe_csv: Annotated[
+        bool,
+        typer.Option(
+            "--safe-csv/--no-safe-csv",
+            help="Put ' before words in CSV that a spreadsheet would run as formulas.",
+        ),
+    ] = True,
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
@@ -70,7 +78,7 @@ def predict(
         rows_of = [row for frame in frames for row in frame.to_dicts()]
         session.document({"predictions": rows_of, **tally.to_dict()})
         return
-    write(frames, out)
+    write(map(without_formulas, frames) if safe_csv else frames, out)
     if out is not None:
         session.say(speak(session.lang)("predicted", rows=tally.rows, out=out))
     session.note(*tally.notes(session.lang))
@@ -262,6 +270,29 @@ def write(frames: Iterator[Any], out: Path | None) -> None:
     with writing(out), replacing(out) as file:
         writer = _WRITERS.get(out.suffix, _write_csv)
         writer(frames, file)
+
+
+# What spreadsheets take for a formula, unless it is a number.
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+\-]?(\d[\d.,_ ]*|[.,]\d+)([eE][+\-]?\d+)?\s*%?$|^-{1,2}$"
+
+
+def without_formulas(frame: Any) -> Any:
+    """The frame with an apostrophe before words, and names, that spreadsheets would run.
+
+    `=HYPERLINK(…)` in a cell of somebody else's table would run when the answers are opened.
+    """
+    pl = polars()
+    words = [name for name, kind in frame.schema.items() if kind == pl.String]
+    marked = (
+        pl.when(pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER))
+        .then("'" + pl.col(name))
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name in words
+    )
+    odd = [name for name in frame.columns if re.match(_FORMULA, name)]
+    return frame.with_columns(marked).rename({name: f"'{name}" for name in odd})
 
 
 def _write_csv(frames: Iterator[Any], stream: Any) -> None:

@@ -24,7 +24,7 @@ from cotas.cli.session import Session
 from cotas.cli.words import speak
 from cotas.files.models import versions
 from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
+from cotas.files.remarks import Remark, grouped
 from cotas.files.tables import Table
 from cotas.preparation.inspection import copies, inspect_table
 from cotas.preparation.preparation import Preparation
@@ -103,7 +103,8 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     rows, few = split(table, y, settings)
     table = rows.table
     keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
-    remarks = [*inspect_table(table, y, settings.task, (rows.train, rows.test), keep), *few]
+    seen = inspect_table(table, y, settings.task, (rows.train, rows.test), keep)
+    remarks = grouped([*seen, *few])
     session.note(*(_noted(remark, settings.lang) for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
     rivals: list[Rival] = []
@@ -116,7 +117,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
             fit = ", ".join(sensible(settings.task, table.n_rows, table.n_columns))
             raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
         best = train_one(session, name, rows, settings)
-    rare = [*_without_frequent_values(best.model.preparation_, remarks)]
+    rare = grouped(_without_frequent_values(best.model.preparation_, seen))
     session.note(*(_noted(remark, settings.lang) for remark in rare))
     remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))

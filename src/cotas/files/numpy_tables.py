@@ -12,29 +12,32 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
 from cotas.files.compression import Place, on_disk, open_bytes
+from cotas.files.limits import MOST_SPARSE_COLUMNS, Limits
 from cotas.files.problems import DataFileError
 from cotas.files.sparse_parts import compressed
 
 _CSR = ("data", "indices", "indptr", "shape")
 
 
-def read_npz(path: Place, source: str, max_bytes: int) -> tuple[Matrix, AnyArray | None]:
+def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray | None]:
     """X, dense or CSR, and y if it is there."""
     place: Any = Path(str(path))
     if not on_disk(path):
-        with open_bytes(path, max_bytes) as stream:
-            place = io.BytesIO(stream.read())
+        with open_bytes(path, limits.text) as stream:
+            place = io.BytesIO(limits.read(stream, source))
     try:
         with zipfile.ZipFile(place) as archive:
             total = sum(member.file_size for member in archive.infolist())
-        if total > max_bytes:
+        if total > limits.decompressed:
             raise DataFileError(
-                f"its arrays take {total:,} bytes, more than {max_bytes:,}.", source
+                f"its arrays take {total:,} bytes, more than {limits.decompressed:,}.", source
             )
+        limits.check_memory(total, source)
         if not on_disk(path):
             place.seek(0)
         with np.load(place, allow_pickle=False) as arrays:
             X = _matrix(arrays, source)
+            limits.check_columns(X.shape[1], source, MOST_SPARSE_COLUMNS)
             return X, _target(arrays["y"], X, source) if "y" in arrays.files else None
     except (zipfile.BadZipFile, EOFError, OSError) as error:
         raise DataFileError(f"it is damaged ({error}).", source) from None

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core.dispatcher import Dispatcher
 
 from cotas.loops.cache import SealedCache
 from cotas.loops.interrupts import interrupts_deferred
@@ -24,7 +23,7 @@ def loop(function: Function) -> Function:
     division. Ctrl-C is answered before or after compiling and loading, never lost in between.
     """
     compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
-    if isinstance(compiled, Dispatcher):  # else Numba was told not to compile
+    if compiled is not function:  # else Numba was told not to compile
         with contextlib.suppress(RuntimeError):  # no folder can be written
             compiled._cache = SealedCache(function)
         compiled.compile = _uninterrupted(compiled.compile)

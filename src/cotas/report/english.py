@@ -262,6 +262,7 @@ ENGLISH: dict[str, str] = {
         "Column “{column}”: nothing tells the day from the month in dates such as “{cell}”; the "
         "month is taken to come first."
     ),
+    "remark_more": "The same is true of {count} more columns: {some}",
     "remark_sorted": (
         "Column “{column}” rises or falls from row to row, with another whole number in each: "
         "leave it out if it is an identifier."

@@ -268,6 +268,7 @@ SPANISH: dict[str, str] = {
         "Columna «{column}»: nada distingue el día del mes en fechas como «{cell}»; se toma el "
         "mes primero."
     ),
+    "remark_more": "Lo mismo vale para {count} columnas más: {some}",
     "remark_sorted": (
         "La columna «{column}» sube o baja de fila en fila, con otro número entero en cada una: "
         "conviene dejarla fuera si es un identificador."
