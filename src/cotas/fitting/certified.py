@@ -18,6 +18,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED
+from cotas.certificates.verification import as_meant, read_labels, read_rows
 from cotas.files.models import save
 from cotas.fitting.state import digest
 from cotas.stops import InterruptedWarning, Reason, Stop
@@ -162,12 +163,17 @@ class Certified:
         first, *others = certificates
         return [replace(first, predictor=Predictor(self, state)), *others]
 
-    def _proved_again(self, X: Matrix, y: AnyArray) -> Certificate:
-        """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
+    def _proved_again(self, X: Any, y: Any) -> Certificate:
+        """The certificate of the model as it is, whatever it was, from the witnesses and X, y.
+
+        They may come in any form that `fit` takes.
+        """
         check_is_fitted(self)
         kept = self._measured_or_withdrawn()
-        fresh = [_checked_again(certificate, X, y) for certificate in kept]
-        found = self._contradictions([c.witness for c in fresh], X, y)
+        rows, labels = read_rows(X), read_labels(y)
+        fresh = [_checked_again(certificate, rows, labels) for certificate in kept]
+        witnesses = [c.witness for c in fresh]
+        found = self._contradictions(witnesses, X, as_meant(labels, witnesses[0]))
         fresh = [c.withdrawn(found[0]) if found else c for c in fresh]
         return self._together(self._bound(fresh, self._state()))
 
@@ -177,7 +183,7 @@ class Certified:
         given = _get_feature_names(X)
         if names is not None and given is not None and not np.array_equal(names, given):
             return ["The columns of X have other names than the model knows."]
-        nameless = copy.copy(self)
+        nameless, X = copy.copy(self), read_rows(X)
         vars(nameless).pop("feature_names_in_", None)
         return contradictions(nameless, witnesses, X, y) or self._false_regions(X, y)
 
@@ -255,7 +261,7 @@ def _checked_again(certificate: Certificate, X: Matrix, y: AnyArray) -> Certific
     if certificate.witness is None:
         return certificate
     try:
-        return certificate.witness.check(X, y)
+        return certificate.witness.check(X, as_meant(y, certificate.witness))
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         return certificate.withdrawn(f"The witness cannot be checked: {error}")
 

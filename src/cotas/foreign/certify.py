@@ -148,7 +148,7 @@ def certify(
     refuse_inexact(X, "X")
     (refuse_inexact if is_regressor(model) else refuse_masked)(y, "y")
     if isinstance(model, Certified) and problem == "own":
-        return model._proved_again(X, np.asarray(y))
+        return model._proved_again(X, y)
     reader = (READERS if problem == "own" else FREE_BIAS_READERS).get(name)
     if reader is None:
         return no_certificate(_reason(name))
