@@ -27,7 +27,7 @@ from pathlib import Path
 PROCESSES, THREADS = 4, 8
 MEMORY = 3 << 30  # bytes of data for each process
 SILENCE = 180.0  # seconds after which a process hangs
-KILL_EVERY = (3.0, 12.0)  # seconds between kills
+KILL_EVERY = (10.0, 30.0)  # seconds between kills
 # A process has loaded all that it uses after so many tasks; what it grows from then on it keeps.
 WARM, LEAK = 400, 200 << 20
 

@@ -91,7 +91,7 @@ WEIGHED = [kind for kind in ESTIMATORS if "sample_weight" in inspect.signature(k
 @pytest.mark.parametrize("kind", WEIGHED, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("weight", [1e307, 2 * MOST_WEIGHT, LEAST_WEIGHT / 2, 5e-324])
 def test_weights_whose_sums_overflow_or_vanish_are_refused(kind, weight):
-    with pytest.raises(ValueError, match="sample_weight goes up to .* divide them all"):
+    with pytest.raises(ValueError, match=r"sample_weight goes up to .* divide them all"):
         kind().fit(X, targets(kind), sample_weight=np.full(len(X), weight))
 
 
