@@ -57,7 +57,7 @@ docs: $(READY)
 # The laws beside all the rest, since the machine has two cores at least.
 unit: $(READY)
 	@$(BIN)/python -m pytest tests/laws & laws=$$!; \
-	$(BIN)/python -m pytest tests/adversarial tests/contract tests/oracle tests/parity src/cotas; \
+	$(BIN)/python -m pytest tests/adversarial tests/contract tests/findings tests/oracle tests/parity src/cotas; \
 	rest=$$?; wait $$laws && exit $$rest
 
 test: lint docs unit

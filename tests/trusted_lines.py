@@ -12,6 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 # Words, files and pictures: nothing a number depends on.
 NO_NUMBERS = {
     "cotas.arrays",
+    "cotas.words",
     "cotas.certificates.words",
     "cotas.certificates.presentation",
 }

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from cotas.selection.choosing import choose
     from cotas.selection.decomposition import bias_variance
     from cotas.selection.learning import learning_curves
+    from cotas.tracing import trace as trace
+    from cotas.words import lang as lang
 
 __version__ = "0.1.0"
 
@@ -84,6 +86,7 @@ _HOME = {
     "certify": "cotas.foreign.certify",
     "choose": "cotas.selection.choosing",
     "hold_out_bound": "cotas.certificates",
+    "lang": "cotas.words",
     "lasso_path": "cotas.regression.lasso_path",
     "learning_curves": "cotas.selection.learning",
     "load": "cotas.files.models",
@@ -91,10 +94,11 @@ _HOME = {
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",
+    "trace": "cotas.tracing",
 }
 _MODULES = (
     *("datasets", "exceptions", "experiments", "kernels", "plots", "schedules", "stops"),
-    "tables",
+    *("tables", "tracing"),
 )
 
 __all__ = [

@@ -30,6 +30,7 @@ from cotas.fitting.validation import Patience, hold_out
 from cotas.solvers.boosting import NothingLeft, Round, Steps
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 # What is kept of each round, and under which name.
 RECORDED = {
@@ -255,8 +256,8 @@ class Booster(Boosted):
                 return None
             losses.append(float(self._losses(machine.F[held_out], machine.y[held_out]).mean()))
             if patience.lost(-losses[-1]):
-                words = f"no better validation loss in {patience.stale} rounds"
-                return Reason(Stop.STALLED, words)
+                words = "no better validation loss in {stale} rounds"
+                return Reason(Stop.STALLED, say(words, stale=patience.stale))
             return None
 
         def report(iterate: Iterate) -> RoundReport:
@@ -274,7 +275,7 @@ class Booster(Boosted):
 
         reason = pursuit.follow(source, ends=ends, report=report).reason
         if reason.stop is Stop.ITERATIONS:
-            reason = Reason(Stop.ITERATIONS, "n_estimators reached")
+            reason = Reason(Stop.ITERATIONS, say("n_estimators reached"))
         return rounds if held_out is None else rounds[: patience.best_look], reason
 
     def _functions(self, machine: Machine) -> int:
@@ -322,7 +323,7 @@ def timed(rounds: Iterator[Round]) -> Generator[Iterate, None, Reason | None]:
                 return None
             yield Iterate((one, time.perf_counter() - began))
     except NothingLeft as why:
-        return Reason(Stop.THEORY, str(why))
+        return Reason(Stop.THEORY, say(str(why)))
 
 
 def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.sweep import as_rows
+from cotas.words import say
 
 OTHER_SCORES = "The model does not compute what the certificate speaks of."
 OTHER_LABELS = "The model does not predict the classes that its certificates speak of."
@@ -48,7 +49,7 @@ def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray)
             if classes and not _labels_agree(model, classes, paired, scores):
                 return [OTHER_LABELS]
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-        return [f"The model does not predict these rows: {error}"]
+        return [say("The model does not predict these rows: {error}", error=str(error))]
     return []
 
 

@@ -13,7 +13,9 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.presentation import OPTIMIZATION, as_html, as_text
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
+from cotas.certificates.words import against_the_rest
 from cotas.problem import relative_gap
+from cotas.words import Spoken, in_one, say
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
@@ -98,16 +100,16 @@ class Certificate:
     lower: float
     upper: float
     holds: bool
-    statement: str
-    reference: str
+    statement: Spoken[str] = Spoken()
+    reference: Spoken[str] = Spoken()
     figures: Mapping[str, float] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
+    remarks: Spoken[tuple[str, ...]] = Spoken(())
     vacuous: bool = False
-    objection: str = ""
-    trusted: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    objection: Spoken[str] = Spoken("")
+    trusted: Spoken[tuple[str, ...]] = Spoken(())
+    notes: Spoken[tuple[str, ...]] = Spoken(())
     zero_objective: float | None = None
-    label: str = ""
+    label: Spoken[str] = Spoken("")
     # What rounding cost the bounds. Not a part of what is said: only a fresh certificate's own
     # is used, as the tolerance in comparing a claimed one with it, and so it is never stored.
     charge: float = field(default=0.0, repr=False, compare=False, metadata={"stored": False})
@@ -154,17 +156,22 @@ class Certificate:
         """
         named = tuple(replace(p, label=label) for p, label in zip(parts, labels, strict=True))
         worst = max(named, key=_badness)
-        against = [f"{part.label}: {part.objection}" for part in named if not part.holds]
+        against = [in_one([part.label, part.objection], ": ") for part in named if not part.holds]
         whole = conclude(
             worst.kind,
             worst.lower,
             worst.upper,
-            statement=f"Each of {len(named)} parts has its own proof, and the bounds of the whole "
-            f"are those of the worst one, {worst.label}. {worst.statement}",
+            statement=say(
+                "Each of {count} parts has its own proof, and the bounds of the whole are those of "
+                "the worst one, {label}. {statement}",
+                count=len(named),
+                label=worst.label,
+                statement=worst.statement,
+            ),
             reference=worst.reference,
             witness=None,
             sketch=None,
-            objection=" ".join(against),
+            objection=in_one(against) if against else "",
             remarks=_each_once(remark for part in named for remark in part.remarks),
             trusted=_each_once(trusted for part in named for trusted in part.trusted),
             vacuous=any(part.vacuous for part in named),
@@ -199,14 +206,14 @@ class Certificate:
 
     def _against(self, X: Matrix, y: AnyArray) -> list[str]:
         if self.witness is None:
-            return [f"There is nothing to verify: {self.statement}"]
+            return [say("There is nothing to verify: {statement}", statement=self.statement)]
         try:
             fresh = self.witness.check(X, as_meant(y, self.witness))
         except ValueError as error:
             return [str(error)]
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             # A witness that was tampered with can be too long, too large or of another type.
-            return [f"The witness cannot be checked: {error}"]
+            return [say("The witness cannot be checked: {error}", error=str(error))]
         found = self.beside(fresh)
         if self.predictor is not None:
             found += self.predictor.contradictions(self.witness, X, as_meant(y, self.witness))
@@ -254,11 +261,13 @@ class Certificate:
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
         """Everything in plain Python types, ready for JSON; the witness only on request."""
         plain = {name: getattr(self, name) for name in PLAIN}
+        plain |= {name: str(plain[name]) for name in ("statement", "objection", "reference")}
         plain["relative_gap"] = self.relative_gap if self.kind in OPTIMIZATION else None
-        plain |= {name: list(getattr(self, name)) for name in ("remarks", "trusted", "notes")}
+        for name in ("remarks", "trusted", "notes"):
+            plain[name] = [str(text) for text in getattr(self, name)]
         plain["figures"] = {name: float(value) for name, value in self.figures.items()}
         if self.label:
-            plain["label"] = self.label
+            plain["label"] = str(self.label)
         if self.sketch is not None:
             plain["data"] = self.sketch.to_dict()
         if witness and self.witness is not None:
@@ -343,10 +352,10 @@ def no_certificate(
 def _label(witness: Any) -> str:
     """Which part of a model a witness is about, where it says so."""
     if getattr(witness, "subject", ""):
-        return str(witness.subject)
+        return witness.subject  # type: ignore[no-any-return]
     if getattr(witness, "column", None) is not None:
-        return f"target {witness.column}"
-    return f"{witness.positive} against the rest" if hasattr(witness, "positive") else ""
+        return say("target {column}", column=witness.column)
+    return against_the_rest(witness.positive) if hasattr(witness, "positive") else ""
 
 
 def _badness(part: Certificate) -> tuple[bool, bool, float]:

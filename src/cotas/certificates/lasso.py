@@ -23,7 +23,7 @@ from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
-from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
+from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch
@@ -33,7 +33,8 @@ from cotas.certificates.targets import (
     constant_model,
     sketches_in_passing,
 )
-from cotas.certificates.words import in_words
+from cotas.certificates.words import in_words, other_rows
+from cotas.words import in_one, say
 
 
 @dataclass(frozen=True)
@@ -51,16 +52,23 @@ class LassoProblem:
     standardize: bool = False
     free_bias: bool = True
 
-    def in_words(self, mean: str = "mean", weighted: bool = False) -> str:
+    def in_words(self, mean: str, weighted: bool = False) -> str:
         """The objective as a reader would say it; coefficients may have weights of their own."""
         penalty = " + λ‖β‖₁" if self.l1_ratio == 1.0 else " + λ(ρ‖β‖₁ + ½(1 − ρ)‖β‖²)"
-        size = f"‖β‖₁ ≤ {self.delta:g}" if self.delta is not None else ""
-        sign = "β ≥ 0" if self.positive else ""
-        units = "β in units of the standard deviations" if self.standardize else ""
-        weights = "each coefficient times its weight" if weighted and not self.standardize else ""
-        bias = "the bias is free" if self.free_bias else "without bias"
-        where = ", ".join(part for part in (size, sign, units, weights, bias) if part)
-        return f"½ {mean} square{'' if self.delta is not None else penalty} ({where})"
+        where = [] if self.delta is None else [f"‖β‖₁ ≤ {self.delta:g}"]
+        if self.positive:
+            where.append("β ≥ 0")
+        if self.standardize:
+            where.append(say("β in units of the standard deviations"))
+        elif weighted:
+            where.append(say("each coefficient times its weight"))
+        where.append(bias_in_words(self.free_bias))
+        return say(
+            "½ {mean} square{penalty} ({where})",
+            mean=mean,
+            penalty="" if self.delta is not None else penalty,
+            where=in_one(where, ", "),
+        )
 
     def risk(self, scale: FloatArray | None) -> Risk:
         """The problem as the core knows it."""
@@ -137,7 +145,7 @@ class _Survey:
         self.y = np.ascontiguousarray(sweep.targets[:, 0])
         if first.weights is not None and np.shape(first.weights) != self.y.shape:
             size = np.size(first.weights)
-            raise ValueError(f"X has {self.rows.n} rows; the certificate is about {size}.")
+            raise other_rows(self.rows.n, size)
         # The same for every point of a path.
         self.constant = constant_model(self.y, first.weights, first.problem.free_bias)[0]
         sketches = sketches_in_passing(self.rows, sweep.targets)
@@ -166,9 +174,11 @@ class _Survey:
             objection=in_words(found),
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=lower < 0.01 * upper,
-            statement=(
-                f"No linear model has a smaller {said} than {at_least(lower)}; "
-                f"this one has {at_most(upper)}."
+            statement=say(
+                "No linear model has a smaller {objective} than {lower}; this one has {upper}.",
+                objective=said,
+                lower=at_least(lower),
+                upper=at_most(upper),
             ),
             reference="Proposition 2.2.2 of document 001"
             if problem.delta is not None

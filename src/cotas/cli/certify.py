@@ -18,10 +18,10 @@ from cotas.cli.options import NO_WISHES, Columns, Data, Target, Text
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
-from cotas.cli.words import speak
 from cotas.files.tables import Table
 from cotas.fitting.parameters import check_positive
 from cotas.preparation.targets import as_target
+from cotas.words import say
 
 
 def certify(
@@ -62,7 +62,7 @@ def certify(
         session.say(*([f"{certificate.label}:"] if found.certificate.parts else []))
         session.say(str(certificate))
     if found.objections:
-        session.say("", speak(session.lang)("disagrees"))
+        session.say("", say("What was stored does not agree:"))
         session.say(*(f"  {words}" for words in found.objections))
     _conclude(session, found, tol)
 
@@ -97,8 +97,12 @@ def _training_rows(saved: Saved, table: Table) -> AnyArray:
     if table.n_rows == len(recipe.rows):
         return np.arange(table.n_rows)
     raise ProofFailedError(
-        f"the model was trained on {len(recipe.rows)} rows of a table of {recipe.n_rows}; this "
-        f"one has {table.n_rows}."
+        say(
+            "the model was trained on {count} rows of a table of {n_rows}; this one has {others}.",
+            count=len(recipe.rows),
+            n_rows=recipe.n_rows,
+            others=table.n_rows,
+        )
     )
 
 
@@ -121,7 +125,13 @@ def _conclude(session: Session, found: Proofs, tol: float | None) -> None:
     if tol is not None:
         gap = whole.relative_gap
         if gap > tol:
-            failures.append(f"the relative gap proved is {percent(gap)}, above {percent(tol)}.")
+            failures.append(
+                say(
+                    "the relative gap proved is {percent}, above {asked}.",
+                    percent=percent(gap),
+                    asked=percent(tol),
+                )
+            )
     session.document(
         {
             "proved": not failures,
@@ -130,5 +140,5 @@ def _conclude(session: Session, found: Proofs, tol: float | None) -> None:
         }
     )
     if failures:
-        raise ProofFailedError(f"{speak(session.lang)('not proved')} {failures[0]}")
-    session.result(speak(session.lang)("is proved"))
+        raise ProofFailedError(f"{say('NOT PROVED.')} {failures[0]}")
+    session.result(say("Proved."))

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from cotas.words import say
+
 STANDARD_OUTPUT = "standard output"
 
 
@@ -34,7 +36,8 @@ def writing(place: str | Path) -> Iterator[None]:
         raise PipeClosedError from None
     except OSError as error:
         reason = (error.strerror or str(error)).removesuffix(".")
-        raise NotWrittenError(f"{place} cannot be written: {reason}.") from error
+        words = say("{place} cannot be written: {reason}.", place=say(str(place)), reason=reason)
+        raise NotWrittenError(words) from error
 
 
 class Output(io.TextIOWrapper):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from cotas.words import Spoken, say
 
 # So many columns are named one by one where the same is to be said of many.
 NAMED = 8
@@ -22,14 +24,11 @@ class Remark:
     column : str or None
     message : str
         In words, with what to do.
-    figures : dict
-        The numbers and names in the message, by name, for saying it in another language.
     """
 
     kind: str
     column: str | None
-    message: str
-    figures: dict[str, str] = field(default_factory=dict)
+    message: Spoken[str] = Spoken()
 
     def __str__(self) -> str:
         return self.message
@@ -52,11 +51,11 @@ def grouped(remarks: Iterable[Remark]) -> list[Remark]:
             said.append(remark)
         elif len(names) == NAMED + 1:
             said.append(Remark("more", None, remark.kind))  # its words when all are counted
-    return [_counted(known[r.message]) if r.kind == "more" else r for r in said]
+    return [_counted(known[str(r)]) if r.kind == "more" else r for r in said]
 
 
 def _counted(names: list[str]) -> Remark:
     rest = names[NAMED:]
     some = ", ".join(rest[: NAMED // 2]) + (", …" if len(rest) > NAMED // 2 else "")
-    figures = {"count": str(len(rest)), "some": some}
-    return Remark("more", None, f"The same is true of {len(rest)} more columns: {some}", figures)
+    words = "The same is true of {count} more columns: {some}"
+    return Remark("more", None, say(words, count=len(rest), some=some))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import sys
 import warnings
@@ -19,9 +20,11 @@ from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.verification import as_meant, read_labels, read_rows
+from cotas.certificates.words import against_the_rest
 from cotas.files.models import save
 from cotas.fitting.state import digest
 from cotas.stops import InterruptedWarning, Reason, Stop
+from cotas.words import again, say
 
 # What no prediction depends on: how the fit went, and what a next one would go on from.
 NOT_PREDICTING = frozenset(
@@ -30,7 +33,7 @@ NOT_PREDICTING = frozenset(
         "_seal",
         "n_iter_",
         "_stop",
-        "stop_reason_",
+        "_stop_reason",
         "_history",
         "_ends",
         "_memory",
@@ -57,9 +60,12 @@ def outside() -> int:
 
 def shortfall(gap: float, tol: float, reason: Reason, advice: str) -> str:
     """The warning of a fit that could not prove what was asked for."""
-    return (
-        f"The relative gap proved is {gap:.2g}, and tol={tol:g} was asked for ({reason}). "
-        f"{OF_ROUNDING if reason.stop is Stop.ROUNDING else advice}"
+    return say(
+        "The relative gap proved is {gap:.2g}, and tol={tol:g} was asked for ({reason}). {advice}",
+        gap=gap,
+        tol=tol,
+        reason=str(reason),
+        advice=say(OF_ROUNDING if reason.stop is Stop.ROUNDING else advice),
     )
 
 
@@ -75,12 +81,18 @@ def _numbers(region: Any) -> list[Any]:
     return [np.zeros(0) if value is None else value for value in vars(region).values()]
 
 
+@functools.cache
+def _parameters_of(kind: Any) -> frozenset[str]:
+    """The names of the parameters of a class, which take a while to find out."""
+    return frozenset(kind._get_param_names())
+
+
 class Certified:
     """A mixin for estimators whose fit leaves certificates about the model as it is now."""
 
     _certificates: list[Any]
     _stop: str  # the name of a `Stop`
-    stop_reason_: str
+    _stop_reason: str
     _seal: str  # the digest of all that predicts, when the certificates were made
     _parameters_that_predict: ClassVar[tuple[str, ...]] = ()
 
@@ -104,14 +116,20 @@ class Certified:
         check_is_fitted(self)
         return Stop[self._stop]
 
+    @property
+    def stop_reason_(self) -> str:
+        """Why the fit ended, in words."""
+        check_is_fitted(self)
+        return again(self._stop_reason)
+
     def _conclude_fit(self, reason: Reason, advice: str | None = None) -> Self:
         """Keep why the fit ended, warn of what was not reached, and bind the certificates.
 
         `advice` is for a fit that has not proved its `tol`; without it `tol` is not asked for.
         """
-        self._stop, self.stop_reason_ = reason.stop.name, str(reason)
+        self._stop, self._stop_reason = reason.stop.name, str(reason)
         if reason.stop is Stop.INTERRUPTED:
-            warnings.warn(INTERRUPTED, InterruptedWarning, stacklevel=outside())
+            warnings.warn(say(INTERRUPTED), InterruptedWarning, stacklevel=outside())
         gaps = [c.relative_gap for c in self._certificates if c.kind != "none"]
         tol = None if advice is None else getattr(self, "tol", None)
         if tol is not None and gaps and not max(gaps) <= tol:
@@ -131,7 +149,8 @@ class Certified:
 
     def _state(self) -> str:
         """The digest of all that predicts, as it is now."""
-        parameters = set(self._get_param_names()) - {*self._parameters_that_predict}  # type: ignore[attr-defined]
+        kind: Any = type(self)
+        parameters = _parameters_of(kind) - {*self._parameters_that_predict}
         left_out = parameters | NOT_PREDICTING
         return digest(
             {
@@ -220,14 +239,14 @@ class Certified:
             return parts[0]
         names = self._part_names(len(parts))
         if len(names) != len(parts):  # the model was changed, and does not know them any more
-            names = [f"part {k}" for k in range(len(parts))]
+            names = [say("part {k}", k=k) for k in range(len(parts))]
         return Certificate.of_parts(parts, names)
 
     def _part_names(self, count: int) -> list[str]:
         """What each certificate is about, where there are several."""
         if hasattr(self, "classes_"):
-            return [f"{label} against the rest" for label in self.classes_]
-        return [f"target {k}" for k in range(count)]
+            return [against_the_rest(label) for label in self.classes_]
+        return [say("target {column}", column=k) for k in range(count)]
 
     def save(
         self,
@@ -263,7 +282,9 @@ def _checked_again(certificate: Certificate, X: Matrix, y: AnyArray) -> Certific
     try:
         return certificate.witness.check(X, as_meant(y, certificate.witness))
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-        return certificate.withdrawn(f"The witness cannot be checked: {error}")
+        return certificate.withdrawn(
+            say("The witness cannot be checked: {error}", error=str(error))
+        )
 
 
 @dataclass(frozen=True)

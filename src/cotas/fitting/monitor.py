@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from threading import Event, Lock
 from typing import Any, TypeVar
 
@@ -74,7 +75,9 @@ class Monitor:
         while True:
             try:
                 # Ctrl-C may come before all the parts have been handed out.
-                tasks.extend(pool.submit(solve, part) for part in parts[len(tasks) :])
+                tasks.extend(
+                    pool.submit(copy_context().run, solve, part) for part in parts[len(tasks) :]
+                )
                 return [task.result() for task in tasks]
             except KeyboardInterrupt:
                 if self.interrupted:

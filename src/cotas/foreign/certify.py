@@ -19,6 +19,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.theorems.combinations import Labelled
+from cotas.certificates.words import against_the_rest
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import checked_weights
 from cotas.fitting.parameters import check_positive
@@ -166,7 +167,7 @@ def _names(model: Any, found: list[Certificate]) -> list[str]:
     if all(certificate.label for certificate in found):
         return [certificate.label for certificate in found]
     if len(getattr(model, "classes_", ())) == len(found):
-        return [f"{label} against the rest" for label in model.classes_]
+        return [against_the_rest(label) for label in model.classes_]
     return [f"part {k}" for k in range(len(found))]
 
 
@@ -240,7 +241,7 @@ def _each_of_them(
             continue
         named = None if witness is None else replace(witness, positive=label)
         certificates.append(replace(one, witness=named, predictor=None))
-    return _together(certificates, [f"{label} against the rest" for label in labels])
+    return _together(certificates, [against_the_rest(label) for label in labels])
 
 
 def _refuse_unknown(model: Any, y: AnyArray) -> None:

@@ -16,11 +16,12 @@ from cotas.fitting.monitor import Monitor
 from cotas.fitting.pursuit import Pursuit, end_of_turn
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
-from cotas.kernel.problems import BinaryProblem, against
+from cotas.kernel.problems import BinaryProblem, named
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.working_set import Move
 
 if TYPE_CHECKING:
     from cotas.kernel.svm import KernelSVM
@@ -49,6 +50,7 @@ class Setting:
     facts: dict[Any, Facts]
     monitor: Monitor
     began: float
+    moves: list[list[Move]] | None = None  # of each problem, where someone wants to see them
 
     def pursuit(
         self, problem: BinaryProblem, part: int, parts: int, threads: int = 1
@@ -110,7 +112,7 @@ class KernelCheck:
             problem.positive,
             share,
             weights=None if problem.equal and not pair else problem.weights,
-            subject=against(problem.negative, problem.positive) if pair else "",
+            subject=named(problem.negative, problem.positive) if pair else "",
         )
         if problem.rows is None:
             return point

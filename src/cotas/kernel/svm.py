@@ -33,12 +33,13 @@ from cotas.kernel.expansion import Group
 from cotas.kernel.machine import Machine, Setting
 from cotas.kernel.problems import (
     BinaryProblem,
-    against,
     against_the_rest,
     gathered,
+    named,
     one_against_one,
 )
 from cotas.kernel.training import facts_of, solve_all
+from cotas.solvers.working_set import Move
 
 # Rows whose scores are computed before they are turned into the answer.
 ROWS_AT_A_TIME = 1 << 14
@@ -197,6 +198,12 @@ class KernelSVM(KernelClassifier):
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero is left out.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self, X: Matrix, y: Any, sample_weight: Any, watch: list[list[Move]] | None = None
+    ) -> Self:
+        """Train; `watch` gets a list of moves for each binary problem."""
         began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
@@ -209,7 +216,9 @@ class KernelSVM(KernelClassifier):
         self.features_: Any = None
         with Monitor(self) as monitor:
             facts = {} if self.approximate else facts_of(examples, problems)
-            setting = Setting(self, kernel, examples, facts, monitor, began)
+            if watch is not None:
+                watch.extend([] for _ in problems)
+            setting = Setting(self, kernel, examples, facts, monitor, began, watch)
             if self.approximate is not None:
                 return self._fit_features(setting, problems)
             ended = solve_all(setting, problems, self._starts(examples, problems))
@@ -288,7 +297,7 @@ class KernelSVM(KernelClassifier):
         return np.concatenate(scores) + self.intercept_
 
     def _part_names(self, count: int) -> list[str]:
-        return [against(*pair) for pair in self.pairs_]
+        return [named(*pair) for pair in self.pairs_]
 
     def _measured_certificates(self) -> list[Certificate]:
         if getattr(self, "features_", None) is None:

@@ -17,6 +17,7 @@ from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.smo import smo
 from cotas.solvers.smo_simple import smo_simple
+from cotas.solvers.working_set import Move, Watch
 
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
@@ -36,7 +37,8 @@ def solve_all(
         problem, start = problems[part], starts[part]
         check = KernelCheck(setting, problem, each)
         # Problems that are solved side by side share the cache out.
-        run = iterates(setting, problem, check.X, start, room // threads, each)
+        moves = None if setting.moves is None else setting.moves[part]
+        run = iterates(setting, problem, check.X, start, room // threads, each, moves)
         pursuit = setting.pursuit(problem, part, len(parts), threads)
         return pursuit.follow(helped(run, check), check, start=check.start())
 
@@ -55,16 +57,17 @@ def iterates(
     start: FloatArray | None,
     room: int,
     each: Each,
+    moves: list[Move] | None = None,
 ) -> Generator[Iterate, FloatArray | None, None]:
     """The run of the solver that the model asks for, on the rows that take part."""
     model = setting.model
     blocks = KernelBlocks(setting.kernel, X, room // 2)
     given = (problem.signs, problem.weights, problem.lam, bool(model.fit_intercept))
     if model.solver == "smo-simple":
-        return smo_simple(blocks, *given)
+        return smo_simple(blocks, *given, moves)
     dual, left = SignedDual.of(*given), room - blocks.copied
-    shrinking = bool(model.shrinking)
-    return smo(blocks, dual, float(model.tol), left, each, start, shrinking=shrinking)
+    shrinking, watch = bool(model.shrinking), None if moves is None else Watch(moves)
+    return smo(blocks, dual, float(model.tol), left, each, start, shrinking, watch)
 
 
 def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:

@@ -27,6 +27,7 @@ from cotas.solvers.iterate import Iterate
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 
 class OnlineClassifier(LinearClassifier):
@@ -274,20 +275,8 @@ class OnlineClassifier(LinearClassifier):
         began: float,
         facts: Future[Facts] | None,
     ) -> Reason:
-        training = Training(
-            rule=self._rule(),
-            rows=as_design(examples.X),
-            labels=examples.codes,
-            weights=self._solver_weights(examples.weights),
-            run=history.run,
-            average=history.average,
-            sampling=self._sampling(),
-            random=check_random_state(self.random_state),
-            examples=examples.used(),
-            deadline=deadline(began, self.max_time),
-            threads=thread_count(self.n_jobs, len(history.run.b), entries_of(examples.X)),
-            **self._training_options(),
-        )
+        training = self._training(examples, history)
+        training.deadline = deadline(began, self.max_time)
         done: list[Epoch] = []
         patience = Patience(int(self.n_iter_no_change))
         scores: list[float] = []
@@ -298,12 +287,12 @@ class OnlineClassifier(LinearClassifier):
                 facts.result()  # raises if X turned out not to be finite
             monitor.show(mistakes=int(done[-1].mistakes.sum()))
             if training.resting.all():
-                return Reason(Stop.THEORY, "an epoch changed nothing")
+                return Reason(Stop.THEORY, say("an epoch changed nothing"))
             if held_out is not None:
                 scores.append(self._accuracy(examples, history, held_out))
                 if patience.lost(scores[-1]):
-                    words = f"no better validation score in {patience.stale} epochs"
-                    return Reason(Stop.STALLED, words)
+                    words = "no better validation score in {stale} epochs"
+                    return Reason(Stop.STALLED, say(words, stale=patience.stale))
             proved = facts is not None and self._proves(examples, history, facts)
             return Reason(Stop.PROVED) if proved else None
 
@@ -323,6 +312,22 @@ class OnlineClassifier(LinearClassifier):
         )
         self._stop = ended.reason.stop.name  # what is proved may depend on it
         return ended.reason
+
+    def _training(self, examples: Examples, history: History) -> Training:
+        """The algorithm on these data, before its first example."""
+        return Training(
+            rule=self._rule(),
+            rows=as_design(examples.X),
+            labels=examples.codes,
+            weights=self._solver_weights(examples.weights),
+            run=history.run,
+            average=history.average,
+            sampling=self._sampling(),
+            random=check_random_state(self.random_state),
+            examples=examples.used(),
+            threads=thread_count(self.n_jobs, len(history.run.b), entries_of(examples.X)),
+            **self._training_options(),
+        )
 
     def _proves(self, examples: Examples, history: History, facts: Future[Facts]) -> bool:
         """Whether the model so far is proved to be good enough."""

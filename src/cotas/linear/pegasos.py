@@ -12,7 +12,7 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, Expectation
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
-from cotas.fitting.parameters import check_positive, penalty_of
+from cotas.fitting.parameters import check_positive, penalty_of, read_start
 from cotas.linear.history import History
 from cotas.linear.online import OnlineClassifier
 from cotas.losses import Hinge
@@ -20,9 +20,10 @@ from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.online import Sampling, Steps
 from cotas.solvers.pegasos import PegasosRule
+from cotas.solvers.subgradient_descent import SubgradientRule
 from cotas.stops import Stop
 
-SAMPLINGS = ("permutation", "replacement", "order")
+SAMPLINGS = ("permutation", "replacement", "order", "all")
 NAMED_STEPS = ("1/(lam*t)", "1/(λt)", "1/t", "1/(1+t)")
 
 
@@ -48,8 +49,10 @@ class Pegasos(OnlineClassifier):
     step : {"1/(lam*t)", "1/t", "1/(1+t)"}, float or callable, default="1/(lam*t)"
         The step η at the t-th example, t = 1, 2, … : that of document 002 and of the original
         paper, that printed in Algorithm 5, that of document 004, a constant, or a function of t.
-    sampling : {"permutation", "replacement", "order"}, default="permutation"
-        A new random order in each epoch, independent draws, or the order of the data.
+    sampling : {"permutation", "replacement", "order", "all"}, default="permutation"
+        A new random order in each epoch, independent draws, or the order of the data. With "all"
+        a step takes the mean over all the examples: (sub)gradient descent as document 004 has it,
+        `max_iter` steps of it, t counting the steps.
     average : bool, default=False
         Return the average of all the vectors instead of the last one.
     project : bool, default=False
@@ -60,6 +63,9 @@ class Pegasos(OnlineClassifier):
     fit_intercept : bool, default=True
         Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
         set to the best value for θ, which a sort of the scores finds.
+    start : array θ, or tuple (θ, θ₀), optional
+        Where the run begins; at zero if not given. With several classes θ has a row for each. A
+        first step of 1/λ, which the default takes, forgets it: 1 − ηλ is zero.
     random_state, warm_start, class_weight, early_stopping, validation_fraction, \
 n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         As in `Perceptron`. Weights are those of the mean in the objective.
@@ -96,6 +102,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         project: bool = False,
         tol: float | None = None,
         fit_intercept: bool = True,
+        start: Any = None,
         random_state: Any = None,
         warm_start: bool = False,
         class_weight: Any = None,
@@ -117,6 +124,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         self.project = project
         self.tol = tol
         self.fit_intercept = fit_intercept
+        self.start = start
         self.random_state = random_state
         self.warm_start = warm_start
         self.class_weight = class_weight
@@ -147,9 +155,10 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         elif not callable(self.step):
             check_positive(self.step, "step")
 
-    def _rule(self) -> PegasosRule:
+    def _rule(self) -> PegasosRule | SubgradientRule:
         radius = 1.0 / math.sqrt(self.lam_) if self.project else math.inf
-        return PegasosRule(float(self.fit_intercept), self.lam_, radius)
+        rule = SubgradientRule if self.sampling == "all" else PegasosRule
+        return rule(float(self.fit_intercept), self.lam_, radius)
 
     def partial_fit(
         self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None
@@ -162,7 +171,16 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
 
     def _begin(self, examples: Examples) -> History:
         self.lam_ = penalty_of(self, examples.total_weight())
-        return super()._begin(examples)
+        history = super()._begin(examples)
+        if self.start is None:
+            return history
+        classes, d = history.run.w.shape
+        theta, theta0 = read_start(self.start, d, classes, "classes")
+        if not self.fit_intercept and theta0.any():
+            raise ValueError("start has a bias, and fit_intercept=False leaves no room for one.")
+        history.run.w[:], history.run.b[:] = theta, theta0
+        history.start = np.hstack([theta, theta0[:, None]])
+        return history
 
     def _resume(self, examples: Examples) -> History:
         self.lam_ = penalty_of(self, examples.total_weight())
@@ -181,7 +199,8 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return self.tol
 
     def _training_options(self) -> dict[str, Any]:
-        return {"steps": self._steps(), "rest": False}
+        # The norm of θ is brought up to date along a pass and computed anew in the next.
+        return {"steps": self._steps(), "rest": False, "carries": bool(self.project)}
 
     def _steps(self) -> Steps:
         """η for an array of times t."""

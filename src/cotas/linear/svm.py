@@ -44,6 +44,7 @@ from cotas.problem import RegularizedRisk
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.semismooth_newton import FEW_FEATURES, LARGEST_SYSTEM
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 # Below this the interior point gets there sooner.
@@ -51,7 +52,7 @@ FINEST_FOR_NEWTON = 1e-10
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
 # uncertain: an interior point keeps all of them a little above zero.
 SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
-CLOSED = Reason(Stop.THEORY, "the working set was closed")
+CLOSED = Reason(Stop.THEORY, say("the working set was closed"))
 
 
 class LinearSVM(LinearClassifier):
@@ -247,7 +248,7 @@ class LinearSVM(LinearClassifier):
         if self.margin == "hard":
             return "hard-margin", "Solved as the nearest points of the two convex hulls."
         if self.solver != "auto":
-            return self.solver, f"Solved by {self.solver}, as asked."
+            return self.solver, say("Solved by {solver}, as asked.", solver=self.solver)
         if self.loss != "hinge":
             return "newton", "Solved by newton, the loss being smooth."
         few, many = X.shape[1] <= FEW_FEATURES, X.shape[1] > LARGEST_SYSTEM

@@ -38,6 +38,7 @@ from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 from cotas.solvers.penalties import L1
 from cotas.stops import InterruptedWarning, Stop
+from cotas.words import say
 
 METHODS = ("working-sets", "homotopy")
 # Where time is short, so many solutions are proved together: one at a time would cost a pass over
@@ -175,8 +176,11 @@ def _walk(
         if not found:
             raise KeyboardInterrupt
         warnings.warn(
-            f"Interrupted: the path ends at λ={found[-1].lam:.4g}, and its certificates are about "
-            "what is there.",
+            say(
+                "Interrupted: the path ends at λ={lam:.4g}, and its certificates are about what is "
+                "there.",
+                lam=found[-1].lam,
+            ),
             InterruptedWarning,
             stacklevel=outside(),
         )

@@ -27,6 +27,7 @@ from cotas.regression.task import Outcome, Task
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
 from cotas.stops import Reason, Rule, Stop
+from cotas.words import say
 
 # So many entries of X are worth a second thread.
 WORTH_A_THREAD = 1 << 18
@@ -80,7 +81,7 @@ class SquaredLossRegressor(LinearRegressor):
             certificates = task.certificates(points)
         self._keep(data, outcome, certificates, (why, *outcome.remarks))
         if outcome.singular:
-            warnings.warn(SINGULAR, stacklevel=2)
+            warnings.warn(say(SINGULAR), stacklevel=2)
         reason = outcome.reason
         worst = max(self._certificates, key=lambda certificate: certificate.relative_gap)
         if self.stop is None and not worst.relative_gap <= self.tol and at_floor(worst):

@@ -28,6 +28,7 @@ from cotas.regression.stagewise_path import StagewisePath
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import Schedule, Stagewise
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 TIES = ("first", "random")
 # At most so many steps, and so many changed correlations, between two looks at the clock.
@@ -190,7 +191,7 @@ class StagewiseRegressor(LinearRegressor):
         if reason.stop is not Stop.STALLED:
             return reason
         if solver.done < self.max_iter:
-            return Reason(Stop.THEORY, "no column is correlated with the residual")
+            return Reason(Stop.THEORY, say("no column is correlated with the residual"))
         return Reason(Stop.ITERATIONS)
 
     def _check_parameters(self) -> None:

@@ -13,6 +13,7 @@ from cotas.fitting.pursuit import Floor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.quadratic import QuadraticIterate
 from cotas.stops import Gap, Progress, Reason, Rule, Stop
+from cotas.words import say
 
 if TYPE_CHECKING:
     from cotas.regression.task import Task
@@ -91,7 +92,7 @@ class Trail:
         if reason is None and self.task.model.stop is None and self.at_floor:
             return Reason(Stop.ROUNDING)
         if reason is None and point.slope <= VANISHED * self.first_slope:
-            return Reason(Stop.ROUNDING, "the gradient vanished up to rounding")
+            return Reason(Stop.ROUNDING, say("the gradient vanished up to rounding"))
         return reason
 
     def report(self, iterate: Iterate) -> Progress:

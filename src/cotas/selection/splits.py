@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.selection.parameter import is_number, is_whole
+from cotas.words import say
 
 # Document 004 sets 10 to 30 % aside.
 LEAST, MOST = 0.1, 0.3
@@ -153,8 +154,12 @@ def _fraction_splitter(rows: Rows, validation: Any, stratify: bool, random_state
         )
     if not LEAST <= share <= MOST:
         warnings.warn(
-            f"validation={share:g} sets aside {'few' if share < LEAST else 'many'} rows; 0.1 to "
-            "0.3 is usual.",
+            say(
+                "validation={share:g} sets aside few rows; 0.1 to 0.3 is usual."
+                if share < LEAST
+                else "validation={share:g} sets aside many rows; 0.1 to 0.3 is usual.",
+                share=share,
+            ),
             stacklevel=5,
         )
     kind = StratifiedShuffleSplit if rows.classifies and stratify else ShuffleSplit

@@ -160,7 +160,7 @@ class Rows:
     def __init__(self, rows: Any, y: FloatArray, weights: FloatArray, each: Each) -> None:
         self.rows, self.each = rows, each
         n, d = n_vectors(rows), n_features(rows)
-        self.n_features = d
+        self.n_features, self.size = d, n * d
         centre, part, excess, turn = np.full(n, 0.5), np.zeros(n), np.empty(n), np.empty(n)
         self.state = RowState(y, weights, centre, part, excess, turn)
         self.combination = np.zeros(d)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -12,6 +13,7 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design import as_design
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
+from cotas.solvers.newton_round import Smoothed, derivative, newton_round, zero
 from cotas.solvers.rounded_hinge import Answer, Rows
 
 # The smoothing of the first round, what the next rounds make of it, and when that ends.
@@ -25,6 +27,8 @@ SAMPLE_GAP = 0.01
 FEW_FEATURES = 300
 # With more than this the systems are solved by conjugate gradients, to this residual.
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
+# Tables with up to so many entries and features are solved in one compiled call a round.
+SMALL, FEW_FOR_ONE_CALL = 1 << 16, 100
 # Where so many steps do not halve the gap, another method goes on.
 PATIENCE = 25
 
@@ -127,6 +131,9 @@ def _newton_steps(rows: Rows, problem: _Problem, start: Start, nu: float) -> Ite
     """From the centres of the rows, until the steps no longer get on."""
     theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
     rows.place(theta, theta0)
+    if rows.size <= SMALL and rows.n_features <= FEW_FOR_ONE_CALL:
+        yield from _rounds(rows, Smoothed(*astuple(problem)), np.append(theta, theta0), nu)
+        return
     best, idle = np.inf, 0
     while idle < PATIENCE:
         answer = rows.respond(nu)
@@ -146,6 +153,17 @@ def _newton_steps(rows: Rows, problem: _Problem, start: Start, nu: float) -> Ite
         rows.move(length)
         theta = theta + length * step[:-1]
         theta0 += length * problem.bias * float(step[-1])
+
+
+def _rounds(rows: Rows, problem: Smoothed, model: FloatArray, nu: float) -> Iterator[PrimalDual]:
+    """The same with an iterate for each round, which is one call."""
+    best, idle, solved = np.inf, 0, True
+    while solved and idle < PATIENCE:
+        given = (rows.rows, rows.state, problem, model, rows.combination, nu)
+        solved, primal, dual = newton_round(*given)
+        yield PrimalDual(model[:-1].copy(), float(model[-1]), rows.alpha, primal, dual)
+        best, idle = (primal - dual, 0) if primal - dual <= 0.5 * best else (best, idle + 1)
+        nu = max(SHARPER * nu, SHARPEST)
 
 
 def _from_a_sample(
@@ -222,6 +240,20 @@ def _newton_step(
     return np.asarray(step)
 
 
+class _LineOfSpans(NamedTuple):
+    """The rounded objective along a step, the rows being gone over in spans."""
+
+    rows: Rows
+    nu: float
+    fixed: float
+    linear: float
+
+
+@derivative.when(_LineOfSpans)
+def _derivative(line: _LineOfSpans, length: float) -> float:
+    return line.fixed + length * line.linear - line.rows.slope(line.nu, length)
+
+
 def _line_search(
     rows: Rows, problem: _Problem, theta: FloatArray, theta0: float, step: FloatArray, nu: float
 ) -> float:
@@ -230,30 +262,5 @@ def _line_search(
     rows.look_along(along, along0)
     fixed = problem.lam * float(theta @ along) + problem.anchor * theta0 * along0
     linear = problem.lam * float(along @ along) + problem.anchor * along0 * along0
-    return _zero(lambda length: fixed + length * linear - rows.slope(nu, length))
-
-
-def _zero(derivative: Callable[[float], float]) -> float:
-    """Where an increasing function that begins below zero comes close to it, tried at 1 first."""
-    low, at_low = 0.0, derivative(0.0)
-    close = 0.1 * abs(at_low)
-    if not at_low < 0.0:
-        return 0.0
-    high, at_high = 1.0, derivative(1.0)
-    while at_high < -close and high < 16.0:
-        low, at_low, high = high, at_high, 4.0 * high
-        at_high = derivative(high)
-    if at_high <= close:
-        return high
-    for _ in range(30):
-        inside = 0.05 * (high - low)
-        middle = low - at_low * (high - low) / (at_high - at_low)
-        middle = min(max(middle, low + inside), high - inside)
-        value = derivative(middle)
-        if abs(value) <= close:
-            return middle
-        if value < 0.0:
-            low, at_low = middle, value
-        else:
-            high, at_high = middle, value
-    return low
+    line = _LineOfSpans(rows, nu, fixed, linear)
+    return float(zero.py_func(line))  # type: ignore[attr-defined]

@@ -279,7 +279,7 @@ class LinearRegression:
         gram = root[:, None] * (products + inverse[-1]) * root
         target = np.divide(wz, root, out=np.zeros_like(root), where=root > 0)
         dual = root * np.linalg.lstsq(gram, target, rcond=RANK)[0]
-        return inverse * np.append(np.asarray(X.T @ dual), dual.sum())
+        return np.asarray(inverse * np.append(np.asarray(X.T @ dual), dual.sum()))
 
     def _by_columns(self, wz: FloatArray, w: FloatArray) -> FloatArray:
         """The shortest solution by the normal equations: d² numbers where the rows are many."""

@@ -155,7 +155,7 @@ def test_groups_keep_the_order_and_count_everything():
     assert [r.kind for r in found] == ["constant"] * 3 + ["few rows"] * 3 + ["constant"] * 5 + [
         "more"
     ]
-    assert found[-1].figures["count"] == "22"
+    assert "22 more columns" in str(found[-1])
     assert grouped(remarks[:8]) == remarks[:8]
 
 

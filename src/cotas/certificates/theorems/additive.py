@@ -36,6 +36,7 @@ from cotas.certificates.theorems.combinations import (
     sketch_block,
 )
 from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass
+from cotas.words import say
 
 REFERENCE = "docs/theory/boosted-regression.md; Friedman 2001, Algorithms 2 and 3"
 OWN_WEIGHT = "The radius is the total weight Σ|c| of the model's own stumps."
@@ -111,15 +112,19 @@ class AdditiveFit(Combined):
         if constant > 0:
             explained = down(1.0 - up(upper / constant))
             figures["share of the best constant's loss taken off, at least"] = explained
-        scale, word = constant + self._rounded(y, weights), weights.word
+        scale = constant + self._rounded(y, weights)
         return conclude(
             self.kind,
             lower,
             upper,
             vacuous=lower <= 0.01 * upper and upper > 1e-9 * scale,
-            statement=(
-                f"{class_in_words} a smaller {word}mean {LOSSES[self.loss]} than "
-                f"{at_least(lower)}; this model has {at_most(upper)}."
+            statement=say(
+                "{who} a smaller {mean} {loss} than {lower}; this model has {upper}.",
+                who=class_in_words,
+                mean=weights.mean_in_words,
+                loss=say(LOSSES[self.loss]),
+                lower=at_least(lower),
+                upper=at_most(upper),
             ),
             reference=REFERENCE,
             figures=figures,
@@ -198,14 +203,19 @@ class AdditiveFit(Combined):
             lower = self._least(Dual(u, rows, cells, largest), y, weights)
         words = self.tests.in_words()
         if not (isinstance(learners, PlainTrees) and learners.feature.shape[1] == 1):
-            who = f"No trees with {words}" if words else "No functions of the columns of X"
-            return lower, f"{who}, of any size and number, have", [EVERY_FUNCTION]
+            text = "No functions of the columns of X, of any size and number, have"
+            text = "No trees with {tests}, of any size and number, have" if words else text
+            return lower, say(text, tests=words), [EVERY_FUNCTION]
         radius = _radius(self.combinations[0])
         dual = self._whole(y, used, weights, r)._replace(largest=up(largest + radius))
         edge = self.tests.largest_edge(sweep.X, weights.w * dual.u, each)
         found = self._least(dual, y, weights, radius, edge)
-        who = f"No combination of stumps with {words}, Σ|c| ≤ {at_least(radius)} and any constant"
-        return max(lower, found), f"{who} has", [OWN_WEIGHT]
+        who = say(
+            "No combination of stumps with {tests}, Σ|c| ≤ {radius} and any constant has",
+            tests=words,
+            radius=at_least(radius),
+        )
+        return max(lower, found), who, [OWN_WEIGHT]
 
     def _whole(self, y: FloatArray, used: IntArray, weights: Weights, v: FloatArray) -> Dual:
         """u made of v for functions that may add any constant."""

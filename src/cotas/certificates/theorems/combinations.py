@@ -36,6 +36,8 @@ from cotas.certificates.sweep import (
     sketch_weights,
 )
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
+from cotas.certificates.words import against_the_rest, in_words
+from cotas.words import say
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 14
 MISSING = 0.7548776662466927  # stands for a missing value in a sketch
@@ -118,7 +120,7 @@ class Combined:
         except Objection as why:
             return conclude(
                 self.kind, 0.0, math.inf, statement="Nothing is proved.", reference="",
-                witness=self, sketch=None, objection=str(why), vacuous=True,
+                witness=self, sketch=None, objection=in_words(why), vacuous=True,
             )  # fmt: skip
 
     def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
@@ -180,7 +182,7 @@ class Labelled(Combined):
     @property
     def subject(self) -> str:
         """The class that is told from the rest; with several classes at once, none."""
-        return f"{np.ravel(self.classes)[0]} against the rest" if np.size(self.classes) == 1 else ""
+        return against_the_rest(np.ravel(self.classes)[0]) if np.size(self.classes) == 1 else ""
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "classes": np.asarray(self.classes).tolist()}
@@ -265,8 +267,9 @@ class Weights:
         return cls(w, total_down(w), total_up(w), False)
 
     @property
-    def word(self) -> str:
-        return "" if self.uniform else "weighted "
+    def mean_in_words(self) -> str:
+        """What the mean over the rows is called."""
+        return say("mean" if self.uniform else "weighted mean")
 
     def mean(self, values: FloatArray, operations: int = 2) -> tuple[float, float]:
         """Σ wᵢvᵢ/Σ wᵢ from both sides, each v with so many roundings; w = 0 hides a row."""

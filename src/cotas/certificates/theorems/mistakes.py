@@ -38,6 +38,8 @@ from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Facts, Sketch, Sweep, Tally, gather_facts
+from cotas.certificates.words import other_rows
+from cotas.words import say
 
 THEOREM = "Theorem 3.1 of document 000 (Novikoff 1962)"
 SHORTFALL_THEOREM = "Freund and Schapire 1999, Theorem 2"
@@ -227,14 +229,20 @@ class Ledger(Parametric):
         objection, allowed, charge = survey.missed[c] or found.objection, found.most, found.charge
         if not objection and k > allowed:
             objection = "The run made more mistakes than the theorem allows."
-        limit = f"{found.formula} allows at most {at_most(allowed)}."
+        text = (
+            "The run made {k} mistakes in {shown} presentations; {formula} allows at most {most}."
+        )
+        most = at_most(allowed)
         if not math.isfinite(allowed):
-            allowed, limit, charge = float(shown), "the theorem allows any number.", 0.0
+            text = (
+                "The run made {k} mistakes in {shown} presentations; the theorem allows any number."
+            )
+            allowed, charge = float(shown), 0.0
         return conclude(
             "mistakes",
             float(k),
             allowed,
-            statement=f"The run made {k} mistakes in {shown} presentations; {limit}",
+            statement=say(text, k=k, shown=shown, formula=found.formula, most=most),
             reference=found.reference,
             witness=self,
             sketch=survey.sketches[c],
@@ -333,7 +341,7 @@ def _sweep(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatA
     sweep, first = Sweep(X, y, [one.positive for one in ledgers], directions), ledgers[0]
     n = sweep.X.shape[0]
     if any(len(one.updates) != n for one in ledgers):
-        raise ValueError(f"X has {n} rows; the certificate is about {len(first.updates)}.")
+        raise other_rows(n, len(first.updates))
     if first.bias not in (0.0, 1.0) or any(one.bias != first.bias for one in ledgers):
         raise ValueError("The bias is a coordinate of one, or there is none.")
     return sweep
@@ -379,10 +387,9 @@ class PerceptronLedger(Ledger):
         return "" if counts and entries.sum() == self.mistakes else OTHER_COUNT
 
     def _remarks(self, separates: bool) -> list[str]:
-        whose = "the model itself" if self.separator is None else "the tightest separator"
-        remarks = [
-            f"u is {whose}, with the bias as a coordinate." if self.bias else f"u is {whose}."
-        ]
+        whose = say("the model itself" if self.separator is None else "the tightest separator")
+        text = "u is {whose}, with the bias as a coordinate." if self.bias else "u is {whose}."
+        remarks = [say(text, whose=whose)]
         if not separates:
             remarks.append(
                 "u does not separate the data, so the run may never end; "
@@ -436,7 +443,7 @@ class PassiveAggressiveLedger(Ledger):
             "ΣH (hinge losses of u)": total,
         }
         charge = allowed * gamma(64) + 8.0 * passes * survey.off * weights.sum() / lam / least
-        formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else "the PA-I bound"
+        formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else say("the PA-I bound")
         allowed, remarks = allowed if allowed == allowed else math.inf, ["u is the model itself."]
         return Allowed(
             allowed, formula, PA_THEOREM, TOLD_STEPS, objection, charge, figures, remarks
@@ -493,8 +500,11 @@ class KernelPerceptronLedger(PerceptronLedger):
         evidence = survey.evidence
         if evidence is not None and not evidence.semidefinite:
             return no_certificate(
-                "The kernel is not positive semi-definite: there is no feature space, and the "
-                f"theorem says nothing ({evidence.in_words})."
+                say(
+                    "The kernel is not positive semi-definite: there is no feature space, and the "
+                    "theorem says nothing ({evidence}).",
+                    evidence=evidence.in_words,
+                )
             )
         return super()._conclude(survey, c)
 

@@ -34,11 +34,12 @@ from cotas.certificates.theorems.combinations import (
     sketch_block,
 )
 from cotas.certificates.theorems.weak_learners import StumpClass
+from cotas.words import say
 
 ABOUT_TRAINING = "It is about the training data; it says nothing about new data."
 MARGIN_BRACKET = (
-    "The largest margin that any combination of {} can reach lies between the smallest margin and "
-    "the largest edge above."
+    "The largest margin that any combination of {stumps} can reach lies between the smallest "
+    "margin and the largest edge above."
 )
 SURROGATES = {
     "exponential": "exp(−yF)",
@@ -158,7 +159,7 @@ class SurrogateBound(Labelled):
         error = min(weights.share_up(wrong), upper)
         slack, bracket = float(survey.tally["max slack"]), []
         if self.stumps is not None and math.isfinite(edge):
-            bracket = [MARGIN_BRACKET.format(self.stumps.described())]
+            bracket = [say(MARGIN_BRACKET, stumps=self.stumps.described())]
         return conclude(
             self.kind,
             error,
@@ -178,13 +179,20 @@ class SurrogateBound(Labelled):
         self, wrong: BoolArray, error: float, bound: float, theta: float, weights: Weights
     ) -> str:
         K = len(self.combinations)
-        who = f"F > 0 means class {self.classes[0]}" if K == 1 else f"{K} classes"
-        how = f"{np.count_nonzero(wrong)} of {len(wrong)} examples"
-        how, word = how if weights.uniform else at_most(error), weights.word
-        name = SURROGATES[self.surrogate].format(theta=f"{theta:.4g}")
-        limit = f"allows at most {at_most(bound)}" if bound < math.inf else "overflows"
-        return (
-            f"The {word}training error ({who}) is at most {how}; the {word}mean of {name} {limit}."
+        text = "F > 0 means class {label}" if K == 1 else "{K} classes"
+        who = say(text, label=str(self.classes[0]), K=K)
+        how = say("{wrong} of {n} examples", wrong=np.count_nonzero(wrong), n=len(wrong))
+        limit = "allows at most {bound}" if bound < math.inf else "overflows"
+        return say(
+            "The training error ({who}) is at most {how}; the {mean} of {name} {limit}."
+            if weights.uniform
+            else "The weighted training error ({who}) is at most {how}; the {mean} of {name} "
+            "{limit}.",
+            who=who,
+            how=how if weights.uniform else at_most(error),
+            mean=weights.mean_in_words,
+            name=say(SURROGATES[self.surrogate], theta=f"{theta:.4g}"),
+            limit=say(limit, bound=at_most(bound)),
         )
 
     def _figures(
@@ -224,9 +232,10 @@ class SurrogateBound(Labelled):
         rho = gamma(24 * (len(c) + 2) + 2 * len(weights.w))
         sums, wrong = tally["sum weights"], tally["sum wrong"]
         err, after = wrong / sums[:-1], wrong * np.exp(c) / sums[1:]
-        chance, name = (0.5, "½") if K == 1 else (1 - 1 / K, "(1 − 1/K)")
+        chance = 0.5 if K == 1 else 1 - 1 / K
         far = up(float(np.abs(after - chance).max()) + 4 * rho)
-        found = {f"largest |err − {name}| after a round": far}
+        name = "largest |err − ½| after a round"
+        found = {name if K == 1 else "largest |err − (1 − 1/K)| after a round": far}
         if K == 1:
             factors = 2 * np.sqrt((err + 4 * rho) * (1 - err + 4 * rho))
             return found | {"Π 2√(err(1−err))": above(float(np.prod(factors)), 8 * len(c))}

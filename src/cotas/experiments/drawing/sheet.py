@@ -1,4 +1,4 @@
-"""The paper the figures are drawn on, and the two languages."""
+"""The paper the figures are drawn on."""
 
 from __future__ import annotations
 
@@ -12,16 +12,6 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.experiments.samples import Labelled
 from cotas.plots.style import COLOURS, INK, MARKERS, STYLE, pyplot, tidy, tint
-
-Words = Callable[[str, str], str]
-LANGUAGES = ("en", "es")
-
-
-def words(lang: str) -> Words:
-    """A function that takes what to say in English and in Spanish, and says one of them."""
-    if lang not in LANGUAGES:
-        raise ValueError(f"lang must be one of {LANGUAGES}, not {lang!r}.")
-    return lambda english, spanish: english if lang == "en" else spanish
 
 
 @contextmanager

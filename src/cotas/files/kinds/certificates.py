@@ -24,6 +24,7 @@ from cotas.files.schema import (
     Mapped,
     Number,
     Rows,
+    Sentence,
     Text,
     Whole,
     require,
@@ -93,7 +94,7 @@ DUAL_POINT = Record(
     },
 )
 KERNEL_DUAL_POINT = Record(
-    "cotas.certificates.kernel.KernelDualPoint", {**_DUAL, "kernel": KERNEL, "subject": Text()}
+    "cotas.certificates.kernel.KernelDualPoint", {**_DUAL, "kernel": KERNEL, "subject": Sentence()}
 )
 _KERNEL_REGRESSION = Record(
     "cotas.certificates.kernel_regression.KernelRegression",
@@ -185,7 +186,7 @@ WITNESS = Family(
         ),
         "dual point in features": Record(
             "cotas.certificates.features.FeaturePoint",
-            {"features": FEATURES, "point": DUAL_POINT, "remark": Text(), "subject": Text()},
+            {"features": FEATURES, "point": DUAL_POINT, "remark": Text(), "subject": Sentence()},
         ),
         "hard margin": Record(
             "cotas.certificates.duality.HardMarginPoint",
@@ -270,22 +271,22 @@ def _single(certificate: Any) -> None:
     require(certificate.parts == (), "a certificate", "is composite; models keep the parts")
 
 
-_WORDS = Each(Text(), tuple)
+_WORDS, _SENTENCES = Each(Text(), tuple), Each(Sentence(), tuple)
 _SAID: dict[str, Field] = {
     "kind": Text(),
     "lower": _NUMBER,
     "upper": _NUMBER,
     "holds": Flag(),
-    "statement": Text(),
-    "reference": Text(),
+    "statement": Sentence(),
+    "reference": Sentence(),
     "figures": Mapped(_NUMBER),
-    "remarks": _WORDS,
+    "remarks": _SENTENCES,
     "vacuous": Flag(),
-    "objection": Text(),
-    "trusted": _WORDS,
-    "notes": _WORDS,
+    "objection": Sentence(),
+    "trusted": _SENTENCES,
+    "notes": _SENTENCES,
     "zero_objective": _NUMBER.or_none(),
-    "label": Text(),
+    "label": Sentence(),
     "witness": WITNESS.or_none(),
     "sketch": SKETCH.or_none(),
 }

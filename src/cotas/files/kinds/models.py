@@ -33,6 +33,7 @@ from cotas.files.schema import (
     Names,
     Number,
     Rows,
+    Sentence,
     Text,
     Together,
     Whole,
@@ -45,7 +46,7 @@ _EVERY: dict[str, Field] = {
     "certificates": Each(CERTIFICATE).at("_certificates"),
     "seal": Text().at("_seal"),
     "stop": Text(tuple(stop.name for stop in Stop)).at("_stop").maybe(),
-    "stop_reason": Text().maybe(),
+    "stop_reason": Sentence().at("_stop_reason").maybe(),
     "n_iter": Whole(0).maybe(),
 }
 _CLASSIFIER: dict[str, Field] = {**_EVERY, "classes": Labels("k", least=2)}
