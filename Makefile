@@ -3,6 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# An environment with the oldest packages that are allowed, and the tests that are run in it.
+OLDEST ?= .venv-oldest
+OLDEST_TESTS ?= tests/contract tests/laws/test_certificates.py tests/laws/test_verify.py \
+	tests/laws/test_cli.py tests/laws/test_tables.py tests/adversarial/tables/test_limits.py \
+	tests/laws/test_compiled_loops.py
 
 # Numba's disk cache does not notice an edit in another file, so the cache folder is named by the source.
 SOURCE_HASH := $(shell find src -name '*.py' -type f -exec cat {} + 2>/dev/null | cksum | cut -d' ' -f1)
@@ -11,7 +16,7 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit docs bench deep fuzz mutants clean
+.PHONY: help setup demo test lint unit docs bench deep fuzz mutants oldest soak clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
@@ -21,6 +26,8 @@ help:
 	@echo "make deep   a million problems against exact arithmetic (N=… for another number; hours)"
 	@echo "make fuzz   a million changed model files in child processes (N=… for another number; hours)"
 	@echo "make mutants  change the trusted core in every way and see that a law notices"
+	@echo "make oldest  the contract, the laws of certificates and the commands with the oldest packages allowed"
+	@echo "make soak   fits, saves and loads in processes that are killed at random (N=… minutes)"
 	@echo "make bench  ratios against peers (COTAS_DATA names the folder of real data)"
 
 $(READY): pyproject.toml
@@ -70,5 +77,17 @@ fuzz: $(READY)
 mutants: $(READY)
 	PYTHONPATH=tests $(BIN)/python tests/mutants.py
 
+# The lower bounds of pyproject.toml are those of tests/oldest.txt, which a law compares.
+oldest: $(OLDEST)/ready
+	NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-oldest $(OLDEST)/bin/python -m pytest -q $(OLDEST_TESTS)
+
+$(OLDEST)/ready: pyproject.toml tests/oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/oldest.txt -e .
+	@touch $(OLDEST)/ready
+
+soak: $(READY)
+	$(BIN)/python tests/soak.py $(or $(N),10)
+
 clean:
-	rm -rf $(VENV) site out .numba_cache .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) site out .numba_cache .pytest_cache .mypy_cache .ruff_cache

@@ -141,3 +141,17 @@ def _imports(node):
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
+
+
+def test_the_lower_bounds_are_those_that_are_tested():
+    """`make oldest` installs tests/oldest.txt, which has the lowest version of each bound."""
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    ours = ("progress", "plots", "files", "excel", "onnx", "cli")
+    bounds = [*project["dependencies"], *(line for name in ours for line in extras[name])]
+    wanted = dict(re.match(r"([\w-]+)>=([\d.]+)", line).groups() for line in bounds if ">=" in line)
+    lines = (root / "tests" / "oldest.txt").read_text().splitlines()
+    tested = dict(line.split("==") for line in lines if "==" in line)
+    for name, version in wanted.items():
+        assert f"{tested[name]}.".startswith(f"{version}."), name

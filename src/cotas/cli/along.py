@@ -11,10 +11,11 @@ import typer
 from sklearn.pipeline import Pipeline
 
 import cotas
-from cotas.cli.data import open_table, preparation_of, target_of, writable
+from cotas.cli.data import open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
 from cotas.cli.models import DEFAULTS, build, parameters, task_of
-from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
+from cotas.cli.options import MOST, NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
+from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
 from cotas.cli.splitting import grouped
 from cotas.cli.training import Settings, split
@@ -31,7 +32,7 @@ def path(
     target: Target = None,
     lams: Lams = None,
     number: Annotated[
-        int, typer.Option(min=1, help="How many values of λ, if none are given.")
+        int, typer.Option(min=1, max=MOST, help="How many values of λ, if none are given.")
     ] = 10,
     task: Task = "auto",
     tol: Annotated[float, typer.Option(help="The relative gap to prove at each λ.")] = 1e-6,
@@ -46,7 +47,7 @@ def path(
 
     Example: cotas path builtin:breast-cancer --lams 1,0.1,0.01
     """
-    writable(picture, "--picture", data)
+    drawable(picture, data)
     values = _numbers(lams)
     table = open_table(data, target, columns)
     y, task = target_of(table, task)
@@ -92,7 +93,7 @@ def curve(
 
     Example: cotas curve builtin:breast-cancer --model svm --picture curve.png
     """
-    writable(picture, "--picture", data)
+    drawable(picture, data)
     values = _numbers(lams)
     table = open_table(data, target, columns)
     if model is not None and task == "auto":
@@ -123,7 +124,7 @@ def curve(
         from cotas.plots import loss_against_c
 
         ax = loss_against_c(choice)
-        ax.figure.savefig(picture, dpi=150)
+        save_picture(ax.figure, picture)
         session.say(f"{say('picture')}: {picture}")
 
 
@@ -177,4 +178,4 @@ def _draw_path(found: Any, names: list[str], picture: Path) -> None:
         ax = plots.path(found)
     else:
         ax = plots.coefficient_path(found, names=names)
-    ax.figure.savefig(picture, dpi=150)
+    save_picture(ax.figure, picture)

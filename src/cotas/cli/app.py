@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -11,7 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 import cotas
-from cotas.cli.codes import MEANINGS, PIPE_CLOSED, WRONG_USE
+from cotas.cli.codes import MEANINGS, NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
+from cotas.cli.streams import NotWrittenError, PipeClosedError, standard_streams
 
 # The module and function of each command, and the first line of its help: with these at hand
 # `cotas --help` loads none of them.
@@ -129,8 +129,14 @@ def _main(
 def run() -> None:
     """Run the command line of this process."""
     try:
-        app(prog_name="cotas")
-    except BrokenPipeError:
-        # Whoever read the output went away; Python would complain once more when it closes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(PIPE_CLOSED) from None
+        with standard_streams():
+            try:
+                app(prog_name="cotas")
+            except SystemExit as ended:
+                code = ended.code
+    except PipeClosedError:
+        code = PIPE_CLOSED
+    except NotWrittenError as error:
+        print(f"cotas: {error}", file=sys.stderr, flush=True)
+        code = NOT_WRITTEN
+    raise SystemExit(code)

@@ -20,6 +20,7 @@ from cotas.cli.options import Columns
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.sizes import TooBig
+from cotas.cli.streams import writing
 from cotas.cli.training import Settings, blaming
 from cotas.files.names import names_among
 from cotas.files.tables import batches
@@ -166,7 +167,8 @@ def _save(learned: Learned, model: Any, bound: Any, settings: Settings, out: Pat
         command=settings.command,
         seed=settings.seed,
     )
-    PreparedModel.of(learned.preparation, model).save(out, recipe=recipe)
+    with writing(out):
+        PreparedModel.of(learned.preparation, model).save(out, recipe=recipe)
 
 
 def _report(

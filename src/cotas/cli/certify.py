@@ -14,12 +14,13 @@ from cotas.certificates import Certificate
 from cotas.certificates.presentation import percent
 from cotas.cli.big import open_prepared
 from cotas.cli.data import open_table
-from cotas.cli.exits import ProofFailedError, UsageError
+from cotas.cli.exits import ProofFailedError
 from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
 from cotas.files.tables import Table
+from cotas.fitting.parameters import check_positive
 from cotas.preparation.targets import as_target
 from cotas.scale.decoding import input_files
 from cotas.words import say
@@ -48,8 +49,8 @@ def certify(
 
     Example: cotas certify model.cotas builtin:breast-cancer
     """
-    if tol is not None and not tol > 0:
-        raise UsageError(say("--tol must be above zero, not {tol:g}.", tol=tol))
+    if tol is not None:
+        check_positive(tol, "tol")
     saved = open_model(model, trust_pickle)
     if target is None and saved.recipe is not None:
         target = saved.recipe.target

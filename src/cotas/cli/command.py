@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
@@ -12,6 +13,7 @@ import typer
 from cotas import words
 from cotas.cli.exits import UsageError, guarded
 from cotas.cli.session import Session
+from cotas.files.problems import DataFileError
 from cotas.words import LANGUAGES, say
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
@@ -52,12 +54,13 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
 
     def run(**values: Any) -> None:
         json_, quiet, debug = (values.pop(shared) for shared in _SHARED)
+        given = tuple(values)
         for parameter, group in groups.items():
             options = {field.name: values.pop(field.name) for field in fields(group)}
             values[parameter] = group(**options)
         lang = values.pop("lang")
         session, known = Session(name, json=json_, quiet=quiet, debug=debug), lang in LANGUAGES
-        with words.lang(lang if known else "en"), guarded(session):
+        with words.lang(lang if known else "en"), guarded(session), _options_blamed(given):
             if not known:
                 raise UsageError(say("--lang is en or es, not {lang!r}.", lang=lang))
             function(session, **values)
@@ -68,6 +71,18 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     alone.command(name)(run)
     return typer.main.get_command(alone)
+
+
+@contextmanager
+def _options_blamed(names: Collection[str]) -> Iterator[None]:
+    """A complaint of the library that begins with the name of an option is wrong use of it."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        name, _, _ = str(error).partition(" ")
+        if name not in names or isinstance(error, DataFileError):
+            raise
+        raise UsageError(f"--{name.replace('_', '-')}: {error}") from error
 
 
 def _options_of(group: Any) -> list[inspect.Parameter]:

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from cotas.certificates import Certificate
-from cotas.cli.data import open_table, preparation_of, target_of, writable
+from cotas.cli.data import open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
 from cotas.cli.models import sensible, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
+from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
 from cotas.cli.splitting import bound_of
 from cotas.cli.training import Settings, SplitTable, rival_of, sample_of, split, train_one
@@ -40,7 +41,7 @@ def compare(
 
     Example: cotas compare builtin:breast-cancer --models svm,kernel-svm,adaboost
     """
-    writable(picture, "--picture", data)
+    drawable(picture, data)
     table = open_table(data, target, columns)
     y, task = target_of(table, task)
     settings = Settings(
@@ -122,5 +123,5 @@ def draw(rivals: list[Rival], bounds: list[Certificate | None], task: str, path:
         ax.invert_yaxis()
         words = "held-out error and its bound" if task == "classification" else "rms error"
         ax.set(xlabel=say(words), title="")
-        ax.figure.savefig(path, dpi=150, bbox_inches="tight")
+        save_picture(ax.figure, path)
     return path

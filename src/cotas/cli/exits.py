@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
 from collections.abc import Iterator
@@ -14,12 +15,13 @@ from cotas.cli.codes import (
     BAD_MODEL,
     INTERRUPTED,
     NOT_INSTALLED,
-    PIPE_CLOSED,
+    NOT_WRITTEN,
     PROOF_FAILED,
     UNEXPECTED,
     WRONG_USE,
 )
 from cotas.cli.session import Session
+from cotas.cli.streams import NotWrittenError, PipeClosedError
 from cotas.files.errors import ModelFileError
 from cotas.files.problems import DataFileError
 from cotas.words import say
@@ -52,7 +54,7 @@ def code_of(error: BaseException) -> int:
         (ModelFileError, BAD_MODEL),
         (ImportError, NOT_INSTALLED),
         (KeyboardInterrupt, INTERRUPTED),
-        (BrokenPipeError, PIPE_CLOSED),
+        (NotWrittenError, NOT_WRITTEN),
         (DataFileError, BAD_DATA),
         (OSError, BAD_DATA),
         (MemoryError, BAD_DATA),
@@ -69,16 +71,14 @@ def guarded(session: Session) -> Iterator[None]:
     try:
         yield
         session.close()
-    except (typer.Exit, typer.Abort, typer.BadParameter):
+    except (typer.Exit, typer.Abort, typer.BadParameter, PipeClosedError):
         raise
     except (Exception, KeyboardInterrupt) as error:
         code = code_of(error)
         if session.debug:
             traceback.print_exc()
-        if code == PIPE_CLOSED:
-            sys.stderr.close()
-        else:
-            session.failed(_in_words(error, code), code)
+        session.failed(_in_words(error, code), code)
+        with contextlib.suppress(NotWrittenError):  # which is what was said, if it happens again
             session.close()
         raise typer.Exit(code) from None
 

@@ -13,6 +13,7 @@ from cotas.cli.data import writable
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
+from cotas.cli.streams import writing
 from cotas.linear.base import LinearClassifier
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.regression.base import LinearRegressor
@@ -40,7 +41,8 @@ def export(
     saved = open_model(model)
     refuse_foreign(saved, "export")
     estimator, names, prepared = _ready(saved)
-    to_onnx(estimator, onnx, dtype=np.float32 if single else np.float64)
+    with writing(onnx):
+        to_onnx(estimator, onnx, dtype=np.float32 if single else np.float64)
     what = say("prepared columns") if prepared else say("columns as they are")
     session.say(
         f"{say('saved')}: {onnx}",

@@ -164,4 +164,6 @@ def _kernel_parameters(name: str, given: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(
             say("{name} cannot be made of {names}.", name=kernel.__name__, names=", ".join(shape))
         ) from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     return values

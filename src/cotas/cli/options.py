@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from cotas.fitting.parameters import check_positive
+
 Data = Annotated[
     str,
     typer.Argument(
@@ -32,7 +34,11 @@ Group = Annotated[
     str | None,
     typer.Option("--group", help="Rows with the same value here are on one side of the split."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="For everything that is drawn at random.")]
+# The largest number that NumPy takes for a seed, and the most rows or values in one piece.
+MOST_SEED, MOST = 2**32 - 1, 2**31 - 1
+Seed = Annotated[
+    int, typer.Option(min=0, max=MOST_SEED, help="For everything that is drawn at random.")
+]
 Lang = Annotated[str, typer.Option(help="en or es.")]
 
 
@@ -57,6 +63,20 @@ class TextOptions:
         typer.Option("--missing", help="A word for a missing value; may be repeated."),
     ] = None
 
+    max_columns: Annotated[
+        int | None,
+        typer.Option(
+            "--max-columns",
+            min=1,
+            max=MOST,
+            help="Refuse a table with more; 100,000, and 10,000,000 for LibSVM and .npz.",
+        ),
+    ] = None
+    max_memory: Annotated[
+        float | None,
+        typer.Option("--max-memory", help="Refuse a table that takes more GiB; what there is."),
+    ] = None
+
     def reading(self) -> dict[str, Any]:
         """The arguments for who reads the table."""
         return {
@@ -64,7 +84,15 @@ class TextOptions:
             "header": self.header,
             "encoding": self.encoding,
             "missing": tuple(self.missing or ()),
+            "max_columns": self.max_columns,
+            "max_memory": self._bytes(),
         }
+
+    def _bytes(self) -> int | None:
+        if self.max_memory is None:
+            return None
+        check_positive(self.max_memory, "max_memory")
+        return int(self.max_memory * 2**30)
 
 
 @dataclass(frozen=True)

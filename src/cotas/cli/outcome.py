@@ -10,6 +10,7 @@ from cotas.certificates.presentation import OPTIMIZATION, percent
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError
 from cotas.cli.judging import proof, quality_lines, show_calibration, show_classes, upwards
 from cotas.cli.session import Session
+from cotas.cli.streams import NotWrittenError, writing
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord, telling_parameters
 from cotas.report.alarms import alarms_of
@@ -25,11 +26,23 @@ def store(
     if out is not None:
         seen = (record.prepared, record.training.truth)
         made = recipe(record, zero_based)
-        record.model.save(out, data=seen, recipe=made, prepared=True)
+        with writing(out):
+            record.model.save(out, data=seen, recipe=made, prepared=True)
     if report is not None:
-        from cotas.report.writing import write_report  # which loads what draws
+        _write_report(record, report, out)
 
-        write_report(record, report)
+
+def _write_report(record: FitRecord, path: Path, saved: Path | None) -> None:
+    from cotas.report.writing import write_report  # which loads what draws
+
+    try:
+        with writing(path):
+            write_report(record, path)
+    except NotWrittenError as error:
+        if saved is None:
+            raise
+        kept = say("{error} The model is saved in {saved}.", error=str(error), saved=saved)
+        raise NotWrittenError(kept) from error
 
 
 def tell(session: Session, record: FitRecord, out: Path | None, report: Path | None) -> None:

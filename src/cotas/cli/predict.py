@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,11 +18,12 @@ import typer
 from cotas.arrays import AnyArray
 from cotas.cli.data import builtin, writable
 from cotas.cli.exits import UsageError
-from cotas.cli.options import NO_WISHES, Data, TextOptions
+from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
+from cotas.cli.streams import STANDARD_OUTPUT, writing
 from cotas.files.atomic import replacing
-from cotas.files.frames import polars
+from cotas.files.frames import polars, polars_errors
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches
 from cotas.preparation.columns import ColumnWarning, as_frame, numbers_of
@@ -42,10 +45,19 @@ def predict(
     only: Annotated[
         bool, typer.Option("--only", help="Write the predictions without the columns of DATA.")
     ] = False,
-    rows: Annotated[int, typer.Option(min=1, help="Rows to hold in memory at a time.")] = 100_000,
+    rows: Annotated[
+        int, typer.Option(min=1, max=MOST, help="Rows to hold in memory at a time.")
+    ] = 100_000,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Refuse a model that tells no probabilities.")
     ] = False,
+    safe_csv: Annotated[
+        bool,
+        typer.Option(
+            "--safe-csv/--no-safe-csv",
+            help="Put ' before words in CSV that a spreadsheet would run as formulas.",
+        ),
+    ] = True,
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
@@ -77,7 +89,7 @@ def predict(
         rows_of = [row for frame in frames for row in frame.to_dicts()]
         session.document({"predictions": rows_of, **tally.to_dict()})
         return
-    write(frames, out)
+    write(map(without_formulas, frames) if safe_csv else frames, out)
     if out is not None:
         session.say(say("{rows} rows predicted: {out}", rows=tally.rows, out=out))
     session.note(*tally.notes())
@@ -285,11 +297,35 @@ def _refuse_unknown_ending(out: Path | None) -> None:
 def write(frames: Iterator[Any], out: Path | None) -> None:
     """The frames one after the other into one file, which is there whole or not at all."""
     if out is None or str(out) == "-":
-        _write_csv(frames, sys.stdout.buffer)
+        with writing(STANDARD_OUTPUT):
+            _write_csv(frames, sys.stdout.buffer)
         return
-    with replacing(out) as file:
+    with writing(out), replacing(out) as file:
         writer = _WRITERS.get(out.suffix, _write_csv)
         writer(frames, file)
+
+
+# What spreadsheets take for a formula, unless it is a number.
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+\-]?(\d[\d.,_ ]*|[.,]\d+)([eE][+\-]?\d+)?\s*%?$|^-{1,2}$"
+
+
+def without_formulas(frame: Any) -> Any:
+    """The frame with an apostrophe before words, and names, that spreadsheets would run.
+
+    `=HYPERLINK(…)` in a cell of somebody else's table would run when the answers are opened.
+    """
+    pl = polars()
+    words = [name for name, kind in frame.schema.items() if kind == pl.String]
+    marked = (
+        pl.when(pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER))
+        .then("'" + pl.col(name))
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name in words
+    )
+    odd = [name for name in frame.columns if re.match(_FORMULA, name)]
+    return frame.with_columns(marked).rename({name: f"'{name}" for name in odd})
 
 
 def _write_csv(frames: Iterator[Any], stream: Any) -> None:
@@ -314,7 +350,35 @@ def _to_columns(frames: Iterator[Any], file: Any, kind: str) -> None:
         yield from frames
 
     lazy = register_io_source(source, schema=first.schema)
-    lazy.sink_parquet(file) if kind == "parquet" else lazy.sink_ipc(file)
+    sink = Sink(file)
+    try:
+        lazy.sink_parquet(sink) if kind == "parquet" else lazy.sink_ipc(sink)
+    except polars_errors():
+        if sink.error is not None:
+            raise sink.error from None
+        raise
+
+
+class Sink(io.RawIOBase):
+    """A file for polars to write to that remembers why it could not be written.
+
+    Polars has one error for a full disk and for all else.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        try:
+            written: int = self._file.write(data)
+        except OSError as error:
+            self.error = error
+            raise
+        return written
 
 
 _WRITERS: dict[str, Callable[[Iterator[Any], Any], None]] = {

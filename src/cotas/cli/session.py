@@ -85,7 +85,9 @@ class Session:
         """Print the JSON document, if one was asked for."""
         if self.json:
             content = plain({"command": self.command, **self._content})
-            self.out.file.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+            ascii_only = not (self.out.encoding or "").startswith("utf")
+            self.out.file.write(json.dumps(content, ensure_ascii=ascii_only, indent=1) + "\n")
+            self.out.file.flush()
 
     @property
     def shows_progress(self) -> bool:

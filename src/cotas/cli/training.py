@@ -24,7 +24,7 @@ from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.splitting import bound_of, grouped
 from cotas.files.models import versions
-from cotas.files.remarks import Remark
+from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import Table
 from cotas.preparation.columns import ColumnWarning
 from cotas.preparation.inspection import inspect_table
@@ -98,7 +98,8 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     rows, few = split(table, y, settings)
     table = rows.table
     keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
-    remarks = [*inspect_table(table, y, settings.task, (rows.train, rows.test), keep), *few]
+    seen = inspect_table(table, y, settings.task, (rows.train, rows.test), keep)
+    remarks = gathered([*seen, *few])
     session.note(*(f"{say('Note')}: {remark}" for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
     rivals: list[Rival] = []
@@ -113,7 +114,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
                 say("{name} is not for {task}; {fit} are.", name=name, task=settings.task, fit=fit)
             )
         best = train_one(session, name, rows, settings)
-    rare = [*_without_frequent_values(best.model.preparation_, remarks)]
+    rare = gathered(_without_frequent_values(best.model.preparation_, seen))
     session.note(*(f"{say('Note')}: {remark}" for remark in rare))
     remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))

@@ -6,7 +6,10 @@ point. Where a column does not tell (1,234) the rest of the file does.
 
 from __future__ import annotations
 
+import functools
 import re
+import sys
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -33,6 +36,17 @@ _MONEY = r"(?:[$€£¥₹₩₽]|US\$|USD|EUR|GBP)"
 _SPACES = r" \x{a0}\x{202f}'’"
 _ONE_SPACE = f"[{_SPACES}]"
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
+
+
+_FOREIGN_DIGIT = r"[\p{Nd}&&[^0-9]]"
+
+
+@functools.cache
+def _digits() -> dict[str, str]:
+    """The digits of other scripts, and Arabic's signs for the decimals and thousands, as ours."""
+    letters = map(chr, range(128, sys.maxunicode + 1))
+    found = {x: str(unicodedata.digit(x)) for x in letters if unicodedata.category(x) == "Nd"}
+    return found | {"\u066b": ".", "\u066c": ","}
 
 
 def _pattern(thousands: str, decimal: str) -> str:
@@ -68,6 +82,8 @@ def plain_numbers(words: Any, comma: bool) -> Any:
     pl = polars()
     name = words.name
     cell = pl.col(name).str.strip_chars().str.replace_all(_MINUS, "-")
+    if words.str.contains(_FOREIGN_DIGIT).any():
+        cell = cell.str.replace_many(list(_digits()), list(_digits().values()))
     cell = cell.str.replace(r"^\((\d.*|[$€£¥].*)\)$", "-${1}")
     cell = cell.str.replace(rf"^([+-]?)\s*{_MONEY}\s*([+-]?)", "${1}${2}")
     cell = cell.str.replace(rf"\s*(?:{_MONEY}|%)$", "")

@@ -17,10 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
+from cotas.files.limits import MAX_BYTES
 from cotas.files.problems import DataFileError
 
-# The most that a compressed file may decompress to, unless the caller allows more.
-MAX_BYTES = 16 << 30
 # Beyond the first of these, what comes out may be at most so many times what went in.
 UNSUSPICIOUS_BYTES, MAX_RATIO = 256 << 20, 200
 
@@ -80,7 +79,7 @@ class Frames:
     PIECE = 4096
 
     def __init__(self, raw: io.BufferedReader) -> None:
-        self._raw, self._rest = raw, b""
+        self._raw, self._rest = raw, memoryview(b"")
         self._library = _zstandard()
         self._frame: Any = None
 
@@ -92,9 +91,9 @@ class Frames:
                 if self._frame is not None:
                     raise EOFError("the file breaks off")
                 return b""
-            self._rest = self._unpacked(piece)
-        found, self._rest = self._rest[:size], self._rest[size:]
-        return found
+            self._rest = memoryview(self._unpacked(piece))
+        found, self._rest = self._rest[:size], self._rest[size:]  # of a view nothing is copied
+        return bytes(found)
 
     def _unpacked(self, piece: bytes) -> bytes:
         parts = []
@@ -184,8 +183,9 @@ def source_name(path: Place) -> str:
 
 
 def on_disk(path: Place) -> bool:
-    """Whether it is a file with a name."""
-    return isinstance(path, str | Path) and str(path) != "-"
+    """Whether it is a file with a name, that can be read as often as one likes; a pipe is none."""
+    named = isinstance(path, str | Path) and str(path) != "-"
+    return named and not Path(str(path)).is_fifo()
 
 
 @contextmanager
@@ -199,6 +199,8 @@ def _raw(path: Place, source: str) -> Iterator[io.BufferedReader]:
     if str(path) == "-":
         yield _standard_input()
         return
+    if Path(path).is_char_device() or Path(path).is_block_device():
+        raise DataFileError("this is a device, not a file.", source)
     try:
         file = Path(path).open("rb")  # noqa: SIM115  (closed below)
     except FileNotFoundError:
@@ -212,6 +214,8 @@ def _raw(path: Place, source: str) -> Iterator[io.BufferedReader]:
 
 
 def _standard_input() -> io.BufferedReader:
+    if sys.stdin is None:
+        raise DataFileError("it is closed.", STANDARD_INPUT)
     stream = sys.stdin.buffer
     if isinstance(stream, io.BufferedReader):
         return stream

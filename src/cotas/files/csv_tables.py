@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import codecs
 import io
+import itertools
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,15 +24,22 @@ from cotas.files.cells import (
     without_missing,
 )
 from cotas.files.compression import (
-    MAX_BYTES,
     Place,
     is_compressed,
     on_disk,
     open_bytes,
     source_name,
 )
-from cotas.files.csv_dialect import SAMPLE_BYTES, Dialect, detect, of_one_byte, sample_of
+from cotas.files.csv_dialect import (
+    SAMPLE_BYTES,
+    SEPARATORS,
+    Dialect,
+    detect,
+    of_one_byte,
+    sample_of,
+)
 from cotas.files.frames import first_line, polars, polars_errors
+from cotas.files.limits import USUAL, Limits
 from cotas.files.lines import blocks_of_lines
 from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError
@@ -66,16 +75,18 @@ class Wishes:
 
 
 def read_csv(
-    path: Place, wishes: Wishes | None = None, *, max_bytes: int = MAX_BYTES
+    path: Place, wishes: Wishes | None = None, *, limits: Limits = USUAL
 ) -> tuple[Any, list[Remark]]:
     """A text table as a polars frame, and remarks; see `cotas.files.tables.read_table`."""
     source, wishes = source_name(path), wishes or Wishes()
-    text, sample = _text_and_sample(path, max_bytes)
+    text, sample = _text_and_sample(path, limits, source)
     untidy = tell_untidy(sample)
     if any(untidy):
         text = untidy.tidy(_bytes_of(text))
         sample = sample_of(text)
+    limits.check_columns(_fields_at_most(sample, wishes), source)
     dialect = wishes.dialect_of(sample, source)
+    limits.check_shape(_rows_about(text, sample), len(dialect.names), source)
     words = names_among(wishes.words, dialect.names, source)
     if dialect.encoding != "utf-8":
         text = _as_utf8(text, dialect, source)
@@ -94,16 +105,30 @@ def read_csv(
     return frame, [*twins_in_words(dialect.names, dialect.renamed), *remarks]
 
 
-def _text_and_sample(path: Place, max_bytes: int) -> tuple[bytes | Path, bytes]:
+def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | Path, bytes]:
     """A plain file stays on disk, for polars to map; anything else is read here."""
     if on_disk(path) and not is_compressed(path):
         file = Path(str(path))
         with file.open("rb") as stream:
-            beginning = [stream.read(SAMPLE_BYTES), *(stream.readline() for _ in range(3))]
+            lines = (stream.readline(limits.text) for _ in range(3))
+            beginning = [stream.read(SAMPLE_BYTES), *lines]
             return file, b"".join(beginning)
-    with open_bytes(path, max_bytes) as unpacked:
-        text = unpacked.read()
+    with open_bytes(path, limits.text) as unpacked:
+        text = limits.read(unpacked, source)
     return text, sample_of(text)
+
+
+def _fields_at_most(sample: bytes, wishes: Wishes) -> int:
+    """How many cells the first line can have, told before it is cut into them."""
+    first = sample.lstrip(b"\r\n").partition(b"\n")[0]
+    marks = SEPARATORS if wishes.separator is None else wishes.separator
+    return 1 + max(first.count(mark.encode()) for mark in marks)
+
+
+def _rows_about(text: bytes | Path, sample: bytes) -> int:
+    """How many rows there are, told from how long the lines of the beginning are."""
+    size = os.path.getsize(text) if isinstance(text, Path) else len(text)
+    return size * max(1, sample.count(b"\n")) // max(1, len(sample))
 
 
 def csv_batches(
@@ -113,6 +138,7 @@ def csv_batches(
     wishes: Wishes | None = None,
     *,
     source: str = "",
+    limits: Limits = USUAL,
 ) -> Iterator[Any]:
     """Frames of at most `rows` rows, in order, read with the types given for their columns.
 
@@ -130,6 +156,7 @@ def csv_batches(
             untidy = tell_untidy(sample_of(block))
         block = untidy.tidy(block, first) if any(untidy) else block
         if dialect is None:
+            limits.check_columns(_fields_at_most(block, wishes), source)
             dialect = wishes.dialect_of(sample_of(block), source)
         text = block if dialect.encoding == "utf-8" else _decoded(block, dialect, source)
         skip = first and dialect.header
@@ -232,18 +259,32 @@ def _parse_after_all(
     text: bytes | Path, options: dict[str, Any], dialect: Dialect, source: str
 ) -> Any:
     pl = polars()
-    found = first_ragged_line(text, dialect)
-    if found is not None:
-        line, fields = found
+    _refuse_ragged_lines(text, dialect, source)
+    stray = _stray_quote(text, dialect)
+    if stray is not None:
         raise DataFileError(
-            f"it has {fields} fields, and the first line has {len(dialect.names)}.", source, line
+            f"a quote ({dialect.quote}) stands inside a cell. Put the cell between quotes and "
+            "write the quote in it twice.",
+            source,
+            stray,
         )
+    options |= {"null_values": list(MISSING)}
     try:
-        return pl.read_csv(
-            text, infer_schema_length=None, **{**options, "null_values": list(MISSING)}
-        ).rechunk()
+        return pl.read_csv(text, infer_schema_length=None, **options).rechunk()
+    except polars_errors():
+        options |= {"infer_schema": False}
+    try:  # as text, of which `understood` knows more ways to be numbers
+        return pl.read_csv(text, **options).rechunk()
     except polars_errors() as error:
         raise DataFileError(first_line(error), source) from None
+
+
+def _stray_quote(text: bytes | Path, dialect: Dialect) -> int | None:
+    """The first line with a quote in the middle of a cell."""
+    mark, quote = re.escape(dialect.separator.encode()), re.escape(dialect.quote.encode())
+    stray = re.compile(rb"[^\s%b%b]%b(?!%b|%b|\s*$)" % (mark, quote, quote, quote, mark))
+    with text.open("rb") if isinstance(text, Path) else io.BytesIO(text) as lines:
+        return next((k for k, line in enumerate(lines, 1) if stray.search(line)), None)
 
 
 def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
@@ -266,12 +307,7 @@ def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source:
     """Rows with too few fields would pass as rows with missing values at their end."""
     if frame.width < 2 or frame[frame.columns[-1]].null_count() == 0:
         return
-    found = first_ragged_line(text, dialect)
-    if found is not None:
-        line, fields = found
-        raise DataFileError(
-            f"it has {fields} fields, and the first line has {len(dialect.names)}.", source, line
-        )
+    _refuse_ragged_lines(text, dialect, source)
 
 
 def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
@@ -288,6 +324,23 @@ def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
     with text.open("rb") if isinstance(text, Path) else io.BytesIO(text) as lines:
         blank = sum(not line.strip(b"\r\n") for line in lines)
     return frame.filter(~empty) if blank == empty.sum() else frame
+
+
+def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> None:
+    """Refuse a line with too few or too many fields."""
+    found = first_ragged_line(text, dialect)
+    if found is None:
+        return
+    line, fields = found
+    with text.open("rb") if isinstance(text, Path) else io.BytesIO(text) as lines:
+        begun = next(itertools.islice(lines, line - 1, None), b"")
+    left_open = begun.count(dialect.quote.encode()) % 2
+    advice = f" A quote ({dialect.quote}) is left open in it." if left_open else ""
+    raise DataFileError(
+        f"it has {fields} fields, and the first line has {len(dialect.names)}.{advice}",
+        source,
+        line,
+    )
 
 
 def first_ragged_line(text: bytes | Path, dialect: Dialect) -> tuple[int, int] | None:

@@ -8,13 +8,14 @@ from typing import Any
 
 from cotas.files.compression import Place, open_bytes
 from cotas.files.frames import first_line, polars, polars_errors
+from cotas.files.limits import Limits
 from cotas.files.problems import DataFileError
 
 
-def read_json(path: Place, source: str, max_bytes: int) -> Any:
+def read_json(path: Place, source: str, limits: Limits) -> Any:
     """The frame; values within values stay what they are."""
-    with open_bytes(path, max_bytes) as stream:
-        text = stream.read()
+    with open_bytes(path, limits.text) as stream:
+        text = limits.read(stream, source)
     pl = polars()
     try:
         if _has_lines(text):

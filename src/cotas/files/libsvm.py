@@ -15,8 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import FloatArray, IntArray, Matrix
-from cotas.files.compression import MAX_BYTES, Place, open_bytes, source_name
+from cotas.files.compression import Place, open_bytes, source_name
 from cotas.files.decimals import NO_NUMBER, POWERS, READ, decimal
+from cotas.files.limits import MAX_BYTES, MOST_SPARSE_COLUMNS, USUAL, Limits
 from cotas.files.lines import blocks_of_lines
 from cotas.files.problems import DataFileError
 from cotas.loops import loop
@@ -30,7 +31,8 @@ FAULTS = (
     "the index of {word!r} is not a whole number from {lowest} to 2147483646.",
     "the index of {word!r} is not larger than the one before it; sort the features of each row.",
     "the value of {word!r} is not a finite number.",
-    "{word!r} groups rows for ranking, which no model here uses; pass ignore_qid=True to skip it.",
+    "{word!r} groups rows for ranking, which no model here uses: take it out of the file, or "
+    "read it in Python with read_libsvm(…, ignore_qid=True).",
 )
 LABEL, SEVERAL_LABELS, COLON, INDEX, ORDER, VALUE, QUERY = range(1, 8)
 
@@ -136,6 +138,8 @@ def read_libsvm(
     zero_based: bool | str = "auto",
     ignore_qid: bool = False,
     max_bytes: int = MAX_BYTES,
+    max_columns: int | None = None,
+    max_memory: int | None = None,
     n_jobs: int | None = None,
 ) -> tuple[Matrix, FloatArray]:
     """Read a LibSVM file, compressed or not, into a CSR matrix and its labels.
@@ -153,6 +157,11 @@ def read_libsvm(
         Skip `qid:` groups instead of refusing them.
     max_bytes : int
         The most that a compressed file may decompress to.
+    max_columns : int, default 10,000,000
+        The largest index that is allowed: a model needs memory for every column, also for those
+        that no row has.
+    max_memory : int, default what the machine has
+        Bytes that the matrix may take.
     n_jobs : int or None
         Threads; None means all cores.
 
@@ -170,8 +179,9 @@ def read_libsvm(
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 0.1, 0.0]], [1.0, -1.0])
     """
+    limits = Limits(max_bytes, max_columns, max_memory)
     X, y, _ = read_sparse(
-        path, source_name(path), n_features, zero_based, ignore_qid, max_bytes, n_jobs
+        path, source_name(path), n_features, zero_based, ignore_qid, limits, n_jobs
     )
     return X, y
 
@@ -182,20 +192,23 @@ def read_sparse(
     n_features: int | None,
     zero_based: bool | str,
     ignore_qid: bool,
-    max_bytes: int,
+    limits: Limits,
     n_jobs: int | None,
 ) -> tuple[Matrix, FloatArray, int]:
     """The matrix, the labels, and whether the indices began at zero or at one."""
     lowest = 1 if zero_based is False else 0
-    with open_bytes(path, max_bytes) as stream:
-        parts = list(_parsed(stream, source, lowest, ignore_qid, n_jobs))
-    parts = [part for part in parts if len(part.labels)]
+    parts, taken = [], 0
+    with open_bytes(path, limits.decompressed) as stream:
+        for part in _parsed(stream, source, lowest, ignore_qid, n_jobs):
+            taken += sum(array.nbytes for array in part)
+            limits.check_memory(taken, source)
+            parts += [part] if len(part.labels) else []
     if not parts:
         raise DataFileError("it holds no rows.", source)
     if n_features is None and not any(len(part.indices) for part in parts):
         raise DataFileError("none of its rows has a feature.", source)
     first = _first_index(parts, zero_based)
-    X = _joined(parts, first, n_features, source)
+    X = _joined(parts, first, n_features, source, limits)
     return X, np.concatenate([part.labels for part in parts]), first
 
 
@@ -268,7 +281,9 @@ def _first_index(parts: list[ParsedRows], zero_based: bool | str) -> int:
     return min(lowest, 1)
 
 
-def _joined(parts: list[ParsedRows], first: int, n_features: int | None, source: str) -> Matrix:
+def _joined(
+    parts: list[ParsedRows], first: int, n_features: int | None, source: str, limits: Limits = USUAL
+) -> Matrix:
     """One matrix of all the parts, the indices counted from zero."""
     data = np.concatenate([part.data for part in parts])
     indices = np.concatenate([part.indices for part in parts])
@@ -284,6 +299,8 @@ def _joined(parts: list[ParsedRows], first: int, n_features: int | None, source:
                 f"it has features up to number {width}, and only {n_features} are expected.", source
             )
         width = n_features
+    else:
+        limits.check_columns(width, source, MOST_SPARSE_COLUMNS)
     X = sparse.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, width))
     X.has_sorted_indices = X.has_canonical_format = True
     return X

@@ -17,16 +17,18 @@ def without_twins(
     >>> without_twins(["a", "b", "a"])
     (('a', 'b', 'a_2'), ((2, 'a'),))
     """
-    names: list[str] = []
-    renamed = []
+    taken: dict[str, None] = {}  # in their order
+    known, renamed = set(wanted), []
+    numbers: dict[str, int] = {}
     for position, name in enumerate(wanted):
-        own, number = name, 2
-        while own in names or (own != name and own in wanted):
-            own, number = f"{name}_{number}", number + 1
+        own = name
+        while own in taken or (own != name and own in known):
+            numbers[name] = numbers.get(name, 1) + 1
+            own = f"{name}_{numbers[name]}"
         if own != name:
             renamed.append((position, name))
-        names.append(own)
-    return tuple(names), tuple(renamed)
+        taken[own] = None
+    return tuple(taken), tuple(renamed)
 
 
 def twins_in_words(names: Sequence[str], renamed: Sequence[tuple[int, str]]) -> Iterator[Remark]:

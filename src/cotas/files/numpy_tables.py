@@ -12,29 +12,33 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
 from cotas.files.compression import Place, on_disk, open_bytes
+from cotas.files.limits import MOST_SPARSE_COLUMNS, Limits
 from cotas.files.problems import DataFileError
 from cotas.files.sparse_parts import compressed
 
 _CSR = ("data", "indices", "indptr", "shape")
 
 
-def read_npz(path: Place, source: str, max_bytes: int) -> tuple[Matrix, AnyArray | None]:
+def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray | None]:
     """X, dense or CSR, and y if it is there."""
     place: Any = Path(str(path))
     if not on_disk(path):
-        with open_bytes(path, max_bytes) as stream:
-            place = io.BytesIO(stream.read())
+        with open_bytes(path, limits.text) as stream:
+            place = io.BytesIO(limits.read(stream, source))
     try:
         with zipfile.ZipFile(place) as archive:
             total = sum(member.file_size for member in archive.infolist())
-        if total > max_bytes:
+        if total > limits.decompressed:
             raise DataFileError(
-                f"its arrays take {total:,} bytes, more than {max_bytes:,}.", source
+                f"its arrays take {total:,} bytes, more than {limits.decompressed:,}.", source
             )
+        limits.check_memory(total, source)
         if not on_disk(path):
             place.seek(0)
         with np.load(place, allow_pickle=False) as arrays:
-            return _matrix(arrays, source), arrays["y"] if "y" in arrays.files else None
+            X = _matrix(arrays, source)
+            limits.check_columns(X.shape[1], source, MOST_SPARSE_COLUMNS)
+            return X, _target(arrays["y"], X, source) if "y" in arrays.files else None
     except (zipfile.BadZipFile, EOFError, OSError) as error:
         raise DataFileError(f"it is damaged ({error}).", source) from None
     except ValueError as error:
@@ -42,6 +46,16 @@ def read_npz(path: Place, source: str, max_bytes: int) -> tuple[Matrix, AnyArray
             raise
         words = f"it cannot be read, and pickled objects never are ({str(error).rstrip('.')})."
         raise DataFileError(words, source) from None
+
+
+def _target(y: AnyArray, X: Matrix, source: str) -> AnyArray:
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.shape != (X.shape[0],):
+        raise DataFileError(
+            f"y must have one value for each of the {X.shape[0]} rows of X, not {y.shape}.", source
+        )
+    return y
 
 
 def _matrix(arrays: Any, source: str) -> Matrix:

@@ -7,13 +7,14 @@ from typing import Any
 
 from cotas.files.compression import Place, open_bytes
 from cotas.files.frames import first_line, polars
+from cotas.files.limits import Limits
 from cotas.files.problems import DataFileError
 
 
-def read_sheet(path: Place, name: str | None, source: str, max_bytes: int) -> Any:
+def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> Any:
     """The sheet with this name, or the first."""
-    with open_bytes(path, max_bytes) as stream:
-        content = io.BytesIO(stream.read())
+    with open_bytes(path, limits.text) as stream:
+        content = io.BytesIO(limits.read(stream, source))
     try:
         import fastexcel  # noqa: F401
     except ImportError as error:

@@ -18,12 +18,13 @@ import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
 from cotas.files.cells import understood
-from cotas.files.compression import MAX_BYTES, Place, on_disk, open_bytes, source_name
+from cotas.files.compression import Place, on_disk, open_bytes, source_name
 from cotas.files.csv_tables import Wishes, csv_batches, read_csv
 from cotas.files.databases import read_sqlite
 from cotas.files.formats import tell_format
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.json_tables import read_json
+from cotas.files.limits import MAX_BYTES, Limits
 from cotas.files.names import names_among, some, twins_in_words, without_twins
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
@@ -69,7 +70,7 @@ class Table:
     @property
     def has_names(self) -> bool:
         """Whether the features are columns with names rather than a matrix."""
-        return hasattr(self.features, "columns")
+        return hasattr(type(self.features), "columns")  # polars makes the list anew each time
 
     @property
     def names(self) -> list[str]:
@@ -175,6 +176,8 @@ def read_table(
     n_features: int | None = None,
     zero_based: bool | str = "auto",
     max_bytes: int = MAX_BYTES,
+    max_columns: int | None = None,
+    max_memory: int | None = None,
 ) -> Table:
     """Read a table from a file or from standard input.
 
@@ -207,6 +210,11 @@ def read_table(
     max_bytes : int, default 16 GiB
         The most that a compressed file may decompress to. Beyond 256 MiB it may besides be at
         most 200 times as large as it was.
+    max_columns : int, optional
+        The most columns; 100,000 if not given, and 10,000,000 for a matrix (LibSVM, .npz).
+    max_memory : int, optional
+        Bytes that the table may take, estimated before it is read; what the machine has if not
+        given.
 
     Returns
     -------
@@ -232,11 +240,12 @@ def read_table(
     (['area', 'rooms'], [106.5, 80.0], [210000, 150500])
     """
     wishes = Wishes(separator, header, encoding, tuple(missing), tuple(categories))
+    limits = Limits(max_bytes, max_columns, max_memory)
     several = files_of(path)
     if several:
-        table = _joined([_read(file, wishes, format, max_bytes) for file in several], str(path))
+        table = _joined([_read(file, wishes, format, limits) for file in several], str(path))
     else:
-        table = _read(path, wishes, format, max_bytes, n_features, zero_based)
+        table = _read(path, wishes, format, limits, n_features, zero_based)
     if table.n_rows == 0:
         raise DataFileError("it holds no rows.", table.source)
     return table if target is None else table.with_target(target, without_target)
@@ -286,7 +295,7 @@ def _read(
     path: str | Path,
     wishes: Wishes,
     format: str | None,
-    max_bytes: int,
+    limits: Limits,
     n_features: int | None = None,
     zero_based: bool | str = "auto",
 ) -> Table:
@@ -295,9 +304,9 @@ def _read(
     source = source_name(path)
     place: Place = path
     if not on_disk(path):
-        with open_bytes(path, max_bytes) as stream:
-            place = stream.read()
-    with open_bytes(place, max_bytes) as stream:
+        with open_bytes(path, limits.text) as stream:
+            place = limits.read(stream, source)
+    with open_bytes(place, limits.decompressed) as stream:
         kind = tell_format(path, stream, source, format)
     if name is not None and kind not in ("sqlite", "excel"):
         raise DataFileError(f"only databases and spreadsheets have parts such as {name!r}.", source)
@@ -305,35 +314,36 @@ def _read(
     if kind == "libsvm":
         from cotas.files.libsvm import read_sparse
 
-        X, y, first = read_sparse(place, source, n_features, zero_based, False, max_bytes, None)
+        X, y, first = read_sparse(place, source, n_features, zero_based, False, limits, None)
         return Table(X, y, source, kind, "label", first == 0)
     if kind == "npz":
         from cotas.files.numpy_tables import read_npz
 
-        X, labels = read_npz(place, source, max_bytes)
+        X, labels = read_npz(place, source, limits)
         return Table(X, labels, source, kind, None if labels is None else "y")
     if kind == "csv":
-        frame, remarks = read_csv(place, wishes, max_bytes=max_bytes)
+        frame, remarks = read_csv(place, wishes, limits=limits)
     elif kind in ("parquet", "arrow"):
-        frame, remarks = _columnar(place, kind, source, max_bytes), []
+        frame, remarks = _columnar(place, kind, source, limits), []
         frame = _as_text(frame, names_among(wishes.words, frame.columns, source))
     else:
-        frame, remarks = _loose(place, kind, name, source, wishes, max_bytes)
+        frame, remarks = _loose(place, kind, name, source, wishes, limits)
     return Table(frame, None, source, kind, remarks=tuple(remarks))
 
 
 def _loose(
-    place: Place, kind: str, name: str | None, source: str, wishes: Wishes, max_bytes: int
+    place: Place, kind: str, name: str | None, source: str, wishes: Wishes, limits: Limits
 ) -> tuple[Any, list[Remark]]:
     """Formats in which numbers may be written as text."""
     if kind == "json":
-        frame = read_json(place, source, max_bytes)
+        frame = read_json(place, source, limits)
     elif kind == "excel":
-        frame = read_sheet(place, name, source, max_bytes)
+        frame = read_sheet(place, name, source, limits)
     elif on_disk(place):
         frame = read_sqlite(Path(str(place)), name, source)
     else:
         raise DataFileError("a database is read from its file only.", source)
+    limits.check_shape(frame.height, frame.width, source)
     names, renamed = without_twins([column.strip() for column in frame.columns])
     words = names_among(wishes.words, names, source)
     frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
@@ -347,16 +357,18 @@ def _as_text(frame: Any, names: list[str]) -> Any:
     return frame.with_columns(pl.col(names).cast(pl.String)) if names else frame
 
 
-def _columnar(place: Place, kind: str, source: str, max_bytes: int) -> Any:
+def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
     """A Parquet or Arrow file as a frame."""
     pl = polars()
+    held: Any = Path(str(place))
+    if not on_disk(place):
+        with open_bytes(place, limits.text) as stream:
+            held = io.BytesIO(limits.read(stream, source))
     try:
-        if on_disk(place):
-            read = pl.read_parquet if kind == "parquet" else pl.read_ipc
-            return read(Path(str(place)), **({"glob": False} if kind == "parquet" else {}))
-        with open_bytes(place, max_bytes) as stream:
-            data = io.BytesIO(stream.read())
-        return pl.read_parquet(data) if kind == "parquet" else pl.read_ipc(data)
+        lazy = _scanned(held, kind)
+        rows = lazy.select(pl.len()).collect().item()
+        limits.check_shape(rows, len(lazy.collect_schema()), source)
+        return lazy.collect()
     except polars_errors() as error:
         raise DataFileError(f"it is damaged ({first_line(error)}).", source) from None
 
@@ -374,6 +386,8 @@ def batches(
     n_features: int | None = None,
     zero_based: bool = False,
     max_bytes: int = MAX_BYTES,
+    max_columns: int | None = None,
+    max_memory: int | None = None,
 ) -> Iterator[Table]:
     """The same table, some rows at a time and in order, for files larger than memory.
 
@@ -386,7 +400,8 @@ def batches(
     types : mapping from names to polars types, optional
         For text tables, in which a batch cannot tell what the whole column is; columns without
         one are text.
-    format, separator, header, encoding, missing, n_features, max_bytes
+    format, separator, header, encoding, missing, n_features, max_bytes, max_columns,
+    max_memory
         As for `read_table`; a LibSVM file needs `n_features`.
     zero_based : bool
         How a LibSVM file counts its features.
@@ -396,9 +411,10 @@ def batches(
     Table
     """
     wishes = Wishes(separator, header, encoding, tuple(missing))
+    limits = Limits(max_bytes, max_columns, max_memory)
     several: list[str | Path] = [*files_of(path)]
     for file in several or [path]:
-        yield from _batches(file, rows, types, wishes, format, n_features, zero_based, max_bytes)
+        yield from _batches(file, rows, types, wishes, format, n_features, zero_based, limits)
 
 
 def _batches(
@@ -409,12 +425,12 @@ def _batches(
     format: str | None,
     n_features: int | None,
     zero_based: bool,
-    max_bytes: int,
+    limits: Limits,
 ) -> Iterator[Table]:
     """The batches of one file."""
     file, _ = part_of(path)
     source = source_name(file)
-    with open_bytes(file, max_bytes) as stream:
+    with open_bytes(file, limits.decompressed) as stream:
         kind = tell_format(file, stream, source, format)
         if kind == "libsvm":
             if n_features is None:
@@ -430,23 +446,31 @@ def _batches(
                     yield Table(X[span], y[span], source, kind, "label", zero_based)
             return
         if kind == "csv":
-            for frame in csv_batches(stream, rows, types, wishes, source=source):
+            for frame in csv_batches(stream, rows, types, wishes, source=source, limits=limits):
                 yield Table(frame, None, source, kind)
             return
     if kind in ("parquet", "arrow") and on_disk(file):
-        yield from _columnar_batches(Path(file), kind, source, rows)
+        yield from _columnar_batches(Path(file), kind, source, rows, limits)
         return
-    whole = _read(path, wishes, kind, max_bytes)
+    whole = _read(path, wishes, kind, limits)
     for start in range(0, whole.n_rows, rows):
         span = slice(start, start + rows)
         labels = None if whole.target is None else whole.target[span]
         yield replace(whole, features=whole.features[span], target=labels)
 
 
-def _columnar_batches(path: Path, kind: str, source: str, rows: int) -> Iterator[Table]:
+def _scanned(place: Path | io.BytesIO, kind: str) -> Any:
+    """A Parquet or Arrow file of which only the description was read so far."""
     pl = polars()
+    return pl.scan_parquet(place, glob=False) if kind == "parquet" else pl.scan_ipc(place)
+
+
+def _columnar_batches(
+    path: Path, kind: str, source: str, rows: int, limits: Limits
+) -> Iterator[Table]:
     try:
-        lazy = pl.scan_parquet(path, glob=False) if kind == "parquet" else pl.scan_ipc(path)
+        lazy = _scanned(path, kind)
+        limits.check_columns(len(lazy.collect_schema()), source)
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             yield Table(frame, None, source, kind)
     except polars_errors() as error:

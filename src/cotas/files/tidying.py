@@ -34,7 +34,7 @@ def tell_untidy(sample: bytes) -> Untidy:
     """What is untidy about a table that begins so; nothing about text of wide letters."""
     if b"\0" in sample:
         return Untidy()
-    returns = b"\r" in sample and b"\n" not in sample
+    returns = b"\r" in sample and b"\n" not in sample.rstrip(b"\n")
     text = sample.replace(b"\r", b"\n") if returns else sample
     skip = _remarks(text)
     return Untidy(returns, skip, _is_aligned(text[skip:]))

@@ -19,6 +19,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED, NOT_IN_BLOCKS
+from cotas.certificates.verification import as_meant, read_labels, read_rows
 from cotas.certificates.words import against_the_rest
 from cotas.files.models import save
 from cotas.files.state import digest
@@ -192,23 +193,30 @@ class Certified:
         first, *others = certificates
         return [replace(first, predictor=FittedPredictor(self, state)), *others]
 
-    def _proved_again(self, X: Matrix, y: Any) -> Certificate:
-        """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
+    def _proved_again(self, X: Any, y: Any) -> Certificate:
+        """The certificate of the model as it is, whatever it was, from the witnesses and X, y.
+
+        They may come in any form that `fit` takes.
+        """
         check_is_fitted(self)
         X, kept = self._in_numbers(X), self._measured_or_withdrawn()
-        fresh = [_checked_again(certificate, X, y) for certificate in kept]
-        found = self._contradictions([c.witness for c in fresh], X, y)
+        in_blocks = isinstance(X, Source)
+        rows, labels = (X, y) if in_blocks else (read_rows(X), read_labels(y))
+        fresh = [_checked_again(certificate, rows, labels) for certificate in kept]
+        witnesses = [c.witness for c in fresh]
+        meant = y if in_blocks else as_meant(labels, witnesses[0])
+        found = self._contradictions(witnesses, X, meant)
         fresh = [c.withdrawn(found[0]) if found else c for c in fresh]
         return self._together(self._bound(fresh, self._state()))
 
-    def _contradictions(self, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
+    def _contradictions(self, witnesses: Sequence[Any], X: Any, y: Any) -> list[str]:
         """Where the model predicts other than the witnesses say; X may come without its names."""
         names = getattr(self, "feature_names_in_", None)
         in_blocks = isinstance(X, Source)
         given = X.feature_names if in_blocks else _get_feature_names(X)
         if names is not None and given is not None and not np.array_equal(names, given):
             return ["The columns of X have other names than the model knows."]
-        nameless = copy.copy(self)
+        nameless, X = copy.copy(self), X if in_blocks else read_rows(X)
         vars(nameless).pop("feature_names_in_", None)
         return contradictions(nameless, witnesses, X, y) or self._false_regions(X, y)
 
@@ -288,7 +296,8 @@ def _checked_again(certificate: Certificate, X: Matrix, y: AnyArray) -> Certific
     if isinstance(X, Source) and not getattr(certificate.witness, "takes_blocks", False):
         return certificate.withdrawn(NOT_IN_BLOCKS)
     try:
-        return certificate.witness.check(X, y)
+        meant = y if isinstance(X, Source) else as_meant(y, certificate.witness)
+        return certificate.witness.check(X, meant)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         return certificate.withdrawn(
             say("The witness cannot be checked: {error}", error=str(error))

@@ -168,12 +168,29 @@ def encode(y: AnyArray, classes: AnyArray) -> IntArray:
     return codes
 
 
+# Between these the sums and squares of weights stay far from overflow and underflow, with data of
+# any scale; only the ratios of weights count.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
+
+
+def checked_weights(sample_weight: Any, X: Any) -> FloatArray:
+    """A weight for each row, none below zero, the largest neither tiny nor huge."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    largest = float(weights.max())
+    if largest > 0 and not LEAST_WEIGHT <= largest <= MOST_WEIGHT:
+        raise ValueError(
+            f"sample_weight goes up to {largest:g}, where sums overflow or vanish; only the ratios "
+            "of weights count, so divide them all by the largest."
+        )
+    return np.asarray(weights)
+
+
 def _weights(X: Matrix, y: AnyArray, sample_weight: Any, class_weight: Any) -> FloatArray | None:
     if sample_weight is None and class_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = checked_weights(sample_weight, X)
     if class_weight is not None:
-        weights = weights * compute_sample_weight(class_weight, y)
+        weights = checked_weights(weights * compute_sample_weight(class_weight, y), X)
     if not (weights > 0).any():
         raise ValueError("class_weight leaves no example with a weight: at least one non-zero.")
     return np.asarray(weights, dtype=np.float64)
@@ -239,7 +256,7 @@ def read_observations(
     y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
     weights = None
     if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = checked_weights(sample_weight, X)
         if not (weights > 0).any():
             raise ValueError("sample_weight is zero for all rows: at least one must count.")
     return Observations(X, y, weights)

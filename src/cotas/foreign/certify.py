@@ -13,7 +13,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_X_y
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.blas import one_thread_in_blas
@@ -22,6 +22,8 @@ from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.theorems.combinations import Labelled
 from cotas.certificates.words import against_the_rest
 from cotas.fitting.certified import Certified
+from cotas.fitting.data import checked_weights
+from cotas.fitting.parameters import check_positive
 from cotas.foreign.boosting import adaboost_classifier
 from cotas.foreign.kernel import svc
 from cotas.foreign.kernel_regression import kernel_ridge, svr
@@ -138,6 +140,7 @@ def certify(
     """
     if problem not in ("own", "free-bias"):
         raise ValueError(f'problem must be "own" or "free-bias", not {problem!r}.')
+    check_positive(max_time, "max_time")
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise TypeError(f"model must be a fitted estimator, not {model!r}.")
     name = _name(model)
@@ -152,7 +155,7 @@ def certify(
     refuse_inexact(X, "X")
     (refuse_inexact if is_regressor(model) else refuse_masked)(y, "y")
     if isinstance(model, Certified) and problem == "own":
-        return model._proved_again(X, np.asarray(y))
+        return model._proved_again(X, y)
     reader = (READERS if problem == "own" else FREE_BIAS_READERS).get(name)
     if reader is None:
         return no_certificate(_reason(name))
@@ -277,5 +280,5 @@ def _checked(
         )
     if hasattr(model, "classes_"):
         _refuse_unknown(model, y)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = checked_weights(sample_weight, X)
     return X, y, weights

@@ -162,6 +162,11 @@ class OnlineClassifier(LinearClassifier):
                 raise ValueError(
                     f"classes={classes!r} are not the ones of the first call, {known!r}."
                 )
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True holds rows out over many passes, and partial_fit makes one: "
+                "set it to False, or call fit."
+            )
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all the data at once, which partial_fit never "

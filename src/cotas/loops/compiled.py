@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
+
+from cotas.loops.cache import SealedCache
+from cotas.loops.interrupts import interrupts_deferred
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -14,12 +18,21 @@ def loop(function: Function) -> Function:
     """Compile a loop over examples with Numba.
 
     The code is cached on disk when a folder can be written and compiled in every process
-    otherwise, since Numba refuses to decorate at all when it finds no place for its cache. The
-    loop releases the global lock, so classes can be trained in threads. Division by zero gives
-    an infinity, as in NumPy, and not an exception that would cost a test at every division.
+    otherwise. The loop releases the global lock, so classes can be trained in threads. Division
+    by zero gives an infinity, as in NumPy, and not an exception that would cost a test at every
+    division. Ctrl-C is answered before or after compiling and loading, never lost in between.
     """
-    try:
-        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    if compiled is not function:  # else Numba was told not to compile
+        with contextlib.suppress(RuntimeError):  # no folder can be written
+            compiled._cache = SealedCache(function)
+        compiled.compile = _uninterrupted(compiled.compile)
     return cast(Function, compiled)
+
+
+def _uninterrupted(compile_for: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def compile_or_load(signature: Any) -> Any:
+        with interrupts_deferred():
+            return compile_for(signature)
+
+    return compile_or_load

@@ -131,8 +131,9 @@ def _leaks(
 def _columns_of_use(table: Table, useless: Collection[str | None]) -> Iterator[tuple[str, Any]]:
     """The columns that may tell something: of frames those of numbers and of words."""
     pl = polars()
+    named = table.has_names
     for j, name in enumerate(table.names):
-        if not table.has_names:
+        if not named:
             yield name, np.asarray(table.features[:, j], dtype=np.float64)
         elif name not in useless:
             column = table.features[name]
@@ -159,12 +160,13 @@ def tells_all(values: FloatArray, y: AnyArray, task: str, part: bool = False) ->
     """
     present = ~np.isnan(values)
     values, y = values[present], y[present]
-    if len(values) < ENOUGH_ROWS or np.ptp(values) == 0:
+    if len(values) < ENOUGH_ROWS or values.min() == values.max():
         return part
     if np.ptp(y) == 0:
         return part
     if task == "regression":
-        return bool(abs(np.corrcoef(values, y)[0, 1]) > NEARLY_ONE)
+        with np.errstate(over="ignore", invalid="ignore"):  # of what overflows nothing is told
+            return bool(abs(np.corrcoef(values, y)[0, 1]) > NEARLY_ONE)
     return _in_intervals(values, y)
 
 

@@ -28,10 +28,22 @@ from cotas.preparation.columns import (
     words_of,
 )
 from cotas.preparation.moments import MARKED, part_name, parts_of
-from cotas.preparation.statistics import frequent, measure
+from cotas.preparation.statistics import Numbers, frequent, measure
 
 # More columns than this, fewer than that part of them filled: the matrix is made sparse.
 MANY_COLUMNS, FEW_FILLED = 200, 0.2
+
+
+def _refuse_overflow(values: FloatArray, found: Numbers, names: list[str]) -> None:
+    """Numbers whose mean or deviation no double holds cannot be standardized."""
+    sound = np.isfinite(found.means) & np.isfinite(found.scales)
+    if not sound.all():
+        j = int(np.flatnonzero(~sound)[0])
+        largest = float(np.nanmax(np.abs(values[:, j])))
+        raise ColumnError(
+            f"column {names[j]!r} holds numbers as large as {largest:.3g}, whose deviation "
+            "overflows: measure it in a larger unit, or leave it out (--drop)."
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -161,8 +173,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         names = [name for name in frame.columns if _is_number(kinds[name], frame[name])]
         plain = np.array([kinds[name] == "boolean" for name in names], dtype=np.bool_)
         self._learn_numbers(numbers_of(frame, names), names, plain)
+        numbers = set(names)
         for name, kind in kinds.items():
-            if name not in names and kind in ("category", ""):
+            if name not in numbers and kind in ("category", ""):
                 self._learn_category(words_of(frame[name], name), name)
         self._settle_parts()
 
@@ -217,6 +230,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _learn_numbers(self, values: FloatArray, names: list[str], plain: AnyArray) -> None:
         """Means and deviations of what is there; `plain` columns are left as they are."""
         found = measure(values)
+        _refuse_overflow(values, found, names)
         for j in np.flatnonzero(found.gone):
             self.dropped_.append((names[j], "empty" if found.empty[j] else "constant"))
         plain = plain | (not self.standardize)
@@ -388,7 +402,8 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise ColumnError(
                 "the model was fitted on a table with named columns; a matrix has no names."
             )
-        gone = [name for name in self.used_columns_ if name not in frame.columns]
+        known = set(frame.columns)
+        gone = [name for name in self.used_columns_ if name not in known]
         if gone:
             raise ColumnError(
                 f"the model needs the columns {', '.join(map(repr, gone))}, which are missing."

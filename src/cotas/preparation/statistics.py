@@ -28,9 +28,10 @@ def measure(values: FloatArray) -> Numbers:
     """Means and standard deviations of columns in which NaN stands for a missing value."""
     missing = np.isnan(values)
     present = np.maximum((~missing).sum(axis=0), 1)
-    means = np.where(missing, 0.0, values).sum(axis=0) / present
-    deviations = np.where(missing, 0.0, values - means)
-    scales = np.sqrt((deviations**2).sum(axis=0) / present)
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows in what is returned
+        means = np.where(missing, 0.0, values).sum(axis=0) / present
+        deviations = np.where(missing, 0.0, values - means)
+        scales = np.sqrt((deviations**2).sum(axis=0) / present)
     # A deviation that rounding alone can explain is none.
     constant = np.asarray(scales <= 1e-13 * np.abs(means) * len(values) ** 0.5)
     indicated, empty = np.asarray(missing.any(axis=0)), np.asarray(missing.all(axis=0))

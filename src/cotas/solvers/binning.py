@@ -245,10 +245,12 @@ class _Coding:
         self.codes = np.empty((d, n), dtype=np.uint8)
         self.unseen = np.zeros(d, dtype=np.bool_)
         self.missing = np.zeros(d, dtype=np.bool_)
-        self.padded = np.full((d, MOST_BINS), np.inf)
+        # Few rows have no more values than that; most of the width would be for nothing.
+        width = n + 1 if n <= FEW else MOST_BINS
+        self.padded = np.full((d, width), np.inf)
         self.n_edges = np.zeros(d, dtype=np.int32)
         self.exact = np.array([v is not None for v in values], dtype=np.bool_)
-        self.values = np.full((d, MOST_BINS), np.nan)
+        self.values = np.full((d, width), np.nan)
         for j, listed in enumerate(values):
             self._pad(j)
             if listed is not None:

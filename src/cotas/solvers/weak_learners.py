@@ -256,6 +256,33 @@ class LinearRegression:
         )
 
     def _fit(self, wz: FloatArray, w: FloatArray, sign: bool) -> Fitted:
+        n, d = self.X.shape
+        theta = self._by_rows(wz, w) if n <= d else self._by_columns(wz, w)
+        f = times(self.X, theta[:d]) + theta[d]
+        learner = LinearScore(theta[:d], float(theta[d]), sign)
+        return Fitted(learner, np.where(f > 0, 1.0, -1.0) if sign else f)
+
+    def _by_rows(self, wz: FloatArray, w: FloatArray) -> FloatArray:
+        """The shortest solution, as a sum of rows: n² numbers where the columns are many.
+
+        With B = √W·[X, 1]·D⁻¹, D² the diagonal of [X, 1]ᵀW[X, 1], it is D⁻¹Bᵀ(BBᵀ)⁺W^(−1/2)·wz:
+        what `_by_columns` finds, since BᵀB and BBᵀ have the same eigenvalues but for zeros.
+        """
+        X = self.X.astype(np.float64)
+        square = X.multiply(X) if hasattr(X, "multiply") else X * X
+        units = np.append(np.asarray(square.T @ w), w.sum())
+        inverse = 1.0 / np.where(units > 0, units, 1.0)
+        scaled = X.multiply(inverse[:-1]).tocsr() if hasattr(X, "multiply") else X * inverse[:-1]
+        products = scaled @ X.T
+        products = products.toarray() if hasattr(products, "toarray") else products
+        root = np.sqrt(w)
+        gram = root[:, None] * (products + inverse[-1]) * root
+        target = np.divide(wz, root, out=np.zeros_like(root), where=root > 0)
+        dual = root * np.linalg.lstsq(gram, target, rcond=RANK)[0]
+        return np.asarray(inverse * np.append(np.asarray(X.T @ dual), dual.sum()))
+
+    def _by_columns(self, wz: FloatArray, w: FloatArray) -> FloatArray:
+        """The shortest solution by the normal equations: d² numbers where the rows are many."""
         d = self.X.shape[1]
         gram, right = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
         for span in row_spans(self.X):
@@ -268,14 +295,15 @@ class LinearRegression:
             gram[:d, d] += rows.T @ w[span]
             right[:d] += rows.T @ wz[span]
         gram[d, :d], gram[d, d], right[d] = gram[:d, d], w.sum(), wz.sum()
-        theta = _solve(gram, right)
-        f = times(self.X, theta[:d]) + theta[d]
-        learner = LinearScore(theta[:d], float(theta[d]), sign)
-        return Fitted(learner, np.where(f > 0, 1.0, -1.0) if sign else f)
+        return _solve(gram, right)
+
+
+# Eigenvalues below this part of the largest are zeros that were rounded.
+RANK = 1e-12
 
 
 def _solve(gram: FloatArray, right: FloatArray) -> FloatArray:
     """The shortest solution of the normal equations, in units where the diagonal is one."""
     unit = np.sqrt(np.where(gram.diagonal() > 0, gram.diagonal(), 1.0))
     scaled = gram / unit[:, None] / unit[None, :]
-    return np.asarray(np.linalg.lstsq(scaled, right / unit, rcond=1e-12)[0] / unit)
+    return np.asarray(np.linalg.lstsq(scaled, right / unit, rcond=RANK)[0] / unit)

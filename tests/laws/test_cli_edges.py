@@ -1,0 +1,214 @@
+"""The command line at its edges: streams that fail, disks that are full, numbers out of range."""
+
+import errno
+import io
+import json
+import re
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from cotas.cli.app import COMMANDS, run
+from cotas.cli.codes import NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
+from terminal import cotas, customers
+
+# How each command is called on the table and the model of `shop`, where it prints something.
+CALLS = {
+    "fit": ("shop.csv",),
+    "predict": ("shop.cotas", "shop.csv"),
+    "certify": ("shop.cotas", "shop.csv"),
+    "explain": ("shop.cotas",),
+    "compare": ("shop.csv", "--models", "svm,perceptron"),
+    "path": ("shop.csv", "--lams", "1,0.1"),
+    "curve": ("shop.csv", "--lams", "1,0.1"),
+    "separable": ("shop.csv",),
+    "export": ("shop.cotas", "--onnx", "shop.onnx"),
+    "reproduce": ("--list",),
+    "info": (),
+}
+# They run all models, or a program of the source tree, for minutes; what they print goes the same
+# way as that of the others.
+LONG = {"warmup", "bench"}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    there = tmp_path_factory.mktemp("shop")
+    customers(60).write_csv(there / "shop.csv")
+    said = cotas("fit", there / "shop.csv", "-t", "bought", "-o", there / "shop.cotas")
+    assert said.code == 0, said.err
+    return there
+
+
+@pytest.fixture
+def here(shop, monkeypatch):
+    monkeypatch.chdir(shop)
+    return shop
+
+
+def test_every_command_is_called_here():
+    assert set(CALLS) | LONG == set(COMMANDS)
+
+
+class Failing(io.RawIOBase):
+    """A stream whose reader went away, or whose disk is full."""
+
+    def __init__(self, code):
+        self.code = code
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        raise OSError(self.code, "it fails")
+
+
+def ended(monkeypatch, words, out, err=None, encoding="utf-8"):
+    """The exit code of `cotas …` in this process, on streams like those of a new one."""
+    err = err or io.BytesIO()
+    monkeypatch.setattr(sys, "argv", ["cotas", *words])
+    for name, raw in (("stdout", out), ("stderr", err)):
+        buffered = raw if isinstance(raw, io.BytesIO) else io.BufferedWriter(raw, 16)
+        monkeypatch.setattr(sys, name, io.TextIOWrapper(buffered, encoding=encoding))
+    with pytest.raises(SystemExit) as end:
+        run()
+    said = err.getvalue().decode(encoding) if isinstance(err, io.BytesIO) else ""
+    assert "Traceback" not in said
+    return end.value.code, said
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["words", "json"])
+@pytest.mark.parametrize("command", [*CALLS, "--help"])
+def test_streams_that_fail(here, monkeypatch, command, form):
+    words = (command, *CALLS.get(command, ()), *(() if command == "--help" else form))
+    code, _ = ended(monkeypatch, words, Failing(errno.EPIPE))
+    assert code == PIPE_CLOSED
+    code, said = ended(monkeypatch, words, Failing(errno.ENOSPC))
+    assert code == NOT_WRITTEN
+    assert "standard output cannot be written" in said
+    code, _ = ended(monkeypatch, words, io.BytesIO(), Failing(errno.EPIPE))
+    assert code == 0
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+@pytest.mark.parametrize("command", sorted(set(CALLS) - {"predict", "info", "export"}))
+def test_letters_that_the_terminal_lacks_are_replaced(here, monkeypatch, command, lang):
+    out = io.BytesIO()
+    words = (command, *CALLS[command], "--lang", lang)
+    assert ended(monkeypatch, words, out, encoding="ascii")[0] == 0
+    assert out.getvalue().isascii()
+    assert out.getvalue()
+    whole, spelt = io.BytesIO(), io.BytesIO()
+    assert ended(monkeypatch, (*words, "--json"), whole)[0] == 0
+    assert ended(monkeypatch, (*words, "--json"), spelt, encoding="ascii")[0] == 0
+    assert json.loads(spelt.getvalue()).keys() == json.loads(whole.getvalue()).keys()
+    assert spelt.getvalue().count(b"?") == whole.getvalue().count(b"?")  # nothing is lost
+
+
+def test_a_real_pipe_and_a_real_full_disk():
+    call = f"{sys.executable} -m cotas info"
+    pipe = f"set -o pipefail; {call} | true"
+    assert subprocess.run(["bash", "-c", pipe], check=False).returncode in (0, PIPE_CLOSED)
+    full = subprocess.run(
+        ["bash", "-c", f"{call} --json > /dev/full"], capture_output=True, text=True, check=False
+    )
+    assert full.returncode == NOT_WRITTEN
+    assert full.stderr.count("\n") == 1
+    assert "standard output cannot be written" in full.stderr
+
+
+@pytest.fixture
+def small_files(monkeypatch):
+    """Files may have 64 bytes: what a full disk does, without filling one."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+WRITERS = {
+    "model": (("fit", *CALLS["fit"], "--out"), "new.cotas"),
+    "report": (("fit", *CALLS["fit"], "--report"), "new.html"),
+    "csv": (("predict", *CALLS["predict"], "--out"), "new.csv"),
+    "gzip": (("predict", *CALLS["predict"], "--out"), "new.csv.gz"),
+    "parquet": (("predict", *CALLS["predict"], "--out"), "new.parquet"),
+    "arrow": (("predict", *CALLS["predict"], "--out"), "new.arrow"),
+    "onnx": (("export", "shop.cotas", "--onnx"), "new.onnx"),
+    "path": (("path", *CALLS["path"], "--picture"), "new.png"),
+    "curve": (("curve", *CALLS["curve"], "--picture"), "new.svg"),
+    "compare": (("compare", *CALLS["compare"], "--picture"), "new.png"),
+}
+
+
+@pytest.mark.parametrize("what", WRITERS)
+def test_a_full_disk_names_the_file_and_keeps_what_was_there(here, small_files, what):
+    words, name = WRITERS[what]
+    (here / name).write_text("what was there before")
+    assert cotas(*words[:-1]).code in (0, WRONG_USE)  # loops are compiled and kept before
+    small_files()
+    said = cotas(*words, here / name)
+    assert said.code == NOT_WRITTEN, said
+    assert f"{name} cannot be written" in said.err
+    assert (here / name).read_text() == "what was there before"
+    (here / name).unlink()
+    assert sorted(p.name for p in here.glob("*.tmp")) == []
+
+
+def test_a_report_that_fails_says_that_the_model_is_saved(here, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("cotas.report.write_report", full)
+    said = cotas("fit", "shop.csv", "--out", "kept.cotas", "--report", "no.html")
+    assert said.code == NOT_WRITTEN
+    assert "no.html cannot be written: No space left on device." in said.err
+    assert "The model is saved in kept.cotas." in said.err
+    assert cotas("certify", "kept.cotas", "shop.csv").code == 0
+
+
+NUMBERS = {"float": ("nan", "-1", "1e400"), "int": ("-1", str(2**70))}
+
+
+def test_numbers_that_make_no_sense_are_wrong_use(here):
+    """Every number that a command takes, as its help lists them."""
+    seen = 0
+    for command, words in CALLS.items():
+        listed = re.findall(r"(--[a-z-]+) +<?(float|int)\b", cotas(command, "--help").out.lower())
+        for option, kind in listed:
+            for value in NUMBERS[kind]:
+                more = ("-m", "auto") if option in ("--time", "--trials") else ()
+                if more and value in ("1e400", str(2**70)):
+                    continue  # as long as it takes
+                said = cotas(command, *words, *more, option, value)
+                big = option == "--top" and value != "-1"  # all that there are
+                assert said.code == (0 if big else WRONG_USE), (command, option, value, said)
+                seen += 1
+    assert seen > 30
+
+
+@pytest.mark.parametrize("value", ["gamma=-1", "gamma=nan", "sigma=0", "degree=-2", "degree=x"])
+def test_kernels_that_cannot_be_are_wrong_use(here, value):
+    for command in ("fit", "curve"):
+        said = cotas(command, "shop.csv", "-m", "kernel-svm", "-p", value)
+        assert said.code == WRONG_USE, said
+
+
+def test_standard_input_that_is_closed(shop):
+    said = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m cotas fit - <&-"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 3
+    assert "standard input: it is closed." in said.stderr
+
+
+@pytest.mark.parametrize("shape", [(40,), (50, 2), ()])
+def test_arrays_whose_targets_do_not_fit_the_rows(tmp_path, shape):
+    np.savez(tmp_path / "a.npz", X=np.ones((50, 3)), y=np.ones(shape))
+    said = cotas("fit", tmp_path / "a.npz")
+    assert said.code == 3
+    assert "one value for each of the 50 rows" in said.err

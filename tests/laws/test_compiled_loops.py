@@ -1,0 +1,113 @@
+"""Compiled code on disk heals by itself, and Ctrl-C while it is made is answered right after."""
+
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from cotas.loops import loop
+from cotas.loops.cache import SealedCache
+from cotas.loops.interrupts import interrupts_deferred
+
+
+def triple(x):
+    return 3 * x
+
+
+def fresh():
+    """What the next process has: a loop that has not been called."""
+    return loop(triple)
+
+
+def files_of(compiled):
+    kept = compiled._cache._cache_file
+    return [Path(kept._index_path), *Path(kept._cache_path).glob(kept._index_name[:-3] + "*.nbc")]
+
+
+DAMAGES = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "one bit": lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:],
+    "longer": lambda data: data + b"\0",
+    "other": lambda data: b"no pickle at all",
+    "zeros": lambda data: bytes(len(data)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("which", [0, -1], ids=["index", "code"])
+def test_damaged_code_is_compiled_again_and_kept(damage, which):
+    fresh()(1)
+    again = fresh()
+    assert again(2) == 6
+    assert sum(again.stats.cache_hits.values()) == 1
+    path = files_of(again)[which]
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    healed = fresh()
+    assert healed(2) == 6
+    assert sum(healed.stats.cache_misses.values()) == 1
+    after = fresh()
+    assert after(2) == 6
+    assert sum(after.stats.cache_hits.values()) == 1
+
+
+def test_a_full_disk_keeps_nothing_and_ends_nothing(monkeypatch):
+    def full(self, name, data):
+        raise OSError(28, "No space left on device")
+
+    for path in files_of(fresh()):
+        path.unlink(missing_ok=True)
+    monkeypatch.setattr("cotas.loops.cache.SealedFiles._save_data", full)
+    assert fresh()(2) == 6
+
+
+def test_a_folder_that_cannot_be_written_is_done_without(monkeypatch):
+    def nowhere(self, function):
+        raise RuntimeError("no locator available")
+
+    monkeypatch.setattr(SealedCache, "__init__", nowhere)
+    assert fresh()(2) == 6
+
+
+def test_ctrl_c_while_code_is_loaded_arrives_after(monkeypatch):
+    load = SealedCache.load_overload
+
+    def pressed(self, sig, context):
+        signal.raise_signal(signal.SIGINT)
+        return load(self, sig, context)
+
+    monkeypatch.setattr(SealedCache, "load_overload", pressed)
+    before = signal.getsignal(signal.SIGINT)
+    compiled = fresh()
+    with pytest.raises(KeyboardInterrupt):
+        compiled(2)
+    assert len(compiled.signatures) == 1
+    assert compiled(2) == 6
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_deferring_within_deferring_delivers_once_at_the_end():
+    done = []
+
+    def work():
+        with interrupts_deferred():
+            with interrupts_deferred():
+                signal.raise_signal(signal.SIGINT)
+                done.append("inner")
+            done.append("outer")
+        done.append("never")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["inner", "outer"]
+
+
+def test_an_error_inside_is_not_hidden_and_threads_have_nothing_to_defer():
+    with pytest.raises(ZeroDivisionError), interrupts_deferred():
+        raise ZeroDivisionError
+    found = []
+    thread = threading.Thread(target=lambda: found.append(fresh()(2)))
+    thread.start()
+    thread.join()
+    assert found == [6]
