@@ -10,6 +10,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint
+from cotas.certificates.device import computed_on
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
 from cotas.fitting.monitor import Monitor
@@ -21,6 +22,7 @@ from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import Iterate
+from cotas.stops import Reason
 
 if TYPE_CHECKING:
     from cotas.kernel.svm import KernelSVM
@@ -49,6 +51,7 @@ class Setting:
     facts: dict[Any, Facts]
     monitor: Monitor
     began: float
+    device: Any = None  # of PyTorch; None for NumPy and Numba
 
     def pursuit(
         self, problem: BinaryProblem, part: int, parts: int, threads: int = 1
@@ -59,7 +62,7 @@ class Setting:
         return Pursuit(*limits, self.monitor, began=self.began, label=problem.label)
 
 
-def helped(run: Iterator[Iterate], check: Any) -> Iterator[Iterate]:
+def helped(run: Iterator[Iterate], check: Any) -> Generator[Iterate, None, Reason | None]:
     """The iterates of a solver that is told the scores of a check, if it listens."""
     iterate = next(run, None)
     while iterate is not None:
@@ -68,8 +71,9 @@ def helped(run: Iterator[Iterate], check: Any) -> Iterator[Iterate]:
         told = isinstance(run, Generator) and check.scores is not None
         try:
             iterate = run.send(check.scores) if told else next(run)  # type: ignore[attr-defined]
-        except StopIteration:
-            return
+        except StopIteration as end:
+            return end.value
+    return None
 
 
 class KernelCheck:
@@ -93,7 +97,8 @@ class KernelCheck:
             given = None if problem.equal else problem.weights
             theta0 = best_bias(slopes + problem.signs, problem.signs > 0, given)
         point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
-        certificate, self.scores, region = point.survey(self.X, self.y, facts, self.each)
+        with computed_on(self.setting.device):
+            certificate, self.scores, region = point.survey(self.X, self.y, facts, self.each)
         return Machine(signed, theta0, certificate, region)
 
     def _point(self, signed: FloatArray, theta0: float) -> KernelDualPoint | PairPoint:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+import numpy as np
+
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates.sweep import Facts, gather_facts
+from cotas.device.find import in_short
 from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended
 from cotas.fitting.threads import one_thread_in_blas, pooled, thread_count
@@ -15,8 +18,9 @@ from cotas.kernel.machine import KernelCheck, Machine, Setting, helped
 from cotas.kernel.problems import BinaryProblem
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import SignedDual
-from cotas.solvers.smo import smo
+from cotas.solvers.smo import ascend, smo
 from cotas.solvers.smo_simple import smo_simple
+from cotas.stops import Reason, Stop
 
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
@@ -28,6 +32,8 @@ def solve_all(
     starts: list[FloatArray | None],
 ) -> list[Ended[Machine]]:
     """Solve each problem in all the threads, or many small ones side by side."""
+    if setting.device is not None:
+        return solve_on_device(setting, problems, starts)
     n_jobs, room = setting.model.n_jobs, int(setting.model.cache_mb * 2**20)
     largest, parts = max(len(problem.signs) for problem in problems), range(len(problems))
 
@@ -46,6 +52,61 @@ def solve_all(
             return setting.monitor.for_each(lambda k: solve(k, threads, map), parts, threads)
     with one_thread_in_blas(), pooled(n_jobs, largest * largest) as each:
         return [solve(part, 1, each) for part in parts]
+
+
+def solve_on_device(
+    setting: Setting, problems: list[BinaryProblem], starts: list[FloatArray | None]
+) -> list[Ended[Machine]]:
+    """Solve all the problems together on a device: what one asks for advances them all."""
+    from cotas.device.rows import DeviceRows
+    from cotas.solvers.block_ascent import Ascent, Box, OneMachine, single
+
+    model, X, tol = setting.model, setting.examples.X, float(setting.model.tol)
+    try:
+        rows = DeviceRows(setting.kernel.spec(), X, setting.device, single(X.shape[0]))
+        duals = [on_all_rows(problem, X.shape[0], bool(model.fit_intercept)) for problem in problems]
+        ascent = Ascent(rows, Box.of(duals, setting.device), bool(model.shrinking))
+        if any(start is not None for start in starts):
+            ascent.begin_at([spread(a, p, X.shape[0]) for a, p in zip(starts, problems, strict=True)])
+    except RuntimeError as error:
+        raise RuntimeError(f"The device could not begin: {in_short(error)}") from error
+    with one_thread_in_blas(), pooled(model.n_jobs) as each:
+
+        def solve(part: int, problem: BinaryProblem) -> Ended[Machine]:
+            check = KernelCheck(setting, problem, each)
+            run = guarded(ascend(OneMachine(ascent, part, problem.rows, tol), tol))
+            pursuit = setting.pursuit(problem, part, len(problems))
+            return pursuit.follow(helped(run, check), check, start=check.start())
+
+        return [solve(part, problem) for part, problem in enumerate(problems)]
+
+
+def guarded(
+    run: Generator[Iterate, FloatArray | None, None],
+) -> Generator[Iterate, FloatArray | None, Reason | None]:
+    """A run that ends, and says so, when the device fails: what was found so far is not lost."""
+    try:
+        yield from run
+    except RuntimeError as error:
+        return Reason(Stop.DEVICE, f"{Stop.DEVICE.value}: {in_short(error)}")
+    return None
+
+
+def spread(values: FloatArray | None, problem: BinaryProblem, n: int) -> FloatArray | None:
+    """Values of the rows that take part among zeros for the others."""
+    if values is None or problem.rows is None:
+        return values
+    everywhere = np.zeros(n)
+    everywhere[problem.rows] = values
+    return everywhere
+
+
+def on_all_rows(problem: BinaryProblem, n: int, free_bias: bool) -> SignedDual:
+    """The problem with the other rows, if any, at a weight of zero."""
+    weights, signs = spread(problem.weights, problem, n), spread(problem.signs, problem, n)
+    assert weights is not None
+    assert signs is not None
+    return SignedDual.of(signs, weights, problem.lam, free_bias)
 
 
 def iterates(
