@@ -30,17 +30,27 @@ from cotas.certificates.core.rounding import TINY, FloatArray, U, gamma
 CHUNK = 4096
 
 
+class Maker:
+    """Makes Gram matrices on a device, and keeps the last one: several machines share the rows."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self._last: Gram | None = None
+
+    def __call__(self, spec: Any, X: Any, each: Each = map) -> Gram:
+        kept = self._last
+        if kept is None or kept.X is not X or str(kept.spec) != str(spec):
+            self._last = kept = gram_on(self.device, spec, X, each)
+        return kept
+
+
 @contextmanager
-def computed_on(device: Any) -> Iterator[None]:
-    """Within it, the Gram matrices of formulas are multiplied on this device; None for NumPy."""
-    if device is None:
+def computed_by(maker: Maker | None) -> Iterator[None]:
+    """Within it, the Gram matrices of formulas are those that the maker makes; None for NumPy."""
+    if maker is None:
         yield
         return
-
-    def make(spec: Any, X: Any, each: Each = map) -> Gram:
-        return gram_on(device, spec, X, each)
-
-    token = MAKER.set(make)
+    token = MAKER.set(maker)
     try:
         yield
     finally:
@@ -93,7 +103,7 @@ class DeviceGram(Gram):
             for piece in self.rows.pieces():
                 rows = self.X[piece]
                 rows = rows.toarray() if hasattr(rows, "toarray") else rows
-                A = torch.as_tensor(np.ascontiguousarray(rows), device=self.rows.device).double()
+                A = torch.as_tensor(np.require(rows, requirements=["C", "W"]), device=self.rows.device).double()
                 shared.begin()
                 sides = enclosed(self.spec, A, self.rows.centre, shared)
                 found.append([np.broadcast_to(side, len(A)) for side in sides])

@@ -58,6 +58,15 @@ class KernelRegion:
     lowest: float
     highest: float
 
+    def covers(self, other: KernelRegion, slack: float) -> bool:
+        """Whether it holds all of another one, up to a relative slack: a larger one claims less."""
+        room = slack * (1.0 + abs(other.lowest) + abs(other.highest))
+        return (
+            self.radius >= other.radius * (1.0 - slack)
+            and self.lowest <= other.lowest + room
+            and self.highest >= other.highest - room
+        )
+
 
 @dataclass(frozen=True)
 class KernelDualPoint(Parametric):

@@ -21,4 +21,4 @@ def expand_on(
     centre = mean_of(vectors, device)
     right = DeviceRows(spec, vectors, device, torch.float64, centre, 1 << 62).whole
     left = DeviceRows(spec, A, device, torch.float64, centre, 0)
-    return np.asarray(left.times(right, torch.as_tensor(coef, device=device)).cpu().numpy())
+    return np.asarray(left.times(right, torch.tensor(coef, device=device)).cpu().numpy())

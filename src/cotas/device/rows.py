@@ -44,7 +44,7 @@ class DeviceRows:
 
     def _sent(self, rows: Any) -> Side:
         rows = rows.toarray() if hasattr(rows, "toarray") else rows
-        given = torch.as_tensor(np.ascontiguousarray(rows), device=self.device)
+        given = torch.as_tensor(np.require(rows, requirements=["C", "W"]), device=self.device)
         return converted(see(self.spec, given.double(), self.centre), self.dtype)
 
     def take(self, which: Any) -> Side:
@@ -82,7 +82,7 @@ def mean_of(X: Matrix, device: Any) -> Any:
         rows = X[start : start + step]
         if hasattr(rows, "toarray"):
             rows = np.asarray(rows.sum(axis=0, dtype=np.float64)).reshape(1, -1)
-        given = torch.as_tensor(np.ascontiguousarray(rows), device=device)
+        given = torch.as_tensor(np.require(rows, requirements=["C", "W"]), device=device)
         total += given.sum(dim=0, dtype=torch.float64)
     return total / max(1, X.shape[0])
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint
-from cotas.certificates.device import computed_on
+from cotas.certificates.device import Maker, computed_by
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
 from cotas.fitting.monitor import Monitor
@@ -51,7 +51,7 @@ class Setting:
     facts: dict[Any, Facts]
     monitor: Monitor
     began: float
-    device: Any = None  # of PyTorch; None for NumPy and Numba
+    maker: Maker | None = None  # of Gram matrices on a device; None for NumPy and Numba
 
     def pursuit(
         self, problem: BinaryProblem, part: int, parts: int, threads: int = 1
@@ -97,7 +97,7 @@ class KernelCheck:
             given = None if problem.equal else problem.weights
             theta0 = best_bias(slopes + problem.signs, problem.signs > 0, given)
         point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
-        with computed_on(self.setting.device):
+        with computed_by(self.setting.maker):
             certificate, self.scores, region = point.survey(self.X, self.y, facts, self.each)
         return Machine(signed, theta0, certificate, region)
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
 from cotas.certificates.certificate import CHANGED
+from cotas.certificates.device import Maker
 from cotas.device.find import check_device, device_for
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
@@ -217,10 +218,10 @@ class KernelSVM(KernelClassifier):
         split = one_against_one if self.multiclass == "ovo" else against_the_rest
         problems = split(examples, float(self.lam), self.C)
         self.features_: Any = None
-        device = self._device_of_fit(kernel, len(rows))
+        maker = self._maker_of_fit(kernel, len(rows))
         with Monitor(self) as monitor:
-            facts = {} if self.approximate else facts_of(examples, problems)
-            setting = Setting(self, kernel, examples, facts, monitor, began, device)
+            facts = {} if self.approximate else facts_of(examples, problems, self.n_jobs)
+            setting = Setting(self, kernel, examples, facts, monitor, began, maker)
             if self.approximate is not None:
                 return self._fit_features(setting, problems)
             ended = solve_all(setting, problems, self._starts(examples, problems))
@@ -356,15 +357,16 @@ class KernelSVM(KernelClassifier):
             most[:, first] += ~surely_second
         return fewest, most
 
-    def _device_of_fit(self, kernel: Kernel, n: int) -> Any:
-        """The device for a fit on so many rows; None for NumPy and Numba."""
+    def _maker_of_fit(self, kernel: Kernel, n: int) -> Maker | None:
+        """What makes Gram matrices on the device of a fit on so many rows; None without one."""
         plain = self.solver == "smo" and self.approximate is None
         if not plain and self.device.startswith("cuda"):
             raise ValueError(
                 f"device={self.device!r} has solver='smo' without approximate, and not "
                 f"solver={self.solver!r} with approximate={self.approximate!r}."
             )
-        return device_for(self.device, kernel.spec(), n * n) if plain else None
+        device = device_for(self.device, kernel.spec(), n * n) if plain else None
+        return None if device is None else Maker(device)
 
     def _check_parameters(self) -> None:
         check_device(self.device)

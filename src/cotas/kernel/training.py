@@ -12,7 +12,7 @@ from cotas.certificates.sweep import Facts, gather_facts
 from cotas.device.find import in_short
 from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended
-from cotas.fitting.threads import one_thread_in_blas, pooled, thread_count
+from cotas.fitting.threads import one_thread_in_blas, pooled, rows_in_threads, thread_count
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.machine import KernelCheck, Machine, Setting, helped
 from cotas.kernel.problems import BinaryProblem
@@ -32,8 +32,8 @@ def solve_all(
     starts: list[FloatArray | None],
 ) -> list[Ended[Machine]]:
     """Solve each problem in all the threads, or many small ones side by side."""
-    if setting.device is not None:
-        return solve_on_device(setting, problems, starts)
+    if setting.maker is not None:
+        return solve_on_device(setting, setting.maker.device, problems, starts)
     n_jobs, room = setting.model.n_jobs, int(setting.model.cache_mb * 2**20)
     largest, parts = max(len(problem.signs) for problem in problems), range(len(problems))
 
@@ -55,7 +55,7 @@ def solve_all(
 
 
 def solve_on_device(
-    setting: Setting, problems: list[BinaryProblem], starts: list[FloatArray | None]
+    setting: Setting, device: Any, problems: list[BinaryProblem], starts: list[FloatArray | None]
 ) -> list[Ended[Machine]]:
     """Solve all the problems together on a device: what one asks for advances them all."""
     from cotas.device.rows import DeviceRows
@@ -63,9 +63,9 @@ def solve_on_device(
 
     model, X, tol = setting.model, setting.examples.X, float(setting.model.tol)
     try:
-        rows = DeviceRows(setting.kernel.spec(), X, setting.device, single(X.shape[0]))
+        rows = DeviceRows(setting.kernel.spec(), X, device, single(X.shape[0]))
         duals = [on_all_rows(problem, X.shape[0], bool(model.fit_intercept)) for problem in problems]
-        ascent = Ascent(rows, Box.of(duals, setting.device), bool(model.shrinking))
+        ascent = Ascent(rows, Box.of(duals, device), bool(model.shrinking))
         if any(start is not None for start in starts):
             ascent.begin_at([spread(a, p, X.shape[0]) for a, p in zip(starts, problems, strict=True)])
     except RuntimeError as error:
@@ -128,10 +128,13 @@ def iterates(
     return smo(blocks, dual, float(model.tol), left, each, start, shrinking=shrinking)
 
 
-def facts_of(examples: Examples, problems: list[BinaryProblem]) -> dict[Any, Facts]:
+def facts_of(
+    examples: Examples, problems: list[BinaryProblem], n_jobs: int | None
+) -> dict[Any, Facts]:
     """What the checker wants to know of the data, by the label that counts as +1."""
     labels = list(dict.fromkeys(problem.positive for problem in problems))
-    known = gather_facts(examples.X, examples.y, labels)
+    with rows_in_threads(examples.X, n_jobs) as each:
+        known = gather_facts(examples.X, examples.y, labels, each=each)
     return {
         label: Facts(known.longest, [sketch])
         for label, sketch in zip(labels, known.sketches, strict=True)

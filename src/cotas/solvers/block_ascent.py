@@ -20,9 +20,9 @@ from cotas.device.sides import block
 if TYPE_CHECKING:
     from cotas.solvers.kernel_dual import SignedDual
 
-# The working set has so many rows, and as many of all rows: the more, the more of them move in a
-# round, and the longer a step inside takes.
-WORKING_SETS, PART = (1024, 2048, 4096, 8192), 16
+# Rows of a working set, the largest that is no more than this part of the rows: the larger, the
+# more of them move in a round, and the longer a step inside takes.
+WORKING_SETS, PART = (1024, 2048, 4096), 16
 ALWAYS_DOUBLE = 1024  # up to so many rows double precision takes no longer
 # A working set is solved to this part of its own violation, in at most so many steps for each row.
 INNER, STEPS_PER_ROW = 0.1, 4
@@ -271,7 +271,7 @@ class Near:
         self.at, self.rows, self.box, self.a, self.F = at, rows, box, a, F
         self.machines, self.n = a.shape
         sizes = [q for q in WORKING_SETS if PART * q <= self.n] or WORKING_SETS[:1]
-        self.q = min(sizes[-1], 1 << (self.n.bit_length() - 1))
+        self.q = min(sizes[-1], 1 << (self.n.bit_length() - 1))  # even: there are two classes
         self.last: Any = None
 
     def round(self) -> bool:
@@ -292,24 +292,29 @@ class Near:
         return True
 
     def choose(self) -> Any:
-        """The working set of each machine: those that were new in the last, and the worst violators.
+        """The working set of each machine: some of the last one that are free, and the worst violators.
 
-        As `choose` of `working_set.py`: half of the new ones have the least F among those that may
-        rise, half the greatest among those that may fall.
+        As `choose` of `working_set.py`: half of them have the least F among those that may rise,
+        half the greatest among those that may fall, and up to half are kept from the last one.
         """
         F = self.F.float()
-        up = torch.where(self.a < self.box.high, F, OUT_OF_REACH)
-        down = torch.where(self.a > self.box.low, F, -OUT_OF_REACH)
-        kept = [] if self.last is None else [self.last[:, : self.q // 2]]
-        for old in kept:
-            up.scatter_(1, old, torch.inf)
-            down.scatter_(1, old, -torch.inf)
-        half = (self.q - sum(old.shape[1] for old in kept)) // 2
+        rises, falls = self.a < self.box.high, self.a > self.box.low
+        up = torch.where(rises, F, OUT_OF_REACH)
+        down = torch.where(falls, F, -OUT_OF_REACH)
+        if self.last is not None:
+            free = rises & falls
+            for old, values, first in (
+                (self.last[:, 0::4], up, -OUT_OF_REACH),
+                (self.last[:, 1::4], down, OUT_OF_REACH),
+            ):
+                now = torch.gather(values, 1, old)
+                kept = torch.where(torch.gather(free, 1, old), first, now)
+                values.scatter_(1, old, kept)
+        half = self.q // 2
         rising = torch.topk(up, half, dim=1, largest=False, sorted=False).indices
         down.scatter_(1, rising, -torch.inf)
-        rest = self.q - half - sum(old.shape[1] for old in kept)
-        falling = torch.topk(down, rest, dim=1, sorted=False).indices
-        return torch.cat([rising, falling, *kept], dim=1)
+        falling = torch.topk(down, half, dim=1, sorted=False).indices
+        return torch.cat([rising, falling], dim=1)
 
 
 def climb(K: Any, W: Any, a: Any, box: Box, F: Any) -> Any:
