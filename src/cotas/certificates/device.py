@@ -25,9 +25,10 @@ from cotas.certificates.core import kernels
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gram import MAKER, Each, Gram
 from cotas.certificates.core.rounding import TINY, FloatArray, U, gamma
+from cotas.device.find import WORTH_A_DEVICE, device_for, in_short
 
-# Columns of a product that are added up in any order, where no program of ours adds them.
-CHUNK = 4096
+# Columns of a product that are added up at a time, where no program of ours adds them.
+COLUMNS = 4096
 
 
 class Maker:
@@ -42,6 +43,12 @@ class Maker:
         if kept is None or kept.X is not X or str(kept.spec) != str(spec):
             self._last = kept = gram_on(self.device, spec, X, each)
         return kept
+
+
+def maker_on(device: str) -> Maker | None:
+    """The maker for a device as the user names it; None where that is the processor."""
+    found = device_for(device, ("linear",), WORTH_A_DEVICE)
+    return None if found is None else Maker(found)
 
 
 @contextmanager
@@ -70,8 +77,8 @@ def gram_on(device: Any, spec: Any, X: Any, each: Each = map) -> Gram:
 
 
 def _on_processor(error: Exception, spec: Any, X: Any, each: Each) -> Gram:
-    said = str(error).splitlines()[0]
-    warnings.warn(f"The proof goes on without the device: {said}", RuntimeWarning, stacklevel=2)
+    said = f"The proof goes on without the device: {in_short(error)}"
+    warnings.warn(said, RuntimeWarning, stacklevel=2)
     return Gram(spec, X, each)
 
 
@@ -103,7 +110,9 @@ class DeviceGram(Gram):
             for piece in self.rows.pieces():
                 rows = self.X[piece]
                 rows = rows.toarray() if hasattr(rows, "toarray") else rows
-                A = torch.as_tensor(np.require(rows, requirements=["C", "W"]), device=self.rows.device).double()
+                A = torch.as_tensor(
+                    np.require(rows, requirements=["C", "W"]), device=self.rows.device
+                ).double()
                 shared.begin()
                 sides = enclosed(self.spec, A, self.rows.centre, shared)
                 found.append([np.broadcast_to(side, len(A)) for side in sides])
@@ -136,7 +145,7 @@ class DeviceGram(Gram):
         """K[chosen, columns]·W, and the roundings that a term of these sums can go through."""
         import torch
 
-        from cotas.device.sides import is_fused, product
+        from cotas.device.sides import CHUNK, is_fused
 
         device, spec = self.rows.device, self.spec
         if not len(columns):
@@ -156,10 +165,11 @@ class DeviceGram(Gram):
                 for n in ([len(chosen)] if left.whole is not None else pieces)
             )
         total = torch.zeros((len(chosen), W.shape[1]), dtype=torch.float64, device=device)
-        for start in range(0, len(columns), CHUNK):
-            some = slice(start, start + CHUNK)
+        for start in range(0, len(columns), COLUMNS):
+            some = slice(start, start + COLUMNS)
             total += left.times(right.take(some), factors[some])
-        return total.cpu().numpy(), CHUNK + 2 + -(-len(columns) // CHUNK)
+        chunks = -(-min(COLUMNS, len(columns)) // CHUNK)
+        return total.cpu().numpy(), CHUNK + chunks + 2 + -(-len(columns) // COLUMNS)
 
 
 class Shared:

@@ -17,6 +17,7 @@ import triton.language as tl
 FEW = {torch.float32: (128, 64, 64, 4, 2), torch.float64: (64, 64, 64, 4, 1)}
 MANY = {torch.float32: (128, 128, 32, 8, 3), torch.float64: (64, 64, 32, 4, 2)}
 FEW_COLUMNS = 64
+GROUP = 16  # blocks of columns are added up before their sum is added to the others
 MACHINES = 16  # columns of a product made at a time, unless it is one
 # So many programs keep the multiprocessors busy; with fewer rows the columns are shared out.
 ENOUGH_PROGRAMS = 1024
@@ -28,7 +29,7 @@ FLAT = {torch.float32: 1e-6, torch.float64: 1e-12}
 def radial_program(
     U, HU, V, HV, W, OUT, n, m, span, machines,
     D: tl.constexpr, M: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr,
-    PRECISION: tl.constexpr, TYPE: tl.constexpr,
+    GROUP: tl.constexpr, PRECISION: tl.constexpr, TYPE: tl.constexpr,
 ):  # fmt: skip
     """OUT[part, i, c] = Σⱼ exp(uᵢ·vⱼ − ½‖uᵢ‖² − ½‖vⱼ‖²) w[j, c] over the columns of one part."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
@@ -42,28 +43,34 @@ def radial_program(
         total = tl.zeros([BM], TYPE)
     else:
         total = tl.zeros([BM, M], TYPE)
-    for start in range(first, last, BN):
-        columns = start + tl.arange(0, BN)
-        there = columns < last
-        right = columns.to(tl.int64) * D
-        t = tl.zeros([BM, BN], TYPE)
-        for d in range(0, D, BD):
-            features = d + tl.arange(0, BD)
-            u = tl.load(U + left[:, None] + features[None, :], mask=inside[:, None], other=0.0)
-            v = tl.load(V + right[None, :] + features[:, None], mask=there[None, :], other=0.0)
-            t = tl.dot(u, v, t, input_precision=PRECISION, out_dtype=TYPE)
-        hv = tl.load(HV + columns, mask=there, other=0.0)
-        k = tl.exp(tl.minimum(t - hu[:, None] - hv[None, :], 0.0))
+    for group in range(first, last, GROUP * BN):
         if M == 1:
-            w = tl.load(W + columns, mask=there, other=0.0)
-            total += tl.sum(k * w[None, :], axis=1)
+            some = tl.zeros([BM], TYPE)
         else:
-            w = tl.load(
-                W + columns[:, None] * machines + which[None, :],
-                mask=there[:, None] & (which < machines)[None, :],
-                other=0.0,
-            )
-            total = tl.dot(k, w, total, input_precision="ieee", out_dtype=TYPE)
+            some = tl.zeros([BM, M], TYPE)
+        for start in range(group, tl.minimum(group + GROUP * BN, last), BN):
+            columns = start + tl.arange(0, BN)
+            there = columns < last
+            right = columns.to(tl.int64) * D
+            t = tl.zeros([BM, BN], TYPE)
+            for d in range(0, D, BD):
+                features = d + tl.arange(0, BD)
+                u = tl.load(U + left[:, None] + features[None, :], mask=inside[:, None], other=0.0)
+                v = tl.load(V + right[None, :] + features[:, None], mask=there[None, :], other=0.0)
+                t = tl.dot(u, v, t, input_precision=PRECISION, out_dtype=TYPE)
+            hv = tl.load(HV + columns, mask=there, other=0.0)
+            k = tl.exp(tl.minimum(t - hu[:, None] - hv[None, :], 0.0))
+            if M == 1:
+                w = tl.load(W + columns, mask=there, other=0.0)
+                some += tl.sum(k * w[None, :], axis=1)
+            else:
+                w = tl.load(
+                    W + columns[:, None] * machines + which[None, :],
+                    mask=there[:, None] & (which < machines)[None, :],
+                    other=0.0,
+                )
+                some = tl.dot(k, w, some, input_precision="ieee", out_dtype=TYPE)
+        total += some
     out = OUT + (part.to(tl.int64) * n + rows) * machines
     if M == 1:
         tl.store(out, total, mask=inside)
@@ -81,7 +88,7 @@ def radial_product(U: Any, hu: Any, V: Any, hv: Any, W: Any) -> Any:
     U and V have as many columns as `sides.padded` says.
     The exponent is u·v − ½‖u‖² − ½‖v‖², no more than zero. In single precision the products are
     made of three of the short numbers that tensor cores multiply, which is as good. Each entry is
-    a sum over blocks of columns, added up one after the other (see `roundings`).
+    a sum over blocks of columns, `GROUP` of them at a time (see `roundings`).
     """
     n, m, machines = len(U), len(V), W.shape[1]
     if machines > MACHINES:
@@ -94,7 +101,7 @@ def radial_product(U: Any, hu: Any, V: Any, hv: Any, W: Any) -> Any:
     radial_program[(triton.cdiv(n, BM), splits)](
         U, hu, V, hv, W.contiguous(), out, n, m, span, machines,
         D=U.shape[1], M=1 if machines == 1 else MACHINES, BM=BM, BN=BN, BD=BD,
-        PRECISION="tf32x3" if U.dtype == torch.float32 else "ieee", TYPE=type_of,
+        GROUP=GROUP, PRECISION="tf32x3" if U.dtype == torch.float32 else "ieee", TYPE=type_of,
         num_warps=warps, num_stages=stages,
     )  # fmt: skip
     return out[0] if splits == 1 else out.sum(dim=0)
@@ -118,7 +125,7 @@ def roundings(n: int, m: int, columns: int, dtype: Any) -> int:
     """The additions that one term of a sum of `radial_product` can go through, and its product."""
     BM, BN, *_ = shape_of(columns, dtype)
     span, splits = _shares(n, m, BM, BN)
-    return 1 + BN + span // BN + splits
+    return 1 + BN + GROUP + -(-span // (GROUP * BN)) + splits
 
 
 @triton.jit

@@ -57,9 +57,7 @@ class DeviceRows:
         """Some of the rows as a matrix of their own."""
         if self.whole is None:
             chosen = self.X[which.cpu().numpy()]
-            return DeviceRows(
-                self.spec, chosen, self.device, self.dtype, self.centre, self.room
-            )
+            return DeviceRows(self.spec, chosen, self.device, self.dtype, self.centre, self.room)
         found = copy.copy(self)
         found.X, found.n, found.whole = None, len(which), self.whole.take(which)
         return found

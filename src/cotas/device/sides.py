@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 BLOCK_ENTRIES = 1 << 26  # kernel values that are kept at a time, where no program fuses them
+CHUNK = 64  # products that are added up in any order, in double precision
 
 
 class Side(NamedTuple):
@@ -198,4 +199,14 @@ def product(spec: Any, left: Side, right: Side, W: Any) -> Any:
         return radial_product(left.rows, left.note, right.rows, right.note, W)
     step = max(1, BLOCK_ENTRIES // max(1, right.size))
     parts = [slice(start, start + step) for start in range(0, left.size, step)]
-    return torch.cat([block(spec, left.take(part), right) @ W for part in parts])
+    return torch.cat([_added(block(spec, left.take(part), right), W) for part in parts])
+
+
+def _added(K: Any, W: Any) -> Any:
+    """K·W in sums of `CHUNK` products, which keeps their rounding small."""
+    if K.dtype is not torch.float64:
+        return K @ W
+    whole = K.shape[1] - K.shape[1] % CHUNK
+    chunks = K[:, :whole].reshape(len(K), -1, CHUNK).transpose(0, 1)
+    sums = torch.bmm(chunks, W[:whole].reshape(-1, CHUNK, W.shape[1])).sum(dim=0)
+    return sums + K[:, whole:] @ W[whole:]

@@ -64,10 +64,14 @@ def solve_on_device(
     model, X, tol = setting.model, setting.examples.X, float(setting.model.tol)
     try:
         rows = DeviceRows(setting.kernel.spec(), X, device, single(X.shape[0]))
-        duals = [on_all_rows(problem, X.shape[0], bool(model.fit_intercept)) for problem in problems]
+        duals = [
+            on_all_rows(problem, X.shape[0], bool(model.fit_intercept)) for problem in problems
+        ]
         ascent = Ascent(rows, Box.of(duals, device), bool(model.shrinking))
         if any(start is not None for start in starts):
-            ascent.begin_at([spread(a, p, X.shape[0]) for a, p in zip(starts, problems, strict=True)])
+            ascent.begin_at(
+                [spread(a, p, X.shape[0]) for a, p in zip(starts, problems, strict=True)]
+            )
     except RuntimeError as error:
         raise RuntimeError(f"The device could not begin: {in_short(error)}") from error
     with one_thread_in_blas(), pooled(model.n_jobs) as each:

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 # Rows of a working set, the largest that is no more than this part of the rows: the larger, the
 # more of them move in a round, and the longer a step inside takes.
 WORKING_SETS, PART = (1024, 2048, 4096), 16
+KEPT = 0.5  # of a working set stays in the next: without them rounds undo each other
 ALWAYS_DOUBLE = 1024  # up to so many rows double precision takes no longer
 # A working set is solved to this part of its own violation, in at most so many steps for each row.
-INNER, STEPS_PER_ROW = 0.1, 4
+INNER, STEPS_PER_ROW = 0.3, 4
 # No violation below this is worth a step, in units of the margin, in either precision.
 LEAST = {torch.float32: 1e-6, torch.float64: 1e-13}
-# Rounds between two looks at the gap and at the rows that can be set aside; more at first.
-ROUNDS, ROUNDS_AT_FIRST, NEAR = 4, 12, 10.0
+# Rounds between two looks at the gap and at the rows that can be set aside: at first, near the end
+# (within this factor of it), and the most. They are doubled while a look finds the gap less than a
+# tenth smaller than the last one did.
+ROUNDS, ROUNDS_NEAR, NEAR, MOST_ROUNDS, SLOW = 8, 4, 10.0, 64, 0.9
 # Single precision believes in a gap that is off by less than this factor, down to a tol of 1e-4.
 CAUTION = 1.05
 # Rows are set aside only if at least this part of the active ones goes at a time.
@@ -109,8 +112,7 @@ class Ascent:
         self.near_rows = rows
         self.away: list[tuple[Any, Any]] = []
         self.settled = torch.zeros_like(box.y, dtype=torch.int8)
-        self.gaps = [1.0] * self.machines
-        self.rounds = 0
+        self.gaps, self.worst, self.rounds = [1.0] * self.machines, np.inf, ROUNDS
 
     def begin_at(self, starts: list[FloatArray | None]) -> None:
         """Start at these a, moved into the feasible set."""
@@ -121,11 +123,16 @@ class Ascent:
 
     def improve(self, tol: float) -> bool:
         """Some rounds of all the machines that are not done; False if nothing moved."""
-        near = self._near()
+        near, moved = self._near(), False
         worst = max(self.gaps[c] for c in self.live)
-        moved = False
-        for _ in range(ROUNDS if worst <= NEAR * tol else ROUNDS_AT_FIRST):
-            self.rounds += 1
+        if worst <= NEAR * tol:
+            self.rounds = ROUNDS_NEAR
+        elif worst > SLOW * self.worst:
+            self.rounds = min(2 * self.rounds, MOST_ROUNDS)
+        else:
+            self.rounds = max(self.rounds // 2, ROUNDS)
+        self.worst = worst
+        for _ in range(self.rounds):
             if not near.round():
                 break
             moved = True
@@ -292,29 +299,24 @@ class Near:
         return True
 
     def choose(self) -> Any:
-        """The working set of each machine: some of the last one that are free, and the worst violators.
+        """The working set of each machine: what was new in the last one, and the worst violators.
 
-        As `choose` of `working_set.py`: half of them have the least F among those that may rise,
-        half the greatest among those that may fall, and up to half are kept from the last one.
+        As `choose` of `working_set.py`: half of the new ones have the least F among those that may
+        rise, half the greatest among those that may fall.
         """
         F = self.F.float()
-        rises, falls = self.a < self.box.high, self.a > self.box.low
-        up = torch.where(rises, F, OUT_OF_REACH)
-        down = torch.where(falls, F, -OUT_OF_REACH)
+        up = torch.where(self.a < self.box.high, F, OUT_OF_REACH)
+        down = torch.where(self.a > self.box.low, F, -OUT_OF_REACH)
+        kept, new = [], self.q
         if self.last is not None:
-            free = rises & falls
-            for old, values, first in (
-                (self.last[:, 0::4], up, -OUT_OF_REACH),
-                (self.last[:, 1::4], down, OUT_OF_REACH),
-            ):
-                now = torch.gather(values, 1, old)
-                kept = torch.where(torch.gather(free, 1, old), first, now)
-                values.scatter_(1, old, kept)
-        half = self.q // 2
-        rising = torch.topk(up, half, dim=1, largest=False, sorted=False).indices
+            new = self.q - int(KEPT * self.q)
+            kept = [self.last[:, : new : new // (self.q - new)][:, : self.q - new]]
+            up.scatter_(1, kept[0], torch.inf)
+            down.scatter_(1, kept[0], -torch.inf)
+        rising = torch.topk(up, new // 2, dim=1, largest=False, sorted=False).indices
         down.scatter_(1, rising, -torch.inf)
-        falling = torch.topk(down, half, dim=1, sorted=False).indices
-        return torch.cat([rising, falling], dim=1)
+        falling = torch.topk(down, new - new // 2, dim=1, sorted=False).indices
+        return torch.cat([rising, falling, *kept], dim=1)
 
 
 def climb(K: Any, W: Any, a: Any, box: Box, F: Any) -> Any:
