@@ -5,16 +5,16 @@ Everything but the programs for a GPU is covered: those have `test_cuda.py`.
 
 from __future__ import annotations
 
-
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 import cotas
 from cotas import kernels as k
 from cotas.certificates.core.gram import Gram
 from cotas.device import find
-from cotas.stops import Stop
+from cotas.stops import InterruptedWarning, Stop
 
 torch = pytest.importorskip("torch")
 
@@ -225,15 +225,15 @@ def test_callbacks_time_and_interruptions_end_a_fit() -> None:
     model = cotas.KernelSVM(
         **options, callbacks=lambda report: len(seen) > 0 or seen.append(report)
     )
-    with pytest.warns(UserWarning):
+    with pytest.warns(ConvergenceWarning):
         assert model.fit(X, y).stop_ is Stop.CALLBACK
-    with pytest.warns(UserWarning):
+    with pytest.warns(ConvergenceWarning):
         assert cotas.KernelSVM(**options, max_time=1e-9).fit(X, y).stop_ is Stop.TIME
 
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
 
-    with pytest.warns(UserWarning):
+    with pytest.warns(InterruptedWarning):
         model = cotas.KernelSVM(**options, callbacks=interrupt).fit(X, y)
     assert model.stop_ is Stop.INTERRUPTED
     assert model.certificate_.holds

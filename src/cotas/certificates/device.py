@@ -158,12 +158,12 @@ class DeviceGram(Gram):
         if is_fused(spec, right):
             from cotas.device.fused import roundings
 
-            found = left.times(right, factors)
-            pieces = [piece.stop - piece.start for piece in left.pieces()]
-            return found.cpu().numpy(), max(
-                roundings(n, len(columns), right.rows.shape[1], torch.float64)
-                for n in ([len(chosen)] if left.whole is not None else pieces)
+            found = left.times(right, factors).cpu().numpy()
+            sizes = (
+                [left.n] if left.whole is not None else [p.stop - p.start for p in left.pieces()]
             )
+            shape = W.shape[1], right.rows.shape[1], torch.float64
+            return found, max(roundings(n, len(columns), *shape) for n in sizes)
         total = torch.zeros((len(chosen), W.shape[1]), dtype=torch.float64, device=device)
         for start in range(0, len(columns), COLUMNS):
             some = slice(start, start + COLUMNS)

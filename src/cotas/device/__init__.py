@@ -1,1 +1,1 @@
-"""Kernels on a GPU, by PyTorch and Triton; nothing here is imported unless a device is asked for."""
+"""Kernels on a GPU, by PyTorch and Triton, which are imported only if one is asked for."""

@@ -17,7 +17,9 @@ import triton.language as tl
 FEW = {torch.float32: (128, 64, 64, 4, 2), torch.float64: (64, 64, 64, 4, 1)}
 MANY = {torch.float32: (128, 128, 32, 8, 3), torch.float64: (64, 64, 32, 4, 2)}
 FEW_COLUMNS = 64
-GROUP = 16  # blocks of columns are added up before their sum is added to the others
+# Blocks of columns that one program adds up: each makes a rounding. More, where the parts would
+# take more than so many numbers.
+MOST_BLOCKS, MOST_NUMBERS = 64, 1 << 27
 MACHINES = 16  # columns of a product made at a time, unless it is one
 # So many programs keep the multiprocessors busy; with fewer rows the columns are shared out.
 ENOUGH_PROGRAMS = 1024
@@ -29,7 +31,7 @@ FLAT = {torch.float32: 1e-6, torch.float64: 1e-12}
 def radial_program(
     U, HU, V, HV, W, OUT, n, m, span, machines,
     D: tl.constexpr, M: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr,
-    GROUP: tl.constexpr, PRECISION: tl.constexpr, TYPE: tl.constexpr,
+    PRECISION: tl.constexpr, TYPE: tl.constexpr,
 ):  # fmt: skip
     """OUT[part, i, c] = Σⱼ exp(uᵢ·vⱼ − ½‖uᵢ‖² − ½‖vⱼ‖²) w[j, c] over the columns of one part."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
@@ -39,38 +41,29 @@ def radial_program(
     hu = tl.load(HU + rows, mask=inside, other=0.0)
     first, last = part * span, tl.minimum(part * span + span, m)
     which = tl.arange(0, M)
-    if M == 1:
-        total = tl.zeros([BM], TYPE)
-    else:
-        total = tl.zeros([BM, M], TYPE)
-    for group in range(first, last, GROUP * BN):
+    total = tl.zeros([BM] if M == 1 else [BM, M], TYPE)
+    for start in range(first, last, BN):
+        columns = start + tl.arange(0, BN)
+        there = columns < last
+        right = columns.to(tl.int64) * D
+        t = tl.zeros([BM, BN], TYPE)
+        for d in range(0, D, BD):
+            features = d + tl.arange(0, BD)
+            u = tl.load(U + left[:, None] + features[None, :], mask=inside[:, None], other=0.0)
+            v = tl.load(V + right[None, :] + features[:, None], mask=there[None, :], other=0.0)
+            t = tl.dot(u, v, t, input_precision=PRECISION, out_dtype=TYPE)
+        hv = tl.load(HV + columns, mask=there, other=0.0)
+        k = tl.exp(tl.minimum(t - hu[:, None] - hv[None, :], 0.0))
         if M == 1:
-            some = tl.zeros([BM], TYPE)
+            w = tl.load(W + columns, mask=there, other=0.0)
+            total += tl.sum(k * w[None, :], axis=1)
         else:
-            some = tl.zeros([BM, M], TYPE)
-        for start in range(group, tl.minimum(group + GROUP * BN, last), BN):
-            columns = start + tl.arange(0, BN)
-            there = columns < last
-            right = columns.to(tl.int64) * D
-            t = tl.zeros([BM, BN], TYPE)
-            for d in range(0, D, BD):
-                features = d + tl.arange(0, BD)
-                u = tl.load(U + left[:, None] + features[None, :], mask=inside[:, None], other=0.0)
-                v = tl.load(V + right[None, :] + features[:, None], mask=there[None, :], other=0.0)
-                t = tl.dot(u, v, t, input_precision=PRECISION, out_dtype=TYPE)
-            hv = tl.load(HV + columns, mask=there, other=0.0)
-            k = tl.exp(tl.minimum(t - hu[:, None] - hv[None, :], 0.0))
-            if M == 1:
-                w = tl.load(W + columns, mask=there, other=0.0)
-                some += tl.sum(k * w[None, :], axis=1)
-            else:
-                w = tl.load(
-                    W + columns[:, None] * machines + which[None, :],
-                    mask=there[:, None] & (which < machines)[None, :],
-                    other=0.0,
-                )
-                some = tl.dot(k, w, some, input_precision="ieee", out_dtype=TYPE)
-        total += some
+            w = tl.load(
+                W + columns[:, None] * machines + which[None, :],
+                mask=there[:, None] & (which < machines)[None, :],
+                other=0.0,
+            )
+            total = tl.dot(k, w, total, input_precision="ieee", out_dtype=TYPE)
     out = OUT + (part.to(tl.int64) * n + rows) * machines
     if M == 1:
         tl.store(out, total, mask=inside)
@@ -88,30 +81,31 @@ def radial_product(U: Any, hu: Any, V: Any, hv: Any, W: Any) -> Any:
     U and V have as many columns as `sides.padded` says.
     The exponent is u·v − ½‖u‖² − ½‖v‖², no more than zero. In single precision the products are
     made of three of the short numbers that tensor cores multiply, which is as good. Each entry is
-    a sum over blocks of columns, `GROUP` of them at a time (see `roundings`).
+    a sum over blocks of columns, some of them by each program (see `roundings`).
     """
     n, m, machines = len(U), len(V), W.shape[1]
     if machines > MACHINES:
         parts = [W[:, c : c + MACHINES].contiguous() for c in range(0, machines, MACHINES)]
         return torch.cat([radial_product(U, hu, V, hv, part) for part in parts], dim=1)
     BM, BN, BD, warps, stages = shape_of(U.shape[1], U.dtype)
-    span, splits = _shares(n, m, BM, BN)
+    span, splits = _shares(n, m, machines, BM, BN)
     out = torch.empty((splits, n, machines), dtype=U.dtype, device=U.device)
     type_of = tl.float32 if U.dtype == torch.float32 else tl.float64
     radial_program[(triton.cdiv(n, BM), splits)](
         U, hu, V, hv, W.contiguous(), out, n, m, span, machines,
         D=U.shape[1], M=1 if machines == 1 else MACHINES, BM=BM, BN=BN, BD=BD,
-        GROUP=GROUP, PRECISION="tf32x3" if U.dtype == torch.float32 else "ieee", TYPE=type_of,
+        PRECISION="tf32x3" if U.dtype == torch.float32 else "ieee", TYPE=type_of,
         num_warps=warps, num_stages=stages,
     )  # fmt: skip
     return out[0] if splits == 1 else out.sum(dim=0)
 
 
-def _shares(n: int, m: int, BM: int, BN: int) -> tuple[int, int]:
+def _shares(n: int, m: int, machines: int, BM: int, BN: int) -> tuple[int, int]:
     """How many columns each program adds up, and in how many parts they come."""
     blocks = max(1, -(-m // BN))
-    splits = min(blocks, max(1, -(-ENOUGH_PROGRAMS // -(-n // BM))))
-    each = -(-blocks // splits)
+    few = -(-ENOUGH_PROGRAMS // -(-n // BM))
+    accurate = min(-(-blocks // MOST_BLOCKS), max(1, MOST_NUMBERS // (n * machines)))
+    each = -(-blocks // min(blocks, max(1, few, accurate)))
     return each * BN, -(-blocks // each)
 
 
@@ -121,20 +115,21 @@ def shape_of(columns: int, dtype: Any) -> tuple[int, int, int, int, int]:
     return BM, BN, min(BD, columns), warps, stages
 
 
-def roundings(n: int, m: int, columns: int, dtype: Any) -> int:
+def roundings(n: int, m: int, machines: int, columns: int, dtype: Any) -> int:
     """The additions that one term of a sum of `radial_product` can go through, and its product."""
     BM, BN, *_ = shape_of(columns, dtype)
-    span, splits = _shares(n, m, BM, BN)
-    return 1 + BN + GROUP + -(-span // (GROUP * BN)) + splits
+    made = {min(machines, MACHINES), machines % MACHINES or MACHINES}
+    shares = [_shares(n, m, count, BM, BN) for count in made]
+    return 1 + BN + max(span // BN + splits for span, splits in shares)
 
 
 @triton.jit
-def first_and_last(f, i, a, h, k, top, g, j, b, o, l, other):
+def first_and_last(f, i, a, h, k, top, g, j, b, o, d, other):
     """The least f with what belongs to it, and the greatest `top`; of equals the earlier one."""
     second = (g < f) | ((g == f) & (j < i))
     return (
         tl.where(second, g, f), tl.where(second, j, i), tl.where(second, b, a),
-        tl.where(second, o, h), tl.where(second, l, k), tl.maximum(top, other),
+        tl.where(second, o, h), tl.where(second, d, k), tl.maximum(top, other),
     )  # fmt: skip
 
 
@@ -176,7 +171,7 @@ def pairs_program(
             curve = tl.maximum(size - 2 * ki, FLAT * size)
             b = f - fi
             gain = tl.where((a > low) & (b > 0), b * b / curve, -1.0)
-            g, j, aj, lj, fj, cj = tl.reduce((gain, k, a, low, f, curve), 0, most_gain)
+            _, j, aj, lj, fj, cj = tl.reduce((gain, k, a, low, f, curve), 0, most_gain)
             kj = tl.load(K + j.to(tl.int64) * Q + k)
             t = tl.minimum((fj - fi) / cj, tl.minimum(hi - ai, aj - lj))
             f += t * (ki - kj)
@@ -206,7 +201,7 @@ def singles_program(
     while going > 0:
         moves = ((f < 0) & (a < high)) | ((f > 0) & (a > low))
         slope = tl.where(moves, f, 0.0)
-        g, i, ai, hi, fi, li = tl.reduce(
+        _, i, ai, hi, fi, li = tl.reduce(
             (slope * slope / diagonal, k, a, high, f, low), 0, most_gain
         )
         violation = 2 * tl.max(tl.abs(slope), axis=0)

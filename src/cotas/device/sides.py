@@ -1,4 +1,4 @@
-"""Kernels from their plain data, on the tensors of PyTorch: rows as a kernel sees them, and blocks.
+"""Kernels from their plain data, on the tensors of PyTorch: rows as they see them, and blocks.
 
 A kernel is what `Kernel.spec()` says, a tuple such as ("rbf", γ, σ). What depends on the rows of one
 side alone is computed once, a `Side`; `block` compares two sides and `product` multiplies such a
@@ -53,7 +53,7 @@ def is_known(spec: Any) -> bool:
 
 
 def see(spec: Any, X: Any, centre: Any) -> Side:
-    """The rows of X, in double precision, as the kernel sees them; distances are from the centre."""
+    """The rows of X, in double precision, as the kernel sees them from the centre."""
     match spec:
         case ("linear",):
             return Side(X)

@@ -100,7 +100,8 @@ class Ascent:
 
     `active` are those rows, None standing for all; `away` are the others, in the order in which
     they were set aside, each time with the a that was then, to which their F belongs. `live` are
-    the machines that are not done. Invariant: a lies in its box; Σ a = 0 up to rounding with a bias.
+    the machines that are not done. Invariant: a lies in its box; Σ a = 0 up to rounding with a
+    bias.
     """
 
     def __init__(self, rows: DeviceRows, box: Box, shrinking: bool) -> None:
@@ -155,7 +156,7 @@ class Ascent:
     # ---- rows set aside ------------------------------------------------------------------------
 
     def _set_aside(self) -> None:
-        """Let the rows go that have been settled for two looks in all machines, if they are many."""
+        """Let the rows go that were settled at two looks in all machines, if they are many."""
         k = slice(None) if self.active is None else self.active
         box = self.box.low[:, k], self.box.high[:, k]
         now = settled(self.a[:, k], self.F[:, k], *box, self.box.free_bias)
