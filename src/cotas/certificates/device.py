@@ -104,7 +104,8 @@ class DeviceGram(Gram):
         """m and e of all rows, piece by piece until all pieces agree on what they share."""
         import torch
 
-        shared, found, known = Shared(), [], None
+        shared, known = Shared(), None
+        found: list[Any] = []
         while known != shared.values:
             known, found = list(shared.values), []
             for piece in self.rows.pieces():

@@ -17,6 +17,7 @@ def expand_on(device: Any, spec: Any, vectors: Matrix, coef: FloatArray, A: Matr
     The support vectors stay on the device; the rows of A travel there piece by piece.
     """
     centre = mean_of(vectors, device)
-    right = DeviceRows(spec, vectors, device, torch.float64, centre, 1 << 62).whole
+    kept = DeviceRows(spec, vectors, device, torch.float64, centre, 1 << 62)
+    right = kept.take(slice(None))
     left = DeviceRows(spec, A, device, torch.float64, centre, 0)
     return np.asarray(left.times(right, torch.tensor(coef, device=device)).cpu().numpy())

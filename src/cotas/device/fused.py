@@ -41,7 +41,10 @@ def radial_program(
     hu = tl.load(HU + rows, mask=inside, other=0.0)
     first, last = part * span, tl.minimum(part * span + span, m)
     which = tl.arange(0, M)
-    total = tl.zeros([BM] if M == 1 else [BM, M], TYPE)
+    if M == 1:  # noqa: SIM108
+        total = tl.zeros([BM], TYPE)
+    else:
+        total = tl.zeros([BM, M], TYPE)
     for start in range(first, last, BN):
         columns = start + tl.arange(0, BN)
         there = columns < last

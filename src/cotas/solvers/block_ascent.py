@@ -187,10 +187,10 @@ class Ascent:
 
     def recompute(self, c: int) -> None:
         """F of one machine, from a, in double precision."""
-        moved = self.a[c].nonzero().ravel()
-        exact = self._double()
-        f = exact.times(exact.take(moved), self.a[c, moved].unsqueeze(1)) if len(moved) else 0.0
-        self.F[c] = (f[:, 0] if len(moved) else 0.0) - self.box.y[c]
+        self.F[c] = -self.box.y[c]
+        moved, exact = self.a[c].nonzero().ravel(), self._double()
+        if len(moved):
+            self.F[c] += exact.times(exact.take(moved), self.a[c, moved].unsqueeze(1))[:, 0]
 
     def use_double_precision(self) -> bool:
         """Rows in double precision from now on; False if they are already."""
