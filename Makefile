@@ -37,6 +37,7 @@ demo: $(READY)
 	$(BIN)/cotas certify out/breast-cancer.cotas builtin:breast-cancer
 	$(BIN)/cotas curve builtin:breast-cancer --picture out/loss-against-c.png
 	@echo "Open out/houses.html and out/breast-cancer.html in a browser."
+	@echo "To try it out by hand, with points that you move: $(BIN)/cotas lab"
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -50,7 +51,7 @@ docs: $(READY)
 # The laws beside all the rest, since the machine has two cores at least.
 unit: $(READY)
 	@$(BIN)/python -m pytest tests/laws & laws=$$!; \
-	$(BIN)/python -m pytest tests/adversarial tests/contract tests/oracle tests/parity src/cotas; \
+	$(BIN)/python -m pytest tests/adversarial tests/contract tests/findings tests/oracle tests/parity src/cotas; \
 	rest=$$?; wait $$laws && exit $$rest
 
 test: lint docs unit

@@ -19,7 +19,7 @@ from bench.side_by_side import conditions, interleaved
 from bench.svm_peers import Problem, Setting, Settings, linear_svc, other_peers, settings
 from cotas.design import as_design
 from cotas.fitting.threads import rows_in_threads
-from cotas.solvers.rounded_hinge import Rows
+from cotas.solvers.rounded_hinge import HingeRows
 
 GAPS = (1e-3, 1e-6)
 LAMBDAS = (1e-3, 1e-4, 1e-5)
@@ -189,7 +189,7 @@ def gram(name: str) -> None:
 
     def passes(n_jobs: int | None) -> Iterator[float]:
         with rows_in_threads(X, n_jobs) as each:
-            rows = Rows(as_design(X), signs, np.full(n, 1.0 / n), each)
+            rows = HingeRows(as_design(X), signs, np.full(n, 1.0 / n), each)
             every = [np.arange(span.start, span.stop) for span in rows.spans]
             theta = np.ones(X.shape[1])
             yield interleaved({"gram": lambda: rows.gram(every)}, 7)["gram"]

@@ -30,7 +30,17 @@ import scipy.sparse  # noqa: F401  (loaded once, before the processes part)
 import cotas.certificates.core as core
 
 FOLDER = Path(str(core.__file__)).parent
-MODULES = ("rounding", "bounds", "losses", "regularizers", "rows", "gap", "softmax", "curvature")
+MODULES = (
+    "rounding",
+    "bounds",
+    "losses",
+    "regularizers",
+    "rows",
+    "gap",
+    "softmax",
+    "curvature",
+    "blocks",
+)
 SWAPS = {
     "up": "down",
     "above": "below",

@@ -12,6 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 # Words, files and pictures: nothing a number depends on.
 NO_NUMBERS = {
     "cotas.arrays",
+    "cotas.words",
     "cotas.certificates.words",
     "cotas.certificates.presentation",
 }
@@ -29,6 +30,7 @@ KINDS = {
     "robust regression": ["cotas.certificates.residuals"],
     "least squares, ridge": ["cotas.certificates.least_squares"],
     "batches of least squares": ["cotas.certificates.streamed"],
+    "linear models of rows in blocks": ["cotas.certificates.blocks"],
     "stagewise": ["cotas.certificates.theorems.stagewise"],
     "mistakes": ["cotas.certificates.theorems.mistakes"],
     "separation": ["cotas.certificates.theorems.separation"],

@@ -43,9 +43,12 @@ if TYPE_CHECKING:
     from cotas.regression.ls_boost import LSBoost
     from cotas.regression.ridge import Ridge
     from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
+    from cotas.scale.pages import open_pages  # noqa: F401
     from cotas.selection.choosing import choose
     from cotas.selection.decomposition import bias_variance
     from cotas.selection.learning import learning_curves
+    from cotas.tracing import trace as trace
+    from cotas.words import lang as lang
 
 __version__ = "0.1.0"
 
@@ -84,17 +87,20 @@ _HOME = {
     "certify": "cotas.foreign.certify",
     "choose": "cotas.selection.choosing",
     "hold_out_bound": "cotas.certificates",
+    "lang": "cotas.words",
     "lasso_path": "cotas.regression.lasso_path",
     "learning_curves": "cotas.selection.learning",
     "load": "cotas.files.models",
     "logistic_path": "cotas.linear.path",
+    "open_pages": "cotas.scale.pages",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",
+    "trace": "cotas.tracing",
 }
 _MODULES = (
-    *("datasets", "exceptions", "experiments", "kernels", "plots", "schedules", "stops"),
-    "tables",
+    *("datasets", "exceptions", "experiments", "kernels", "lab", "plots", "schedules", "stops"),
+    *("tables", "tracing"),
 )
 
 __all__ = [

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from cotas.words import again, say
+
 
 class Stop(Enum):
     """Why a fit ended: `stop_` of every estimator. The value says it in words.
@@ -45,7 +47,7 @@ class Reason(NamedTuple):
     words: str = ""
 
     def __str__(self) -> str:
-        return self.words or self.stop.value
+        return again(self.words) or say(self.stop.value)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ class AllOf(Rule):
         other = self.second.reason(progress) if one else None
         if one is None or other is None:
             return None
-        return Reason(one.stop if one.stop is Stop.PROVED else other.stop, f"{one}, and {other}")
+        stop = one.stop if one.stop is Stop.PROVED else other.stop
+        return Reason(stop, say("{one}, and {other}", one=str(one), other=str(other)))
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class ChangeOfJ(Rule):
 
     def reason(self, progress: Progress) -> Reason | None:
         if progress.size * abs(progress.before - progress.objective) < self.eps:
-            return Reason(Stop.STALLED, f"J changed by less than {self.eps:g}")
+            return Reason(Stop.STALLED, say("J changed by less than {eps:g}", eps=self.eps))
         return None
 
 
@@ -148,7 +151,7 @@ class ChangeOfTheta(Rule):
 
     def reason(self, progress: Progress) -> Reason | None:
         if progress.move < self.eps:
-            return Reason(Stop.STALLED, f"θ moved by less than {self.eps:g}")
+            return Reason(Stop.STALLED, say("θ moved by less than {eps:g}", eps=self.eps))
         return None
 
 
@@ -163,7 +166,7 @@ class MaxIterations(Rule):
 
     def reason(self, progress: Progress) -> Reason | None:
         if progress.iteration >= self.number:
-            return Reason(Stop.ITERATIONS, f"{self.number} iterations were made")
+            return Reason(Stop.ITERATIONS, say("{number} iterations were made", number=self.number))
         return None
 
 
@@ -178,7 +181,7 @@ class MaxTime(Rule):
 
     def reason(self, progress: Progress) -> Reason | None:
         if progress.seconds >= self.seconds:
-            return Reason(Stop.TIME, f"{self.seconds:g} s have passed")
+            return Reason(Stop.TIME, say("{seconds:g} s have passed", seconds=self.seconds))
         return None
 
 

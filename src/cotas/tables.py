@@ -5,5 +5,15 @@ from cotas.files.tables import Table, read_table
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
+from cotas.scale.pages import Pages, open_pages
 
-__all__ = ["Preparation", "PreparedModel", "Table", "inspect_table", "read_libsvm", "read_table"]
+__all__ = [
+    "Pages",
+    "Preparation",
+    "PreparedModel",
+    "Table",
+    "inspect_table",
+    "open_pages",
+    "read_libsvm",
+    "read_table",
+]

@@ -63,7 +63,7 @@ BAD_PARAMETERS = [
     (Pegasos(step=-1.0), "step"),
     (Pegasos(step=lambda t: -1.0), r"step\(t\)"),
     (Pegasos(step=lambda t: np.nan), r"step\(t\)"),
-    (Pegasos(sampling="all"), "sampling"),
+    (Pegasos(sampling="some"), "sampling"),
     (Pegasos(tol=0.0), "tol"),
     (Pegasos(tol=0.1, certify=False), "certify"),
 ]

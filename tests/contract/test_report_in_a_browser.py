@@ -1,31 +1,18 @@
 """The report as a reader sees it: in a real browser, on a desk and a telephone, in any light."""
 
-import shutil
-
 import pytest
 
+from browser import NEEDED, chromium, requests, resize
 from terminal import cotas
 
-webdriver = pytest.importorskip("selenium.webdriver")
-
-pytestmark = pytest.mark.skipif(
-    shutil.which("chromedriver") is None, reason="there is no Chromium with its driver here"
-)
+pytestmark = NEEDED
 SIZES = {"desk": (1200, 900), "telephone": (390, 844)}
-QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 
 @pytest.fixture(scope="module")
 def browser():
-    options = webdriver.ChromeOptions()
-    for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", *QUIET):
-        options.add_argument(option)
-    options.add_argument("--disable-dev-shm-usage")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options, service)
-    yield driver
-    driver.quit()
+    with chromium() as driver:
+        yield driver
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +27,7 @@ def pages(tmp_path_factory):
 
 def show(browser, path, size, scheme):
     """Open the page as on such a screen, in light or dark."""
-    width, height = SIZES[size]
-    screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    resize(browser, *SIZES[size], scheme)
     browser.get(path.as_uri())
 
 
@@ -82,13 +65,8 @@ def test_nothing_is_fetched_and_nothing_complains(browser, pages):
     browser.get_log("browser"), browser.get_log("performance")
     show(browser, pages / "en.html", "desk", "light")
     assert browser.get_log("browser") == []
-    requests = [
-        entry["message"]
-        for entry in browser.get_log("performance")
-        if '"Network.requestWillBeSent"' in entry["message"]
-    ]
-    assert len(requests) == 1  # the file itself
-    assert "en.html" in requests[0]
+    (only,) = requests(browser)  # the file itself
+    assert "en.html" in only
 
 
 def test_letters_are_readable_in_the_dark(browser, pages):

@@ -26,61 +26,6 @@ def learners(model, X):
     return list(model.ensembles_[0].combination().learners.values(X))
 
 
-# ---- the algorithms as printed, given the functions that each round chose ----------------------
-
-
-def test_algorithm_1_adaboost():
-    X, y = noisy_clouds()
-    model = AdaBoost(n_estimators=15).fit(X, y)
-    w, n = np.full(len(y), 1 / len(y)), len(y)
-    total = np.zeros(n)
-    for m, f in enumerate(learners(model, X)):
-        err = w[f != y].sum()
-        assert err == pytest.approx(model.round_errors_[m])
-        c = np.log((1 - err) / err)
-        assert 0.5 * c == pytest.approx(model.estimator_weights_[m])
-        w = w * np.exp(c * (f != y))
-        w /= w.sum()
-        assert w[f != y].sum() == pytest.approx(0.5)  # Corollary 1
-        total += c * f
-    np.testing.assert_allclose(2 * model.decision_function(X), total)
-    np.testing.assert_array_equal(model.predict(X), np.where(total > 0, 1, -1))
-
-
-def test_algorithm_2_real_adaboost():
-    X, y = noisy_clouds()
-    model = RealAdaBoost(n_estimators=10).fit(X, y)
-    w, total = np.full(len(y), 1 / len(y)), np.zeros(len(y))
-    for m, f in enumerate(learners(model, X)):
-        for value in np.unique(f):
-            leaf = f == value
-            p = np.clip(w[leaf & (y > 0)].sum() / w[leaf].sum(), 1e-6, 1 - 1e-6)
-            assert value == pytest.approx(0.5 * np.log(p / (1 - p)))
-        w = w * np.exp(-y * f)
-        w /= w.sum()
-        for value in np.unique(f)[np.abs(np.unique(f)) < 6.9]:  # Corollary 2 in each leaf
-            assert (w * y)[f == value].sum() == pytest.approx(0, abs=1e-12)
-        total += f
-        assert model.round_losses_[m] == pytest.approx(np.mean(np.exp(-y * total)))
-    np.testing.assert_allclose(model.decision_function(X), total)
-
-
-def test_algorithm_3_logitboost():
-    X, y = noisy_clouds()
-    model = LogitBoost(n_estimators=30, safeguard=False).fit(X, y)
-    F, star = np.zeros(len(y)), (y + 1) / 2
-    for m, f in enumerate(learners(model, X)):
-        p = np.exp(F) / (np.exp(F) + np.exp(-F))
-        w = p * (1 - p)
-        z = np.clip((star - p) / w, -4, 4)
-        for value in np.unique(f):
-            leaf = f == value
-            assert value == pytest.approx(np.average(z[leaf], weights=w[leaf]))
-        F = F + 0.5 * f
-        assert model.round_losses_[m] == pytest.approx(np.mean(np.log1p(np.exp(-2 * y * F))))
-    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * F)))
-
-
 @pytest.mark.parametrize("learner", ["stump", Tree(3), "linear"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_logitboost_raises_the_likelihood_in_every_round(learner, classes):
@@ -102,67 +47,6 @@ def test_logitboost_without_its_safeguard_may_lower_the_likelihood():
     printed = LogitBoost(n_estimators=60, safeguard=False).fit(X, y)
     assert (np.diff(printed.round_losses_) > 0).any()
     assert printed.certificate_.holds
-
-
-def test_algorithm_4_gentleboost():
-    X, y = noisy_clouds()
-    model = GentleBoost(Tree(2), n_estimators=10).fit(X, y)
-    w, F = np.full(len(y), 1 / len(y)), np.zeros(len(y))
-    for f in learners(model, X):
-        for value in np.unique(f):
-            assert value == pytest.approx(np.average(y[f == value], weights=w[f == value]))
-        assert np.abs(f).max() <= 1
-        F, w = F + f, w * np.exp(-y * f)
-        w /= w.sum()
-    np.testing.assert_allclose(model.decision_function(X), F)
-
-
-@pytest.mark.parametrize("cost", [Exponential(), Logistic(), SquaredHinge()])
-def test_algorithm_5_anyboost(cost):
-    X, y = noisy_clouds()
-    model = AnyBoost(cost=cost, n_estimators=8).fit(X, y)
-    F = np.zeros(len(y))
-    for m, f in enumerate(learners(model, X)):
-        along = np.mean(-y * cost.slope(y * F) * f)
-        assert along == pytest.approx(model.round_edges_[m])
-        assert along > 0
-        w = model.estimator_weights_[m]
-        F = F + w * f
-        # The line search leaves no slope along f.
-        assert np.mean(y * cost.slope(y * F) * f) == pytest.approx(0, abs=1e-9)
-        assert model.round_losses_[m] == pytest.approx(np.mean(cost.value(y * F)))
-    np.testing.assert_allclose(model.decision_function(X), F)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("step", ["line-search", "2/(m+2)", 0.2, [0.5, 0.3, 0.2]])
-def test_algorithm_6_stays_in_the_hull(step):
-    X, y = noisy_clouds()
-    model = ConvexAnyBoost(cost="logistic", radius=3.0, step=step, n_estimators=6, tol=1e-9)
-    model.fit(X, y)
-    cost, F = Logistic(), np.zeros(len(y))
-    for m, f in enumerate(learners(model, X)):
-        gap = np.mean(-y * cost.slope(y * F) * (3.0 * f - F))
-        assert gap == pytest.approx(model.round_edges_[m])
-        a = model.ensembles_[0].steps[m] / 3.0
-        assert 0 <= a <= 1
-        F = (1 - a) * F + a * 3.0 * f
-    np.testing.assert_allclose(model.decision_function(X), F)
-    assert np.abs(model.estimator_weights_).sum() <= 3.0 * (1 + 1e-12)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_algorithm_7_the_example():
-    X, y = noisy_clouds()
-    model = ConvexAnyBoost(step="closed-form", n_estimators=6, tol=1e-9).fit(X, y)
-    F, spent = np.zeros(len(y)), 0.0
-    for f in learners(model, X):
-        w = np.exp(-y * F)
-        err = w[f != y].sum() / w.sum()
-        step = 0.5 * np.log((1 - err) / err)
-        spent += abs(step)
-        F = F + step / spent * (f - F)
-    np.testing.assert_allclose(model.decision_function(X), F)
 
 
 def test_anyboost_with_the_closed_form_is_adaboost():

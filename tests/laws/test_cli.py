@@ -208,7 +208,7 @@ def test_regression_in_spanish(tmp_path):
     assert said.code == 0
     assert "objetivo price" in said.out
     assert "error de entrenamiento" in said.out
-    assert "Con tan pocas filas" in said.err
+    assert "Con 11 filas" in said.err
     assert cotas("predict", tmp_path / "m.cotas", "builtin:houses").code == 0
 
 

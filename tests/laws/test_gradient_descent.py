@@ -11,27 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas import LeastSquares, Ridge, datasets, schedules, stops
 from cotas.exceptions import DivergedError
-from problems import LAYOUTS, plane
+from problems import plane
 
 # ---- gradient descent ------------------------------------------------------------------------
-
-
-def transcribed_descent(X, y, alpha, iterations):
-    """Batch gradient descent as document 003 prints it, with x₀ = 1."""
-    Z = np.column_stack([np.ones(len(X)), X])
-    theta = np.zeros(Z.shape[1])
-    for _ in range(iterations):
-        theta = theta - alpha * sum((theta @ z - t) * z for z, t in zip(Z, y, strict=True))
-    return theta
-
-
-def test_gradient_descent_is_the_one_of_the_document():
-    X, y = plane(30, 3)
-    for step in (0.05, 0.2):
-        theta = transcribed_descent(X, y, step / len(X), 17)
-        model = LeastSquares(solver="gradient", step=step, stop=stops.MaxIterations(17)).fit(X, y)
-        np.testing.assert_allclose(model.coef_, theta[1:], rtol=1e-10)
-        assert model.intercept_ == pytest.approx(theta[0], rel=1e-10)
 
 
 @pytest.mark.parametrize("standardize", [True, False])
@@ -130,56 +112,6 @@ def test_schedules():
 
 
 # ---- stochastic steps ------------------------------------------------------------------------
-
-
-def transcribed_steps(X, y, lam, steps, batches, bias):
-    """Algorithms 6 (λ = 0) and 7 of document 000, and their mini-batches."""
-    theta, theta0 = np.zeros(X.shape[1]), 0.0
-    for eta, batch in zip(steps, batches, strict=True):
-        residuals = y[batch] - X[batch] @ theta - theta0
-        theta = (1 - lam * eta) * theta + eta * np.mean(residuals[:, None] * X[batch], axis=0)
-        theta0 += eta * residuals.mean() * bias
-    return theta, theta0
-
-
-@pytest.mark.parametrize("layout", ["dense", "csr", "float32"])
-@pytest.mark.parametrize("lam", [0.0, 0.3])
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("batch", [1, 4, 100])
-def test_algorithms_6_and_7_step_by_step(lam, bias, batch, layout):
-    X, y = plane(30, 4)
-    law = schedules.PowerLaw(0.05, 0.6)
-    make = LeastSquares if lam == 0 else lambda **options: Ridge(lam=lam, **options)
-    model = make(
-        solver="stochastic",
-        step=law,
-        shuffle=False,
-        batch_size=batch,
-        fit_intercept=bias,
-        stop=stops.MaxIterations(3),
-    ).fit(LAYOUTS[layout](X), y)
-    epoch = [np.arange(a, min(a + batch, 30)) for a in range(0, 30, batch)]
-    steps = [law(k) for k in range(1, 3 * len(epoch) + 1)]
-    theta, theta0 = transcribed_steps(X, y, lam, steps, 3 * epoch, bias)
-    np.testing.assert_allclose(model.coef_, theta, rtol=1e-9)
-    assert model.intercept_ == pytest.approx(theta0, rel=1e-9)
-
-
-@pytest.mark.parametrize("replacement", [True, False])
-def test_random_draws_follow_the_seed(replacement):
-    X, y = plane(30, 3)
-    options = {"solver": "stochastic", "step": 0.03, "replacement": replacement}
-    options |= {"stop": stops.MaxIterations(2), "random_state": 5}
-    model = LeastSquares(**options).fit(X, y)
-    random = np.random.RandomState(5)
-    order = []
-    for _ in range(2):
-        drawn = random.randint(0, 30, size=30) if replacement else random.permutation(30)
-        order += [np.array([i]) for i in drawn]
-    theta, theta0 = transcribed_steps(X, y, 0.0, [0.03] * 60, order, True)
-    np.testing.assert_allclose(model.coef_, theta, rtol=1e-9)
-    assert model.intercept_ == pytest.approx(theta0, rel=1e-9)
-    np.testing.assert_array_equal(LeastSquares(**options).fit(X, y).coef_, model.coef_)
 
 
 def test_stochastic_steps_come_close_and_say_how_close():

@@ -5,7 +5,7 @@ import pytest
 
 import cotas
 from cotas.cli.auto import candidates, parts_of
-from cotas.selection.halving import FEWEST, SHARE, Candidate, Halving, Part
+from cotas.selection.halving import FEWEST, SHARE, Candidate, Halving, Subsample
 from problems import clouds
 
 
@@ -21,7 +21,7 @@ def noisy_line(n=1200, seed=0):
 
 def one_part(n, seed=0):
     order = np.random.default_rng(seed).permutation(n)
-    return [Part(order[: 3 * n // 4], order[3 * n // 4 :])]
+    return [Subsample(order[: 3 * n // 4], order[3 * n // 4 :])]
 
 
 def test_each_stage_keeps_a_third_on_three_times_the_rows():
@@ -101,7 +101,7 @@ def test_what_was_cut_short_does_not_win():
 
 def test_a_setting_that_the_rows_do_not_allow_loses():
     X, y = clouds(60, 2)
-    alone = [Part(np.flatnonzero(y == y[0])[:20], np.arange(30, 60))]
+    alone = [Subsample(np.flatnonzero(y == y[0])[:20], np.arange(30, 60))]
     both = [Candidate("svm", cotas.LinearSVM(), "svm")]
     trial = Halving(X, y, alone).run(both)
     assert trial.error == np.inf
@@ -147,7 +147,7 @@ def test_the_rows_held_out_play_no_part_in_the_choice(tmp_path, monkeypatch):
     """Their targets may be anything: the model is the same."""
     from cotas.cli.auto import train_auto
     from cotas.cli.session import Session
-    from cotas.cli.training import Rows, Settings
+    from cotas.cli.training import Settings, SplitTable
     from cotas.tables import read_table
 
     rng = np.random.default_rng(0)
@@ -161,7 +161,9 @@ def test_the_rows_held_out_play_no_part_in_the_choice(tmp_path, monkeypatch):
     coefs = []
     for scale in (1.0, -50.0):
         targets = np.concatenate([y[:90], scale * y[90:]])
-        best, board = train_auto(Session("fit", quiet=True), Rows(table, targets, *split), settings)
+        best, board = train_auto(
+            Session("fit", quiet=True), SplitTable(table, targets, *split), settings
+        )
         coefs.append(best.model.predict(table.features))
         assert len(board) == 4
     np.testing.assert_array_equal(*coefs)

@@ -35,33 +35,6 @@ def beta_of(model, n):
     return beta
 
 
-@given(data=labelled(max_rows=15), lam=st.sampled_from([0.01, 0.1, 1.0]), bias=st.booleans())
-def test_pegasos_as_document_002_prints_it(data, lam, bias):
-    K, y, n = RBF(2.0)(data.X), data.y, len(data.y)
-    alpha, b, t = np.zeros(n), 0.0, 0
-    for _ in range(3):
-        for s in range(n):
-            t += 1
-            eta = 1 / (lam * t)
-            if y[s] * (eta * sum(alpha[i] * y[i] * K[i, s] for i in range(n)) + b) < 1:
-                alpha[s] += 1
-                b += bias * min(eta, 1 / np.sqrt(t)) * y[s]
-    reached = []
-    model = KernelPegasos(
-        RBF(2.0),
-        lam=lam,
-        max_iter=3,
-        sampling="order",
-        fit_intercept=bias,
-        callbacks=lambda report: reached.append(report.intercept[0]),
-    ).fit(*data)
-    witness = model.certificate_.witness
-    np.testing.assert_array_equal(witness.multipliers, alpha)
-    np.testing.assert_allclose(beta_of(model, n)[0], alpha * y / (lam * t), rtol=1e-12)
-    assert reached[-1] == pytest.approx(b, rel=1e-9, abs=1e-12)
-    assert model.certificate_.holds
-
-
 @given(data=labelled(), bias=st.booleans())
 def test_the_linear_kernel_gives_the_perceptron(data, bias):
     # Multiples of 1/8 make all sums exact, so both see the same mistakes.

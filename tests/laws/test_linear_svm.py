@@ -74,6 +74,23 @@ def test_layouts(solver, layout):
     assert other.certificate_.verify(X, y)
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_small_tables_are_solved_as_large_ones_are(monkeypatch, seed, bias):
+    """Rounds in one compiled call, and step by step over spans of rows: the same optimum."""
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(120, 6)), random.integers(0, 3, 120)
+    weights = random.integers(0, 3, 120)
+    small = LinearSVM(lam=0.01, tol=1e-8, fit_intercept=bias).fit(X, y, weights)
+    monkeypatch.setattr("cotas.solvers.semismooth_newton.SMALL", 0)
+    large = LinearSVM(lam=0.01, tol=1e-8, fit_intercept=bias).fit(X, y, weights)
+    for a, b in zip(small.certificate_.parts, large.certificate_.parts, strict=True):
+        assert a.holds
+        assert b.holds
+        assert max(a.lower, b.lower) <= min(a.upper, b.upper)
+    np.testing.assert_allclose(small.coef_, large.coef_, atol=1e-3)
+
+
 def test_badly_scaled_data_converge_too():
     from sklearn.datasets import load_breast_cancer
 

@@ -8,35 +8,7 @@ from hypothesis import strategies as st
 from cotas import PassiveAggressive
 from problems import labelled
 
-
-def transcription(X, y, lam, epochs, bias):
-    """Algorithm 4 as printed, on (x, bias); yields (θ, θ₀), the step and the loss after it."""
-    Z = np.column_stack([X, np.full(len(y), bias)])
-    theta = np.zeros(Z.shape[1])
-    for _ in range(epochs):
-        for z, label in zip(Z, y, strict=True):
-            loss = max(0.0, 1 - label * (theta @ z))
-            square = z @ z
-            eta = min(loss / square, 1 / lam) if square > 0 else min(loss, 1) / lam
-            theta = theta + eta * label * z
-            yield theta, eta, max(0.0, 1 - label * (theta @ z))
-
-
 lams = st.sampled_from([0.01, 0.3, 1.0, 20.0])
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@given(data=labelled(), lam=lams, epochs=st.integers(1, 3))
-def test_follows_the_printed_algorithm(data, lam, epochs, bias):
-    path = list(transcription(*data, lam, epochs, float(bias)))
-    model = PassiveAggressive(lam=lam, max_iter=epochs, fit_intercept=bias)
-    theta = np.append(model.fit(*data).coef_[0], model.intercept_)
-    np.testing.assert_allclose(theta, path[-1][0], rtol=1e-7, atol=1e-9)
-    averaged = model.set_params(average=True).fit(*data)
-    mean = np.mean([step[0] for step in path], axis=0)
-    np.testing.assert_allclose(
-        np.append(averaged.coef_[0], averaged.intercept_), mean, rtol=1e-7, atol=1e-9
-    )
 
 
 @given(data=labelled(max_rows=8), lam=lams)

@@ -3,18 +3,17 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from string import Formatter
 
 import numpy as np
 import pytest
 
 import cotas
 from cotas.certificates.certificate import no_certificate
-from cotas.report import Column, Content, Effects, HeldOut, Picture, render
+from cotas.report import ColumnLine, Content, Effects, HeldOutFigures, Picture, render
 from cotas.report.certificates import standing
 from cotas.report.markup import apart, number
 from cotas.report.pictures import drawn
-from cotas.report.words import LANGUAGES, WORDS, words_of
+from cotas.words import LANGUAGES
 
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -32,7 +31,7 @@ def content(model):
         source="houses.csv",
         rows=80,
         width=20,
-        columns=[Column(f"column {k}", "number", k, "0 … 1") for k in range(20)],
+        columns=[ColumnLine(f"column {k}", "number", k, "0 … 1") for k in range(20)],
         target="sold",
         task="classification",
         classes={"yes": 40, "no": 40},
@@ -41,7 +40,7 @@ def content(model):
         parameters={"lam": "0.1"},
         preparation=["3 numbers standardized"],
         certificates=[("", model.certificate_)],
-        held_out=HeldOut(
+        held_out=HeldOutFigures(
             *(20, {"error": "0.05"}, ("always “yes”", "0.5"), 0.2161),
             tried=4,
             classes=[["yes", "10", "9", "1"]],
@@ -85,22 +84,10 @@ class Outline(HTMLParser):
             self.words.append(data)
 
 
-def fields(text):
-    return {name for _, name, _, _ in Formatter().parse(text) if name}
-
-
-def test_the_two_languages_say_the_same_things():
-    english, spanish = WORDS["en"], WORDS["es"]
-    assert english.keys() == spanish.keys()
-    for key in english:
-        assert fields(english[key]) == fields(spanish[key]), key
-    with pytest.raises(ValueError, match="lang must be one of en, es"):
-        words_of("fr")
-
-
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_every_tag_closes_and_nothing_is_loaded(content, lang):
-    outline = Outline(render(content, lang))
+    with cotas.lang(lang):
+        outline = Outline(render(content))
     assert outline.open == []
     assert "script" not in outline.tags
     assert all(link.startswith("#") for link in outline.loads)
@@ -111,14 +98,14 @@ def test_nothing_from_the_data_becomes_markup(content):
         content,
         source=HOSTILE,
         target=HOSTILE,
-        columns=[Column(HOSTILE, HOSTILE, 0, HOSTILE)],
+        columns=[ColumnLine(HOSTILE, HOSTILE, 0, HOSTILE)],
         classes={HOSTILE: 3},
         warnings=[HOSTILE],
         parameters={HOSTILE: HOSTILE},
         preparation=[HOSTILE],
         effects=[Effects(HOSTILE, [HOSTILE], [1.0])],
         compared=[[HOSTILE], [HOSTILE]],
-        held_out=HeldOut(
+        held_out=HeldOutFigures(
             *(3, {HOSTILE: HOSTILE}, (HOSTILE, HOSTILE)),
             classes=[[HOSTILE, HOSTILE]],
             headings=[HOSTILE, HOSTILE],

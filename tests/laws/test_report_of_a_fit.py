@@ -39,7 +39,7 @@ def test_the_numbers_are_those_of_the_fit(shop, model):
         assert four_digits(certificate["upper"]) in words
     for name in ("age", "income", "town", "yes", "no", "bought", "160"):
         assert name in words
-    assert "Column “shop_id” never changes" in words
+    assert "Column 'shop_id' never changes" in words
 
 
 def test_several_classes_each_have_their_certificate(tmp_path):

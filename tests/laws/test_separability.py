@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
+import cotas
 from cotas import separability
+from cotas.certificates.theorems.separation import FARTHEST
 from cotas.solvers.separating_plane import separate, widest_margin
 from problems import LAYOUTS, clouds, labelled, separable
 
@@ -76,6 +78,37 @@ def test_the_widest_margin_is_proved_widest(data):
     assert certificate.upper == pytest.approx(certificate.lower, rel=1e-7)
     plain = separability(*data)
     assert plain.certificate.lower <= certificate.upper * (1 + 1e-9)
+
+
+@given(data=separable(max_rows=15, max_features=3))
+def test_the_largest_gamma_of_definition_3_3_is_proved_largest(data):
+    answer = separability(*data, widest="distance")
+    distances = data.y * (data.X @ answer.coef + answer.intercept) / np.linalg.norm(answer.coef)
+    assert answer.margin == pytest.approx(distances.min(), rel=1e-9)
+    largest = answer.certificate.figures[FARTHEST]
+    assert answer.margin <= largest <= answer.margin * (1 + 1e-6)
+    for other in (separability(*data), separability(*data, widest=True)):
+        assert other.margin <= largest
+    assert answer.certificate.holds
+    assert answer.verify(*data)
+
+
+def test_the_largest_gamma_is_that_of_the_hard_margin_machine():
+    X, y = clouds(80, 3, noise=0.3)
+    machine = cotas.LinearSVM(margin="hard", tol=1e-9).fit(X, y)
+    gamma = 1 / np.linalg.norm(machine.coef_)
+    answer = separability(X, y, widest="distance")
+    assert answer.margin == pytest.approx(gamma, rel=1e-7)
+    assert separability(X, y, widest=True).margin < gamma
+    through = separability(X + 2 * y[:, None], y, widest="distance", fit_intercept=False)
+    assert through.margin == pytest.approx(through.certificate.upper, rel=1e-7)
+
+
+def test_bad_words_for_the_widest():
+    with pytest.raises(ValueError, match="widest"):
+        separability([[0.0], [1.0]], [0, 1], widest="wide")
+    with pytest.raises(ValueError, match="one class"):
+        separability([[0.0], [1.0]], [1, 1], widest="distance")
 
 
 def test_widest_margin_is_the_hard_margin_machine_on_extended_rows():

@@ -36,37 +36,8 @@ def algorithm_8(X, y, eps, m):
     return np.array(betas)
 
 
-def algorithm_9(X, y, eps, delta, m):
-    """R-FS_ε,δ as it is printed; with δ infinite it is FS_ε."""
-    p = X.shape[1]
-    betas, r = [np.zeros(p)], y.copy()
-    for _ in range(m):
-        j = int(np.argmax(np.abs(X.T @ r)))
-        sign = np.sign(r @ X[:, j])
-        r = r - eps * (sign * X[:, j] + (r - y) / delta)
-        beta = (1 - eps / delta) * betas[-1]
-        beta[j] += eps * sign
-        betas.append(beta)
-    return np.array(betas)
-
-
 def path_of(model):
     return np.array([model.path_.unit_coef(k) for k in range(len(model.path_))])
-
-
-@by_shape
-def test_algorithm_8_step_by_step(data):
-    expected = algorithm_8(*unit_columns(*data), 0.3, 40)
-    model = LSBoost(eps=0.3, max_iter=40).fit(*data)
-    np.testing.assert_allclose(path_of(model), expected, atol=1e-10)
-
-
-@by_shape
-@pytest.mark.parametrize("delta", [2.0, 9.0, np.inf])
-def test_algorithm_9_step_by_step(data, delta):
-    expected = algorithm_9(*unit_columns(*data), 0.21, delta, 60)
-    model = RegularizedForwardStagewise(eps=0.21, delta=delta, max_iter=60).fit(*data)
-    np.testing.assert_allclose(path_of(model), expected, atol=1e-10)
 
 
 @by_shape

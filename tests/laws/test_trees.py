@@ -239,15 +239,17 @@ def test_threads_and_siblings_do_not_change_the_tree(monkeypatch):
     X, g = rng.normal(size=(9000, 60)), rng.normal(size=9000) + 1j
     X[:, 20:] *= rng.random((9000, 40)) < 0.08
     bins, scale = binned(X)
-    from cotas.solvers.split_search import LeastSquares
+    from cotas.solvers.split_search import SquaresCriterion
 
     with ThreadPoolExecutor(3) as pool:
         shared = Grower(bins, scale, 4, pool.map, 3)
         assert len(shared.shares) == 3
-        one, leaf, sums = shared.grow(LeastSquares(0.0), g, complex(g.sum()))
+        one, leaf, sums = shared.grow(SquaresCriterion(0.0), g, complex(g.sum()))
         leaf = leaf.copy()
     monkeypatch.setattr("cotas.solvers.tree_growing.KEPT_BYTES", 0)
-    two, leaf2, sums2 = Grower(bins, scale, 4, map, 1).grow(LeastSquares(0.0), g, complex(g.sum()))
+    two, leaf2, sums2 = Grower(bins, scale, 4, map, 1).grow(
+        SquaresCriterion(0.0), g, complex(g.sum())
+    )
     np.testing.assert_array_equal(one.feature, two.feature)
     np.testing.assert_array_equal(one.threshold, two.threshold)
     np.testing.assert_array_equal(leaf, leaf2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from scipy.special import softmax
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import ClassFunction, Ensemble, WeakFunction, votes_of
-from cotas.boosting.training import Booster, Machine, check_steps
-from cotas.boosting.weak_learners import Prepared, check_choice
+from cotas.boosting.training import Booster, BoostingRun, check_steps
+from cotas.boosting.weak_learners import PreparedLearner, check_choice
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Exponential
@@ -28,11 +29,13 @@ class ExponentialBooster(BoostedClassifier, Booster):
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         return Exponential().value(np.maximum(y * F, -700.0))
 
-    def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
+    def _claims(self, weak: PreparedLearner, n_entries: int) -> dict[str, Any]:
         """What the certificate says beyond the bound, for an X with so many entries."""
         return {}
 
-    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
+    def _prove(
+        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
+    ) -> Any:
         return SurrogateBound(
             combinations=(self.ensembles_[k].combination(),),
             classes=np.array([machine.label]),
@@ -42,6 +45,7 @@ class ExponentialBooster(BoostedClassifier, Booster):
         )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaBoost(ExponentialBooster):
     """Discrete AdaBoost: each round a classifier of ±1 on reweighted examples.
 
@@ -131,44 +135,8 @@ class AdaBoost(ExponentialBooster):
     (1.0, True)
     """
 
-    def __init__(
-        self,
-        weak_learner: Any = "stump",
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 1.0,
-        step: Any = "closed-form",
-        multiclass: str = "ovr",
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            weak_learner,
-            n_estimators,
-            learning_rate=learning_rate,
-            step=step,
-            class_weight=class_weight,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            warm_start=warm_start,
-            certify=certify,
-            n_jobs=n_jobs,
-            max_time=max_time,
-            random_state=random_state,
-            callbacks=callbacks,
-            progress=progress,
-        )
-        self.multiclass = multiclass
+    step: Any = "closed-form"
+    multiclass: str = "ovr"
 
     @property
     def estimator_weights_(self) -> FloatArray | list[FloatArray]:
@@ -200,7 +168,7 @@ class AdaBoost(ExponentialBooster):
         self._steps()
         check_choice(self.multiclass, "multiclass", ("ovr", "samme"))
 
-    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[Machine]:
+    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
         if before is not None and self._votes() != getattr(self, "_voted", self._votes()):
             raise ValueError(
                 "warm_start=True goes on with the machines there are, and multiclass was changed "
@@ -212,12 +180,12 @@ class AdaBoost(ExponentialBooster):
         votes = np.zeros((examples.n_rows, len(examples.classes)))
         if before is not None:
             votes[:] = votes_of(before, examples.X)
-        return [Machine(None, examples.codes, examples.shares(), votes, before)]
+        return [BoostingRun(None, examples.codes, examples.shares(), votes, before)]
 
-    def _functions(self, machine: Machine) -> int:
+    def _functions(self, machine: BoostingRun) -> int:
         return machine.F.shape[1] if self._votes() else 1
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         spent = 0.0 if machine.before is None else float(np.abs(machine.before[0].steps).sum())
         run = samme if self._votes() else adaboost
         return run(
@@ -238,7 +206,9 @@ class AdaBoost(ExponentialBooster):
         exponents = F.mean(axis=1) - F[np.arange(len(F)), y]
         return np.asarray(np.exp(np.minimum(exponents, 700.0)))
 
-    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
+    def _prove(
+        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
+    ) -> Any:
         if not self._votes():
             return super()._prove(weak, machine, k, examples)
         return SurrogateBound(
@@ -258,7 +228,7 @@ class AdaBoost(ExponentialBooster):
             return super()._probabilities(values)
         return np.asarray(softmax(values, axis=1))
 
-    def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
+    def _claims(self, weak: PreparedLearner, n_entries: int) -> dict[str, Any]:
         # The margins take as long to prove as a dozen rounds of the algorithm.
         return {
             "discrete": True,
@@ -293,7 +263,7 @@ class RealAdaBoost(ExponentialBooster):
         super()._check_parameters()
         check_steps(self.step, ())
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         return real_adaboost(
             weak.learner,
             machine.y,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cotas.arrays import Each, FloatArray
 from cotas.boosting.base import BoostedClassifier, _spread
-from cotas.boosting.training import Booster, Machine, check_steps
-from cotas.boosting.weak_learners import Prepared, check_choice
+from cotas.boosting.training import Booster, BoostingRun, check_steps
+from cotas.boosting.weak_learners import PreparedLearner, check_choice
 from cotas.certificates.theorems.hull import HullPoint
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive, check_rate
@@ -58,6 +59,7 @@ class _Named:
         return np.asarray(self.cost.slope(z), dtype=np.float64)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AnyBoost(BoostedClassifier, Booster):
     """AnyBoost: gradient descent on the mean cost of the margins, one function of ±1 a round.
 
@@ -93,48 +95,11 @@ class AnyBoost(BoostedClassifier, Booster):
     True
     """
 
-    def __init__(
-        self,
-        weak_learner: Any = "stump",
-        n_estimators: int = 100,
-        *,
-        cost: Any = "exponential",
-        learning_rate: float = 1.0,
-        step: Any = "line-search",
-        target: str = "sign",
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            weak_learner,
-            n_estimators,
-            learning_rate=learning_rate,
-            step=step,
-            class_weight=class_weight,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            warm_start=warm_start,
-            certify=certify,
-            n_jobs=n_jobs,
-            max_time=max_time,
-            random_state=random_state,
-            callbacks=callbacks,
-            progress=progress,
-        )
-        self.cost = cost
-        self.target = target
+    cost: Any = "exponential"
+    step: Any = "line-search"
+    target: str = "sign"
 
-    _named_steps: tuple[str, ...] = ("line-search", "closed-form", "printed")
+    _named_steps: ClassVar[tuple[str, ...]] = ("line-search", "closed-form", "printed")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -148,13 +113,15 @@ class AnyBoost(BoostedClassifier, Booster):
                 f"cost={self.cost!r}."
             )
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         return self._anyboost(weak, machine, towards=False)
 
     def _as_printed(self) -> bool:
         return isinstance(self.step, str) and self.step == "printed"
 
-    def _anyboost(self, weak: Prepared, machine: Machine, towards: bool) -> Iterator[Round]:
+    def _anyboost(
+        self, weak: PreparedLearner, machine: BoostingRun, towards: bool
+    ) -> Iterator[Round]:
         if self._as_printed() and machine.before is not None:
             raise ValueError(
                 "step='printed' divides by all the steps so far, which a model does not keep: "
@@ -180,7 +147,9 @@ class AnyBoost(BoostedClassifier, Booster):
         """Of the hull that the certificate speaks of; None for the model's own Σ|w|."""
         return None
 
-    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
+    def _prove(
+        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
+    ) -> Any:
         if weak.stumps is None:
             return GREEDY
         combination = self.ensembles_[k].combination()
@@ -206,6 +175,7 @@ class AnyBoost(BoostedClassifier, Booster):
         return _spread(np.asarray(p))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConvexAnyBoost(AnyBoost):
     """AnyBoost over a convex hull: F stays a combination with Σ|w| ≤ radius.
 
@@ -244,52 +214,10 @@ class ConvexAnyBoost(AnyBoost):
     True
     """
 
-    _named_steps = ("line-search", "closed-form", "printed", "2/(m+2)")
+    radius: float = 1.0
+    tol: float = 0.01
 
-    def __init__(
-        self,
-        weak_learner: Any = "stump",
-        n_estimators: int = 100,
-        *,
-        cost: Any = "exponential",
-        radius: float = 1.0,
-        tol: float = 0.01,
-        learning_rate: float = 1.0,
-        step: Any = "line-search",
-        target: str = "sign",
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            weak_learner,
-            n_estimators,
-            cost=cost,
-            learning_rate=learning_rate,
-            step=step,
-            target=target,
-            class_weight=class_weight,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            warm_start=warm_start,
-            certify=certify,
-            n_jobs=n_jobs,
-            max_time=max_time,
-            random_state=random_state,
-            callbacks=callbacks,
-            progress=progress,
-        )
-        self.radius = radius
-        self.tol = tol
+    _named_steps = ("line-search", "closed-form", "printed", "2/(m+2)")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -301,7 +229,7 @@ class ConvexAnyBoost(AnyBoost):
         # As printed, F leaves the hull, and is compared with all of its own total weight.
         return None if self._as_printed() else float(self.radius)
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         if self._as_printed():
             return self._anyboost(weak, machine, towards=True)
         return convex_anyboost(

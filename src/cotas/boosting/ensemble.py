@@ -28,7 +28,7 @@ from cotas.solvers.trees import (
     join_trees,
     tree_without_tests,
 )
-from cotas.solvers.weak_learners import Linear
+from cotas.solvers.weak_learners import LinearScore
 
 
 @dataclass
@@ -78,7 +78,9 @@ class Ensemble:
 
     def estimators(self) -> list[Any]:
         """The function of each round as something that predicts."""
-        if isinstance(self.functions, Trees) or all(isinstance(f, Linear) for f in self.functions):
+        if isinstance(self.functions, Trees) or all(
+            isinstance(f, LinearScore) for f in self.functions
+        ):
             return [WeakFunction(self, m) for m in range(len(self))]
         return [function.estimator for function in self.functions]
 
@@ -112,7 +114,7 @@ class Ensemble:
             }
             arrays = {name: a.copy() for name, a in f._asdict().items() if name != "gain"}
             return PlainTrees(categories=named, **arrays)
-        if f and isinstance(f[0], Linear):
+        if f and isinstance(f[0], LinearScore):
             coefs = np.array([linear.coef for linear in f])
             return PlainLinear(coefs, np.array([linear.intercept for linear in f]), f[0].sign)
         return Predictors(tuple(f))
@@ -196,14 +198,14 @@ def votes_of(ensembles: Sequence[Ensemble], X: Matrix) -> FloatArray:
 
 
 def _evaluate(function: Any, X: Matrix) -> FloatArray:
-    if isinstance(function, Linear):
+    if isinstance(function, LinearScore):
         f = times(X, function.coef) + function.intercept
         return np.where(f > 0, 1.0, -1.0) if function.sign else f
     return np.asarray(function(X))
 
 
 def _importance(function: Any) -> FloatArray:
-    if isinstance(function, Linear):
+    if isinstance(function, LinearScore):
         return np.abs(function.coef)
     found = getattr(function.estimator, "feature_importances_", None)
     if found is None:

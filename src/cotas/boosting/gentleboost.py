@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from cotas.arrays import Each
 from cotas.boosting.adaboost import ExponentialBooster
-from cotas.boosting.training import Machine, check_steps
-from cotas.boosting.weak_learners import Prepared
+from cotas.boosting.training import BoostingRun, check_steps
+from cotas.boosting.weak_learners import PreparedLearner
 from cotas.solvers.boosting import Round, gentleboost, slowed
 
 
@@ -39,7 +39,7 @@ class GentleBoost(ExponentialBooster):
         super()._check_parameters()
         check_steps(self.step, ())
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         return gentleboost(
             weak.learner,
             machine.y,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,15 @@ from scipy.special import log_softmax, softmax
 from cotas.arrays import Each, FloatArray
 from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import Ensemble
-from cotas.boosting.training import Booster, Machine, check_steps
-from cotas.boosting.weak_learners import Prepared
+from cotas.boosting.training import Booster, BoostingRun, check_steps
+from cotas.boosting.weak_learners import PreparedLearner
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Logistic
 from cotas.solvers.boosting import Round, Steps, logitboost, logitboost_classes, slowed
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LogitBoost(BoostedClassifier, Booster):
     """LogitBoost: each round a weighted regression on the working response of the likelihood.
 
@@ -51,50 +53,13 @@ class LogitBoost(BoostedClassifier, Booster):
     True
     """
 
-    def __init__(
-        self,
-        weak_learner: Any = "stump",
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 1.0,
-        step: Any = 1.0,
-        safeguard: bool = True,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            weak_learner,
-            n_estimators,
-            learning_rate=learning_rate,
-            step=step,
-            class_weight=class_weight,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            warm_start=warm_start,
-            certify=certify,
-            n_jobs=n_jobs,
-            max_time=max_time,
-            random_state=random_state,
-            callbacks=callbacks,
-            progress=progress,
-        )
-        self.safeguard = safeguard
+    safeguard: bool = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_steps(self.step, ())
 
-    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[Machine]:
+    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
         """One run for all the classes."""
         K = len(examples.classes)
         if K == 2:
@@ -102,12 +67,12 @@ class LogitBoost(BoostedClassifier, Booster):
         T = np.zeros((examples.n_rows, K))
         for k, ensemble in enumerate(before or []):
             T[:, k] = ensemble.values(examples.X)
-        return [Machine(None, examples.codes, examples.shares(), T, before)]
+        return [BoostingRun(None, examples.codes, examples.shares(), T, before)]
 
-    def _functions(self, machine: Machine) -> int:
+    def _functions(self, machine: BoostingRun) -> int:
         return machine.F.shape[1] if machine.F.ndim == 2 else 1
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
         steps = slowed(steps, float(self.learning_rate))
         learner, y, s, F, first = weak.learner, machine.y, machine.s, machine.F, machine.first
@@ -121,7 +86,9 @@ class LogitBoost(BoostedClassifier, Booster):
             return Logistic().value(2 * y * F)
         return np.asarray(-log_softmax(_centred(F), axis=1)[np.arange(len(F)), y])
 
-    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
+    def _prove(
+        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
+    ) -> Any:
         return SurrogateBound(
             combinations=tuple(e.combination() for e in self.ensembles_),
             classes=examples.classes if machine.F.ndim == 2 else np.array([machine.label]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.boosting.base import Boosted
 from cotas.boosting.ensemble import Ensemble, collect
-from cotas.boosting.weak_learners import Prepared, prepare, resolve, takes_missing_values
+from cotas.boosting.weak_learners import PreparedLearner, prepare, resolve, takes_missing_values
 from cotas.certificates import Certificate, no_certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
@@ -30,6 +30,7 @@ from cotas.fitting.validation import Patience, hold_out
 from cotas.solvers.boosting import NothingLeft, Round, Steps
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 # What is kept of each round, and under which name.
 RECORDED = {
@@ -73,7 +74,7 @@ class RoundReport:
 
 
 @dataclass
-class Machine:
+class BoostingRun:
     """One run of the algorithm: the labels as it sees them, the weights, and F on all rows."""
 
     label: Any
@@ -88,47 +89,30 @@ class Machine:
         return 1 if self.before is None else len(self.before[0]) + 1
 
 
+@dataclass(eq=False, repr=False)
 class Booster(Boosted):
     """Base of the boosted models; subclasses name the algorithm and its certificate."""
 
-    def __init__(
-        self,
-        weak_learner: Any = "stump",
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 1.0,
-        step: Any = 1.0,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.weak_learner = weak_learner
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.step = step
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.certify = certify
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.progress = progress
+    weak_learner: Any = "stump"
+    n_estimators: int = 100
+    _: KW_ONLY
+    learning_rate: float = 1.0
+    step: Any = 1.0
+    class_weight: Any = None
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    warm_start: bool = False
+    certify: bool = True
+    n_jobs: int | None = None
+    max_time: float | None = None
+    random_state: Any = None
+    callbacks: Any = None
+    progress: bool | None = None
 
     # ---- what a subclass says ----------------------------------------------------------------
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         """The algorithm."""
         raise NotImplementedError
 
@@ -136,13 +120,15 @@ class Booster(Boosted):
         """The cost of each of these rows, for early stopping and the record."""
         raise NotImplementedError
 
-    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Examples) -> Any:
+    def _prove(
+        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
+    ) -> Any:
         """The witness of the k-th ensemble, or a reason why there is none."""
         raise NotImplementedError
 
     # ---- scikit-learn ------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters
@@ -199,7 +185,7 @@ class Booster(Boosted):
         self.classes_ = examples.classes
         return examples, held_out
 
-    def _machines(self, examples: Any, before: list[Ensemble] | None) -> list[Machine]:
+    def _machines(self, examples: Any, before: list[Ensemble] | None) -> list[BoostingRun]:
         """One run for two classes, one against the rest for each of several."""
         s = examples.shares()
         machines = []
@@ -207,13 +193,13 @@ class Booster(Boosted):
             y = np.where(examples.codes == code, 1.0, -1.0)
             old = None if before is None else [before[k]]
             F = np.zeros(len(y)) if old is None else old[0].values(examples.X)
-            machines.append(Machine(examples.classes[code], y, s, F, old))
+            machines.append(BoostingRun(examples.classes[code], y, s, F, old))
         return machines
 
     def _train(
         self,
-        weak: Prepared,
-        machines: list[Machine],
+        weak: PreparedLearner,
+        machines: list[BoostingRun],
         held_out: IntArray | None,
         each: Each,
         began: float,
@@ -238,7 +224,7 @@ class Booster(Boosted):
     def _follow(
         self,
         source: Iterator[Iterate],
-        machine: Machine,
+        machine: BoostingRun,
         held_out: IntArray | None,
         pursuit: Pursuit[Any],
     ) -> tuple[list[Round], Reason]:
@@ -255,8 +241,8 @@ class Booster(Boosted):
                 return None
             losses.append(float(self._losses(machine.F[held_out], machine.y[held_out]).mean()))
             if patience.lost(-losses[-1]):
-                words = f"no better validation loss in {patience.stale} rounds"
-                return Reason(Stop.STALLED, words)
+                words = "no better validation loss in {stale} rounds"
+                return Reason(Stop.STALLED, say(words, stale=patience.stale))
             return None
 
         def report(iterate: Iterate) -> RoundReport:
@@ -274,14 +260,14 @@ class Booster(Boosted):
 
         reason = pursuit.follow(source, ends=ends, report=report).reason
         if reason.stop is Stop.ITERATIONS:
-            reason = Reason(Stop.ITERATIONS, "n_estimators reached")
+            reason = Reason(Stop.ITERATIONS, say("n_estimators reached"))
         return rounds if held_out is None else rounds[: patience.best_look], reason
 
-    def _functions(self, machine: Machine) -> int:
+    def _functions(self, machine: BoostingRun) -> int:
         """How many functions a round of this machine adds."""
         return 1
 
-    def _record(self, records: list[list[Round]], machines: list[Machine]) -> None:
+    def _record(self, records: list[list[Round]], machines: list[BoostingRun]) -> None:
         """Error, −⟨∇H, f⟩ and loss of each round; lists with several classes."""
         for name, kept_as in RECORDED.items():
             kept = getattr(self, kept_as, None)
@@ -292,7 +278,7 @@ class Booster(Boosted):
             setattr(self, kept_as, found[0] if len(found) == 1 else found)
 
     def _finish(
-        self, weak: Prepared, machines: list[Machine], examples: Examples, each: Each
+        self, weak: PreparedLearner, machines: list[BoostingRun], examples: Examples, each: Each
     ) -> None:
         if not self.certify:
             unproved = no_certificate("certify=False was given, so nothing was proved.")
@@ -304,7 +290,7 @@ class Booster(Boosted):
         ]
 
     def _certificate(
-        self, weak: Prepared, machine: Machine, k: int, examples: Examples, each: Each
+        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples, each: Each
     ) -> Certificate:
         witness = self._prove(weak, machine, k, examples)
         if isinstance(witness, str):
@@ -322,7 +308,7 @@ def timed(rounds: Iterator[Round]) -> Generator[Iterate, None, Reason | None]:
                 return None
             yield Iterate((one, time.perf_counter() - began))
     except NothingLeft as why:
-        return Reason(Stop.THEORY, str(why))
+        return Reason(Stop.THEORY, say(str(why)))
 
 
 def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:

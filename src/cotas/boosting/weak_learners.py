@@ -30,6 +30,7 @@ from cotas.solvers.weak_learners import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class Stump(BaseEstimator):
     """One test: a feature against a threshold, or a group of categories.
 
@@ -55,19 +56,14 @@ class Stump(BaseEstimator):
     3
     """
 
+    search: str = "histogram"
+    criterion: str = "error"
+    categorical_features: Any = None
+
     depth = 1
 
-    def __init__(
-        self,
-        search: str = "histogram",
-        criterion: str = "error",
-        categorical_features: Any = None,
-    ) -> None:
-        self.search = search
-        self.criterion = criterion
-        self.categorical_features = categorical_features
 
-
+@dataclass(eq=False, repr=False)
 class Tree(BaseEstimator):
     """A small tree, grown level by level on 256-bin histograms.
 
@@ -86,12 +82,11 @@ class Tree(BaseEstimator):
     1.0
     """
 
+    depth: int = 3
+    categorical_features: Any = None
+
     search = "histogram"
     criterion = "gini"
-
-    def __init__(self, depth: int = 3, categorical_features: Any = None) -> None:
-        self.depth = depth
-        self.categorical_features = categorical_features
 
 
 class LinearLearner(BaseEstimator):
@@ -109,7 +104,7 @@ class LinearLearner(BaseEstimator):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedLearner:
     """A weak learner with its data, and what prediction and the checker need to know of it."""
 
     learner: WeakLearner
@@ -148,12 +143,12 @@ def takes_missing_values(learner: Any) -> bool:
 
 def prepare(
     learner: Any, X: Matrix, used: IntArray | None, each: Each, threads: int, random_state: Any
-) -> Prepared:
+) -> PreparedLearner:
     """Bin, sort or keep the data, whatever the learner needs."""
     if isinstance(learner, LinearLearner):
-        return Prepared(LinearRegression(X))
+        return PreparedLearner(LinearRegression(X))
     if not isinstance(learner, Stump | Tree):
-        return Prepared(EstimatorLearner(learner, X, used, random_state))
+        return PreparedLearner(EstimatorLearner(learner, X, used, random_state))
     check_scalar(learner.depth, "depth", Integral, min_val=1, max_val=8)
     check_choice(learner.search, "search", ("histogram", "exact"))
     check_choice(learner.criterion, "criterion", ("error", "gini"))
@@ -162,12 +157,14 @@ def prepare(
         if categorical.any() or learner.criterion != "error":
             raise ValueError("Stump(search='exact') is for numeric features and criterion='error'.")
         none = list_categories(Scale([np.empty(0)] * X.shape[1], categorical))
-        return Prepared(ExactStumpLearner(X, used, each), none, StumpClass(None, categorical))
+        return PreparedLearner(
+            ExactStumpLearner(X, used, each), none, StumpClass(None, categorical)
+        )
     bin_columns = make_sparse_bins if sparse.issparse(X) else make_bins
     bins, scale = bin_columns(X, used, categorical, each)
     trees = BinnedTrees(bins, scale, learner.depth, each, threads, gini=learner.criterion == "gini")
     tests = StumpClass(tuple(scale.edges), categorical)
-    return Prepared(trees, list_categories(scale), tests if trees.by_edge else None, tests)
+    return PreparedLearner(trees, list_categories(scale), tests if trees.by_edge else None, tests)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:

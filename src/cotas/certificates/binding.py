@@ -15,6 +15,8 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.sweep import as_rows
+from cotas.source import Source
+from cotas.words import say
 
 OTHER_SCORES = "The model does not compute what the certificate speaks of."
 OTHER_LABELS = "The model does not predict the classes that its certificates speak of."
@@ -33,8 +35,11 @@ def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray)
 
     The model has `_foreign_rows` and `_machine_scores`; a classifier also `_decided`, from scores
     to its decision function, and `_chosen`, from that to labels. The witnesses are all that it
-    has, and None where it has none.
+    has, and None where it has none. X may be a source of row blocks, which has y.
     """
+    if isinstance(X, Source):
+        found = (contradictions(model, witnesses, block.X, block.y) for block in X.blocks())
+        return next((words for words in found if words), [])
     rows = as_rows(X)
     try:
         if model._foreign_rows(rows):
@@ -48,7 +53,7 @@ def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray)
             if classes and not _labels_agree(model, classes, paired, scores):
                 return [OTHER_LABELS]
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-        return [f"The model does not predict these rows: {error}"]
+        return [say("The model does not predict these rows: {error}", error=str(error))]
     return []
 
 

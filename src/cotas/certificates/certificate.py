@@ -13,10 +13,14 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.presentation import OPTIMIZATION, as_html, as_text
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
+from cotas.certificates.words import against_the_rest
 from cotas.problem import relative_gap
+from cotas.source import Source, source_of
+from cotas.words import Spoken, in_one, say
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
+NOT_IN_BLOCKS = "This certificate is about rows in memory: verify it with X and y as arrays."
 CHANGED = "The model was changed after it was certified."
 PLAIN = ("kind", "lower", "upper", "gap", "relative_gap", "holds", "vacuous", "statement",
          "objection", "reference")  # fmt: skip
@@ -98,16 +102,16 @@ class Certificate:
     lower: float
     upper: float
     holds: bool
-    statement: str
-    reference: str
+    statement: Spoken[str] = Spoken()
+    reference: Spoken[str] = Spoken()
     figures: Mapping[str, float] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
+    remarks: Spoken[tuple[str, ...]] = Spoken(())
     vacuous: bool = False
-    objection: str = ""
-    trusted: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    objection: Spoken[str] = Spoken("")
+    trusted: Spoken[tuple[str, ...]] = Spoken(())
+    notes: Spoken[tuple[str, ...]] = Spoken(())
     zero_objective: float | None = None
-    label: str = ""
+    label: Spoken[str] = Spoken("")
     # What rounding cost the bounds. Not a part of what is said: only a fresh certificate's own
     # is used, as the tolerance in comparing a claimed one with it, and so it is never stored.
     charge: float = field(default=0.0, repr=False, compare=False, metadata={"stored": False})
@@ -154,17 +158,22 @@ class Certificate:
         """
         named = tuple(replace(p, label=label) for p, label in zip(parts, labels, strict=True))
         worst = max(named, key=_badness)
-        against = [f"{part.label}: {part.objection}" for part in named if not part.holds]
+        against = [in_one([part.label, part.objection], ": ") for part in named if not part.holds]
         whole = conclude(
             worst.kind,
             worst.lower,
             worst.upper,
-            statement=f"Each of {len(named)} parts has its own proof, and the bounds of the whole "
-            f"are those of the worst one, {worst.label}. {worst.statement}",
+            statement=say(
+                "Each of {count} parts has its own proof, and the bounds of the whole are those of "
+                "the worst one, {label}. {statement}",
+                count=len(named),
+                label=worst.label,
+                statement=worst.statement,
+            ),
             reference=worst.reference,
             witness=None,
             sketch=None,
-            objection=" ".join(against),
+            objection=in_one(against) if against else "",
             remarks=_each_once(remark for part in named for remark in part.remarks),
             trusted=_each_once(trusted for part in named for trusted in part.trusted),
             vacuous=any(part.vacuous for part in named),
@@ -177,17 +186,18 @@ class Certificate:
 
     # ---- checked again -------------------------------------------------------------------------
 
-    def verify(self, X: Any, y: Any, *, device: str = "cpu") -> bool:
+    def verify(self, X: Any, y: Any = None, *, device: str = "cpu") -> bool:
         """Whether everything this certificate says comes out again from the data.
 
         X and y are the data of the fit, in any form that `fit` takes, with the rows in the same
-        order. The numbers are computed from them and from the witness; none is taken from the
-        fit, and neither is any tolerance. With `device="cuda"` the products with the Gram matrix of
-        a kernel machine are computed on a GPU; whatever proved the certificate, "cpu" serves.
+        order; a source of row blocks has its own y. The numbers are computed from them and from
+        the witness; none is taken from the fit, and neither is any tolerance. With
+        `device="cuda"` the products with the Gram matrix of a kernel machine are computed on a GPU;
+        whatever proved the certificate, "cpu" serves.
         """
         return not self.discrepancies(X, y, device=device)
 
-    def discrepancies(self, X: Any, y: Any, *, device: str = "cpu") -> list[str]:
+    def discrepancies(self, X: Any, y: Any = None, *, device: str = "cpu") -> list[str]:
         """In words, each point in which the data contradict the certificate; empty if none."""
         if device != "cpu":
             from cotas.certificates.device import computed_by, maker_on
@@ -196,7 +206,9 @@ class Certificate:
                 found = self.discrepancies(X, y)
             # Its bounds of rounding can be wider: what it does not confirm, the processor decides.
             return found and self.discrepancies(X, y)
-        rows, labels = read_rows(X), read_labels(y)
+        source = source_of(X, y)
+        rows: Any = read_rows(X) if source is None else source
+        labels: Any = read_labels(y) if source is None else None
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
@@ -207,17 +219,20 @@ class Certificate:
 
     def _against(self, X: Matrix, y: AnyArray) -> list[str]:
         if self.witness is None:
-            return [f"There is nothing to verify: {self.statement}"]
+            return [say("There is nothing to verify: {statement}", statement=self.statement)]
+        if isinstance(X, Source) and not getattr(self.witness, "takes_blocks", False):
+            return [say(NOT_IN_BLOCKS)]
         try:
-            fresh = self.witness.check(X, as_meant(y, self.witness))
+            y = y if isinstance(X, Source) else as_meant(y, self.witness)
+            fresh = self.witness.check(X, y)
         except ValueError as error:
             return [str(error)]
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             # A witness that was tampered with can be too long, too large or of another type.
-            return [f"The witness cannot be checked: {error}"]
+            return [say("The witness cannot be checked: {error}", error=str(error))]
         found = self.beside(fresh)
         if self.predictor is not None:
-            found += self.predictor.contradictions(self.witness, X, as_meant(y, self.witness))
+            found += self.predictor.contradictions(self.witness, X, y)
         return found
 
     def beside(self, fresh: Certificate) -> list[str]:
@@ -262,11 +277,13 @@ class Certificate:
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
         """Everything in plain Python types, ready for JSON; the witness only on request."""
         plain = {name: getattr(self, name) for name in PLAIN}
+        plain |= {name: str(plain[name]) for name in ("statement", "objection", "reference")}
         plain["relative_gap"] = self.relative_gap if self.kind in OPTIMIZATION else None
-        plain |= {name: list(getattr(self, name)) for name in ("remarks", "trusted", "notes")}
+        for name in ("remarks", "trusted", "notes"):
+            plain[name] = [str(text) for text in getattr(self, name)]
         plain["figures"] = {name: float(value) for name, value in self.figures.items()}
         if self.label:
-            plain["label"] = self.label
+            plain["label"] = str(self.label)
         if self.sketch is not None:
             plain["data"] = self.sketch.to_dict()
         if witness and self.witness is not None:
@@ -351,10 +368,10 @@ def no_certificate(
 def _label(witness: Any) -> str:
     """Which part of a model a witness is about, where it says so."""
     if getattr(witness, "subject", ""):
-        return str(witness.subject)
+        return witness.subject  # type: ignore[no-any-return]
     if getattr(witness, "column", None) is not None:
-        return f"target {witness.column}"
-    return f"{witness.positive} against the rest" if hasattr(witness, "positive") else ""
+        return say("target {column}", column=witness.column)
+    return against_the_rest(witness.positive) if hasattr(witness, "positive") else ""
 
 
 def _badness(part: Certificate) -> tuple[bool, bool, float]:

@@ -21,8 +21,9 @@ from cotas.certificates.core.sparsity import ElasticNet
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
-from cotas.certificates.words import in_words
+from cotas.certificates.words import in_words, other_rows
 from cotas.problem import RegularizedRisk, SoftmaxRisk
+from cotas.words import say
 
 SECTION = "weak duality, section 3.7 of document 000"
 OPTIMIZATION_ONLY = "It certifies the optimization, not the error on new data."
@@ -44,13 +45,14 @@ def mean_of(point: Any) -> str:
     if weights is not None and getattr(point, "subject", None):
         weights = weights[weights > 0]
     equal = weights is None or (weights == weights[:1]).all()
-    return "mean" if equal else "weighted mean"
+    return say("mean" if equal else "weighted mean")
 
 
-def bias_in_words(problem: RegularizedRisk) -> str:
-    if problem.bias_scale:
-        return "the bias penalized as one more weight"
-    return "the bias is free" if problem.free_bias else "without bias"
+def bias_in_words(free: bool, scale: float = 0.0) -> str:
+    """What is asked of the bias."""
+    if scale:
+        return say("the bias penalized as one more weight")
+    return say("the bias is free" if free else "without bias")
 
 
 def risk_of(problem: RegularizedRisk) -> Risk:
@@ -158,7 +160,7 @@ class DualPoint:
         signs, shares = signs_of(y, self.positive), np.asarray(self.multipliers, np.float64)
         for given in (shares, self.weights):
             if given is not None and np.shape(given) != (n,):
-                raise ValueError(f"X has {n} rows; the certificate is about {np.size(given)}.")
+                raise other_rows(n, np.size(given))
         with np.errstate(all="ignore"):
             c = -signs * (shares / self.per)
             c = c if self.weights is None else c * self.weights
@@ -184,10 +186,15 @@ class DualPoint:
             objection=in_words(found),
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=lower <= 0.01 * upper,
-            statement=(
-                f"No classifier has a smaller {mean_of(self)} {problem.loss.name} loss "
-                f"+ {penalty_in_words(problem)} ({bias_in_words(problem)}) than {at_least(lower)}; "
-                f"this one has {at_most(upper)}."
+            statement=say(
+                "No classifier has a smaller {mean} {loss} loss + {penalty} ({bias}) than {lower}; "
+                "this one has {upper}.",
+                mean=mean_of(self),
+                loss=say(problem.loss.name),
+                penalty=penalty_in_words(problem),
+                bias=bias_in_words(problem.free_bias, problem.bias_scale),
+                lower=at_least(lower),
+                upper=at_most(upper),
             ),
             reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
             figures=figures,
@@ -208,14 +215,13 @@ class DualPoint:
         plain = plain_fields(self)
         if self.expectation is not None:
             plain["expectation"] = plain_fields(self.expectation)
-        plain["problem"] = {
-            "loss": self.problem.loss.name,
-            "lam": self.problem.lam,
-            "free_bias": self.problem.free_bias,
-            "bias_scale": self.problem.bias_scale,
-            "l1_ratio": self.problem.l1_ratio,
-        }
+        plain["problem"] = plain_problem(self.problem)
         return plain
+
+
+def plain_problem(problem: RegularizedRisk) -> dict[str, Any]:
+    """What is minimized in plain Python types."""
+    return {**plain_fields(problem), "loss": problem.loss.name}
 
 
 @dataclass(frozen=True)
@@ -237,7 +243,7 @@ class HardMarginPoint:
         """Both bounds, recomputed from the data."""
         rows, signs = rows_of(X, self.free_bias), signs_of(np.asarray(y), self.positive)
         if np.shape(self.alpha) != (rows.n,):
-            raise ValueError(f"X has {rows.n} rows; the certificate is about {len(self.alpha)}.")
+            raise other_rows(rows.n, len(self.alpha))
         c = -signs * np.asarray(self.alpha, np.float64)
         risk = Risk(losses.HardMargin(), L2(1.0), self.free_bias)
         theta, bias = np.asarray(self.coef, np.float64), float(self.intercept)
@@ -257,9 +263,11 @@ class HardMarginPoint:
             upper=upper,
             objection=in_words(found),
             vacuous=lower <= 0.01 * upper,
-            statement=(
-                f"No separator with all margins at least 1 has ½‖θ‖² below {at_least(lower)}; "
-                f"this one, scaled to that, has {at_most(upper)}."
+            statement=say(
+                "No separator with all margins at least 1 has ½‖θ‖² below {lower}; this one, "
+                "scaled to that, has {upper}.",
+                lower=at_least(lower),
+                upper=at_most(upper),
             ),
             reference=SECTION,
             figures=figures,

@@ -30,8 +30,9 @@ from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
-from cotas.certificates.words import in_words
+from cotas.certificates.words import against, against_the_rest, in_words, other_rows
 from cotas.problem import RegularizedRisk
+from cotas.words import english, in_one, say
 
 REFERENCE = "weak duality in feature space, section 3.7 of document 000 and document 002"
 INDEFINITE = "docs/theory/kernels.md, indefinite kernels"
@@ -159,7 +160,7 @@ class KernelSurvey:
             raise ValueError(f"y must have one label for each of the {self.n} rows of X.")
         for vector in [v for p in points for v in (p.coef, p.multipliers)]:
             if np.shape(vector) != (self.n,):
-                raise ValueError(f"X has {self.n} rows; the certificate is about {len(vector)}.")
+                raise other_rows(self.n, len(vector))
         self.facts = facts or gather_facts(X, y, positives, each=each)
         self.scores = np.zeros((self.n, len(points)))
         self.regions: list[KernelRegion | None] = [None] * len(points)
@@ -230,11 +231,20 @@ class KernelSurvey:
         point, problem, objection = self.points[c], self.problem, in_words(found)
         lower, upper = found.lower, found.upper
         condition, remarks = ("", ()) if objection else self._about_the_kernel()
-        subject = f"{point.subject}: {condition}" if point.subject else condition
-        statement = (
-            f"{subject + 'no' if subject else 'No'} θ in the feature space of k has a smaller "
-            f"{mean_of(point)} {problem.loss.name} loss + (λ/2)‖θ‖² ({bias_in_words(problem)}) "
-            f"than {at_least(lower)}; this one has {at_most(upper)}."
+        before = [in_one([point.subject, ": "], "")] if point.subject else []
+        before += [condition] if condition else []
+        statement = say(
+            "{before}no θ in the feature space of k has a smaller {mean} {loss} loss + (λ/2)‖θ‖² "
+            "({bias}) than {lower}; this one has {upper}."
+            if before
+            else "No θ in the feature space of k has a smaller {mean} {loss} loss + (λ/2)‖θ‖² "
+            "({bias}) than {lower}; this one has {upper}.",
+            before=in_one(before, ""),
+            mean=mean_of(point),
+            loss=say(problem.loss.name),
+            bias=bias_in_words(problem.free_bias),
+            lower=at_least(lower),
+            upper=at_most(upper),
         )
         figures, sides = {"‖θ‖": length}, ("duality", lower, upper)
         more = (*remarks, OPTIMIZATION_ONLY)
@@ -285,15 +295,8 @@ class KernelSurvey:
         if not self.examined:
             if self.gram.positive:
                 return "", ()
-            unknown = f"It was not examined, there being more than {LARGEST_EXAMINED} rows."
-            return "If the Gram matrix is positive semi-definite, ", (unknown,)
-        proof = "as a Cholesky factorization proves"
-        if self.gram.shift == 0.0:
-            return "", (f"K is positive semi-definite, {proof}.",)
-        return "", (
-            f"K is positive semi-definite up to rounding: K + {self.gram.shift:.3g}·I is, {proof}, "
-            "and the bounds are about that matrix.",
-        )
+            return say("If the Gram matrix is positive semi-definite, "), (not_examined(),)
+        return "", (proof_of(self.gram.shift),)
 
     def _rebuilds(self, c: int) -> bool:
         """Whether the model has the coefficients αy/λ of the multipliers."""
@@ -323,14 +326,19 @@ class KernelSurvey:
         point, dual = self.points[c], self.given[:, c]
         value, rest = sharp_total(dual) if self.risk.free_bias else (0.0, 0.0)
         violation = above(max(self._violation(c), (abs(value) + rest) / self.weights.low), 4)
-        statement = (
-            f"{f'{point.subject}: the' if point.subject else 'The'} kernel is not positive "
-            "semi-definite, so nothing bounds the best objective; the multipliers meet the KKT "
-            f"conditions of the dual problem up to {violation:.3g}."
+        statement = say(
+            "{subject}: the kernel is not positive semi-definite, so nothing bounds the best "
+            "objective; the multipliers meet the KKT conditions of the dual problem up to "
+            "{violation:.3g}."
+            if point.subject
+            else "The kernel is not positive semi-definite, so nothing bounds the best objective; "
+            "the multipliers meet the KKT conditions of the dual problem up to {violation:.3g}.",
+            subject=point.subject,
+            violation=violation,
         )
         why = "" if self._rebuilds(c) else "The coefficients are not those of the multipliers."
         figures = {"cᵀKc for some c of length 1": evidence.value}
-        mercer = f"It is no Mercer kernel: {evidence.in_words}."
+        mercer = say("It is no Mercer kernel: {evidence}.", evidence=evidence.in_words)
         remarks = (mercer, "A stationary point need not be the best.")
         sides, charge = ("stationary", 0.0, violation), violation * 1e-9 + 64 * U
         return self._said(c, sides, statement, INDEFINITE, figures, remarks, why, charge)
@@ -397,15 +405,32 @@ def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness |
     return definiteness(gram.block(A, A, rows)[0], SINGLE)
 
 
+def not_examined() -> str:
+    """Why nothing is said about K."""
+    text = "It was not examined, there being more than {most} rows."
+    return say(text, most=LARGEST_EXAMINED)
+
+
+def proof_of(shift: float) -> str:
+    """How K, with `shift` on its diagonal, was proved positive semi-definite."""
+    if not shift:
+        return say("K is positive semi-definite, as a Cholesky factorization proves.")
+    return say(
+        "K is positive semi-definite up to rounding: K + {shift:.3g}·I is, as a Cholesky "
+        "factorization proves, and the bounds are about that matrix.",
+        shift=shift,
+    )
+
+
 def refuse_another_subject(subject: str, y: AnyArray, positive: Any) -> None:
     """Raise where a witness is said to be about other classes than those of its rows."""
     others = y[y != positive]
     if not len(others):
         raise ValueError("The rows with a weight are of one class only.")
-    pair = {f"{others[0]} against {positive}", f"{positive} against {others[0]}"}
-    if " against the rest" not in subject and not (others == others[0]).all():
-        raise ValueError("The rows of a pair must be those of two classes.")
-    if subject not in {"", f"{positive} against the rest", *pair}:
+    about = {against_the_rest(positive)}
+    if (others == others[0]).all():
+        about |= {"", against(others[0], positive), against(positive, others[0])}
+    if english(subject) not in map(english, about):
         raise ValueError(f"The witness says that it is about {subject!r}, and it is not.")
 
 
@@ -463,7 +488,7 @@ class PairPoint:
         """The certificate of this point, recomputed from the data."""
         y, rows, n = np.asarray(y), np.asarray(self.rows), np.shape(X)[0]
         if n != self.n_rows:
-            raise ValueError(f"X has {n} rows; the certificate is about {self.n_rows}.")
+            raise other_rows(n, self.n_rows)
         whole = rows.dtype.kind in "iu" and rows.ndim == 1 and len(rows) > 0
         if not whole or not (rows[0] >= 0 and rows[-1] < len(y) and (np.diff(rows) > 0).all()):
             raise ValueError("The rows of a pair must be numbers of rows, each of them once.")

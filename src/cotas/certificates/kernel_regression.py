@@ -23,13 +23,21 @@ from cotas.certificates.core.gap import Claim, Risk, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds
 from cotas.certificates.core.residuals import EpsilonInsensitive, Squared
 from cotas.certificates.core.rounding import U
-from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of
-from cotas.certificates.kernel import LARGEST_EXAMINED, KernelFunction, examined, on_trust
+from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of
+from cotas.certificates.kernel import (
+    LARGEST_EXAMINED,
+    KernelFunction,
+    examined,
+    not_examined,
+    on_trust,
+    proof_of,
+)
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch, as_rows
 from cotas.certificates.targets import ROUNDED, TargetSweep
-from cotas.certificates.words import in_words
+from cotas.certificates.words import in_words, other_rows
+from cotas.words import say
 
 
 @dataclass(frozen=True)
@@ -49,11 +57,14 @@ class KernelRegression:
 
     def in_words(self, mean: str) -> str:
         """The objective as a reader would say it."""
-        loss = f"½ {mean} square"
-        if self.epsilon is not None:
-            loss = f"{mean} of what |y − f(x)| exceeds {self.epsilon:g} by"
-        bias = "the bias is free" if self.free_bias else "without bias"
-        return f"{loss} + (λ/2)‖θ‖² ({bias})"
+        return say(
+            "½ {mean} square + (λ/2)‖θ‖² ({bias})"
+            if self.epsilon is None
+            else "{mean} of what |y − f(x)| exceeds {epsilon:g} by + (λ/2)‖θ‖² ({bias})",
+            mean=mean,
+            epsilon=self.epsilon,
+            bias=bias_in_words(self.free_bias),
+        )
 
 
 @dataclass(frozen=True)
@@ -86,8 +97,8 @@ class KernelRegressionPoint(Parametric):
         if y.shape != (X.shape[0],):
             raise ValueError(f"y must have one number for each of the {X.shape[0]} rows of X.")
         if np.shape(self.coef) != y.shape:
-            raise ValueError(f"X has {len(y)} rows; the certificate is about {len(self.coef)}.")
-        found = _Survey(self, X, y, each)
+            raise other_rows(len(y), len(self.coef))
+        found = _RegressionSurvey(self, X, y, each)
         return found.conclude(sketch or sketch_of(X, y, each)), found.scores
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,7 +113,7 @@ def sketch_of(X: Matrix, y: FloatArray, each: Each = map) -> Sketch:
     return sweep.sketches(sweep.tally(lambda block: {}, each))[0]
 
 
-class _Survey:
+class _RegressionSurvey:
     """K times β and times the dual point, and the bounds that follow."""
 
     def __init__(self, point: KernelRegressionPoint, X: Matrix, y: FloatArray, each: Each) -> None:
@@ -145,18 +156,12 @@ class _Survey:
     def _examine(self, gram: Gram, rows: Any) -> tuple[Gram, Any]:
         """K of the rows that have a part in it, with a proof that it is positive semi-definite."""
         if len(rows) > LARGEST_EXAMINED:
-            unknown = f"It was not examined, there being more than {LARGEST_EXAMINED} rows."
-            self.remarks = ("The bounds hold if K is positive semi-definite.", unknown)
+            self.remarks = ("The bounds hold if K is positive semi-definite.", not_examined())
             return gram, np.arange(gram.n)
         gram, evidence = examined(gram, rows)
         if evidence is not None:
             raise Objection("indefinite")
-        self.remarks = ("K is positive semi-definite, as a Cholesky factorization proves.",)
-        if gram.shift:
-            self.remarks = (
-                f"K is positive semi-definite up to rounding: K + {gram.shift:.3g}·I is, as a "
-                "Cholesky factorization proves, and the bounds are about that matrix.",
-            )
+        self.remarks = (proof_of(gram.shift),)
         return gram, rows
 
     def _constant(self, y: FloatArray) -> float:
@@ -178,10 +183,12 @@ class _Survey:
             objection=in_words(found),
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=lower < 0.01 * upper,
-            statement=(
-                "No θ in the feature space of k has a smaller "
-                f"{point.problem.in_words(mean_of(point))} than {at_least(lower)}; this one has "
-                f"{at_most(upper)}."
+            statement=say(
+                "No θ in the feature space of k has a smaller {objective} than {lower}; this one "
+                "has {upper}.",
+                objective=point.problem.in_words(mean_of(point)),
+                lower=at_least(lower),
+                upper=at_most(upper),
             ),
             reference="weak duality in feature space, document 002",
             figures={

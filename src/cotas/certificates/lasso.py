@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gap import Claim, Found, Risk, Weights, all_bounds
+from cotas.certificates.core.regularizers import Pull
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
-from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
+from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch
@@ -33,7 +34,9 @@ from cotas.certificates.targets import (
     constant_model,
     sketches_in_passing,
 )
-from cotas.certificates.words import in_words
+from cotas.certificates.words import in_words, other_rows
+from cotas.source import Source
+from cotas.words import in_one, say
 
 
 @dataclass(frozen=True)
@@ -51,16 +54,23 @@ class LassoProblem:
     standardize: bool = False
     free_bias: bool = True
 
-    def in_words(self, mean: str = "mean", weighted: bool = False) -> str:
+    def in_words(self, mean: str, weighted: bool = False) -> str:
         """The objective as a reader would say it; coefficients may have weights of their own."""
         penalty = " + λ‖β‖₁" if self.l1_ratio == 1.0 else " + λ(ρ‖β‖₁ + ½(1 − ρ)‖β‖²)"
-        size = f"‖β‖₁ ≤ {self.delta:g}" if self.delta is not None else ""
-        sign = "β ≥ 0" if self.positive else ""
-        units = "β in units of the standard deviations" if self.standardize else ""
-        weights = "each coefficient times its weight" if weighted and not self.standardize else ""
-        bias = "the bias is free" if self.free_bias else "without bias"
-        where = ", ".join(part for part in (size, sign, units, weights, bias) if part)
-        return f"½ {mean} square{'' if self.delta is not None else penalty} ({where})"
+        where = [] if self.delta is None else [f"‖β‖₁ ≤ {self.delta:g}"]
+        if self.positive:
+            where.append("β ≥ 0")
+        if self.standardize:
+            where.append(say("β in units of the standard deviations"))
+        elif weighted:
+            where.append(say("each coefficient times its weight"))
+        where.append(bias_in_words(self.free_bias))
+        return say(
+            "½ {mean} square{penalty} ({where})",
+            mean=mean,
+            penalty="" if self.delta is not None else penalty,
+            where=in_one(where, ", "),
+        )
 
     def risk(self, scale: FloatArray | None) -> Risk:
         """The problem as the core knows it."""
@@ -92,6 +102,8 @@ class LassoPoint:
     penalty_scale : wⱼ; None stands for ones
     """
 
+    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
+
     problem: LassoProblem
     coef: FloatArray
     intercept: float
@@ -101,22 +113,26 @@ class LassoPoint:
 
     @classmethod
     def check_all(
-        cls, points: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
+        cls, points: Sequence[Self], X: Matrix, y: Any = None, each: Each = map
     ) -> list[Certificate]:
         """The certificates of several points of one data set, such as a path.
 
-        The problems may differ in λ and δ only.
+        The problems may differ in λ and δ only. X may be a source of row blocks, which has y.
         """
-        survey = _Survey(points, X, y, each)
+        if isinstance(X, Source):
+            from cotas.certificates.blocks import lasso_certificates
+
+            return lasso_certificates(points, X, each)
+        survey = _LassoSurvey(points, X, y, each)
         return [survey.conclude(k) for k in range(len(points))]
 
-    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+    def check(self, X: Matrix, y: Any = None) -> Certificate:
         """The certificate of this point, recomputed from the data."""
         return self.check_all([self], X, y)[0]
 
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
         """For each feature, whether its coefficient is zero at every exact optimum."""
-        return _Survey([self], X, y, map).zeros()
+        return _LassoSurvey([self], X, y, map).zeros()
 
     def about(self, coef: FloatArray, intercept: float) -> Self:
         """The same problem, another model."""
@@ -127,7 +143,7 @@ class LassoPoint:
         return {**plain_fields(self), "problem": asdict(self.problem)}
 
 
-class _Survey:
+class _LassoSurvey:
     """The bounds of several points of one data set, and what follows from them."""
 
     def __init__(self, points: Sequence[LassoPoint], X: Matrix, y: AnyArray, each: Each) -> None:
@@ -137,7 +153,7 @@ class _Survey:
         self.y = np.ascontiguousarray(sweep.targets[:, 0])
         if first.weights is not None and np.shape(first.weights) != self.y.shape:
             size = np.size(first.weights)
-            raise ValueError(f"X has {self.rows.n} rows; the certificate is about {size}.")
+            raise other_rows(self.rows.n, size)
         # The same for every point of a path.
         self.constant = constant_model(self.y, first.weights, first.problem.free_bias)[0]
         sketches = sketches_in_passing(self.rows, sweep.targets)
@@ -156,60 +172,11 @@ class _Survey:
 
     def conclude(self, k: int) -> Certificate:
         """Put both values and what follows from them into words."""
-        point, problem, found = self.points[k], self.points[k].problem, self.found[k].bounds
-        lower, upper = found.lower, found.upper
-        said = problem.in_words(mean_of(point), point.penalty_scale is not None)
-        return conclude(
-            kind="duality",
-            lower=lower,
-            upper=upper,
-            objection=in_words(found),
-            # It does not exclude a model with an objective a hundred times smaller.
-            vacuous=lower < 0.01 * upper,
-            statement=(
-                f"No linear model has a smaller {said} than {at_least(lower)}; "
-                f"this one has {at_most(upper)}."
-            ),
-            reference="Proposition 2.2.2 of document 001"
-            if problem.delta is not None
-            else "weak duality of the penalized Lasso",
-            figures={
-                **self._about_the_dual(k),
-                "‖β‖₁": float(np.abs(self._beta(k)).sum()),
-                "coefficients that are not zero": float(np.count_nonzero(point.coef)),
-                "objective of the constant model": self.constant,
-            },
-            remarks=(OPTIMIZATION_ONLY,),
-            charge=found.charge,
-            moved=found.moved,
-            scale=self.constant + self._floor(),
-            witness=point,
-            sketch=self.sketch,
-        )
-
-    def _beta(self, k: int) -> FloatArray:
-        """β in the units of the penalty."""
-        point = self.points[k]
-        return point.coef if point.penalty_scale is None else point.coef * point.penalty_scale
-
-    def _floor(self) -> float:
-        """What the rounding of the targets leaves of the objective, in units of `scale`."""
-        return float(ROUNDED * np.mean(self.y**2))
-
-    def _about_the_dual(self, k: int) -> dict[str, float]:
-        """The correlations of the residual, as the documents name them."""
-        problem, (_, _, pull, _) = self.points[k].problem, self.found[k]
-        if pull is None:
-            return {}
         point, weights = self.points[k], Weights.of(self.points[0].weights, self.rows.n)
-        scale = 1.0 if point.penalty_scale is None else point.penalty_scale
-        with np.errstate(divide="ignore", invalid="ignore"):
-            q = np.where(np.equal(scale, 0.0), 0.0, -pull.u / weights.high / scale)
-        top = float((q if problem.positive else np.abs(q)).max(initial=0.0))
-        if problem.delta is None:
-            return {"λ": float(problem.lam or 0.0), "largest correlation": max(top, 0.0)}
-        omega = max(top, 0.0) - float(q @ self._beta(k)) / problem.delta
-        return {"δ": problem.delta, "ω_δ": self.rows.n * omega}
+        # What the rounding of the targets leaves of the objective, in units of the scale.
+        floor = float(ROUNDED * np.mean(self.y**2))
+        constant = (self.constant, self.constant + floor)
+        return in_certificate(point, self.found[k], weights.high, constant, self.sketch)
 
     def zeros(self) -> BoolArray:
         """Gap-safe screening (Ndiaye et al. 2017), rounded the safe way.
@@ -238,6 +205,74 @@ class _Survey:
         if problem.lam is not None:
             return np.asarray(high < below(problem.lam * problem.l1_ratio))
         return np.asarray(high < below(max(0.0, down(float(low.max(initial=0.0)))), 4))
+
+
+def in_certificate(
+    point: LassoPoint,
+    proved: Found,
+    total: float,
+    constant: tuple[float, float],
+    sketch: Sketch,
+) -> Certificate:
+    """Put both values and what follows from them into words.
+
+    `total` is the sum of the weights; `constant` is the objective of the constant model, and the
+    same with what rounding may hide of it.
+    """
+    problem, found = point.problem, proved.bounds
+    lower, upper = found.lower, found.upper
+    said = problem.in_words(mean_of(point), point.penalty_scale is not None)
+    return conclude(
+        kind="duality",
+        lower=lower,
+        upper=upper,
+        objection=in_words(found),
+        # It does not exclude a model with an objective a hundred times smaller.
+        vacuous=lower < 0.01 * upper,
+        statement=say(
+            "No linear model has a smaller {objective} than {lower}; this one has {upper}.",
+            objective=said,
+            lower=at_least(lower),
+            upper=at_most(upper),
+        ),
+        reference="Proposition 2.2.2 of document 001"
+        if problem.delta is not None
+        else "weak duality of the penalized Lasso",
+        figures={
+            **_about_the_dual(point, proved.pull, total, sketch.n_rows),
+            "‖β‖₁": float(np.abs(_in_units_of_the_penalty(point)).sum()),
+            "coefficients that are not zero": float(np.count_nonzero(point.coef)),
+            "objective of the constant model": constant[0],
+        },
+        remarks=(OPTIMIZATION_ONLY,),
+        charge=found.charge,
+        moved=found.moved,
+        scale=constant[1],
+        witness=point,
+        sketch=sketch,
+    )
+
+
+def _in_units_of_the_penalty(point: LassoPoint) -> FloatArray:
+    """β times what the penalty multiplies it by."""
+    return point.coef if point.penalty_scale is None else point.coef * point.penalty_scale
+
+
+def _about_the_dual(
+    point: LassoPoint, pull: Pull | None, total: float, n_rows: int
+) -> dict[str, float]:
+    """The correlations of the residual, as the documents name them."""
+    problem = point.problem
+    if pull is None:
+        return {}
+    scale = 1.0 if point.penalty_scale is None else point.penalty_scale
+    with np.errstate(divide="ignore", invalid="ignore"):
+        q = np.where(np.equal(scale, 0.0), 0.0, -pull.u / total / scale)
+    top = float((q if problem.positive else np.abs(q)).max(initial=0.0))
+    if problem.delta is None:
+        return {"λ": float(problem.lam or 0.0), "largest correlation": max(top, 0.0)}
+    omega = max(top, 0.0) - float(q @ _in_units_of_the_penalty(point)) / problem.delta
+    return {"δ": problem.delta, "ω_δ": n_rows * omega}
 
 
 def _double(a: Any) -> FloatArray:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -25,8 +25,10 @@ from cotas.certificates.targets import (
     constant_model,
     sketches_in_passing,
 )
-from cotas.certificates.words import in_words
+from cotas.certificates.words import in_words, other_rows
 from cotas.problem import AS_GOOD_AS_ZERO
+from cotas.source import Source
+from cotas.words import say
 
 # A bound this small in comparison with the objective is not worth another pass over the data.
 ENOUGH = 1e-10
@@ -85,6 +87,8 @@ class SquaredLossPoint:
     descent : the run that found the model, where it was gradient descent with a constant step
     """
 
+    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
+
     coef: FloatArray
     intercept: float
     lam: float
@@ -96,12 +100,19 @@ class SquaredLossPoint:
 
     @classmethod
     def check_all(
-        cls, points: Sequence[Self], X: Matrix, y: AnyArray, each: Each = map
+        cls, points: Sequence[Self], X: Matrix, y: Any = None, each: Each = map
     ) -> list[Certificate]:
-        """The certificates of several targets of one fit, the data being read for all at once."""
-        return Survey(X, y, points, each).certificates(points)
+        """The certificates of several targets of one fit, the data being read for all at once.
 
-    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        X may be a source of row blocks, which has y.
+        """
+        if isinstance(X, Source):
+            from cotas.certificates.blocks import squared_certificates
+
+            return squared_certificates(points, X, each)
+        return SquaredSurvey(X, y, points, each).certificates(points)
+
+    def check(self, X: Matrix, y: Any = None) -> Certificate:
         """The certificate of this model, computed from the data."""
         return self.check_all([self], X, y)[0]
 
@@ -117,7 +128,7 @@ class SquaredLossPoint:
         return plain
 
 
-class Survey:
+class SquaredSurvey:
     """The data of one fit and what is known of their curvature, for any models of one problem."""
 
     def __init__(
@@ -129,7 +140,7 @@ class Survey:
         self.targets = sweep.targets
         if one.weights is not None and np.shape(one.weights) != (self.rows.n,):
             size = np.size(one.weights)
-            raise ValueError(f"X has {self.rows.n} rows; the certificate is about {size}.")
+            raise other_rows(self.rows.n, size)
         self.constants = [constant_objective(y, one) for y in self.targets.T]
         self.sketches = cache(sketches_in_passing(self.rows, self.targets))
         self.risk: SquaredRisk | Objection
@@ -215,7 +226,6 @@ def in_certificate(
     """Put both values and what follows from them into words."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
     lower, upper = bounds.lower, bounds.upper
-    who = "" if math.isinf(within) else f" within ρ = {at_least(within)}"
     certificate = conclude(
         kind="gradient",
         lower=lower,
@@ -223,9 +233,17 @@ def in_certificate(
         objection=in_words(bounds) or against,
         # P ≥ 0 was known before, and this objective is not near zero.
         vacuous=lower <= 0.01 * upper and upper > AS_GOOD_AS_ZERO * constant,
-        statement=(
-            f"No linear model{who} has a smaller ½ {mean_of(point)} squared error"
-            f"{penalty_in_words(point)} than {at_least(lower)}; this one has {at_most(upper)}."
+        statement=say(
+            "No linear model has a smaller ½ {mean} squared error{penalty} than {lower}; this one "
+            "has {upper}."
+            if math.isinf(within)
+            else "No linear model within ρ = {rho} has a smaller ½ {mean} squared error{penalty} "
+            "than {lower}; this one has {upper}.",
+            rho=at_least(within),
+            mean=mean_of(point),
+            penalty=penalty_in_words(point),
+            lower=at_least(lower),
+            upper=at_most(upper),
         ),
         reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
         figures={
@@ -249,10 +267,9 @@ def in_certificate(
 
 def penalty_in_words(point: SquaredLossPoint) -> str:
     """What the objective has besides the mean square."""
-    if not point.lam:
-        return "" if point.free_bias else " (without bias)"
-    weight = "(λ/2)‖θ‖²" if point.penalty_scale is None else "(λ/2)Σ(σⱼθⱼ)²"
-    return f" + {weight}" + ("" if point.free_bias else " (without bias)")
+    weight = " + (λ/2)‖θ‖²" if point.penalty_scale is None else " + (λ/2)Σ(σⱼθⱼ)²"
+    weight = weight if point.lam else ""
+    return weight if point.free_bias else say("{weight} (without bias)", weight=weight)
 
 
 def _double(a: Any) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates.sweep import EPS
+from cotas.words import say
 
 
 @dataclass(frozen=True)
@@ -47,17 +48,20 @@ class Definiteness:
     def in_words(self) -> str:
         """The evidence as a sentence."""
         if not self.symmetric:
-            return f"the Gram matrix is not symmetric: two entries differ by {self.asymmetry:.3g}"
-        if self.vector is not None:
-            found = f"a combination c of length 1 has cᵀKc = {self.value:.3g} < 0"
-            if math.isnan(self.largest):
-                return found
-            reach = f"reach from {self.smallest:.3g} to {self.largest:.3g}"
-            return f"{found}; the eigenvalues of the Gram matrix {reach}"
-        return (
-            f"the smallest eigenvalue of the Gram matrix of {self.n} rows is {self.smallest:.3g}, "
-            f"and rounding alone can make one of ±{self.rounding:.1g}"
-        )
+            text = "the Gram matrix is not symmetric: two entries differ by {asymmetry:.3g}"
+        elif self.vector is None:
+            text = (
+                "the smallest eigenvalue of the Gram matrix of {n} rows is {smallest:.3g}, and "
+                "rounding alone can make one of ±{rounding:.1g}"
+            )
+        elif math.isnan(self.largest):
+            text = "a combination c of length 1 has cᵀKc = {value:.3g} < 0"
+        else:
+            text = (
+                "a combination c of length 1 has cᵀKc = {value:.3g} < 0; the eigenvalues of the "
+                "Gram matrix reach from {smallest:.3g} to {largest:.3g}"
+            )
+        return say(text, **vars(self))
 
 
 def definiteness(K: FloatArray, precision: float = EPS) -> Definiteness:

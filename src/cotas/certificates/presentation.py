@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING
 
+from cotas.words import say
+
 if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
 
@@ -50,8 +52,8 @@ def bounds_in_digits(certificate: Certificate) -> tuple[str, str]:
 def verdict(certificate: Certificate) -> str:
     """One word, or a few, on what the reader may rely on."""
     if not certificate.holds:
-        return f"DOES NOT HOLD. {certificate.objection}"
-    return "holds, but the bound is vacuous" if certificate.vacuous else "holds"
+        return say("DOES NOT HOLD. {objection}", objection=certificate.objection)
+    return say("holds, but the bound is vacuous" if certificate.vacuous else "holds")
 
 
 def percent(relative_gap: float) -> str:
@@ -65,23 +67,23 @@ def percent(relative_gap: float) -> str:
 
 def lines(certificate: Certificate) -> list[tuple[str, str]]:
     """The numbers, each with its name."""
-    below, above = BOUNDS[certificate.kind]
+    below, above = map(say, BOUNDS[certificate.kind])
     lower, upper = bounds_in_digits(certificate)
     table = [(above, upper), (below, lower)]
     if certificate.kind in OPTIMIZATION:
-        table.append(("gap", _gap(certificate)))
-    table += [(name, f"{value:.6g}") for name, value in certificate.figures.items()]
+        table.append((say("gap"), _gap(certificate)))
+    table += [(say(name), f"{value:.6g}") for name, value in certificate.figures.items()]
     if certificate.reference:
-        table.append(("proved in", certificate.reference))
+        table.append((say("proved in"), certificate.reference))
     return table
 
 
 def remarks(certificate: Certificate) -> list[str]:
     """What is to be known besides the numbers: what is trusted, and who says what."""
     return [
-        *(f"Taken on trust: {trusted}" for trusted in certificate.trusted),
-        *(f"Note: {remark}" for remark in certificate.remarks),
-        *(f"Said besides, not proved: {note}" for note in certificate.notes),
+        *(say("Taken on trust: {text}", text=trusted) for trusted in certificate.trusted),
+        *(say("Note: {text}", text=remark) for remark in certificate.remarks),
+        *(say("Said besides, not proved: {text}", text=note) for note in certificate.notes),
     ]
 
 
@@ -90,7 +92,8 @@ def _gap(certificate: Certificate) -> str:
     if relative < certificate.gap / max(certificate.upper, 5e-324) * (1 - 1e-9):
         # The best may be zero: the percentage would not be one of this objective.
         return at_most(certificate.gap)
-    return f"{at_most(certificate.gap)} (the best is at most {percent(relative)} lower)"
+    text = "{gap} (the best is at most {percent} lower)"
+    return say(text, gap=at_most(certificate.gap), percent=percent(relative))
 
 
 def as_text(certificate: Certificate) -> str:
@@ -99,10 +102,10 @@ def as_text(certificate: Certificate) -> str:
         return _composite_text(certificate)
     if certificate.kind == "none":
         body = [certificate.statement, *certificate.remarks, *certificate.notes]
-        return "\n".join(["Certificate: none", *(f"  {line}" for line in body)])
+        return "\n".join([say("Certificate: none"), *(f"  {line}" for line in body)])
     return "\n".join(
         [
-            f"Certificate: {certificate.kind}, {verdict(certificate)}",
+            _title(certificate),
             f"  {certificate.statement}",
             *(f"  {line}" for line in _aligned(lines(certificate))),
             *(f"  {remark}" for remark in remarks(certificate)),
@@ -111,10 +114,10 @@ def as_text(certificate: Certificate) -> str:
 
 
 def _composite_text(certificate: Certificate) -> str:
-    heading, *rows = _aligned([_HEADING, *map(_part, certificate.parts)])
+    heading, *rows = _aligned([_heading(), *map(_part, certificate.parts)])
     return "\n".join(
         [
-            f"Certificate: {certificate.kind}, {verdict(certificate)}",
+            _title(certificate),
             f"  {certificate.statement}",
             f"  {heading}",
             *(f"  {row}" for row in rows),
@@ -123,13 +126,19 @@ def _composite_text(certificate: Certificate) -> str:
     )
 
 
-_HEADING = ("part", "lower", "upper", "relative gap", "")
+def _title(certificate: Certificate) -> str:
+    kind = say(certificate.kind)
+    return say("Certificate: {kind}, {verdict}", kind=kind, verdict=verdict(certificate))
+
+
+def _heading() -> tuple[str, ...]:
+    return say("part"), say("lower"), say("upper"), say("relative gap"), ""
 
 
 def _part(part: Certificate) -> tuple[str, ...]:
     gap = percent(part.relative_gap) if part.kind in OPTIMIZATION else "–"
     bounds = ("–", "–") if part.kind == "none" else bounds_in_digits(part)
-    return (part.label, *bounds, gap, f"{part.kind}, {verdict(part)}")
+    return (part.label, *bounds, gap, f"{say(part.kind)}, {verdict(part)}")
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
@@ -143,9 +152,10 @@ def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
 def as_html(certificate: Certificate) -> str:
     """A small table for a notebook; of a composite, a row for each part, and the parts inside."""
     if certificate.kind == "none" and not certificate.parts:
-        return f"<p><b>Certificate: none.</b> {html.escape(certificate.statement)}</p>"
+        none, statement = say("Certificate: none"), html.escape(certificate.statement)
+        return f"<p><b>{none}.</b> {statement}</p>"
     if certificate.parts:
-        head = "".join(f"<th align='left'>{html.escape(name)}</th>" for name in _HEADING)
+        head = "".join(f"<th align='left'>{html.escape(name)}</th>" for name in _heading())
         table = f"<tr>{head}</tr>" + "".join(_html_row(_part(part)) for part in certificate.parts)
     else:
         table = "".join(_html_row(row) for row in lines(certificate))
@@ -154,7 +164,7 @@ def as_html(certificate: Certificate) -> str:
         f"<details><summary>{html.escape(part.label)}</summary>{as_html(part)}</details>"
         for part in certificate.parts
     )
-    title = html.escape(f"Certificate: {certificate.kind}, {verdict(certificate)}")
+    title = html.escape(_title(certificate))
     return (
         f"<div><b>{title}</b><p>{html.escape(certificate.statement)}</p><table>{table}</table>"
         f"{f'<ul>{notes}</ul>' if notes else ''}{details}</div>"

@@ -13,12 +13,13 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Risk, all_bounds
 from cotas.certificates.core.regularizers import L2
 from cotas.certificates.core.residuals import EpsilonInsensitive, Huber
-from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
+from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of, rows_of
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.targets import TargetSweep, sketches_in_passing
-from cotas.certificates.words import in_words
+from cotas.certificates.words import in_words, other_rows
+from cotas.words import say
 
 # By name, and the letter of the threshold.
 LOSSES = {"Huber": (Huber, "k"), "ε-insensitive": (EpsilonInsensitive, "ε")}
@@ -58,7 +59,7 @@ class ResidualPoint(Parametric):
         for given in (self.slopes, self.weights):
             if given is not None and np.shape(given) != target.shape:
                 size = np.size(given)
-                raise ValueError(f"X has {rows.n} rows; the certificate is about {size}.")
+                raise other_rows(rows.n, size)
         sketches = sketches_in_passing(rows, sweep.targets)
         loss = LOSSES[self.loss][0](self.threshold)
         risk = Risk(loss, L2(self.lam), bool(self.free_bias))
@@ -81,7 +82,6 @@ class ResidualPoint(Parametric):
     def _conclude(self, found: Bounds | Objection, constant: float, sketch: Sketch) -> Certificate:
         """Put both values and what follows from them into words."""
         letter, lower, upper = LOSSES[self.loss][1], found.lower, found.upper
-        bias = "the bias is free" if self.free_bias else "without bias"
         return conclude(
             kind="duality",
             lower=lower,
@@ -89,9 +89,14 @@ class ResidualPoint(Parametric):
             objection=in_words(found),
             # It does not exclude a model with an objective a hundred times smaller.
             vacuous=lower < 0.01 * upper,
-            statement=(
-                f"No linear model has a smaller {mean_of(self)} {self.loss} loss + (λ/2)‖θ‖² "
-                f"({bias}) than {at_least(lower)}; this one has {at_most(upper)}."
+            statement=say(
+                "No linear model has a smaller {mean} {loss} loss + (λ/2)‖θ‖² ({bias}) than "
+                "{lower}; this one has {upper}.",
+                mean=mean_of(self),
+                loss=say(self.loss),
+                bias=bias_in_words(self.free_bias),
+                lower=at_least(lower),
+                upper=at_most(upper),
             ),
             reference="weak duality, theory/robust.md",
             figures={

@@ -23,8 +23,9 @@ from cotas.certificates.duality import (
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
-from cotas.certificates.words import in_words
+from cotas.certificates.words import in_words, other_rows
 from cotas.problem import SoftmaxRisk
+from cotas.words import say
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class SoftmaxPoint:
         y, classes = np.asarray(y), list(self.classes)
         rows = rows_of(X, self.problem.free_bias, facts, each)
         if rows.n != len(self.weights):
-            raise ValueError(f"X has {rows.n} rows; the certificate is about {len(self.weights)}.")
+            raise other_rows(rows.n, len(self.weights))
         if not np.isin(y, self.classes).all() or len(set(classes)) < len(classes):
             raise ValueError("y holds labels that the certificate does not know.")
         truth = np.stack([signs_of(y, label) > 0 for label in classes], axis=1).astype(np.float64)
@@ -78,7 +79,7 @@ class SoftmaxPoint:
     def _conclude(self, found: Bounds | Objection, sketch: Sketch) -> Certificate:
         """Put both values and what follows from them into words."""
         problem = self.problem
-        bias = "the biases are free" if problem.free_bias else "without biases"
+        bias = say("the biases are free" if problem.free_bias else "without biases")
         lower, upper = found.lower, found.upper
         return conclude(
             kind="duality",
@@ -86,10 +87,14 @@ class SoftmaxPoint:
             upper=upper,
             objection=in_words(found),
             vacuous=lower <= 0.01 * upper,
-            statement=(
-                f"No softmax regression has a smaller {mean_of(self)} log loss "
-                f"+ {penalty_in_words(problem, 'W')} ({bias}) than {at_least(lower)}; "
-                f"this one has {at_most(upper)}."
+            statement=say(
+                "No softmax regression has a smaller {mean} log loss + {penalty} ({bias}) than "
+                "{lower}; this one has {upper}.",
+                mean=mean_of(self),
+                penalty=penalty_in_words(problem, "W"),
+                bias=bias,
+                lower=at_least(lower),
+                upper=at_most(upper),
             ),
             reference="weak duality, theory/logistic.md",
             figures={

@@ -16,6 +16,7 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Matrix
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.presentation import OPTIMIZATION, bounds_in_digits
+from cotas.words import english, say
 
 if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
@@ -70,7 +71,8 @@ def contradictions(claimed: Certificate, fresh: Certificate) -> list[str]:
     if not fresh.holds:
         found.append(fresh.objection)
     if not claimed.holds:
-        found.append(f"The certificate itself says: {claimed.objection}")
+        said = "The certificate itself says: {objection}"
+        found.append(say(said, objection=claimed.objection))
     return [*found, *_words(claimed, fresh), *_bounds(claimed, fresh), *_figures(claimed, fresh)]
 
 
@@ -78,10 +80,10 @@ def _data(claimed: Certificate, fresh: Certificate) -> list[str]:
     if claimed.sketch is None and fresh.sketch is None:
         return []
     if claimed.sketch is None or fresh.sketch is None:
-        return ["The certificate has no fingerprint of the data that it speaks of."]
+        return [say("The certificate has no fingerprint of the data that it speaks of.")]
     if claimed.sketch.matches(fresh.sketch):
         return []
-    return ["These are not the data that the certificate speaks of, or not in that order."]
+    return [say("These are not the data that the certificate speaks of, or not in that order.")]
 
 
 def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
@@ -89,19 +91,25 @@ def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
     found = []
     for name in ("kind", "vacuous", "reference"):
         said, right = getattr(claimed, name), getattr(fresh, name)
-        if said != right:
-            found.append(f"{name} is {right!r}, and not {said!r}.")
-    if fresh.label and claimed.label != fresh.label:
-        found.append(f"It is about {fresh.label}, and not about {claimed.label}.")
+        if english(said) != english(right):
+            found.append(_differs(name, repr(right), repr(said)))
+    if fresh.label and english(claimed.label) != english(fresh.label):
+        text = "It is about {right}, and not about {said}."
+        found.append(say(text, right=fresh.label, said=claimed.label))
     if not _reads_alike(claimed.statement, fresh.statement, claimed, fresh):
-        found.append(f"The statement is: {fresh.statement} And not: {claimed.statement}")
+        text = "The statement is: {right} And not: {said}"
+        found.append(say(text, right=fresh.statement, said=claimed.statement))
     for name in ("remarks", "trusted"):
         said, right = getattr(claimed, name), getattr(fresh, name)
         if len(said) != len(right) or not all(
             _reads_alike(a, b, claimed, fresh) for a, b in zip(said, right, strict=True)
         ):
-            found.append(f"{name}: {list(right)}, and not {list(said)}.")
+            found.append(_differs(name, str([*right]), str([*said])))
     return found
+
+
+def _differs(name: str, right: str, said: str) -> str:
+    return say("{name} is {right}, and not {said}.", name=name, right=right, said=said)
 
 
 def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate) -> bool:
@@ -109,6 +117,7 @@ def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate
 
     Where the fresh text has one of its bounds, the other must have its own, on the safe side.
     """
+    said, right = english(said), english(right)
     if NUMBER.sub("#", said) != NUMBER.sub("#", right):
         return False
     lower, upper = bounds_in_digits(fresh)
@@ -157,19 +166,20 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
         said, right = getattr(claimed, name), getattr(fresh, name)
         # Two infinities agree, and anything else next to an infinity does not.
         if said != right and not -less <= said - right <= more:
-            found.append(f"{name} is {right!r}, and not {said!r}.")
+            found.append(_differs(name, repr(right), repr(said)))
     if fresh.kind in OPTIMIZATION and not claimed.lower <= claimed.upper:
-        found.append("The lower bound is above the upper one.")
+        found.append(say("The lower bound is above the upper one."))
     if not _near(claimed.zero_objective, fresh.zero_objective):
-        found.append("The objective of the zero model is another.")
+        found.append(say("The objective of the zero model is another."))
     return found
 
 
 def _figures(claimed: Certificate, fresh: Certificate) -> list[str]:
     if set(claimed.figures) != set(fresh.figures):
-        return [f"The figures are {sorted(fresh.figures)}, and not {sorted(claimed.figures)}."]
+        names = str(sorted(fresh.figures)), str(sorted(claimed.figures))
+        return [say("The figures are {right}, and not {said}.", right=names[0], said=names[1])]
     return [
-        f"{name} is {right:.9g}, and not {claimed.figures[name]:.9g}."
+        _differs(say(name), f"{right:.9g}", f"{claimed.figures[name]:.9g}")
         for name, right in fresh.figures.items()
         if not _near(claimed.figures[name], right, _scale(name, fresh))
     ]

@@ -1,8 +1,11 @@
-"""Why a claim is not accepted, in words: one sentence for each code of the core."""
+"""Words that several certificates share, and one sentence for each code of the core."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.words import say
 
 OBJECTIONS = {
     "contradiction": "The lower bound is above the upper one: the checker itself is wrong.",
@@ -30,8 +33,23 @@ OBJECTIONS = {
 }
 
 
+def against(one: Any, other: Any) -> str:
+    """What a part about two of the classes is called."""
+    return say("{one} against {other}", one=str(one), other=str(other))
+
+
+def against_the_rest(label: Any) -> str:
+    """What a part about one class and all others is called."""
+    return say("{label} against the rest", label=str(label))
+
+
+def other_rows(n: int, others: int) -> ValueError:
+    """The error of data that have another number of rows than the witness."""
+    return ValueError(say("X has {n} rows; the certificate is about {m}.", n=n, m=others))
+
+
 def in_words(objection: Bounds | Objection) -> str:
     """The sentence for what the core objects to; none where it has proved its bounds."""
     if isinstance(objection, Bounds):
         return ""
-    return OBJECTIONS.get(objection.code, objection.code).format(**objection.details)
+    return say(OBJECTIONS.get(objection.code, objection.code), **objection.details)

@@ -14,11 +14,11 @@ import cotas
 from cotas.cli.data import open_table, preparation_of, target_of, writable
 from cotas.cli.exits import UsageError
 from cotas.cli.models import DEFAULTS, build, parameters, task_of
-from cotas.cli.options import NO_WISHES, Columns, Data, HoldOut, Lang, Seed, Target, Task
+from cotas.cli.options import NO_WISHES, Columns, Data, HoldOut, Seed, Target, Task
 from cotas.cli.session import Session
 from cotas.cli.training import Settings, split
-from cotas.cli.words import speak
 from cotas.preparation.preparation import Preparation
+from cotas.words import say
 
 Lams = Annotated[str | None, typer.Option(help="Values of λ, separated by commas.")]
 Picture = Annotated[Path | None, typer.Option(help="Draw it and save it here.")]
@@ -37,7 +37,6 @@ def path(
     hold_out: HoldOut = 0.2,
     picture: Picture = None,
     seed: Seed = 0,
-    lang: Lang = "en",
     columns: Columns = NO_WISHES,
 ) -> None:
     """Solve for many λ: support vector machines for classes, the Lasso for numbers.
@@ -46,7 +45,6 @@ def path(
 
     Example: cotas path builtin:breast-cancer --lams 1,0.1,0.01
     """
-    speak(lang)
     writable(picture, "--picture", data)
     values = _numbers(lams)
     table = open_table(data, target, columns)
@@ -65,13 +63,12 @@ def path(
         session.document(_svm_document(found))
     else:
         found = cotas.lasso_path(Z, y_train, lams=values, n_lams=number, tol=tol)
-        say = speak(lang)
         names = ["λ", say("columns in use"), "‖β‖₁", say("relative gap")]
         session.table(names, _lasso_rows(found))
         session.document(_lasso_document(found, preparation))
     if picture is not None:
-        _draw_path(found, preparation.get_feature_names_out().tolist(), picture, lang)
-        session.say(f"{speak(lang)('picture')}: {picture}")
+        _draw_path(found, preparation.get_feature_names_out().tolist(), picture)
+        session.say(f"{say('picture')}: {picture}")
 
 
 def curve(
@@ -87,14 +84,12 @@ def curve(
     ] = None,
     picture: Picture = None,
     seed: Seed = 0,
-    lang: Lang = "en",
     columns: Columns = NO_WISHES,
 ) -> None:
     """Training and validation loss against c = 1/(λn), and where under- and overfitting begin.
 
     Example: cotas curve builtin:breast-cancer --model svm --picture curve.png
     """
-    speak(lang)
     writable(picture, "--picture", data)
     values = _numbers(lams)
     table = open_table(data, target, columns)
@@ -103,10 +98,10 @@ def curve(
     y, task = target_of(table, task)
     name = model or DEFAULTS[task]
     if task_of(name) != task:
-        raise UsageError(f"{name} is not for {task}.")
+        raise UsageError(say("{name} is not for {task}.", name=name, task=task))
     estimator, _ = build(name, y, seed, parameters(param or []))
     if "lam" not in estimator.get_params():
-        raise UsageError(f"{name} has no λ; cotas curve is about λ.")
+        raise UsageError(say("{name} has no λ; cotas curve is about λ.", name=name))
     pipeline = Pipeline([("preparation", preparation_of(table, columns)), ("model", estimator)])
     choice = cotas.choose(
         *(pipeline, table.features, y, "lam"),
@@ -121,9 +116,9 @@ def curve(
     if picture is not None:
         from cotas.plots import loss_against_c
 
-        ax = loss_against_c(choice, lang=lang)
+        ax = loss_against_c(choice)
         ax.figure.savefig(picture, dpi=150)
-        session.say(f"{speak(lang)('picture')}: {picture}")
+        session.say(f"{say('picture')}: {picture}")
 
 
 def _numbers(words: str | None) -> Any:
@@ -133,7 +128,9 @@ def _numbers(words: str | None) -> Any:
     with contextlib.suppress(ValueError):
         found = np.array([float(word) for word in words.split(",")])
     if found is None or not (np.isfinite(found) & (found > 0)).all():
-        raise UsageError(f"--lams takes numbers above zero, such as 1,0.1,0.01, not {words!r}.")
+        raise UsageError(
+            say("--lams takes numbers above zero, such as 1,0.1,0.01, not {words!r}.", words=words)
+        )
     return found
 
 
@@ -166,11 +163,11 @@ def _lasso_document(found: Any, preparation: Preparation) -> dict[str, Any]:
     }
 
 
-def _draw_path(found: Any, names: list[str], picture: Path, lang: str) -> None:
+def _draw_path(found: Any, names: list[str], picture: Path) -> None:
     from cotas import plots
 
     if found.classes is not None:
-        ax = plots.path(found, lang=lang)
+        ax = plots.path(found)
     else:
-        ax = plots.coefficient_path(found, names=names, lang=lang)
+        ax = plots.coefficient_path(found, names=names)
     ax.figure.savefig(picture, dpi=150)

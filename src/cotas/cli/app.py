@@ -46,6 +46,8 @@ COMMANDS = {
         "Is there a hyperplane between two classes? The answer is proved, yes or no.",
     ),
     "export": ("export:export", "Write a model for other programs, as ONNX."),
+    "clean": ("house:clean", "Remove the pages that were made of tables too large for memory."),
+    "lab": ("lab:lab", "Open the lab in a browser: move points, take steps, see the proof follow."),
     "reproduce": (
         "house:reproduce",
         "Compute the figures of the source documents anew and save them as PNG.",

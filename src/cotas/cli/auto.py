@@ -16,10 +16,10 @@ from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
 from cotas.cli.models import MOST_COLUMNS_FOR_TREES, build
 from cotas.cli.session import Session
-from cotas.cli.training import Rows, Settings, Trained, train_one
-from cotas.cli.words import speak
+from cotas.cli.training import Settings, SplitTable, Trained, train_one
 from cotas.preparation.record import Rival
-from cotas.selection.halving import Candidate, Halving, Part, Trial, in_turns
+from cotas.selection.halving import Candidate, Halving, Subsample, Trial, in_turns
+from cotas.words import say
 
 # Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
 WEIGHTS, WIDTHS = (0.01, 0.1, 1.0, 10.0, 100.0), (0.25, 1.0, 4.0)
@@ -31,15 +31,19 @@ FEW_ROWS, FOLDS, VALIDATION_FOLDS = 5_000, 4, 5
 LEADERS = 10
 
 
-def train_auto(session: Session, rows: Rows, settings: Settings) -> tuple[Trained, list[Rival]]:
+def train_auto(
+    session: Session, rows: SplitTable, settings: Settings
+) -> tuple[Trained, list[Rival]]:
     """Choose among all families on the training rows alone, and train the choice on all of them.
 
     The rows held out play no part in it, so that what they say of the model needs no correction.
     """
     if settings.given:
-        raise UsageError("--model auto takes no --lam, --tol or --param: the models differ.")
+        raise UsageError(say("--model auto takes no --lam, --tol or --param: the models differ."))
     if not settings.time > 0:
-        raise UsageError(f"--time is a number of seconds above 0, not {settings.time:g}.")
+        raise UsageError(
+            say("--time is a number of seconds above 0, not {time:g}.", time=settings.time)
+        )
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
     wanted = candidates(settings.task, X, y, settings.seed)
@@ -112,7 +116,7 @@ def _from_the_middle(values: tuple[Any, ...]) -> list[Any]:
     return sorted(values, key=lambda value: abs(values.index(value) - middle))
 
 
-def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) -> list[Part]:
+def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) -> list[Subsample]:
     """Folds of the training rows, or one validation where there are many; the order is random.
 
     Each class is in each fold as often as it is in all, as far as it has rows; `groups` stay whole.
@@ -124,7 +128,7 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
     if groups is not None:
         count = min(count, len(np.unique(groups)))
     if count < 2:
-        raise UsageError("--model auto needs two rows at least, or two groups, to judge by.")
+        raise UsageError(say("--model auto needs two rows at least, or two groups, to judge by."))
     kind = StratifiedKFold if classes else KFold
     if groups is not None:
         few = classes and len(np.unique(groups)) <= FEW_ROWS  # it takes them one by one
@@ -135,24 +139,25 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
             kind = KFold
         folds = kind(count, shuffle=True, random_state=random)
         cuts = list(folds.split(np.zeros(len(y)), strata, groups))
-    parts = [Part(in_turns(train, strata, random), test) for train, test in cuts]
+    parts = [Subsample(in_turns(train, strata, random), test) for train, test in cuts]
     return parts[:1] if many else parts
 
 
 def _some(wanted: list[Candidate], trials: int | None) -> list[Candidate]:
     if trials is not None and trials < 1:
-        raise UsageError(f"--trials is a number of settings to try, at least 1, not {trials}.")
+        raise UsageError(
+            say("--trials is a number of settings to try, at least 1, not {trials}.", trials=trials)
+        )
     return wanted[:trials]
 
 
 def _teller(session: Session, settings: Settings) -> Any:
     """Says what is being tried while it is."""
-    say = speak(settings.lang)
 
     def tell(trial: Trial) -> None:
         session.passing(
             say(
-                "trial",
+                "{name}: {rows} rows, validation error {error:.4g}, {seconds:.2g} s",
                 name=trial.candidate.label,
                 rows=trial.rows,
                 error=trial.error,
@@ -189,8 +194,7 @@ def leader_of(trial: Trial) -> Rival:
 
 
 def _show(session: Session, board: list[Rival], tried: int, settings: Settings) -> None:
-    say = speak(settings.lang)
-    names = [say(name) for name in ("model", "seconds column", "relative gap", "training error")]
+    names = [say(name) for name in ("model", "seconds", "relative gap", "training error")]
     lines = [
         [
             rival.name,
@@ -201,7 +205,11 @@ def _show(session: Session, board: list[Rival], tried: int, settings: Settings) 
         ]
         for rival in board
     ]
-    session.table([*names, say("validation error")], lines, say("leaderboard", tried=tried))
+    session.table(
+        [*names, say("validation error")],
+        lines,
+        say("The best of {tried} trials, judged by a part of the training rows:", tried=tried),
+    )
 
 
 def _short(value: Any) -> str:

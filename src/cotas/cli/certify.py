@@ -12,15 +12,17 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import percent
+from cotas.cli.big import open_prepared
 from cotas.cli.data import open_table
 from cotas.cli.exits import ProofFailedError, UsageError
-from cotas.cli.options import NO_WISHES, Columns, Data, Target, Text
+from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
-from cotas.cli.words import speak
 from cotas.files.tables import Table
 from cotas.preparation.targets import as_target
+from cotas.scale.decoding import input_files
+from cotas.words import say
 
 
 def certify(
@@ -37,7 +39,7 @@ def certify(
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
-    text: Text = NO_WISHES,
+    text: TextOptions = NO_WISHES,
 ) -> None:
     """Prove a saved model again from its data, trusting nothing that the file says.
 
@@ -47,23 +49,57 @@ def certify(
     Example: cotas certify model.cotas builtin:breast-cancer
     """
     if tol is not None and not tol > 0:
-        raise UsageError(f"--tol must be above zero, not {tol:g}.")
+        raise UsageError(say("--tol must be above zero, not {tol:g}.", tol=tol))
     saved = open_model(model, trust_pickle)
     if target is None and saved.recipe is not None:
         target = saved.recipe.target
     if target is not None and saved.recipe is not None and not data.startswith("builtin:"):
         target = None if saved.recipe.preparation.layout_ != "columns" else target
+    if saved.recipe is not None and saved.recipe.rows is None and saved.recipe.n_rows:
+        found = _from_pages(saved, data, text)
+        _show(session, found, tol)
+        return
     table = open_table(data, target, Columns(**vars(text)), **_as_it_was_read(saved, data))
     rows = _training_rows(saved, table)
     y = as_target(table.target, saved.task, f"the target {table.target_name!r}")[rows]
-    found = proofs(saved, table, rows, y, max_time)
+    _show(session, proofs(saved, table, rows, y, max_time), tol)
+
+
+def _show(session: Session, found: Proofs, tol: float | None) -> None:
+    """Say what is proved, and what contradicts it."""
     for certificate in found.certificate.singles:
         session.say(*([f"{certificate.label}:"] if found.certificate.parts else []))
         session.say(str(certificate))
     if found.objections:
-        session.say("", speak(session.lang)("disagrees"))
+        session.say("", say("What was stored does not agree:"))
         session.say(*(f"  {words}" for words in found.objections))
     _conclude(session, found, tol)
+
+
+def _from_pages(saved: Saved, data: str, text: TextOptions) -> Proofs:
+    """Of a model that was trained from pages: they are made of the same table once more."""
+    recipe, stored = saved.recipe, saved.model.certificate_
+    assert recipe is not None
+    how: dict[str, Any] = {"text": {k: v for k, v in text.reading().items() if v}}
+    if recipe.zero_based is None:
+        how["without_target"] = "drop"
+    given = (input_files(data), recipe.target, recipe.preparation, recipe.seed, False)
+    pages = open_prepared(*given, **how)
+    pages.feature_names = None
+    sizes = {part.sketch.n_rows for part in stored.singles if part.sketch is not None}
+    try:
+        [trained] = sizes
+        training = pages.first(trained)
+    except ValueError:
+        raise ProofFailedError(
+            say(
+                "the model was trained on rows of a table of {rows}; this one has {here}, or "
+                "others.",
+                rows=recipe.n_rows,
+                here=pages.n_rows,
+            )
+        ) from None
+    return Proofs(cotas.certify(saved.estimator, training), stored.discrepancies(training))
 
 
 @dataclass(frozen=True)
@@ -96,8 +132,12 @@ def _training_rows(saved: Saved, table: Table) -> AnyArray:
     if table.n_rows == len(recipe.rows):
         return np.arange(table.n_rows)
     raise ProofFailedError(
-        f"the model was trained on {len(recipe.rows)} rows of a table of {recipe.n_rows}; this "
-        f"one has {table.n_rows}."
+        say(
+            "the model was trained on {count} rows of a table of {n_rows}; this one has {others}.",
+            count=len(recipe.rows),
+            n_rows=recipe.n_rows,
+            others=table.n_rows,
+        )
     )
 
 
@@ -120,7 +160,13 @@ def _conclude(session: Session, found: Proofs, tol: float | None) -> None:
     if tol is not None:
         gap = whole.relative_gap
         if gap > tol:
-            failures.append(f"the relative gap proved is {percent(gap)}, above {percent(tol)}.")
+            failures.append(
+                say(
+                    "the relative gap proved is {percent}, above {asked}.",
+                    percent=percent(gap),
+                    asked=percent(tol),
+                )
+            )
     session.document(
         {
             "proved": not failures,
@@ -129,5 +175,5 @@ def _conclude(session: Session, found: Proofs, tol: float | None) -> None:
         }
     )
     if failures:
-        raise ProofFailedError(f"{speak(session.lang)('not proved')} {failures[0]}")
-    session.result(speak(session.lang)("is proved"))
+        raise ProofFailedError(f"{say('NOT PROVED.')} {failures[0]}")
+    session.result(say("Proved."))

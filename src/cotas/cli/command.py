@@ -9,9 +9,10 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from cotas.cli.exits import guarded
+from cotas import words
+from cotas.cli.exits import UsageError, guarded
 from cotas.cli.session import Session
-from cotas.cli.words import speak
+from cotas.words import LANGUAGES, say
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 Quiet = Annotated[
@@ -46,20 +47,19 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
         for shared, annotation in _SHARED.items()
     ]
 
-    speaks = "lang" in hints  # and hands the language on
-    if not speaks:
-        kind = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter("lang", kind, default="en", annotation=Lang))
+    kind = inspect.Parameter.KEYWORD_ONLY
+    parameters.append(inspect.Parameter("lang", kind, default="en", annotation=Lang))
 
     def run(**values: Any) -> None:
         json_, quiet, debug = (values.pop(shared) for shared in _SHARED)
         for parameter, group in groups.items():
             options = {field.name: values.pop(field.name) for field in fields(group)}
             values[parameter] = group(**options)
-        lang = values["lang"] if speaks else values.pop("lang")
-        session = Session(name, json=json_, quiet=quiet, debug=debug, lang=lang)
-        with guarded(session):
-            speak(lang)
+        lang = values.pop("lang")
+        session, known = Session(name, json=json_, quiet=quiet, debug=debug), lang in LANGUAGES
+        with words.lang(lang if known else "en"), guarded(session):
+            if not known:
+                raise UsageError(say("--lang is en or es, not {lang!r}.", lang=lang))
             function(session, **values)
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__

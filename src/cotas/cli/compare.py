@@ -12,11 +12,11 @@ from cotas.certificates import Certificate
 from cotas.cli.data import open_table, preparation_of, target_of, writable
 from cotas.cli.exits import UsageError
 from cotas.cli.models import sensible, task_of
-from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Lang, Seed, Target, Task
+from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.session import Session
-from cotas.cli.training import Rows, Settings, rival_of, sample_of, split, train_one
-from cotas.cli.words import speak
+from cotas.cli.training import Settings, SplitTable, rival_of, sample_of, split, train_one
 from cotas.preparation.record import Rival
+from cotas.words import say
 
 
 def compare(
@@ -32,7 +32,6 @@ def compare(
     max_time: Annotated[float | None, typer.Option(help="Seconds for each model.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the errors and save them.")] = None,
     seed: Seed = 0,
-    lang: Lang = "en",
     columns: Columns = NO_WISHES,
 ) -> None:
     """Train all suitable models side by side: time, gap, error and its bound.
@@ -41,7 +40,6 @@ def compare(
 
     Example: cotas compare builtin:breast-cancer --models svm,kernel-svm,adaboost
     """
-    speak(lang)
     writable(picture, "--picture", data)
     table = open_table(data, target, columns)
     y, task = target_of(table, task)
@@ -53,7 +51,7 @@ def compare(
     )
     rows, _ = split(table, y, settings)
     if not len(rows.test):
-        raise UsageError("comparing needs rows to judge by: at least 30, and a --hold-out.")
+        raise UsageError(say("comparing needs rows to judge by: at least 30, and a --hold-out."))
     names = _names(models, task, rows)
     rivals = []
     for name in names:
@@ -64,7 +62,7 @@ def compare(
     _show(session, rivals, bounds, task)
     if picture is not None:
         draw(rivals, bounds, task, picture)
-        session.say(f"{speak(lang)('picture')}: {picture}")
+        session.say(f"{say('picture')}: {picture}")
     found = [
         {**vars(rival), "bound": None if bound is None else bound.upper}
         for rival, bound in zip(rivals, bounds, strict=True)
@@ -72,13 +70,13 @@ def compare(
     session.document({"task": task, "held_out": len(rows.test), "models": found})
 
 
-def _names(models: str | None, task: str, rows: Rows) -> list[str]:
+def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:
     if models is None:
         return sensible(task, len(rows.train), rows.table.n_columns)
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         if task_of(name) != task:
-            raise UsageError(f"{name} is not for {task}.")
+            raise UsageError(say("{name} is not for {task}.", name=name, task=task))
     return list(dict.fromkeys(names))
 
 
@@ -91,11 +89,10 @@ def _bound(rival: Rival, n: int, tried: int, task: str) -> Certificate | None:
 def _show(
     session: Session, rivals: list[Rival], bounds: list[Certificate | None], task: str
 ) -> None:
-    say = speak(session.lang)
     kind = say("error" if task == "classification" else "rms error")
-    names = [say("model"), say("seconds column"), say("relative gap")]
-    names += [say("training column", kind=kind), say("held-out column", kind=kind)]
-    names += [say("future column")] if task == "classification" else []
+    names = [say("model"), say("seconds"), say("relative gap")]
+    names += [say("training {kind}", kind=kind), say("held-out {kind}", kind=kind)]
+    names += [say("at most, on future rows")] if task == "classification" else []
     lines = []
     for rival, bound in zip(rivals, bounds, strict=True):
         gap = "–" if rival.relative_gap is None else f"{rival.relative_gap:.1e}"
@@ -105,14 +102,14 @@ def _show(
     session.table(names, lines)
     for rival in rivals:
         if rival.note:
-            session.note(f"{say('warning')}: {rival.name}: {rival.note}")
+            session.note(f"{say('Warning')}: {rival.name}: {rival.note}")
 
 
 def draw(rivals: list[Rival], bounds: list[Certificate | None], task: str, path: Path) -> Any:
     """The held-out errors as points, the bounds as lines to their right."""
     from cotas.plots.style import COLOURS, drawing
 
-    with drawing(None) as (ax, _):
+    with drawing(None) as ax:
         for place, (rival, bound) in enumerate(zip(rivals, bounds, strict=True)):
             if bound is not None:
                 ax.plot([rival.error, bound.upper], [place, place], color=COLOURS[0], lw=2)
@@ -121,6 +118,6 @@ def draw(rivals: list[Rival], bounds: list[Certificate | None], task: str, path:
         ax.set_yticks(range(len(rivals)), [rival.name for rival in rivals])
         ax.invert_yaxis()
         words = "held-out error and its bound" if task == "classification" else "rms error"
-        ax.set(xlabel=words, title="")
+        ax.set(xlabel=say(words), title="")
         ax.figure.savefig(path, dpi=150, bbox_inches="tight")
     return path

@@ -19,6 +19,7 @@ from cotas.files.remarks import Remark
 from cotas.files.tables import Table, part_of, read_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.targets import as_target, tell_task
+from cotas.words import say
 
 BUILTIN = {
     "houses": "price",
@@ -41,7 +42,10 @@ def open_table(
     columns = columns or Columns()
     if columns.rows_without_target not in ("drop", "error"):
         raise UsageError(
-            f"--rows-without-target is drop or error, not {columns.rows_without_target!r}."
+            say(
+                "--rows-without-target is drop or error, not {rows_without_target!r}.",
+                rows_without_target=columns.rows_without_target,
+            )
         )
     drop = columns.drop or []
     if name.startswith("builtin:"):
@@ -78,11 +82,20 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
     names = [name for name in table.names if name not in names_among(drop, table.names)]
     called = [name for name in names if name.lower() in _TARGETS]
     if len(names) < 2:
-        raise DataFileError("it has one column only; there is nothing to learn from.", table.source)
+        raise DataFileError(
+            say("it has one column only; there is nothing to learn from."), table.source
+        )
     chosen = called[0] if len(called) == 1 else names[-1]
-    words = f"No target was named: {chosen!r} is predicted (--target NAME for another column)."
-    remark = Remark("target", chosen, words)
+    words = "No target was named: {name!r} is predicted (--target NAME for another column)."
+    remark = Remark("target", chosen, say(words, name=chosen))
     return replace(table, remarks=(remark, *table.remarks)), chosen
+
+
+def target_name(table: Table, target: str | None, drop: list[str]) -> str:
+    """The name of the column to predict, of a table with names."""
+    _, found = _with_a_target(table, _by_number(table, target), drop)
+    assert found is not None
+    return found
 
 
 def _by_number(table: Table, target: str | None) -> str | None:
@@ -95,7 +108,13 @@ def _by_number(table: Table, target: str | None) -> str | None:
         return target
     names = table.names
     if number == 0 or abs(number) > len(names):
-        raise UsageError(f"there is no column number {number}; there are {len(names)}.")
+        raise UsageError(
+            say(
+                "there is no column number {number}; there are {count}.",
+                number=number,
+                count=len(names),
+            )
+        )
     return names[number - 1 if number > 0 else number]
 
 
@@ -103,7 +122,9 @@ def builtin(name: str, source: str) -> Table:
     """One of the data sets that come with the packages."""
     if name not in BUILTIN:
         known = ", ".join(f"builtin:{each}" for each in BUILTIN)
-        raise UsageError(f"there is no data set {source!r}; there are {known}.")
+        raise UsageError(
+            say("there is no data set {source!r}; there are {known}.", source=source, known=known)
+        )
     pl = polars()
     if name == "houses":
         X, y = houses()
@@ -119,12 +140,19 @@ def builtin(name: str, source: str) -> Table:
     return Table(pl.DataFrame(found.data, schema=columns), y, source, "builtin", BUILTIN[name])
 
 
+def known_task(task: str) -> None:
+    """Raise for a task that there is not."""
+    if task not in ("auto", "classification", "regression"):
+        raise UsageError(
+            say("--task is classification, regression or auto, not {task!r}.", task=task)
+        )
+
+
 def target_of(table: Table, task: str) -> tuple[Any, str]:
     """The target as the estimators take it, and the task, told from it if that is "auto"."""
+    known_task(task)
     if task == "auto":
         task = tell_task(table.target)
-    if task not in ("classification", "regression"):
-        raise UsageError(f"--task is classification, regression or auto, not {task!r}.")
     return as_target(table.target, task, f"the target {table.target_name!r}"), task
 
 
@@ -133,11 +161,29 @@ def writable(path: Path | None, what: str, *read: str | Path) -> None:
     if path is None or str(path) == "-":
         return
     if path.is_dir():
-        raise UsageError(f"{what} {path} is a folder; name a file.")
+        raise UsageError(say("{what} {path} is a folder; name a file.", what=what, path=path))
     if not path.parent.is_dir():
-        raise UsageError(f"{what} cannot be written: there is no folder {path.parent}.")
+        raise UsageError(
+            say(
+                "{what} cannot be written: there is no folder {parent}.",
+                what=what,
+                parent=path.parent,
+            )
+        )
     if not os.access(path.parent, os.W_OK):
-        raise UsageError(f"{what} cannot be written: the folder {path.parent} is read-only.")
+        raise UsageError(
+            say(
+                "{what} cannot be written: the folder {parent} is read-only.",
+                what=what,
+                parent=path.parent,
+            )
+        )
     for other in (Path(part_of(each)[0]) for each in read):
         if path.exists() and other.exists() and path.samefile(other):
-            raise UsageError(f"{what} would write over {other}, which is read; name another file.")
+            raise UsageError(
+                say(
+                    "{what} would write over {other}, which is read; name another file.",
+                    what=what,
+                    other=other,
+                )
+            )

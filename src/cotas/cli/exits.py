@@ -22,6 +22,7 @@ from cotas.cli.codes import (
 from cotas.cli.session import Session
 from cotas.files.errors import ModelFileError
 from cotas.files.problems import DataFileError
+from cotas.words import say
 
 
 class UsageError(Exception):
@@ -79,10 +80,14 @@ def guarded(session: Session) -> Iterator[None]:
 
 def _in_words(error: BaseException, code: int) -> str:
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted."
+        return say("interrupted.")
     if isinstance(error, MemoryError):
-        return "there is not enough memory for this."
+        return say("there is not enough memory for this.")
     words = " ".join(str(error).split()) or type(error).__name__
     if code == UNEXPECTED:
-        return f"unexpected {type(error).__name__}: {words} (--debug shows where it happened)"
+        return say(
+            "unexpected {name}: {words} (--debug shows where it happened)",
+            name=type(error).__name__,
+            words=words,
+        )
     return words

@@ -11,9 +11,9 @@ from cotas.certificates import Certificate
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
-from cotas.cli.words import speak
 from cotas.preparation.doubt import doubt_of
 from cotas.preparation.prepared_model import PreparedModel
+from cotas.words import say
 
 
 def explain(
@@ -30,15 +30,14 @@ def explain(
     """
     saved = open_model(model)
     refuse_foreign(saved, "explain")
-    say = speak(session.lang)
-    facts = facts_of(saved, session.lang)
+    facts = facts_of(saved)
     session.say(*(f"{name}: {value}" for name, value in facts.items()))
     weights = weights_of(saved)
     doubts = doubts_of(saved)
     for (label, whole), doubt in zip(weights.items(), doubts, strict=True):
         table = [entry for k, entry in enumerate(whole) if k == 0 or abs(entry[2]) > doubt]
         shown = table[: top or None]
-        title = None if label is None else say("class", label=label)
+        title = None if label is None else say("class {label} against the rest", label=label)
         rows = [[name, f"{theta:+.6g}", f"{effect:+.4g}"] for name, theta, effect in shown]
         names = [say(name) for name in ("column", "coefficient", "per deviation")]
         if not _standardized(saved):
@@ -46,9 +45,17 @@ def explain(
         session.say("")
         session.table(names, rows, title)
         if len(table) > len(shown):
-            session.say(say("and more", count=len(table) - len(shown)))
+            session.say(
+                say("… and {count} more (--top 0 shows all)", count=len(table) - len(shown))
+            )
         if len(whole) > len(table):
-            session.say(say("not told", count=len(whole) - len(table), doubt=doubt))
+            session.say(
+                say(
+                    "{count} more are not told from 0: the gap leaves ±{doubt:.1g} open.",
+                    count=len(whole) - len(table),
+                    doubt=doubt,
+                )
+            )
     importances = importances_of(saved)
     if importances:
         rows = [[name, f"{share:.4f}"] for name, share in importances[: top or None]]
@@ -62,27 +69,27 @@ def explain(
     session.document(_document(saved, facts, weights, importances, certificate, bound))
 
 
-def facts_of(saved: Saved, lang: str = "en") -> dict[str, str]:
+def facts_of(saved: Saved) -> dict[str, str]:
     """What the model is, and the numbers it is known by."""
-    estimator, recipe, say = saved.estimator, saved.recipe, speak(lang)
+    estimator, recipe = saved.estimator, saved.recipe
     facts = {say("model"): type(estimator).__name__}
     if recipe is not None:
-        facts[say("fact predicts")] = f"{recipe.target} ({say(recipe.task)})"
+        facts[say("predicts")] = f"{recipe.target} ({say(recipe.task)})"
     if hasattr(estimator, "classes_"):
-        facts[say("fact classes")] = ", ".join(map(str, estimator.classes_))
+        facts[say("classes")] = ", ".join(map(str, estimator.classes_))
     if recipe is not None and recipe.rows is not None:
         counted = {"count": len(recipe.rows), "rows": recipe.n_rows}
-        facts[say("trained")] = say("fact of rows", **counted)
-    for name in _NUMBERS:
+        facts[say("trained on")] = say("{count} of {rows} rows", **counted)
+    for name, called in _NUMBERS.items():
         value = getattr(estimator, name, None)
         if value is not None:
-            facts[say(f"fact {name}")] = ", ".join(_shown(v) for v in np.atleast_1d(value))
+            facts[say(called)] = ", ".join(_shown(v) for v in np.atleast_1d(value))
     if recipe is not None:
         dropped = [f"{name} ({why})" for name, why in recipe.preparation.dropped_]
-        facts |= {say("fact left out"): ", ".join(dropped)} if dropped else {}
+        facts |= {say("left out"): ", ".join(dropped)} if dropped else {}
         facts |= {say("chosen"): recipe.chosen} if recipe.chosen else {}
-        facts |= {say("fact made by"): recipe.command} if recipe.command else {}
-        facts |= {say("fact note", k=k): words for k, words in enumerate(recipe.remarks, 1)}
+        facts |= {say("made by"): recipe.command} if recipe.command else {}
+        facts |= {say("note {k}", k=k): words for k, words in enumerate(recipe.remarks, 1)}
     return facts
 
 
@@ -91,7 +98,13 @@ def _shown(value: Any) -> str:
 
 
 # Attributes of fitted models that say something by themselves.
-_NUMBERS = ("margin_width_", "n_support_", "leave_one_out_bound_", "n_rounds_", "solver_")
+_NUMBERS = {
+    "margin_width_": "width of the margin",
+    "n_support_": "support vectors",
+    "leave_one_out_bound_": "leave-one-out error at most",
+    "n_rounds_": "rounds",
+    "solver_": "solver",
+}
 
 
 def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:

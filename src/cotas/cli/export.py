@@ -13,10 +13,10 @@ from cotas.cli.data import writable
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
-from cotas.cli.words import speak
 from cotas.linear.base import LinearClassifier
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.regression.base import LinearRegressor
+from cotas.words import say
 
 
 def export(
@@ -41,9 +41,11 @@ def export(
     refuse_foreign(saved, "export")
     estimator, names, prepared = _ready(saved)
     to_onnx(estimator, onnx, dtype=np.float32 if single else np.float64)
-    what = "prepared columns" if prepared else "columns as they are"
-    say = speak(session.lang)
-    session.say(f"{say('saved')}: {onnx}", say("input", what=what, names=", ".join(names)))
+    what = say("prepared columns") if prepared else say("columns as they are")
+    session.say(
+        f"{say('saved')}: {onnx}",
+        say("its input X: {what}: {names}", what=what, names=", ".join(names)),
+    )
     session.document({"onnx": str(onnx), "prepared": prepared, "columns": names})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,20 +12,20 @@ import typer
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import OPTIMIZATION, percent
-from cotas.cli.data import open_table, preparation_of, target_of, writable
+from cotas.cli.big import fit_from_pages, refuse_what_needs_memory, too_big
+from cotas.cli.data import known_task, open_table, preparation_of, target_of, writable
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError, UsageError
-from cotas.cli.judging import quality_lines, show_classes
+from cotas.cli.judging import proof, quality_lines, show_classes, upwards
 from cotas.cli.models import parameters, task_of
-from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Lang, Seed, Target, Task
+from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.session import Session, command_line
 from cotas.cli.training import Settings, train
-from cotas.cli.words import kind_in, speak
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord, telling_parameters
 from cotas.report.alarms import alarms_of
-from cotas.report.certificates import in_words, label_in
 from cotas.report.figures import span
-from cotas.report.words import words_of
+from cotas.stops import Stop
+from cotas.words import say
 
 Model = Annotated[
     str | None,
@@ -64,11 +64,17 @@ def fit(
     trials: Annotated[
         int | None, typer.Option(help="So many settings at most for --model auto.")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="A table that takes more, such as 2GB, is read from pages on disk. Default: what "
+            "is free."
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if the gap asked for was not proved.")
     ] = False,
     seed: Seed = 0,
-    lang: Lang = "en",
     columns: Columns = NO_WISHES,
 ) -> None:
     """Train a model on a table, and say what is proved about it.
@@ -78,18 +84,21 @@ def fit(
 
     Example: cotas fit builtin:breast-cancer --model svm --lam 0.01 --out model.cotas
     """
-    speak(lang)
     writable(out, "--out", data)
     writable(report, "--report", data)
     if out is not None and out == report:
-        raise UsageError("--out and --report name the same file; the model needs its own.")
+        raise UsageError(say("--out and --report name the same file; the model needs its own."))
     if not 0 < confidence < 1:
-        raise UsageError(f"--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.")
+        raise UsageError(
+            say(
+                "--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.",
+                confidence=confidence,
+            )
+        )
     if model not in (None, "auto"):
         known = task_of(str(model))
         task = known if task == "auto" else task
-    table = open_table(data, target, columns)
-    y, task = target_of(table, task)
+    known_task(task)
     settings = Settings(
         model=model,
         task=task,
@@ -100,32 +109,39 @@ def fit(
         select=select,
         max_time=max_time,
         command=command_line(),
-        lang=lang,
-        preparation=preparation_of(table, columns),
         group=group,
         time=time,
         trials=trials,
     )
+    big = too_big(data, memory)
+    if big is not None:
+        refuse_what_needs_memory(settings, report, columns)
+        trained = fit_from_pages(session, big, target, settings, columns, out)
+        _finish(trained.certificate_, trained, strict)
+        return
+    table = open_table(data, target, columns)
+    y, task = target_of(table, task)
+    settings = replace(settings, task=task, preparation=preparation_of(table, columns))
     record = train(session, table, y, settings)
     if out is not None:
         seen = (record.prepared, record.training.truth)
         made = recipe(record, table.zero_based)
         record.model.save(out, data=seen, recipe=made, prepared=True)
     if report is not None:
-        _write_report(record, report, lang)
-    session.say(*summary(record, lang))
+        _write_report(record, report)
+    session.say(*summary(record))
     if record.quality is not None and record.hold_out is not None:
-        show_classes(session, record.quality, lang)
-    alarms = alarms_of(record.quality, words_of(lang))
-    session.alarm(*(f"{words_of(lang)['alarm']}: {words}" for words in alarms))
+        show_classes(session, record.quality)
+    alarms = alarms_of(record.quality)
+    session.alarm(*(f"{say('WARNING')}: {words}" for words in alarms))
     if out is not None:
-        session.say(f"{speak(lang)('saved')}: {out}")
+        session.say(f"{say('saved')}: {out}")
     if report is not None:
-        session.say(f"{speak(lang)('report')}: {report}")
+        session.say(f"{say('report')}: {report}")
     saved = None if out is None else str(out)
     session.document(record.to_dict() | {"alarms": alarms, "saved": saved})
-    session.note(*(f"{speak(lang)('warning')}: {words}" for words in record.warnings))
-    _finish(record, strict)
+    session.note(*(f"{say('Warning')}: {words}" for words in record.warnings))
+    _finish(record.certificate, record.model.estimator_, strict)
 
 
 def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
@@ -133,7 +149,9 @@ def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
     choice = record.choice
     chosen = "" if choice is None else f"{choice.over} = {choice.best_value:.6g}. {choice.ranking}"
     if record.rivals:
-        chosen = f"{record.rivals[0].name}, among {len(record.rivals)} settings"
+        chosen = say(
+            "{name}, among {count} settings", name=record.rivals[0].name, count=len(record.rivals)
+        )
     return Recipe(
         record.model.preparation_,
         task=record.task,
@@ -142,119 +160,114 @@ def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
         rows=record.training.rows,
         n_rows=record.table.n_rows,
         hold_out=record.bound,
-        remarks=tuple(str(remark) for remark in record.remarks),
+        remarks=tuple(remark.message for remark in record.remarks),
         chosen=chosen,
         command=record.command,
         seed=record.seed,
     )
 
 
-def _write_report(record: FitRecord, path: Path, lang: str) -> None:
+def _write_report(record: FitRecord, path: Path) -> None:
     if find_spec("cotas.report") is None:
-        raise UsageError("--report is not part of this version of cotas.")
-    import_module("cotas.report").write_report(record, path, lang)
+        raise UsageError(say("--report is not part of this version of cotas."))
+    import_module("cotas.report").write_report(record, path)
 
 
-def summary(record: FitRecord, lang: str) -> list[str]:
+def summary(record: FitRecord) -> list[str]:
     """The result in a few lines."""
-    say = speak(lang)
     table = record.table
     columns = {"rows": table.n_rows, "columns": table.n_columns, "target": table.target}
-    shape = say("rows" if table.n_columns != 1 else "one column", **columns)
+    shape = say(
+        "{rows} rows, {columns} columns, target {target}"
+        if table.n_columns != 1
+        else "{rows} rows, 1 column, target {target}",
+        **columns,
+    )
     lines = [
         (say("data"), f"{Path(table.source).name}: {shape}"),
-        (say("model"), f"{record.model_name} ({_parameters(record.model.estimator_, lang)})"),
+        (say("model"), f"{record.model_name} ({_parameters(record.model.estimator_)})"),
         (
-            say("trained"),
-            say("seconds", rows=len(record.training.rows), seconds=record.seconds),
+            say("trained on"),
+            say(
+                "{rows} rows in {seconds:.2g} s",
+                rows=len(record.training.rows),
+                seconds=record.seconds,
+            ),
         ),
     ]
     if record.choice is not None:
         lines.append((say("chosen"), _choice(record.choice)))
-    lines += [(say("proved"), words) for words in _proofs(record, lang)]
-    lines.append((say("training error"), _error(record.training, say)))
+    lines += [(say("proved"), words) for words in _proofs(record)]
+    lines.append((say("training error"), _error(record.training)))
     if record.hold_out is not None and record.quality is not None:
         measure = record.quality.measures["error" if record.quality.classes else "RMSE"]
-        interval = span(measure, words_of(lang), record.quality.confidence)
-        lines.append((say("held-out error"), f"{_error(record.hold_out, say)}; {interval}"))
+        interval = span(measure, record.quality.confidence)
+        lines.append((say("held-out error"), f"{_error(record.hold_out)}; {interval}"))
     if record.quality is not None:
         # What was trained on says little about how good the model is.
-        lines += quality_lines(record.quality, lang)[: None if record.hold_out is not None else 1]
+        lines += quality_lines(record.quality)[: None if record.hold_out is not None else 1]
     if record.bound is not None:
         sure = 100 * record.bound.figures["confidence"]
-        words = say("at most", bound=upwards(record.bound.upper), confidence=sure)
-        lines.append((say("future"), words))
+        words = say(
+            "at most {bound:.4f} with {confidence:.0f}% confidence",
+            bound=upwards(record.bound.upper),
+            confidence=sure,
+        )
+        lines.append((say("error on future rows"), words))
     width = max(len(name) for name, _ in lines)
     return [f"{name:<{width}}  {words}" for name, words in lines]
 
 
-def upwards(bound: float) -> float:
-    """An upper bound in the four decimals that are printed."""
-    return math.ceil(bound * 1e4) / 1e4
-
-
-def _proofs(record: FitRecord, lang: str) -> list[str]:
+def _proofs(record: FitRecord) -> list[str]:
     """A line for each certificate; where there are several, they begin with what they are about."""
     estimator, whole = record.model.estimator_, record.certificate
     if not whole.parts:
-        return [proof(whole, estimator, lang)]
-    return [
-        f"{label_in(part.label, words_of(lang))}: {proof(part, estimator, lang)}"
-        for part in whole.parts
-    ]
-
-
-def proof(certificate: Certificate, estimator: Any, lang: str) -> str:
-    """What one certificate says, in one line."""
-    say, kind = speak(lang), kind_in(lang, certificate.kind)
-    if certificate.kind == "none":
-        return say("none", why=certificate.statement)
-    if not certificate.holds:
-        return say("fails", kind=kind, why=certificate.objection)
-    if certificate.vacuous:
-        return say("vacuous", kind=kind)
-    if certificate.kind in ("duality", "gradient"):
-        tol = getattr(estimator, "tol", None)
-        asked = "–" if tol is None else percent(tol)
-        return say("gap", gap=percent(certificate.relative_gap), asked=asked)
-    if lang != "en":
-        return in_words(certificate, words_of(lang))
-    return f"{say('holds', kind=kind)}: {certificate.statement}"
+        return [proof(whole, estimator)]
+    return [f"{part.label}: {proof(part, estimator)}" for part in whole.parts]
 
 
 def _choice(choice: Any) -> str:
     return f"{choice.over} = {_short(choice.best_value)}; {choice.ranking}"
 
 
-def _error(sample: Any, say: Any) -> str:
+def _error(sample: Any) -> str:
     if sample.r2 is not None:
-        return str(say("rms", rms=sample.error, r2=sample.r2))
+        return say("{rms:.4g} (root mean square), R² = {r2:.4f}", rms=sample.error, r2=sample.r2)
     wrong = int((sample.predictions != sample.truth).sum())
-    return str(say("share", share=sample.error, wrong=wrong, rows=len(sample.rows)))
+    return say(
+        "{share:.4f} ({wrong} of {rows} rows)",
+        share=sample.error,
+        wrong=wrong,
+        rows=len(sample.rows),
+    )
 
 
-def _parameters(estimator: Any, lang: str) -> str:
+def _parameters(estimator: Any) -> str:
     """The parameters that differ from their defaults, or λ at least."""
     shown = telling_parameters(estimator, ("lam",))
     shown.pop("random_state", None)  # the seed of the command
     words = ", ".join(f"{name}={_short(value)}" for name, value in shown.items())
-    return words or speak(lang)("defaults")
+    return words or say("defaults")
 
 
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _finish(record: FitRecord, strict: bool) -> None:
-    broken = [c for c in record.certificate.singles if c.kind != "none" and not c.holds]
+def _finish(whole: Certificate, estimator: Any, strict: bool) -> None:
+    broken = [c for c in whole.singles if c.kind != "none" and not c.holds]
     if broken:
-        raise ProofFailedError(f"the certificate does not hold: {broken[0].objection}")
-    if record.interrupted:
-        raise InterruptedEarlyError("the fit was ended early; this is the best so far.")
-    tol = getattr(record.model.estimator_, "tol", None)
-    if strict and tol is not None:
-        whole = record.certificate
-        if whole.kind in OPTIMIZATION and whole.relative_gap > tol:
-            raise ProofFailedError(
-                f"the relative gap proved is {percent(whole.relative_gap)}, above {percent(tol)}."
+        raise ProofFailedError(
+            say("the certificate does not hold: {objection}", objection=broken[0].objection)
+        )
+    if estimator.stop_ is Stop.INTERRUPTED:
+        raise InterruptedEarlyError(say("the fit was ended early; this is the best so far."))
+    tol = getattr(estimator, "tol", None)
+    if strict and tol is not None and whole.kind in OPTIMIZATION and whole.relative_gap > tol:
+        raise ProofFailedError(
+            say(
+                "the relative gap proved is {percent}, above {asked}.",
+                percent=percent(whole.relative_gap),
+                asked=percent(tol),
             )
+        )

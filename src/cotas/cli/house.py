@@ -20,11 +20,12 @@ from cotas.cli.codes import MEANINGS
 from cotas.cli.data import BUILTIN
 from cotas.cli.exits import UsageError
 from cotas.cli.models import CLASSIFIERS, NAMES, REGRESSORS, build
-from cotas.cli.options import Lang, Seed
+from cotas.cli.options import Seed
 from cotas.cli.session import Session
-from cotas.cli.words import speak
 from cotas.files.models import versions
 from cotas.fitting.threads import cpu_count
+from cotas.scale.pages import remove_pages
+from cotas.words import say
 
 EXTRAS = {
     "progress": ("tqdm",),
@@ -32,6 +33,7 @@ EXTRAS = {
     "files": ("safetensors", "polars", "zstandard"),
     "onnx": ("onnx",),
     "cli": ("typer", "rich", "skops"),
+    "lab": ("panel", "bokeh"),
 }
 
 
@@ -44,7 +46,6 @@ def reproduce(
     listed: Annotated[bool, typer.Option("--list", help="Only list the names.")] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder.")] = Path("figures"),
     seed: Seed = 0,
-    lang: Lang = "en",
 ) -> None:
     """Compute the figures of the source documents anew and save them as PNG.
 
@@ -54,15 +55,14 @@ def reproduce(
     from cotas.experiments.figures import UnknownFigureError, find, ready
     from cotas.experiments.figures import reproduce as make
 
-    speak(lang)
     if listed:
-        known = {name: figure.description(lang) for name, figure in FIGURES.items()}
+        known = {name: figure.description() for name, figure in FIGURES.items()}
         session.table(["figure", ""], [[name, words] for name, words in known.items()])
         session.document({"figures": known})
         return
     wanted = list(FIGURES) if every else figures or []
     if not wanted:
-        raise UsageError("name a figure, or give --all or --list.")
+        raise UsageError(say("name a figure, or give --all or --list."))
     try:
         names = [find(name).name for name in wanted]
         ready(out)
@@ -70,7 +70,7 @@ def reproduce(
         raise UsageError(str(error)) from None
     made = []
     for name in names:
-        made.append(str(make(name, out, seed=seed, lang=lang)))
+        made.append(str(make(name, out, seed=seed)))
         session.say(made[-1])
     session.document({"saved": made})
 
@@ -87,13 +87,34 @@ def bench(
     """
     root = Path(cotas.__file__).parents[2]
     if not (root / "bench" / "__main__.py").is_file():
-        raise UsageError("the measurements are in the source tree of cotas, which is not here.")
+        raise UsageError(
+            say("the measurements are in the source tree of cotas, which is not here.")
+        )
     call = [sys.executable, "-m", "bench", *(sections or [])]
     output = subprocess.PIPE if session.json else None
     done = subprocess.run(call, cwd=root, check=False, stdout=output, text=True)
     if done.returncode:
-        raise UsageError(f"the measurements ended with code {done.returncode}.")
+        raise UsageError(
+            say("the measurements ended with code {returncode}.", returncode=done.returncode)
+        )
     session.document({"output": done.stdout})
+
+
+def clean(
+    session: Session,
+    place: Annotated[
+        Path, typer.Argument(metavar="PLACE", help="A file of data, or a folder and all in it.")
+    ] = Path(),
+) -> None:
+    """Remove the pages that were made of tables too large for memory.
+
+    Nothing but folders of pages is removed; they are made anew when they are needed.
+
+    Example: cotas clean data/
+    """
+    count, size = remove_pages(place)
+    session.say(say("{count} folders, {size:.1f} MB", count=count, size=size / 1e6))
+    session.document({"folders": count, "bytes": size})
 
 
 def warmup(session: Session) -> None:
@@ -135,7 +156,7 @@ def info(session: Session) -> None:
         extra: all(find_spec(package) is not None for package in packages)
         for extra, packages in EXTRAS.items()
     }
-    cache = str(config.CACHE_DIR) or "beside the source, in __pycache__"
+    cache = str(config.CACHE_DIR) or say("beside the source, in __pycache__")
     content: dict[str, Any] = {
         "versions": versions(),
         "extras": installed,

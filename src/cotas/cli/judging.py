@@ -2,48 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from typing import Any
 
+from cotas.certificates import Certificate
+from cotas.certificates.presentation import percent
 from cotas.cli.session import Session
 from cotas.preparation.quality import Quality
-from cotas.report.figures import found, number, span
-from cotas.report.words import words_of
+from cotas.report.figures import MEASURES, found, number, span
+from cotas.words import say
 
 # More classes than this have no room for their matrix in a line of the terminal.
 MOST_CLASSES = 8
 
 
-def quality_lines(quality: Quality, lang: str) -> list[tuple[str, str]]:
+def quality_lines(quality: Quality) -> list[tuple[str, str]]:
     """What answering always the same would give, and what was measured beside the error."""
-    words = words_of(lang)
-    always = words["always"].format(answer=quality.answer)
-    meaning = words["the_most_frequent" if quality.classes else "the_mean"]
+    always = say("always “{answer}”", answer=quality.answer)
+    meaning = say(
+        "the baseline: the most frequent class" if quality.classes else "the baseline: the mean"
+    )
     lines = [(always, f"{number(quality.baseline.value)} ({meaning})")]
     for name, measure in quality.measures.items():
         if name not in ("error", "RMSE", "R²"):
-            lines.append((words[name], f"{number(measure.value)} ({_about(name, quality, words)})"))
+            lines.append(
+                (say(MEASURES[name]), f"{number(measure.value)} ({_about(name, quality)})")
+            )
     return lines
 
 
-def _about(name: str, quality: Quality, words: Mapping[str, str]) -> str:
+def _about(name: str, quality: Quality) -> str:
     """The interval of a measure, and which of two classes it is about."""
-    said = span(quality.measures[name], words, quality.confidence)
+    said = span(quality.measures[name], quality.confidence)
     if name == "average precision" and quality.positive is not None:
-        said += f"; {words['of_class'].format(label=quality.positive)}"
+        said += f"; {say('class “{label}”', label=quality.positive)}"
     return said
 
 
-def show_classes(session: Session, quality: Quality, lang: str) -> None:
+def show_classes(session: Session, quality: Quality) -> None:
     """A row for each class: what its rows were taken for, how many were found, how surely."""
     if quality.confusion is None:
         return
-    words = words_of(lang)
     small = len(quality.classes) <= MOST_CLASSES
-    taken = [words["taken_for"].format(label=one.label) for one in quality.classes] * small
-    names = [words["class"], words["rows"], *taken, words["recall"], words["precision"]]
+    taken = [say("as {label}", label=one.label) for one in quality.classes] * small
+    names = [
+        say("class"),
+        say("rows"),
+        *taken,
+        say("recall"),
+        say("precision"),
+    ]
     rows = []
     for one, counts in zip(quality.classes, quality.confusion, strict=True):
         cells = [str(count) for count in counts] * small
-        rows.append([one.label, str(one.rows), *cells, *found(one, words)])
+        rows.append([one.label, str(one.rows), *cells, *found(one)])
     session.say("")
     session.table(names, rows)
+
+
+def upwards(bound: float) -> float:
+    """An upper bound in the four decimals that are printed."""
+    return math.ceil(bound * 1e4) / 1e4
+
+
+def proof(certificate: Certificate, estimator: Any) -> str:
+    """What one certificate says, in one line."""
+    kind = say(certificate.kind)
+    if certificate.kind == "none":
+        return say("nothing: {why}", why=certificate.statement)
+    if not certificate.holds:
+        return say(
+            "the {kind} certificate DOES NOT HOLD: {why}", kind=kind, why=certificate.objection
+        )
+    if certificate.vacuous:
+        return say("the {kind} certificate holds, but says nothing here", kind=kind)
+    if certificate.kind in ("duality", "gradient"):
+        tol = getattr(estimator, "tol", None)
+        asked = "–" if tol is None else percent(tol)
+        return say(
+            "the best objective is at most {gap} lower than this one (asked: {asked})",
+            gap=percent(certificate.relative_gap),
+            asked=asked,
+        )
+    return f"{say('the {kind} certificate holds', kind=kind)}: {certificate.statement}"

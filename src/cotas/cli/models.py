@@ -12,6 +12,7 @@ import numpy as np
 import cotas
 from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
+from cotas.words import say
 
 CLASSIFIERS = {
     "svm": "LinearSVM",
@@ -57,8 +58,15 @@ def task_of(name: str) -> str:
     """What a model is for."""
     if name not in NAMES:
         near = difflib.get_close_matches(name, [*NAMES, "auto"], n=1)
-        advice = f" Did you mean {near[0]}?" if near else ""
-        raise UsageError(f"there is no model {name!r}.{advice} Known: auto, {', '.join(NAMES)}.")
+        advice = say(" Did you mean {name}?", name=near[0]) if near else ""
+        raise UsageError(
+            say(
+                "there is no model {name!r}.{advice} Known: auto, {names}.",
+                name=name,
+                advice=advice,
+                names=", ".join(NAMES),
+            )
+        )
     return "classification" if name in CLASSIFIERS else "regression"
 
 
@@ -89,11 +97,23 @@ def build(
     for parameter, value in _kernel_parameters(name, given).items():
         if parameter not in known:
             settable = ", ".join(p for p in known if p not in ("callbacks", "progress"))
-            raise UsageError(f"{name} has no parameter {parameter!r}; it has {settable}.")
+            raise UsageError(
+                say(
+                    "{name} has no parameter {parameter!r}; it has {settable}.",
+                    name=name,
+                    parameter=parameter,
+                    settable=settable,
+                )
+            )
         values[parameter] = value
     if name == "lasso" and not {"lam", "delta"} & set(values) and select != "lam":
         values["lam"] = LASSO_SHARE * float(np.std(y)) or 1.0
-        notes.append(f"lam was not given; {values['lam']:.4g} is taken, 1% of the deviation of y.")
+        notes.append(
+            say(
+                "lam was not given; {lam:.4g} is taken, 1% of the deviation of y.",
+                lam=values["lam"],
+            )
+        )
     own = {"random_state": seed, "progress": False, "callbacks": callback}
     values |= {key: value for key, value in own.items() if key in known and key not in values}
     return kind(**values), notes
@@ -105,9 +125,11 @@ def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
     for pair in pairs:
         name, equals, word = pair.partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError(f"--param takes name=value, such as lam=0.1, not {pair!r}.")
+            raise UsageError(
+                say("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
+            )
         if name in ("callbacks", "progress"):
-            raise UsageError(f"{name} cannot be set from the command line.")
+            raise UsageError(say("{name} cannot be set from the command line.", name=name))
         found[name] = _literal(word)
     return found
 
@@ -129,9 +151,17 @@ def _kernel_parameters(name: str, given: dict[str, Any]) -> dict[str, Any]:
         return values
     kernel = cotas.kernels.Polynomial if "degree" in shape else cotas.kernels.RBF
     if "kernel" in values and values["kernel"] not in ("rbf", "poly"):
-        raise UsageError(f"{', '.join(shape)} do not belong to the kernel {values['kernel']!r}.")
+        raise UsageError(
+            say(
+                "{names} do not belong to the kernel {value!r}.",
+                names=", ".join(shape),
+                value=values["kernel"],
+            )
+        )
     try:
         values["kernel"] = kernel(**shape)
     except TypeError:
-        raise UsageError(f"{kernel.__name__} cannot be made of {', '.join(shape)}.") from None
+        raise UsageError(
+            say("{name} cannot be made of {names}.", name=kernel.__name__, names=", ".join(shape))
+        ) from None
     return values

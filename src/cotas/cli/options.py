@@ -37,7 +37,7 @@ Lang = Annotated[str, typer.Option(help="en or es.")]
 
 
 @dataclass(frozen=True)
-class Text:
+class TextOptions:
     """How a text table is written, where that is not to be guessed."""
 
     separator: Annotated[
@@ -68,7 +68,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Columns(Text):
+class Columns(TextOptions):
     """Which columns and rows of a table are used, and as what."""
 
     drop: Annotated[

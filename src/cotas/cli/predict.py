@@ -16,10 +16,9 @@ import typer
 from cotas.arrays import AnyArray
 from cotas.cli.data import builtin, writable
 from cotas.cli.exits import UsageError
-from cotas.cli.options import NO_WISHES, Data, Text
+from cotas.cli.options import NO_WISHES, Data, TextOptions
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
-from cotas.cli.words import speak
 from cotas.files.atomic import replacing
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
@@ -27,6 +26,7 @@ from cotas.files.tables import Table, batches
 from cotas.preparation.columns import ColumnWarning, as_frame, numbers_of
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.targets import as_target
+from cotas.words import say
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")]
 
@@ -46,7 +46,7 @@ def predict(
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Open a pickle, which may run anything.")
     ] = False,
-    text: Text = NO_WISHES,
+    text: TextOptions = NO_WISHES,
 ) -> None:
     """Predict every row of a table, in its order and without reading it all at once.
 
@@ -59,7 +59,7 @@ def predict(
     writable(out, "--out", data, model)
     _refuse_unknown_ending(out)
     saved = open_model(model, trust_pickle)
-    tally = Tally()
+    tally = PredictionTally()
     parts = _parts(session, saved, data, rows, text)
     frames = (predicted(saved, table, tally, only) for table in parts)
     if session.json and out is None:
@@ -68,12 +68,12 @@ def predict(
         return
     write(frames, out)
     if out is not None:
-        session.say(speak(session.lang)("predicted", rows=tally.rows, out=out))
-    session.note(*tally.notes(session.lang))
+        session.say(say("{rows} rows predicted: {out}", rows=tally.rows, out=out))
+    session.note(*tally.notes())
     session.document({"out": str(out), **tally.to_dict()})
 
 
-class Tally:
+class PredictionTally:
     """What was counted while the rows went by."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Tally:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ColumnWarning)
             X = saved.input_of(_as_numbers(saved, table))
-        later = f" Rows are counted from row {self.rows + 1} on." if self.rows else ""
+        later = say(" Rows are counted from row {row} on.", row=self.rows + 1) if self.rows else ""
         self.odd += [f"{warning.message}{later}" for warning in caught]
         return X
 
@@ -119,16 +119,35 @@ class Tally:
         else:
             self.squares += float(((predictions - truth.astype(np.float64)) ** 2).sum())
 
-    def notes(self, lang: str) -> list[str]:
+    def notes(self) -> list[str]:
         """In words."""
-        say = speak(lang)
-        lines = [f"{say('note')}: {words}" for words in self.odd]
+        lines = [f"{say('Note')}: {words}" for words in self.odd]
         if self.certifies and self.rows:
-            lines.append(say("certified", count=self.certified, rows=self.rows))
+            lines.append(
+                say(
+                    "Certified: {count} of {rows} predictions.",
+                    count=self.certified,
+                    rows=self.rows,
+                )
+            )
         if self.error is not None:
-            lines.append(say("wrong" if self.classifies else "square", error=self.error))
+            lines.append(
+                say(
+                    "The table has the target: wrong predictions {error:.4f}."
+                    if self.classifies
+                    else "The table has the target: root mean square error {error:.4f}.",
+                    error=self.error,
+                )
+            )
         if self.trained is not None and self.rows:
-            lines.append(say("seen", count=len(self.trained), rows=self.rows))
+            lines.append(
+                say(
+                    "{count} of these {rows} rows were trained on: their error says little "
+                    "about new ones.",
+                    count=len(self.trained),
+                    rows=self.rows,
+                )
+            )
         return lines
 
 
@@ -137,7 +156,7 @@ def _parts(
     saved: Saved,
     data: str,
     rows: int,
-    text: Text,
+    text: TextOptions,
 ) -> Iterator[Table]:
     """The table in batches, after its columns were compared with the model's."""
     recipe = saved.recipe
@@ -158,14 +177,14 @@ def _parts(
             target = [] if recipe is None or recipe.target is None else [recipe.target]
             frame = as_frame(table)
             known = table if frame is None else frame.drop(target, strict=False)
-            before = speak(session.lang)("note")
+            before = say("Note")
             session.note(*(f"{before}: {n}" for n in saved.model.preparation_.compare(known)))
         yield table
     if number < 0:
-        raise DataFileError("it holds no rows.", data)
+        raise DataFileError(say("it holds no rows."), data)
 
 
-def predicted(saved: Saved, table: Table, tally: Tally, only: bool) -> Any:
+def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) -> Any:
     """A frame with the columns of the table and those of the predictions."""
     pl = polars()
     X, model = tally.prepared(saved, table), saved.estimator
@@ -245,7 +264,10 @@ def _refuse_unknown_ending(out: Path | None) -> None:
     """A file must be what its name says."""
     if out is not None and out.suffix not in ("", ".csv", ".txt", *_WRITERS):
         raise UsageError(
-            f"--out cannot be {out.suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather."
+            say(
+                "--out cannot be {suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather.",
+                suffix=out.suffix,
+            )
         )
 
 

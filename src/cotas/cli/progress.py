@@ -10,6 +10,7 @@ from typing import Any
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from cotas.cli.session import Session
+from cotas.words import say
 
 PATIENCE = 1.0
 
@@ -47,9 +48,11 @@ class Watcher:
             self._bar.start()
             self._task = self._bar.add_task(self._name, total=None)
         done, total = _place_of(report)
-        words = f"{self._name}: step {done}" if total is None else f"{self._name}: {done}/{total}"
+        words = f"{self._name}: {done}/{total}"
+        if total is None:
+            words = say("{name}: step {done}", name=self._name, done=done)
         if gap is not None:
-            words += f", proved gap {gap:.2e}"
+            words += say(", proved gap {gap:.2e}", gap=gap)
         self._bar.update(self._task, description=words, completed=done, total=total)
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ from cotas.files.tables import Table
 from cotas.preparation.columns import numbers_of
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.recipe import Recipe
+from cotas.words import say
 
 ZIP, PICKLE = b"PK\x03\x04", b"\x80"
 _COMPRESSED = (b"\x78", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
@@ -66,7 +67,9 @@ class Saved:
         if names is not None:
             gone = [name for name in names if name not in frame.columns]
             if gone:
-                raise ModelFileError(f"the model needs the columns {', '.join(map(repr, gone))}.")
+                raise ModelFileError(
+                    say("the model needs the columns {names}.", names=", ".join(map(repr, gone)))
+                )
             frame = frame.select(list(names))
         if all(dtype.is_numeric() or dtype == polars().Boolean for dtype in frame.dtypes):
             numbers = np.ascontiguousarray(numbers_of(frame, frame.columns))
@@ -78,7 +81,13 @@ class Saved:
         """The rows, if they have as many columns as the model takes."""
         width = getattr(self.model, "n_features_in_", X.shape[1])
         if X.shape[1] != width:
-            raise ModelFileError(f"the model takes {width} columns; these data have {X.shape[1]}.")
+            raise ModelFileError(
+                say(
+                    "the model takes {width} columns; these data have {value}.",
+                    width=width,
+                    value=X.shape[1],
+                )
+            )
         return X
 
 
@@ -88,14 +97,16 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
         with path.open("rb") as file:
             head = file.read(9)
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be read ({error.strerror}).") from None
+        raise ModelFileError(
+            say("{path} cannot be read ({strerror}).", path=path, strerror=error.strerror)
+        ) from None
     if _is_ours(head, path.stat().st_size):
         return _our_own(path)
     if head.startswith(ZIP):
         return Saved(str(path), _checked(_from_skops(path), path), None, ours=False)
     if head.startswith((PICKLE, *_COMPRESSED)) or path.suffix in (".pkl", ".pickle", ".joblib"):
         return Saved(str(path), _checked(_from_pickle(path, trust_pickle), path), None, ours=False)
-    raise ModelFileError(f"{path} is no model file, such as cotas fit --out writes.")
+    raise ModelFileError(say("{path} is no model file, such as cotas fit --out writes.", path=path))
 
 
 def _is_ours(head: bytes, size: int) -> bool:
@@ -115,41 +126,65 @@ def _from_skops(path: Path) -> Any:
     try:
         from skops import io
     except ImportError as error:
-        raise ImportError("skops files need skops: pip install 'cotas[cli]'.") from error
+        raise ImportError(say("skops files need skops: pip install 'cotas[cli]'.")) from error
     try:
         unknown = io.get_untrusted_types(file=path)
         if unknown:
             raise ModelFileError(
-                f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
+                say(
+                    "{path} holds types that are not known to be harmless: {names}.",
+                    path=path,
+                    names=", ".join(unknown),
+                )
             )
         return io.load(path, trusted=[])
     except ModelFileError:
         raise
     except Exception as error:
-        raise ModelFileError(f"{path} is no sound skops file ({error}).") from error
+        raise ModelFileError(
+            say("{path} is no sound skops file ({error}).", path=path, error=error)
+        ) from error
 
 
 def _from_pickle(path: Path, trusted: bool) -> Any:
     if not trusted:
         raise ModelFileError(
-            f"{path} is a pickle, which can run any program when it is opened. Save the model with "
-            "skops instead, or pass --trust-pickle if you made the file yourself."
+            say(
+                "{path} is a pickle, which can run any program when it is opened. Save "
+                "the model with skops instead, or pass --trust-pickle if you made the "
+                "file yourself.",
+                path=path,
+            )
         )
     import joblib
 
     try:
         return joblib.load(path)
     except Exception as error:
-        raise ModelFileError(f"{path} cannot be opened ({error}).") from error
+        raise ModelFileError(
+            say("{path} cannot be opened ({error}).", path=path, error=error)
+        ) from error
 
 
 def _checked(model: Any, path: Path) -> Any:
     if not (is_classifier(model) or is_regressor(model)) or not hasattr(model, "predict"):
-        raise ModelFileError(f"{path} holds {type(model).__name__}, which is no fitted model.")
+        raise ModelFileError(
+            say(
+                "{path} holds {name}, which is no fitted model.",
+                path=path,
+                name=type(model).__name__,
+            )
+        )
     return model
 
 
 def refuse_foreign(saved: Saved, command: str) -> None:
     """For commands that need what only our files carry."""
     if not saved.ours:
-        raise UsageError(f"cotas {command} needs a model of cotas; {saved.path} is another's.")
+        raise UsageError(
+            say(
+                "cotas {command} needs a model of cotas; {path} is another's.",
+                command=command,
+                path=saved.path,
+            )
+        )

@@ -13,7 +13,7 @@ from cotas.cli.data import open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
 from cotas.cli.options import NO_WISHES, Columns, Data, Target
 from cotas.cli.session import Session
-from cotas.cli.words import speak
+from cotas.words import say
 
 
 def separable(
@@ -39,8 +39,7 @@ def separable(
     y = _against_the_rest(y, of)
     X = preparation_of(table, columns).fit_transform(table.features)
     answer = cotas.separability(X, y, widest=widest)
-    say = speak(session.lang)
-    session.result(say("separable", answer=say("yes" if answer.separable else "no")))
+    session.result(say("separable: {answer}", answer=say("yes" if answer.separable else "no")))
     session.say(str(answer.certificate))
     session.document(
         {"separable": bool(answer.separable), "certificate": answer.certificate.to_dict()}
@@ -55,6 +54,8 @@ def _against_the_rest(y: AnyArray, of: str | None) -> AnyArray:
         return y
     if of not in known:
         there = ", ".join(known[:8])
-        asked = "which of the classes, against the rest?" if of is None else f"no class {of!r}:"
-        raise UsageError(f"{asked} --class takes one of {there}.")
+        text = "no class {of!r}: --class takes one of {there}."
+        if of is None:
+            text = "which of the classes, against the rest? --class takes one of {there}."
+        raise UsageError(say(text, of=of, there=there))
     return np.where(labels == of, str(of), "the rest")

@@ -26,7 +26,6 @@ class Session:
     json: bool = False
     quiet: bool = False
     debug: bool = False
-    lang: str = "en"
     out: Console = field(default_factory=lambda: _console())
     err: Console = field(default_factory=lambda: _console(stderr=True))
     _content: dict[str, Any] = field(default_factory=dict)

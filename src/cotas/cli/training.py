@@ -21,7 +21,6 @@ from cotas.cli.exits import UsageError
 from cotas.cli.models import DEFAULTS, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
-from cotas.cli.words import speak
 from cotas.files.models import versions
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
@@ -32,15 +31,18 @@ from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
 from cotas.preparation.targets import hold_out_rows
-from cotas.report.words import remark_in, words_of
 from cotas.stops import Stop
+from cotas.words import say
 
 # For a sum of independent mistakes of unequal chances the binomial tail is the larger one.
 CLASS_BY_CLASS = (
     "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
     "this table (Hoeffding 1956)."
 )
-IN_GROUPS = "The rows were set aside in groups, and are no independent draws: it is a rough guide"
+IN_GROUPS = (
+    "The rows were set aside in groups, and are no independent draws: it is a rough guide "
+    "({group})."
+)
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 
@@ -58,7 +60,6 @@ class Settings:
     select: str | None = None
     max_time: float | None = None
     command: str = ""
-    lang: str = "en"
     preparation: Preparation = field(default_factory=Preparation)
     group: str | None = None
     time: float = 60.0
@@ -80,7 +81,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SplitTable:
     """The table cut into the rows to train on and the rows held out."""
 
     table: Table
@@ -104,7 +105,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     table = rows.table
     keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
     remarks = [*inspect_table(table, y, settings.task, (rows.train, rows.test), keep), *few]
-    session.note(*(_noted(remark, settings.lang) for remark in remarks))
+    session.note(*(f"{say('Note')}: {remark}" for remark in remarks))
     name = settings.model or DEFAULTS[settings.task]
     rivals: list[Rival] = []
     if name == "auto":
@@ -114,10 +115,12 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     else:
         if task_of(name) != settings.task:
             fit = ", ".join(sensible(settings.task, table.n_rows, table.n_columns))
-            raise UsageError(f"{name} is not for {settings.task}; {fit} are.")
+            raise UsageError(
+                say("{name} is not for {task}; {fit} are.", name=name, task=settings.task, fit=fit)
+            )
         best = train_one(session, name, rows, settings)
     rare = [*_without_frequent_values(best.model.preparation_, remarks)]
-    session.note(*(_noted(remark, settings.lang) for remark in rare))
+    session.note(*(f"{say('Note')}: {remark}" for remark in rare))
     remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
     return measured(record, rows, settings.confidence, settings.group)
@@ -128,29 +131,26 @@ def _without_frequent_values(preparation: Preparation, said: list[Remark]) -> It
     known = {remark.column for remark in said}
     for name, kind in preparation.dropped_:
         if kind == "text" and name not in known:
-            words = f"Column {name!r} is left out: it has many values, and none comes often."
-            yield Remark("rare values", name, words)
+            words = "Column {name!r} is left out: it has many values, and none comes often."
+            yield Remark("rare values", name, say(words, name=name))
 
 
-def _noted(remark: Remark, lang: str) -> str:
-    words = str(remark) if lang == "en" else remark_in(words_of(lang), remark)
-    return f"{speak(lang)('note')}: {words}"
-
-
-def split(table: Table, y: AnyArray, settings: Settings) -> tuple[Rows, list[Remark]]:
+def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, list[Remark]]:
     """All rows to train on if none are to be held out, or if there are too few."""
     share = settings.hold_out
     if not 0 <= share < 1:
-        raise UsageError(f"--hold-out is a share of the rows, such as 0.2, not {share:g}.")
+        raise UsageError(
+            say("--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share)
+        )
     everything, nothing = np.arange(len(y)), np.arange(0)
     if share == 0:
-        return Rows(table, y, everything, nothing), []
+        return SplitTable(table, y, everything, nothing), []
     if len(y) < FEWEST_TO_SPLIT:
-        words = f"With {len(y)} rows all are trained on, and none are held out."
-        return Rows(table, y, everything, nothing), [Remark("few rows", None, words)]
+        words = say("With {rows} rows all are trained on, and none are held out.", rows=len(y))
+        return SplitTable(table, y, everything, nothing), [Remark("few rows", None, words)]
     table, groups, said = _groups(table, settings)
     rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
-    return Rows(table, y, *rows, groups), said
+    return SplitTable(table, y, *rows, groups), said
 
 
 def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, list[Remark]]:
@@ -158,17 +158,17 @@ def _groups(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, l
     if settings.group is None:
         return table, *copies(table)
     if settings.group not in table.names:
-        raise UsageError(f"--group: there is no column {settings.group!r}.")
+        raise UsageError(say("--group: there is no column {group!r}.", group=settings.group))
     column = table.features[settings.group].cast(str).fill_null("")
-    words = f"Rows with the same {settings.group!r} are on one side of the split; it is left out."
-    remark = Remark("group", settings.group, words)
+    words = "Rows with the same {name!r} are on one side of the split; it is left out."
+    remark = Remark("group", settings.group, say(words, name=settings.group))
     return table.without([settings.group]), column.to_numpy(), [remark]
 
 
 def train_one(
     session: Session,
     name: str,
-    rows: Rows,
+    rows: SplitTable,
     settings: Settings,
     chosen: dict[str, Any] | None = None,
 ) -> Trained:
@@ -181,7 +181,7 @@ def train_one(
         callback = watcher.callback
         given = _timed(settings) | (chosen or {})
         estimator, notes = build(name, y, settings.seed, given, callback, settings.select)
-        session.note(*(f"{speak(settings.lang)('note')}: {note}" for note in notes))
+        session.note(*(f"{say('Note')}: {note}" for note in notes))
         try:
             estimator._check_parameters()
         except (TypeError, ValueError) as error:
@@ -200,7 +200,7 @@ def train_one(
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:
         limit = model.estimator_.max_time
-        words = (*words, f"The {limit:g} s were up; this is the best so far.")
+        words = (*words, say("The {limit:g} s were up; this is the best so far.", limit=limit))
     early = model.estimator_.stop_ is Stop.INTERRUPTED
     if hasattr(model.estimator_, "callbacks"):
         model.estimator_.callbacks = None
@@ -232,7 +232,13 @@ def _chosen(
     """The estimator with the chosen value of a parameter, and how it was chosen."""
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
-        raise UsageError(f"{type(estimator).__name__} has no {parameter!r} to select.")
+        raise UsageError(
+            say(
+                "{name} has no {parameter!r} to select.",
+                name=type(estimator).__name__,
+                parameter=parameter,
+            )
+        )
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
     with blaming({**settings.given, parameter: None}, "--select: "):
         choice = cotas.choose(
@@ -245,7 +251,9 @@ def _chosen(
     return estimator.set_params(**{parameter: choice.best_value}), choice
 
 
-def sample_of(model: PreparedModel, rows: Rows, which: IntArray, prepared: Any = None) -> Sample:
+def sample_of(
+    model: PreparedModel, rows: SplitTable, which: IntArray, prepared: Any = None
+) -> Sample:
     """What the model says about some rows, prepared if they are, and how wrong that is."""
     truth, estimator = rows.y[which], model.estimator_
     X = model.prepare(rows.take(which)[0]) if prepared is None else prepared
@@ -261,7 +269,7 @@ def sample_of(model: PreparedModel, rows: Rows, which: IntArray, prepared: Any =
     return Sample(which, truth, predictions, None, error, r2)
 
 
-def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark]) -> FitRecord:
+def _record(rows: SplitTable, one: Trained, settings: Settings, remarks: list[Remark]) -> FitRecord:
     return FitRecord(
         table=summarize(rows.table),
         task=settings.task,
@@ -284,7 +292,7 @@ def _record(rows: Rows, one: Trained, settings: Settings, remarks: list[Remark])
 
 
 def measured(
-    record: FitRecord, rows: Rows, confidence: float, group: str | None = None
+    record: FitRecord, rows: SplitTable, confidence: float, group: str | None = None
 ) -> FitRecord:
     """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
@@ -293,7 +301,7 @@ def measured(
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        notes = [CLASS_BY_CLASS, *([f"{IN_GROUPS} ({group})."] if group is not None else [])]
+        notes = [CLASS_BY_CLASS, *([say(IN_GROUPS, group=group)] if group is not None else [])]
         bound = cotas.hold_out_bound(wrong, confidence=confidence).noted(*notes)
     quality = _quality(record, sample, confidence)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
@@ -310,7 +318,7 @@ def _quality(record: FitRecord, sample: Sample, confidence: float) -> Quality:
     )
 
 
-def rival_of(rows: Rows, one: Trained, sample: Sample) -> Rival:
+def rival_of(rows: SplitTable, one: Trained, sample: Sample) -> Rival:
     """How one of several models did."""
     certificate = one.model.certificate_
     gap = certificate.relative_gap if _has_gap(certificate) else None

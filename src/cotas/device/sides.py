@@ -1,8 +1,8 @@
 """Kernels from their plain data, on the tensors of PyTorch: rows as they see them, and blocks.
 
 A kernel is what `Kernel.spec()` says, a tuple such as ("rbf", γ, σ). What depends on the rows of
-one side alone is computed once, a `Side`; `block` compares two sides and `product` multiplies such a
-block by some columns without keeping it.
+one side alone is computed once, a `Side`; `block` compares two sides, and `product` multiplies such
+a block by some columns without keeping it.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from cotas.experiments.catalogue import FIGURES
-from cotas.experiments.drawing.sheet import LANGUAGES
 from cotas.experiments.figures import find, ready, reproduce
 from cotas.experiments.findings import report, times_report
+from cotas.words import LANGUAGES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def listing(lang: str = "en") -> str:
+def listing(lang: str | None = None) -> str:
     """The names, each with its line."""
     width = max(map(len, FIGURES))
     return "\n".join(

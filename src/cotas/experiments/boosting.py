@@ -13,7 +13,13 @@ from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
 from cotas.boosting.gentleboost import GentleBoost
 from cotas.boosting.logitboost import LogitBoost
 from cotas.boosting.weak_learners import Tree
-from cotas.experiments.samples import Labelled, Split, half_log_odds, ten_clouds, two_gaussians
+from cotas.experiments.samples import (
+    LabelledSample,
+    Split,
+    half_log_odds,
+    ten_clouds,
+    two_gaussians,
+)
 
 STAGES = (1, 5, 10, 100)
 FOREST, THEORY = "Random Forest", "Lemma 1.1.3"
@@ -38,7 +44,7 @@ class Costs:
 class Cloud:
     """Labelled points, and the classifier of Lemma 1.1.3 where it is known."""
 
-    data: Labelled
+    data: LabelledSample
     theory: Any = None
 
 
@@ -46,7 +52,7 @@ class Cloud:
 class Stages:
     """AdaBoost after its first rounds, with the accuracies there."""
 
-    data: Labelled
+    data: LabelledSample
     rounds: tuple[int, ...]
     training: FloatArray
     new: FloatArray

@@ -53,7 +53,7 @@ def reproduce(
     folder: str | Path = "figures",
     *,
     seed: int = 0,
-    lang: str = "en",
+    lang: str | None = None,
     **sizes: Any,
 ) -> Path:
     """Compute a figure, draw it and save it as a PNG.
@@ -65,7 +65,7 @@ def reproduce(
     folder : path, default="figures"
         Where to save; it is made if it is not there.
     seed : int, default=0
-    lang : "en" or "es", default="en"
+    lang : "en" or "es", optional
     **sizes : as in `Figure`
 
     Returns

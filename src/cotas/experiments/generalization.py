@@ -8,7 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.experiments.margins import Margins, fit_margin, for_lams
-from cotas.experiments.samples import Labelled, noisy_plane, overlapping_groups, two_groups
+from cotas.experiments.samples import LabelledSample, noisy_plane, overlapping_groups, two_groups
 from cotas.linear.svm import LinearSVM
 
 LAMS = (0.1, 100.0, 1000.0)
@@ -43,7 +43,7 @@ class Losses:
 
 
 @dataclass(frozen=True)
-class Slope:
+class DescentCurve:
     """Descent on a function of one parameter."""
 
     theta: FloatArray
@@ -57,7 +57,7 @@ class Slope:
 class Surface:
     """Descent and stochastic descent on a function of two parameters."""
 
-    data: Labelled
+    data: LabelledSample
     lam: float
     descent: FloatArray
     stochastic: FloatArray
@@ -97,8 +97,8 @@ def losses(seed: int = 0, n: int = 200, n_values: int = 21) -> Losses:
     order = np.random.default_rng(seed).permutation(n)
     held = order[: round(VALIDATION_SHARE * n)]
     kept = order[len(held) :]
-    part = Labelled(training.X[kept], training.y[kept])
-    validation = Labelled(training.X[held], training.y[held])
+    part = LabelledSample(training.X[kept], training.y[kept])
+    validation = LabelledSample(training.X[held], training.y[held])
     on_training, on_test = _losses_along(cs, training, training, new).T
     on_validation = _losses_along(cs, part, validation)[:, 0]
     chosen = int(np.argmin(on_validation))
@@ -113,7 +113,7 @@ def losses(seed: int = 0, n: int = 200, n_values: int = 21) -> Losses:
     )
 
 
-def slope(seed: int = 0, n: int = 30, iterations: int = 12) -> Slope:
+def slope(seed: int = 0, n: int = 30, iterations: int = 12) -> DescentCurve:
     """J of one parameter: mean hinge loss of θx plus (λ/2)θ², λ = 0.2, η = 0.8 (chosen)."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1, -1)
@@ -128,7 +128,7 @@ def slope(seed: int = 0, n: int = 30, iterations: int = 12) -> Slope:
     grid, walked = np.linspace(-2, 5, 281), [4.5]
     for _ in range(iterations):
         walked.append(walked[-1] - eta * derivative(walked[-1]))
-    return Slope(
+    return DescentCurve(
         grid,
         np.array([value(t) for t in grid]),
         np.array(walked),
@@ -161,14 +161,14 @@ def surface(seed: int = 0, n: int = 60, iterations: int = 1000) -> Surface:
     return Surface(data, lam, np.array(descent), np.array(stochastic), best)
 
 
-def hinge_objective(data: Labelled, lam: float, theta: FloatArray) -> FloatArray:
+def hinge_objective(data: LabelledSample, lam: float, theta: FloatArray) -> FloatArray:
     """J(θ) without bias, for each row of `theta`."""
     agreement = data.y[:, None] * (data.X @ theta.T)
     loss = np.maximum(0, 1 - agreement).mean(axis=0)
     return np.asarray(loss + lam / 2 * (theta**2).sum(axis=1))
 
 
-def _losses_along(cs: FloatArray, training: Labelled, *others: Labelled) -> FloatArray:
+def _losses_along(cs: FloatArray, training: LabelledSample, *others: LabelledSample) -> FloatArray:
     """The mean hinge losses of the machine for each c, on each of the other data."""
     found = np.empty((len(cs), len(others)))
     for k, c in enumerate(cs):

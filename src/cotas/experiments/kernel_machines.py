@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.experiments.samples import Labelled, two_moons, two_rings
+from cotas.experiments.samples import LabelledSample, two_moons, two_rings
 from cotas.kernel.svm import KernelSVM
 from cotas.kernels import RBF, Linear, Polynomial
 from cotas.linear.separability import separability
@@ -21,7 +21,7 @@ class KernelFit:
     """A kernel machine on points of the plane, with its training error and proved gap."""
 
     name: str
-    data: Labelled
+    data: LabelledSample
     support: int
     error: float
     gap: float
@@ -32,7 +32,7 @@ class KernelFit:
 class Lifted:
     """Points of the plane, the same points in three features, and whether a plane separates."""
 
-    data: Labelled
+    data: LabelledSample
     features: FloatArray
     separable: bool
     separable_lifted: bool

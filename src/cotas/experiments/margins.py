@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.experiments.samples import Labelled, overlapping_groups, two_groups
+from cotas.experiments.samples import LabelledSample, overlapping_groups, two_groups
 from cotas.linear.svm import LinearSVM
 
 TOL = 1e-8
@@ -21,7 +21,7 @@ class Halves:
 
     theta: FloatArray
     theta0: float
-    data: Labelled
+    data: LabelledSample
     cosines: FloatArray
 
 
@@ -38,7 +38,7 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Margin:
+class FittedMargin:
     """One support vector machine, in numbers.
 
     `margin` is 1/‖θ‖, `inside` counts the examples with y(θ·x + θ₀) < 1, `wrong` those on the
@@ -63,8 +63,8 @@ class Margin:
 class Margins:
     """Support vector machines on the same data."""
 
-    data: Labelled
-    fits: tuple[Margin, ...]
+    data: LabelledSample
+    fits: tuple[FittedMargin, ...]
 
 
 def halves(seed: int = 0, n: int = 60, theta0: float = 0.0) -> Halves:
@@ -75,7 +75,9 @@ def halves(seed: int = 0, n: int = 60, theta0: float = 0.0) -> Halves:
     # Nothing on the line itself, where the sign is a matter of definition.
     X = X[np.abs(X @ theta + theta0) > 0.25]
     cosines = X @ theta / (np.linalg.norm(X, axis=1) * np.linalg.norm(theta))
-    return Halves(theta, theta0, Labelled(X, np.where(X @ theta + theta0 > 0, 1, -1)), cosines)
+    return Halves(
+        theta, theta0, LabelledSample(X, np.where(X @ theta + theta0 > 0, 1, -1)), cosines
+    )
 
 
 def with_bias(seed: int = 0, n: int = 60) -> Halves:
@@ -98,7 +100,7 @@ def projection(seed: int = 0) -> Projection:
     )
 
 
-def fit_margin(data: Labelled, lam: float, kind: str = "soft") -> Margin:
+def fit_margin(data: LabelledSample, lam: float, kind: str = "soft") -> FittedMargin:
     """The support vector machine for λ, solved to a gap of 1e-8, and what there is to count."""
     X, y = data
     model: Any = LinearSVM(lam=lam, margin=kind, tol=TOL).fit(X, y)
@@ -107,7 +109,7 @@ def fit_margin(data: Labelled, lam: float, kind: str = "soft") -> Margin:
     between = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
     length = float(np.linalg.norm(theta))
     cosine = theta @ between / (length * np.linalg.norm(between))
-    return Margin(
+    return FittedMargin(
         lam=lam,
         theta=theta,
         theta0=theta0,

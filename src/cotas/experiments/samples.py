@@ -15,7 +15,7 @@ from cotas.arrays import FloatArray, IntArray
 N_CLOUDS = 10
 
 
-class Labelled(NamedTuple):
+class LabelledSample(NamedTuple):
     """Examples and their labels, −1 or +1."""
 
     X: FloatArray
@@ -25,8 +25,8 @@ class Labelled(NamedTuple):
 class Split(NamedTuple):
     """Examples to learn from, and new ones from the same distribution."""
 
-    training: Labelled
-    new: Labelled
+    training: LabelledSample
+    new: LabelledSample
 
 
 class Regression(NamedTuple):
@@ -40,7 +40,7 @@ class Regression(NamedTuple):
 # ---- document 000 and 004: points in the plane ---------------------------------------------------
 
 
-def two_groups(seed: int = 0, n: int = 40, gap: float = 15.0, stray: bool = True) -> Labelled:
+def two_groups(seed: int = 0, n: int = 40, gap: float = 15.0, stray: bool = True) -> LabelledSample:
     """Two groups in the plane that a line separates, for the pictures of margins.
 
     Documents 000 and 004 print the pictures without the data. Chosen: n/2 points a class, normal
@@ -62,14 +62,14 @@ def two_groups(seed: int = 0, n: int = 40, gap: float = 15.0, stray: bool = True
     if stray:
         along = np.array([-across[1], across[0]])
         X[0] = gap / 3 * across + 30.0 * along
-    return Labelled(X, y)
+    return LabelledSample(X, y)
 
 
-def overlapping_groups(seed: int = 0, n: int = 60) -> Labelled:
+def overlapping_groups(seed: int = 0, n: int = 60) -> LabelledSample:
     """Two normal clouds that overlap, around (±1.2, ±0.8) with deviation 1 (all chosen)."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1, -1)
-    return Labelled(y[:, None] * np.array([1.2, 0.8]) + rng.normal(size=(n, 2)), y)
+    return LabelledSample(y[:, None] * np.array([1.2, 0.8]) + rng.normal(size=(n, 2)), y)
 
 
 def balanced_cube(seed: int = 0, n: int = 200, dimension: int = 5) -> Split:
@@ -80,11 +80,11 @@ def balanced_cube(seed: int = 0, n: int = 200, dimension: int = 5) -> Split:
     """
     rng = np.random.default_rng(seed)
 
-    def draw() -> Labelled:
+    def draw() -> LabelledSample:
         y = np.where(np.arange(n) % 2 == 0, 1, -1)
         X = rng.uniform(-1, 1, size=(n, dimension))
         # Mirrored where the sum has the wrong sign: balanced classes without drawing again.
-        return Labelled(X * (y * np.sign(X.sum(axis=1)))[:, None], y)
+        return LabelledSample(X * (y * np.sign(X.sum(axis=1)))[:, None], y)
 
     return Split(draw(), draw())
 
@@ -105,9 +105,9 @@ def ten_clouds(
     centres = rng.uniform(-10, 10, size=(N_CLOUDS, dimension))
     classes = rng.permutation(np.repeat([-1, 1], N_CLOUDS // 2))
 
-    def draw(size: int) -> Labelled:
+    def draw(size: int) -> LabelledSample:
         cloud = np.arange(size) % N_CLOUDS
-        return Labelled(
+        return LabelledSample(
             centres[cloud] + spread * rng.normal(size=(size, dimension)), classes[cloud]
         )
 
@@ -122,11 +122,11 @@ def two_gaussians(seed: int = 0, n: int = 1000, dimension: int = 2, n_new: int =
     """
     rng = np.random.default_rng(seed)
 
-    def draw(size: int) -> Labelled:
+    def draw(size: int) -> LabelledSample:
         y = np.where(np.arange(size) % 2 == 0, 1, -1)
         centre, deviation = np.where(y == 1, 3.0, 1.0), np.where(y == 1, np.sqrt(2.0), 1.0)
         noise = rng.normal(size=(size, dimension))
-        return Labelled(centre[:, None] + deviation[:, None] * noise, y)
+        return LabelledSample(centre[:, None] + deviation[:, None] * noise, y)
 
     return Split(draw(n), draw(n_new))
 
@@ -167,7 +167,7 @@ def informative_covariates(
 # ---- documents 002 and 004 -----------------------------------------------------------------------
 
 
-def two_moons(seed: int = 0, n: int = 120, noise: float = 0.18) -> Labelled:
+def two_moons(seed: int = 0, n: int = 120, noise: float = 0.18) -> LabelledSample:
     """Two half circles that reach into each other: no line separates them.
 
     Document 002 took its data from the package pmtk3 and does not list them; these are chosen.
@@ -177,16 +177,18 @@ def two_moons(seed: int = 0, n: int = 120, noise: float = 0.18) -> Labelled:
     angle = rng.uniform(0, np.pi, size=n)
     upper = np.column_stack([np.cos(angle), np.sin(angle)])
     lower = np.column_stack([1 - np.cos(angle), 0.4 - np.sin(angle)])
-    return Labelled(np.where((y == 1)[:, None], upper, lower) + noise * rng.normal(size=(n, 2)), y)
+    return LabelledSample(
+        np.where((y == 1)[:, None], upper, lower) + noise * rng.normal(size=(n, 2)), y
+    )
 
 
-def two_rings(seed: int = 0, n: int = 120) -> Labelled:
+def two_rings(seed: int = 0, n: int = 120) -> LabelledSample:
     """A disc inside a ring: separable by a circle, so by a plane in the features of degree 2."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1, -1)
     radius = np.where(y == 1, rng.uniform(0.0, 0.8, size=n), rng.uniform(1.2, 2.0, size=n))
     angle = rng.uniform(0, 2 * np.pi, size=n)
-    return Labelled(radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), y)
+    return LabelledSample(radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), y)
 
 
 def noisy_plane(seed: int = 0, n: int = 200, dimension: int = 40, n_new: int = 4000) -> Split:
@@ -200,9 +202,21 @@ def noisy_plane(seed: int = 0, n: int = 200, dimension: int = 40, n_new: int = 4
     direction = np.zeros(dimension)
     direction[:3] = (1.0, -1.0, 0.5)
 
-    def draw(size: int) -> Labelled:
+    def draw(size: int) -> LabelledSample:
         X = rng.normal(size=(size, dimension))
         side = X @ direction + 0.75 * rng.normal(size=size)
-        return Labelled(X, np.where(side > 0, 1, -1))
+        return LabelledSample(X, np.where(side > 0, 1, -1))
 
     return Split(draw(n), draw(n_new))
+
+
+def four_quarters(seed: int = 0, n: int = 120) -> LabelledSample:
+    """Exclusive or: the label is the sign of x₁x₂, in a square, with a gap along both axes.
+
+    The example that no line separates, and two stumps in turn do not either (chosen).
+    """
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1, -1)
+    first = rng.choice([-1.0, 1.0], size=n)
+    sides = np.column_stack([first, y * first])
+    return LabelledSample(sides * rng.uniform(0.08, 1.0, size=(n, 2)), y)

@@ -20,7 +20,7 @@ RUNS = (250, 500, 1000)
 
 
 @dataclass(frozen=True)
-class Run:
+class StagewiseTrial:
     """The coefficients of a run at every iteration, and what it is compared with.
 
     Attributes
@@ -53,12 +53,12 @@ class Run:
 class Runs:
     """Several runs on the same data."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[StagewiseTrial, ...]
     delta: float
 
 
 @dataclass(frozen=True)
-class Path:
+class LassoBreakpoints:
     """The Lasso for all δ: coefficients at its breakpoints, between which they are linear."""
 
     delta: FloatArray
@@ -88,21 +88,23 @@ def in_the_ball(data: Regression, delta: float = DELTA) -> FloatArray:
     return np.asarray(Lasso(delta=delta, fit_intercept=False).fit(data.X, data.y).coef_)
 
 
-def follow(name: str, model: Any, data: Regression, goal: FloatArray) -> Run:
+def follow(name: str, model: Any, data: Regression, goal: FloatArray) -> StagewiseTrial:
     """Fit a stagewise model and list its coefficients."""
     path = model.fit(data.X, data.y).path_
     coefficients = np.array([path.unit_coef(k) for k in range(len(path))])
-    return Run(name, coefficients, path.lengths, path.losses, goal, loss(data, goal))
+    return StagewiseTrial(name, coefficients, path.lengths, path.losses, goal, loss(data, goal))
 
 
-def ls_boost(seed: int = 0, eps: float = 0.3, iterations: int = 50, dimension: int = 10) -> Run:
+def ls_boost(
+    seed: int = 0, eps: float = 0.3, iterations: int = 50, dimension: int = 10
+) -> StagewiseTrial:
     """LS-Boost(ε); Figure 2.1 with ε = 0.3 and 50 iterations in dimension 10."""
     data = data_of(dimension, seed)
     model = LSBoost(eps=eps, max_iter=iterations)
     return follow(f"LS-Boost({eps:g})", model, data, least_squares(data))
 
 
-def forward(seed: int = 0, iterations: int = 225, dimension: int = 10) -> Run:
+def forward(seed: int = 0, iterations: int = 225, dimension: int = 10) -> StagewiseTrial:
     """FS₁ beside least squares; Figure 2.2 with 225 iterations in dimension 10."""
     data = data_of(dimension, seed)
     return follow("FS₁", ForwardStagewise(eps=1.0, max_iter=iterations), data, least_squares(data))
@@ -124,7 +126,7 @@ def regularized(seed: int = 0, runs: tuple[int, ...] = RUNS, dimension: int = 10
     return Runs(tuple(found), DELTA)
 
 
-def forward_and_lasso(seed: int = 0, iterations: int = 200, dimension: int = 10) -> Run:
+def forward_and_lasso(seed: int = 0, iterations: int = 200, dimension: int = 10) -> StagewiseTrial:
     """FS₁ beside the Lasso with δ = 200: Figure 2.4."""
     data = data_of(dimension, seed)
     return follow("FS₁", ForwardStagewise(eps=1.0, max_iter=iterations), data, in_the_ball(data))
@@ -137,35 +139,35 @@ def steps_of_forward(seed: int = 0, most: int = 5000) -> int:
     return int(np.argmax(run.losses <= reached))
 
 
-def whole_path(seed: int = 0, dimension: int = 10) -> Path:
+def whole_path(seed: int = 0, dimension: int = 10) -> LassoBreakpoints:
     """The Lasso path by homotopy: Figures 2.5 and 2.10."""
     data = data_of(dimension, seed)
     path = lasso_path(data.X, data.y, method="homotopy", ratio=1e-4, fit_intercept=False)
     assert path.deltas is not None
-    return Path(path.deltas, path.coefs, float(path.gaps.max()))
+    return LassoBreakpoints(path.deltas, path.coefs, float(path.gaps.max()))
 
 
-def slow(seed: int = 0) -> Run:
+def slow(seed: int = 0) -> StagewiseTrial:
     """Figure 2.6: LS-Boost(0.01), 100 iterations in dimension 100."""
     return ls_boost(seed, 0.01, 100, 100)
 
 
-def medium(seed: int = 0) -> Run:
+def medium(seed: int = 0) -> StagewiseTrial:
     """Figure 2.7: LS-Boost(0.1), 100 iterations in dimension 100."""
     return ls_boost(seed, 0.1, 100, 100)
 
 
-def fast(seed: int = 0) -> Run:
+def fast(seed: int = 0) -> StagewiseTrial:
     """Figure 2.8: LS-Boost(1), 100 iterations in dimension 100."""
     return ls_boost(seed, 1.0, 100, 100)
 
 
-def forward_in_100(seed: int = 0) -> Run:
+def forward_in_100(seed: int = 0) -> StagewiseTrial:
     """Figure 2.9: FS₁, 200 iterations in dimension 100."""
     return forward(seed, 200, 100)
 
 
-def path_in_100(seed: int = 0) -> Path:
+def path_in_100(seed: int = 0) -> LassoBreakpoints:
     """Figure 2.10: the Lasso path in dimension 100."""
     return whole_path(seed, 100)
 

@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state, check_scalar
 
 from cotas.arrays import Each
 from cotas.boosting.adaboost import ExponentialBooster
-from cotas.boosting.training import Machine
-from cotas.boosting.weak_learners import Prepared
+from cotas.boosting.training import BoostingRun
+from cotas.boosting.weak_learners import PreparedLearner
 from cotas.solvers.boosting import Round
 from cotas.solvers.three_models import three_models
 
@@ -71,10 +71,10 @@ class ThreeModels(ExponentialBooster):
         if self.n_first is not None:
             check_scalar(self.n_first, "n_first", Integral, min_val=1)
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         n_first = max(1, len(machine.y) // 3) if self.n_first is None else int(self.n_first)
         random = check_random_state(self.random_state)
         return three_models(weak.learner, machine.y, machine.s, machine.F, n_first, random)
 
-    def _claims(self, weak: Prepared, n_entries: int) -> dict[str, Any]:
+    def _claims(self, weak: PreparedLearner, n_entries: int) -> dict[str, Any]:
         return {"discrete": True}

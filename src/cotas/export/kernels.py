@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 from cotas.arrays import FloatArray
 from cotas.export.graph import Graph
 from cotas.kernel.algebra import (
-    Exponential,
+    ExponentialOf,
     Normalized,
     OnColumns,
     Power,
@@ -185,14 +185,14 @@ def _changed(kernel: Any, graph: Graph, values: str, width: int) -> str:
 
 @block.register(Scaled)
 @block.register(Power)
-@block.register(Exponential)
+@block.register(ExponentialOf)
 def _(kernel: Any, graph: Graph, X: str, Z: FloatArray) -> str:
     return _changed(kernel, graph, block(kernel.kernel, graph, X, Z), len(Z))
 
 
 @diagonal.register(Scaled)
 @diagonal.register(Power)
-@diagonal.register(Exponential)
+@diagonal.register(ExponentialOf)
 def _(kernel: Any, graph: Graph, X: str) -> str:
     return _changed(kernel, graph, diagonal(kernel.kernel, graph, X), 1)
 

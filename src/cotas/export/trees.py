@@ -39,7 +39,7 @@ def combined(ensemble: Ensemble, graph: Graph, X: str) -> str:
 def _values(trees: Trees, categories: Categories, graph: Graph, X: str) -> str:
     """The value of each tree for each row."""
     n_trees, n_nodes = trees.feature.shape
-    walk = _Walk(trees, categories, graph, X)
+    walk = _TreeWalk(trees, categories, graph, X)
     v = graph.repeated(np.zeros((1, n_trees), dtype=np.int64), X)
     for _ in range((n_nodes + 1).bit_length() - 1):
         twice = graph.op("Mul", v, graph.whole(2))
@@ -50,7 +50,7 @@ def _values(trees: Trees, categories: Categories, graph: Graph, X: str) -> str:
     return graph.op("Gather", graph.constant(trees.value.ravel()), place)
 
 
-class _Walk:
+class _TreeWalk:
     """The tables that tell where a row goes at a node."""
 
     def __init__(self, trees: Trees, categories: Categories, graph: Graph, X: str) -> None:

@@ -83,7 +83,7 @@ def _create(target: Path) -> tuple[int, Path]:
         temporary = target.with_name(f"{_beginning(target)}{secrets.token_hex(8)}.tmp")
         # O_EXCL: nobody can have put a link where the temporary file goes.
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
-        _lock(handle, wait=True)
+        lock(handle, wait=True)
         # Between the two, another process may have taken it for a leftover and removed it.
         if os.path.lexists(temporary):
             return handle, temporary
@@ -111,14 +111,14 @@ def _remove_unless_locked(path: str) -> None:
                 os.close(handle)
                 handle = -1
                 os.unlink(path)  # refused by Windows while another process has it open
-            elif _lock(handle, wait=False):
+            elif lock(handle, wait=False):
                 os.unlink(path)
         finally:
             if handle >= 0:
                 os.close(handle)
 
 
-def _lock(handle: int, wait: bool) -> bool:
+def lock(handle: int, wait: bool) -> bool:
     """Whether the file is ours alone from now on; False where somebody has it, or none can."""
     if _locks is None:
         return False

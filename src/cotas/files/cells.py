@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
+from cotas.words import say
 
 # Words that stand for a value that is not there.
 MISSING = (
@@ -164,12 +165,15 @@ def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[A
     name, count, there = column.name, int(odd.sum()), len(column) - column.null_count()
     rows = odd.arg_true()
     some = "; ".join(f"row {row + 1}: {column[row][:40]!r}" for row in rows[:SHOWN].to_list())
-    figures = {"count": str(count), "cells": some, "total": str(there)}
     if few_enough(count, there):
-        return numbers, [Remark("cells", name, cells_in_words(name, count, some), figures)]
+        return numbers, [Remark("cells", name, cells_in_words(name, count, some))]
     if numbers.n_unique() <= FEW_WORDS or column.filter(odd).n_unique() > FEW_WORDS:
-        words = f"Column {name!r} holds numbers and words ({some}): taken as categories."
-        return column, [Remark("mixed", name, words, figures)] if 2 * count < there else []
+        words = say(
+            "Column {name!r} holds numbers and words ({some}): taken as categories.",
+            name=name,
+            some=some,
+        )
+        return column, [Remark("mixed", name, words)] if 2 * count < there else []
     raise DataFileError(
         f"column {name!r} holds numbers, but {count} of its {there} cells are none ({some}). "
         "Correct them, name the words that mean a missing value (--missing WORD), take the "
@@ -185,4 +189,9 @@ def few_enough(count: int, there: int) -> bool:
 
 def cells_in_words(name: str, count: int, some: str) -> str:
     """What is said of cells that were taken as missing."""
-    return f"Column {name!r}: {count} cells that are no numbers are taken as missing ({some})."
+    return say(
+        "Column {name!r}: {count} cells that are no numbers are taken as missing ({some}).",
+        name=name,
+        count=count,
+        some=some,
+    )

@@ -35,7 +35,7 @@ FAULTS = (
 LABEL, SEVERAL_LABELS, COLON, INDEX, ORDER, VALUE, QUERY = range(1, 8)
 
 
-class Rows(NamedTuple):
+class ParsedRows(NamedTuple):
     """The rows of one block, with the indices as they were written."""
 
     labels: FloatArray
@@ -211,10 +211,10 @@ def libsvm_batches(
 
 def _parsed(
     stream: Any, source: str, lowest: int, ignore_qid: bool, n_jobs: int | None
-) -> Iterator[Rows]:
+) -> Iterator[ParsedRows]:
     """The blocks of the file in order, each read by one thread while others read the next."""
     threads = max(1, n_jobs or os.cpu_count() or 1)
-    waiting: list[Future[Rows]] = []
+    waiting: list[Future[ParsedRows]] = []
     line = 1
     with ThreadPoolExecutor(threads) as pool:
         for block in blocks_of_lines(stream, source):
@@ -226,7 +226,7 @@ def _parsed(
             yield future.result()
 
 
-def parse_block(block: bytes, source: str, line: int, lowest: int, ignore_qid: bool) -> Rows:
+def parse_block(block: bytes, source: str, line: int, lowest: int, ignore_qid: bool) -> ParsedRows:
     """The rows of a block of whole lines, the first of which has this number in the file."""
     text = np.frombuffer(block, dtype=np.uint8)
     most_rows, most_entries = block.count(b"\n") + 1, block.count(b":")
@@ -246,7 +246,7 @@ def parse_block(block: bytes, source: str, line: int, lowest: int, ignore_qid: b
             data[entry] = value
         else:
             labels[-1 - entry] = value
-    return Rows(labels[:rows], data[:entries], indices[:entries], indptr[: rows + 1])
+    return ParsedRows(labels[:rows], data[:entries], indices[:entries], indptr[: rows + 1])
 
 
 def _refuse(block: bytes, place: int, fault: int, source: str, line: int, lowest: int) -> None:
@@ -261,14 +261,14 @@ def _word(block: bytes, start: int) -> str:
     return head[0].decode("utf-8", "replace") if head else ""
 
 
-def _first_index(parts: list[Rows], zero_based: bool | str) -> int:
+def _first_index(parts: list[ParsedRows], zero_based: bool | str) -> int:
     if zero_based != "auto":
         return 0 if zero_based else 1
     lowest = min((int(part.indices.min()) for part in parts if len(part.indices)), default=1)
     return min(lowest, 1)
 
 
-def _joined(parts: list[Rows], first: int, n_features: int | None, source: str) -> Matrix:
+def _joined(parts: list[ParsedRows], first: int, n_features: int | None, source: str) -> Matrix:
     """One matrix of all the parts, the indices counted from zero."""
     data = np.concatenate([part.data for part in parts])
     indices = np.concatenate([part.indices for part in parts])

@@ -27,6 +27,7 @@ from cotas.files.kinds import PARTS, VALUES
 from cotas.files.kinds.certificates import WITNESS
 from cotas.files.schema import Scope, require
 from cotas.files.soundness import try_out
+from cotas.words import lang, say
 
 FORMAT_VERSION = 3
 PACKAGES = ("cotas", "numpy", "scipy", "scikit-learn")
@@ -97,7 +98,8 @@ def save(
         for name, part in (("model", stored), ("preparation", preparation), ("data", fingerprint))
         if part is not None
     }
-    summary = stored.certificate_.to_dict()
+    with lang("en"):  # whoever reads the file
+        summary = stored.certificate_.to_dict()
     metadata = {
         "format": "cotas",
         "format_version": str(FORMAT_VERSION),
@@ -131,8 +133,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     found = read_model_file(path)
     if found.preparation is not None:
         warnings.warn(
-            "The file also holds a preparation of the data, and the model expects prepared rows: "
-            "`cotas.tables.PreparedModel.load(path)` takes tables as they are.",
+            say(
+                "The file also holds a preparation of the data, and the model expects prepared "
+                "rows: `cotas.tables.PreparedModel.load(path)` takes tables as they are."
+            ),
             stacklevel=2,
         )
     return found.model

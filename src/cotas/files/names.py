@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
+from cotas.words import say
 
 
 def without_twins(
@@ -32,8 +33,8 @@ def twins_in_words(names: Sequence[str], renamed: Sequence[tuple[int, str]]) -> 
     """A remark for each column that got another name because its own was taken."""
     for position, name in renamed:
         own = names[position]
-        words = f"Another column is called {name!r}; this one is {own!r} here."
-        yield Remark("renamed", own, words, {"name": name})
+        words = "Another column is called {name!r}; this one is {own!r} here."
+        yield Remark("renamed", own, say(words, name=name, own=own))
 
 
 def names_among(words: Sequence[str], known: Sequence[str], source: str = "") -> list[str]:

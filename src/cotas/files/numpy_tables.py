@@ -40,9 +40,8 @@ def read_npz(path: Place, source: str, max_bytes: int) -> tuple[Matrix, AnyArray
     except ValueError as error:
         if isinstance(error, DataFileError):
             raise
-        hint = "Object arrays" in str(error)
-        reason = "it holds pickled objects, which are not read" if hint else str(error)
-        raise DataFileError(f"{reason.rstrip('.')}.", source) from None
+        words = f"it cannot be read, and pickled objects never are ({str(error).rstrip('.')})."
+        raise DataFileError(words, source) from None
 
 
 def _matrix(arrays: Any, source: str) -> Matrix:

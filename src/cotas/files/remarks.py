@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from cotas.words import Spoken
 
 
 @dataclass(frozen=True)
@@ -17,14 +19,11 @@ class Remark:
     column : str or None
     message : str
         In words, with what to do.
-    figures : dict
-        The numbers and names in the message, by name, for saying it in another language.
     """
 
     kind: str
     column: str | None
-    message: str
-    figures: dict[str, str] = field(default_factory=dict)
+    message: Spoken[str] = Spoken()
 
     def __str__(self) -> str:
         return self.message

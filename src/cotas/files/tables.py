@@ -28,6 +28,7 @@ from cotas.files.numpy_tables import read_npz
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.spreadsheets import read_sheet
+from cotas.words import say
 
 
 @dataclass(frozen=True)
@@ -133,12 +134,15 @@ class Table:
                 f"{row}. Leave those rows out.",
                 self.source,
             )
-        words = (
-            f"The target {name!r} is missing in {count} of {self.n_rows} rows, first in row {row}; "
-            "they are left out."
+        words = say(
+            "The target {name!r} is missing in {count} of {rows} rows, first in row {row}; they "
+            "are left out.",
+            name=name,
+            count=count,
+            rows=self.n_rows,
+            row=row,
         )
-        figures = {"count": str(count), "rows": str(self.n_rows), "row": str(row)}
-        return self.features.filter(~missing), [Remark("without target", name, words, figures)]
+        return self.features.filter(~missing), [Remark("without target", name, words)]
 
     def without(self, names: list[str]) -> Table:
         """The same table without these columns; "a,b" are two."""

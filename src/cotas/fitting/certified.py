@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import sys
 import warnings
@@ -17,10 +18,14 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
-from cotas.certificates.certificate import CHANGED
+from cotas.certificates.certificate import CHANGED, NOT_IN_BLOCKS
+from cotas.certificates.words import against_the_rest
 from cotas.files.models import save
-from cotas.fitting.state import digest
+from cotas.files.state import digest
+from cotas.fitting.from_source import of_source
+from cotas.source import Source
 from cotas.stops import InterruptedWarning, Reason, Stop
+from cotas.words import again, say
 
 # What no prediction depends on: how the fit went, and what a next one would go on from.
 NOT_PREDICTING = frozenset(
@@ -29,7 +34,7 @@ NOT_PREDICTING = frozenset(
         "_seal",
         "n_iter_",
         "_stop",
-        "stop_reason_",
+        "_stop_reason",
         "_history",
         "_ends",
         "_memory",
@@ -56,9 +61,12 @@ def outside() -> int:
 
 def shortfall(gap: float, tol: float, reason: Reason, advice: str) -> str:
     """The warning of a fit that could not prove what was asked for."""
-    return (
-        f"The relative gap proved is {gap:.2g}, and tol={tol:g} was asked for ({reason}). "
-        f"{OF_ROUNDING if reason.stop is Stop.ROUNDING else advice}"
+    return say(
+        "The relative gap proved is {gap:.2g}, and tol={tol:g} was asked for ({reason}). {advice}",
+        gap=gap,
+        tol=tol,
+        reason=str(reason),
+        advice=say(OF_ROUNDING if reason.stop is Stop.ROUNDING else advice),
     )
 
 
@@ -76,12 +84,18 @@ def _numbers(region: Any) -> list[Any]:
     return [np.zeros(0) if value is None else value for value in vars(region).values()]
 
 
+@functools.cache
+def _parameters_of(kind: Any) -> frozenset[str]:
+    """The names of the parameters of a class, which take a while to find out."""
+    return frozenset(kind._get_param_names())
+
+
 class Certified:
     """A mixin for estimators whose fit leaves certificates about the model as it is now."""
 
     _certificates: list[Any]
     _stop: str  # the name of a `Stop`
-    stop_reason_: str
+    _stop_reason: str
     _seal: str  # the digest of all that predicts, when the certificates were made
     _parameters_that_predict: ClassVar[tuple[str, ...]] = ()
 
@@ -92,6 +106,11 @@ class Certified:
     def _machine_scores(self, X: Matrix) -> FloatArray:
         """What the model computes of each row, one column for each certificate or class."""
         raise NotImplementedError
+
+    def _of_source(self, source: Any, method: str) -> Any:
+        """What a method returns for each row of a source of row blocks."""
+        check_is_fitted(self)
+        return of_source(self, source, method)
 
     def _foreign_rows(self, X: Matrix) -> bool:
         """Whether the model keeps rows that are not those of X."""
@@ -105,14 +124,20 @@ class Certified:
         check_is_fitted(self)
         return Stop[self._stop]
 
+    @property
+    def stop_reason_(self) -> str:
+        """Why the fit ended, in words."""
+        check_is_fitted(self)
+        return again(self._stop_reason)
+
     def _conclude_fit(self, reason: Reason, advice: str | None = None) -> Self:
         """Keep why the fit ended, warn of what was not reached, and bind the certificates.
 
         `advice` is for a fit that has not proved its `tol`; without it `tol` is not asked for.
         """
-        self._stop, self.stop_reason_ = reason.stop.name, str(reason)
+        self._stop, self._stop_reason = reason.stop.name, str(reason)
         if reason.stop is Stop.INTERRUPTED:
-            warnings.warn(INTERRUPTED, InterruptedWarning, stacklevel=outside())
+            warnings.warn(say(INTERRUPTED), InterruptedWarning, stacklevel=outside())
         gaps = [c.relative_gap for c in self._certificates if c.kind != "none"]
         tol = None if advice is None else getattr(self, "tol", None)
         if tol is not None and gaps and not max(gaps) <= tol:
@@ -132,7 +157,8 @@ class Certified:
 
     def _state(self) -> str:
         """The digest of all that predicts, as it is now."""
-        parameters = set(self._get_param_names()) - {*self._parameters_that_predict}  # type: ignore[attr-defined]
+        kind: Any = type(self)
+        parameters = _parameters_of(kind) - {*self._parameters_that_predict}
         left_out = parameters | NOT_PREDICTING
         return digest(
             {
@@ -162,9 +188,9 @@ class Certified:
     def _bound(self, certificates: list[Certificate], state: str) -> list[Certificate]:
         """The certificates; `verify` of the first looks at what the model predicts, too."""
         first, *others = certificates
-        return [replace(first, predictor=Predictor(self, state)), *others]
+        return [replace(first, predictor=FittedPredictor(self, state)), *others]
 
-    def _proved_again(self, X: Matrix, y: AnyArray) -> Certificate:
+    def _proved_again(self, X: Matrix, y: Any) -> Certificate:
         """The certificate of the model as it is, whatever it was, from the witnesses and X, y."""
         check_is_fitted(self)
         kept = self._measured_or_withdrawn()
@@ -176,7 +202,8 @@ class Certified:
     def _contradictions(self, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
         """Where the model predicts other than the witnesses say; X may come without its names."""
         names = getattr(self, "feature_names_in_", None)
-        given = _get_feature_names(X)
+        in_blocks = isinstance(X, Source)
+        given = X.feature_names if in_blocks else _get_feature_names(X)
         if names is not None and given is not None and not np.array_equal(names, given):
             return ["The columns of X have other names than the model knows."]
         nameless = copy.copy(self)
@@ -216,14 +243,14 @@ class Certified:
             return parts[0]
         names = self._part_names(len(parts))
         if len(names) != len(parts):  # the model was changed, and does not know them any more
-            names = [f"part {k}" for k in range(len(parts))]
+            names = [say("part {k}", k=k) for k in range(len(parts))]
         return Certificate.of_parts(parts, names)
 
     def _part_names(self, count: int) -> list[str]:
         """What each certificate is about, where there are several."""
         if hasattr(self, "classes_"):
-            return [f"{label} against the rest" for label in self.classes_]
-        return [f"target {k}" for k in range(count)]
+            return [against_the_rest(label) for label in self.classes_]
+        return [say("target {column}", column=k) for k in range(count)]
 
     def save(
         self,
@@ -256,14 +283,18 @@ def _checked_again(certificate: Certificate, X: Matrix, y: AnyArray) -> Certific
     """What the witness proves now; one that was tampered with proves nothing."""
     if certificate.witness is None:
         return certificate
+    if isinstance(X, Source) and not getattr(certificate.witness, "takes_blocks", False):
+        return certificate.withdrawn(NOT_IN_BLOCKS)
     try:
         return certificate.witness.check(X, y)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-        return certificate.withdrawn(f"The witness cannot be checked: {error}")
+        return certificate.withdrawn(
+            say("The witness cannot be checked: {error}", error=str(error))
+        )
 
 
 @dataclass(frozen=True)
-class Predictor:
+class FittedPredictor:
     """The model that handed out certificates, and its digest at that time.
 
     Who keeps a certificate while the model is changed or fitted again has one of what it was.

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.design import canonical
+from cotas.source import comes_in_blocks
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,15 @@ class Examples(TrainingRows):
         return np.arange(first, k).astype(self.codes.dtype)
 
 
+def refuse_source(estimator: Any, X: Any) -> None:
+    """Raise where an estimator needs arrays, and was given a source of row blocks."""
+    if comes_in_blocks(X):
+        raise ValueError(
+            f"{type(estimator).__name__} needs X as an array here, and takes no source of row "
+            "blocks and no collection of Dask's: docs/scale.md lists what does."
+        )
+
+
 def read_examples(
     estimator: Any,
     X: Matrix,
@@ -90,6 +100,7 @@ def read_examples(
     facts for the checker: that pass over X shows it too; see `refuse_infinite`. "allow-nan" lets
     missing values pass.
     """
+    refuse_source(estimator, X)
     refuse_inexact(X, "X")
     refuse_masked(y, "y")
     X, y = validate_data(
@@ -209,6 +220,7 @@ def read_observations(
     With `finite=False` it is left open whether a dense X is finite, for callers who will see it
     in what they compute and then call `refuse_infinite`. "allow-nan" lets missing values pass.
     """
+    refuse_source(estimator, X)
     refuse_inexact(X, "X")
     refuse_inexact(y, "y")
     X, y = validate_data(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextvars import copy_context
 from threading import Event, Lock
 from typing import Any, TypeVar
+
+from cotas.progress import ProgressBar
 
 T = TypeVar("T")
 # Takes the report of an estimator; a true answer ends the fit.
@@ -74,7 +75,9 @@ class Monitor:
         while True:
             try:
                 # Ctrl-C may come before all the parts have been handed out.
-                tasks.extend(pool.submit(solve, part) for part in parts[len(tasks) :])
+                tasks.extend(
+                    pool.submit(copy_context().run, solve, part) for part in parts[len(tasks) :]
+                )
                 return [task.result() for task in tasks]
             except KeyboardInterrupt:
                 if self.interrupted:
@@ -98,47 +101,3 @@ def tell_all(callbacks: Iterable[Callback], report: Any) -> bool:
     """Whether one of them asks to stop; all are told, also after one has asked."""
     answers = [callback(report) for callback in callbacks]
     return any(answers)
-
-
-class ProgressBar:
-    """A bar on the terminal or in a notebook for work longer than a second.
-
-    `shown=None` shows one if tqdm is installed and someone is there to look at it. Without a
-    `total` it counts and shows the speed.
-    """
-
-    def __init__(
-        self, total: int | None, name: str, shown: bool | None, unit: str = "epoch"
-    ) -> None:
-        self._bar = None
-        if shown is False or (shown is None and not _someone_watches()):
-            return
-        try:
-            from tqdm.auto import tqdm
-        except ImportError as error:
-            if shown:
-                raise ImportError(
-                    "progress=True needs tqdm: pip install 'cotas[progress]', "
-                    "or leave progress at None."
-                ) from error
-            return
-        self._bar = tqdm(total=total, desc=name, unit=unit, delay=1.0, leave=False)
-
-    def step(self, **figures: Any) -> None:
-        """One unit further, with figures to show beside the bar; without any the last ones stay."""
-        if self._bar is not None:
-            if figures:
-                self._bar.set_postfix(figures, refresh=False)
-            self._bar.update()
-
-    def close(self) -> None:
-        """Take the bar away."""
-        if self._bar is not None:
-            self._bar.close()
-
-
-def _someone_watches() -> bool:
-    with suppress(AttributeError, ValueError):
-        if sys.stderr.isatty():
-            return True
-    return "ipykernel" in sys.modules

@@ -8,6 +8,10 @@ from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
+from cotas.arrays import FloatArray
+
 
 def check_number(value: Any, name: str, means: str = "a finite number") -> None:
     """A finite number: neither NaN, which compares with nothing, nor True, nor a string."""
@@ -81,3 +85,18 @@ def check_time(value: Any) -> None:
     """A number of seconds above zero, or None."""
     if value is not None:
         check_positive(value, "max_time")
+
+
+def read_start(start: Any, d: int, targets: int, of: str) -> tuple[FloatArray, FloatArray]:
+    """θ⁽⁰⁾ with a row for each target or class, and its bias: `start` is θ, or both as a tuple."""
+    pair = start if isinstance(start, tuple) and len(start) == 2 else (start, 0.0)
+    try:
+        theta, theta0 = (np.asarray(part, dtype=np.float64) for part in pair)
+        theta = np.broadcast_to(theta, (targets, d)) if theta.ndim else theta
+        theta0 = np.broadcast_to(theta0, (targets,))
+    except (TypeError, ValueError):
+        theta = np.zeros(())
+    if theta.shape != (targets, d) or not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
+        rows = f"; for {targets} {of} θ has a row for each" if targets > 1 else ""
+        raise ValueError(f"start must be θ, {d} finite numbers, or a tuple (θ, θ₀){rows}.")
+    return theta, theta0

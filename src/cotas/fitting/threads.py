@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any, TypeVar
 
 import joblib
-from threadpoolctl import ThreadpoolController
 
 from cotas.arrays import Each, Matrix
+from cotas.blas import one_thread_in_blas
 
 T = TypeVar("T")
 # Fewer entries than this are read before a second thread has begun.
@@ -48,23 +48,6 @@ def thread_count(n_jobs: int | None, tasks: int | None = None, entries: int = WO
     if wanted < 0:
         wanted = cores + 1 + wanted
     return int(max(1, wanted if tasks is None else min(wanted, tasks)))
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Looking for the BLAS in memory takes a millisecond; it does not move."""
-    return ThreadpoolController()
-
-
-@contextmanager
-def one_thread_in_blas() -> Iterator[None]:
-    """Our own threads share the cores out; a BLAS with threads of its own gets in their way.
-
-    The blocks of the checker are too small for it, and it then spends its time waiting, above
-    all when another process wants the cores too.
-    """
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from cotas.solvers.newton import NewtonPoint, newton
 from cotas.solvers.proximal_newton import proximal_newton
 from cotas.solvers.risks import LogisticRisk, LogLoss, RowRisk, ScoreLoss
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM
+from cotas.words import say
 
 # A dual point is good enough when its gap is this part of the objective.
 CLOSE = 1e-10
@@ -194,7 +195,7 @@ def _hinge_dual(
             close = iterate.primal - iterate.dual <= 1e-7 * iterate.primal
             if close or time.perf_counter() - began > max_time:
                 break
-        return iterate.alpha
+        return np.asarray(iterate.alpha)
     random, value = np.random.RandomState(0), -np.inf
     for found in dual_coordinate_ascent(
         as_design(X), signs, s, problem.lam, bias, random, problem.bias_scale
@@ -214,7 +215,11 @@ def _telling_of_the_best_bias(point: DualPoint, X: Matrix, y: AnyArray) -> Certi
     own, best = DualPoint.check_all([point, other], X, y)
     return own.noted(
         "It measures the model by the problem with a free bias, which is not the one it states.",
-        f"With the best bias for this θ, {other.intercept:.6g}, it has {best.upper:.6g}.",
+        say(
+            "With the best bias for this θ, {bias:.6g}, it has {upper:.6g}.",
+            bias=other.intercept,
+            upper=best.upper,
+        ),
     )
 
 

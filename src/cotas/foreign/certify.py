@@ -16,12 +16,13 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.device import computed_by, maker_on
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.theorems.combinations import Labelled
+from cotas.certificates.words import against_the_rest
 from cotas.fitting.certified import Certified
-from cotas.fitting.threads import one_thread_in_blas
 from cotas.foreign.boosting import adaboost_classifier
 from cotas.foreign.kernel import svc
 from cotas.foreign.kernel_regression import kernel_ridge, svr
@@ -30,6 +31,7 @@ from cotas.foreign.least_squares import linear_regression, ridge, sgd_regressor
 from cotas.foreign.logistic import logistic_regression
 from cotas.foreign.stochastic import passive_aggressive, perceptron, sgd_classifier
 from cotas.foreign.support_vectors import linear_svc
+from cotas.source import comes_in_blocks, source_of
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 # A reader takes the model, X, y, the weights of the examples and the seconds it may spend.
@@ -84,7 +86,7 @@ REASONS = {
 def certify(
     model: Any,
     X: Matrix,
-    y: Any,
+    y: Any = None,
     sample_weight: Any = None,
     *,
     problem: str = "own",
@@ -107,6 +109,7 @@ def certify(
     ----------
     model : a fitted estimator
     X, y : the data it was fitted on
+        For a model of cotas X may be a source of row blocks, which has y.
     sample_weight : array-like of shape (n_samples,), default=None
         The weights it was fitted with, if any. They are part of the problem: with other weights
         than those of the fit another problem is measured. The `class_weight` of the model is
@@ -150,6 +153,10 @@ def certify(
         return _inner(model, X, y, sample_weight, problem, max_time)
     if isinstance(model, OneVsRestClassifier):
         return _each_of_them(model, X, y, sample_weight, problem, max_time)
+    if comes_in_blocks(X):
+        if not isinstance(model, Certified):
+            raise ValueError(f"{name} needs X and y as arrays, not a source of row blocks.")
+        return model._proved_again(source_of(X, y, sample_weight), None)
     refuse_inexact(X, "X")
     (refuse_inexact if is_regressor(model) else refuse_masked)(y, "y")
     if isinstance(model, Certified) and problem == "own":
@@ -171,7 +178,7 @@ def _names(model: Any, found: list[Certificate]) -> list[str]:
     if all(certificate.label for certificate in found):
         return [certificate.label for certificate in found]
     if len(getattr(model, "classes_", ())) == len(found):
-        return [f"{label} against the rest" for label in model.classes_]
+        return [against_the_rest(label) for label in model.classes_]
     return [f"part {k}" for k in range(len(found))]
 
 
@@ -245,7 +252,7 @@ def _each_of_them(
             continue
         named = None if witness is None else replace(witness, positive=label)
         certificates.append(replace(one, witness=named, predictor=None))
-    return _together(certificates, [f"{label} against the rest" for label in labels])
+    return _together(certificates, [against_the_rest(label) for label in labels])
 
 
 def _refuse_unknown(model: Any, y: AnyArray) -> None:

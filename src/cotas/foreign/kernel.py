@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.metrics.pairwise import polynomial_kernel, sigmoid_kernel
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelDualPoint, no_certificate
-from cotas.fitting.threads import one_thread_in_blas, pooled
+from cotas.certificates.words import against
+from cotas.fitting.threads import pooled
 from cotas.foreign.support_vectors import svc as linear_svc_pair
 from cotas.kernel.functions import Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
@@ -109,7 +111,7 @@ def _pair(
         positive=model.classes_[first if several else second],
         multipliers=share,
         weights=weights / total,
-        subject=f"{names[0]} against {names[1]}" if several else "",
+        subject=against(*names) if several else "",
     )
     with one_thread_in_blas(), pooled(None) as each:
         return KernelDualPoint.check_all([point], X, y, each=each)[0]

@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.kernel_regression import KernelRegression, KernelRegressionPoint
-from cotas.fitting.threads import one_thread_in_blas, pooled
+from cotas.fitting.threads import pooled
 from cotas.foreign.kernel import UNKNOWN_ROWS, support_of, svc_kernel
 from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF

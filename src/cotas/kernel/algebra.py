@@ -28,7 +28,7 @@ LARGEST_EXPONENT = {np.dtype(np.float64): 709.0, np.dtype(np.float32): 88.0}
 
 
 @dataclass(frozen=True, repr=False)
-class Combined(Kernel):
+class CombinedKernel(Kernel):
     """A kernel made of several others on the same rows."""
 
     parts: tuple[Kernel, ...]
@@ -54,7 +54,7 @@ class Combined(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class Sum(Combined):
+class Sum(CombinedKernel):
     """k₁ + k₂ + …"""
 
     @classmethod
@@ -82,7 +82,7 @@ class Sum(Combined):
 
 
 @dataclass(frozen=True, repr=False)
-class Product(Combined):
+class Product(CombinedKernel):
     """k₁ · k₂ · …"""
 
     @classmethod
@@ -189,7 +189,7 @@ class Power(Changed):
 
 
 @dataclass(frozen=True, repr=False)
-class Exponential(Changed):
+class ExponentialOf(Changed):
     """exp(k)"""
 
     kernel: Kernel

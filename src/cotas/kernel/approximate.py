@@ -16,8 +16,8 @@ from cotas.fitting.pursuit import Ended
 from cotas.kernel.feature_map import FeatureMap
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
-from cotas.kernel.machine import Machine, Setting
-from cotas.kernel.problems import BinaryProblem, against
+from cotas.kernel.machine import KernelSetting, Machine
+from cotas.kernel.problems import BinaryProblem, named
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
 from cotas.solvers.bias import best_bias
@@ -81,7 +81,7 @@ class FeatureCheck:
     """Proves what it can of θ and α on the features Z of all the rows."""
 
     def __init__(
-        self, setting: Setting, problem: BinaryProblem, features: Any, Z: FloatArray
+        self, setting: KernelSetting, problem: BinaryProblem, features: Any, Z: FloatArray
     ) -> None:
         self.setting, self.problem = setting, problem
         self.features, self.Z = features, Z
@@ -105,7 +105,7 @@ class FeatureCheck:
         spread[self.rows], shares[self.rows] = self.weights, iterate.dual / self.weights
         risk = RegularizedRisk(Hinge(), self.problem.lam, bool(model.fit_intercept))
         point = DualPoint(risk, theta, theta0, self.problem.positive, shares, weights=spread)
-        name = against(self.problem.negative, self.problem.positive)
+        name = named(self.problem.negative, self.problem.positive)
         witness = FeaturePoint(self.features, point, REMARKS[str(model.approximate)], name)
         certificate = witness.check_features(self.Z, self.setting.examples.y)
         return Machine(theta, theta0, certificate)

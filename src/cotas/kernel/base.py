@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelRegion
 from cotas.certificates.consequences.kernel_scores import optimal_scores
 from cotas.certificates.core.bounds import Bounds, Objection
@@ -19,7 +20,7 @@ from cotas.device.find import device_for, in_short
 from cotas.fitting.certified import Certified, outside
 from cotas.fitting.data import Examples
 from cotas.fitting.predictions import shared_by_all
-from cotas.fitting.threads import one_thread_in_blas, pooled
+from cotas.fitting.threads import pooled
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.expansion import BLOCK, Group, expand
 from cotas.kernel.functions import Linear

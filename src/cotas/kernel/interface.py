@@ -17,7 +17,7 @@ from cotas.kernel.products import as_rows, filled
 
 if TYPE_CHECKING:
     from cotas.kernel.algebra import (
-        Exponential,
+        ExponentialOf,
         Normalized,
         OnColumns,
         Power,
@@ -125,11 +125,11 @@ class Kernel(ABC):
         prepared = Prepared(self, as_rows(X))
         return np.asarray(prepared.rows(np.arange(len(prepared))))
 
-    def exp(self) -> Exponential:
+    def exp(self) -> ExponentialOf:
         """exp(k): a power series in k with positive coefficients."""
-        from cotas.kernel.algebra import Exponential
+        from cotas.kernel.algebra import ExponentialOf
 
-        return Exponential(self)
+        return ExponentialOf(self)
 
     def normalized(self) -> Normalized:
         """k(x, x′)/√(k(x, x)·k(x′, x′)): the cosine of the angle between φ(x) and φ(x′)."""

@@ -17,11 +17,12 @@ from cotas.fitting.monitor import Monitor
 from cotas.fitting.pursuit import Pursuit, end_of_turn
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
-from cotas.kernel.problems import BinaryProblem, against
+from cotas.kernel.problems import BinaryProblem, named
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.working_set import Move
 from cotas.stops import Reason
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Setting:
+class KernelSetting:
     """What all the binary problems of a fit share."""
 
     model: KernelSVM
@@ -51,6 +52,7 @@ class Setting:
     facts: dict[Any, Facts]
     monitor: Monitor
     began: float
+    moves: list[list[Move]] | None = None  # of each problem, where someone wants to see them
     maker: Maker | None = None  # of Gram matrices on a device; None for NumPy and Numba
 
     def pursuit(
@@ -72,14 +74,15 @@ def helped(run: Iterator[Iterate], check: Any) -> Generator[Iterate, None, Reaso
         try:
             iterate = run.send(check.scores) if told else next(run)  # type: ignore[attr-defined]
         except StopIteration as end:
-            return end.value
+            reason: Reason | None = end.value
+            return reason
     return None
 
 
 class KernelCheck:
     """Proves what it can of yᵢαᵢ/λ, θ₀ being the best bias for them."""
 
-    def __init__(self, setting: Setting, problem: BinaryProblem, each: Each) -> None:
+    def __init__(self, setting: KernelSetting, problem: BinaryProblem, each: Each) -> None:
         self.setting, self.problem, self.each = setting, problem, each
         self.free_bias = bool(setting.model.fit_intercept)
         self.X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
@@ -115,7 +118,7 @@ class KernelCheck:
             problem.positive,
             share,
             weights=None if problem.equal and not pair else problem.weights,
-            subject=against(problem.negative, problem.positive) if pair else "",
+            subject=named(problem.negative, problem.positive) if pair else "",
         )
         if problem.rows is None:
             return point

@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.fitting.reporting import EpochReport
-from cotas.fitting.threads import one_thread_in_blas, pooled
+from cotas.fitting.threads import pooled
 from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, refuse_indefinite
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_online import KernelRun, KernelTraining, RowsAtHand, new_kernel_run
 from cotas.solvers.online import Epoch, Sampling
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 
+@dataclass(eq=False, repr=False)
 class OnlineKernelClassifier(KernelClassifier):
     """Base of the online kernel classifiers; subclasses name the algorithm and its theorem."""
 
-    max_iter: int
-    fit_intercept: bool
-    random_state: Any
-    class_weight: Any
-    cache_mb: float
-    indefinite: str
-    max_time: float | None
-    callbacks: Any
-    progress: bool | None
+    kernel: Any = None
+    _: KW_ONLY
+    fit_intercept: bool = True
+    random_state: Any = None
+    class_weight: Any = None
+    cache_mb: float = 200.0
+    indefinite: str = "refuse"
+    n_jobs: int | None = None
+    max_time: float | None = None
+    callbacks: Any = None
+    progress: bool | None = None
+    max_iter: int = 20
 
     # ---- what a subclass says ----------------------------------------------------------------
 
@@ -72,7 +79,7 @@ class OnlineKernelClassifier(KernelClassifier):
 
     # ---- how a fit goes ----------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters
@@ -92,12 +99,16 @@ class OnlineKernelClassifier(KernelClassifier):
         some = examples.used()
         used = np.arange(examples.n_rows) if some is None else some
         refuse_indefinite(self.kernel_, examples.X, used, self.indefinite)
-        codes, positives = examples.codes[used], examples.positives()
-        run = new_kernel_run(np.where(codes == positives[:, None], 1.0, -1.0))
+        run = self._begin(examples, used)
         with one_thread_in_blas():
             reason = self._run(examples, used, run, began)
             self._conclude(examples, used, run)
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
+
+    def _begin(self, examples: Examples, used: IntArray) -> KernelRun:
+        """A run from zero."""
+        codes, positives = examples.codes[used], examples.positives()
+        return new_kernel_run(np.where(codes == positives[:, None], 1.0, -1.0))
 
     def _check_parameters(self) -> None:
         check_count(self.max_iter, "max_iter")
@@ -106,30 +117,21 @@ class OnlineKernelClassifier(KernelClassifier):
         check_jobs(self.n_jobs)
 
     def _run(self, examples: Examples, used: IntArray, run: KernelRun, began: float) -> Reason:
-        prepared = self.kernel_.prepare(examples.X, None if len(used) == examples.n_rows else used)
-        training = KernelTraining(
-            rule=self._rule(),
-            rows=RowsAtHand(prepared.rows, len(used), int(self.cache_mb * 2**20)),
-            weights=self._run_weights(self._weights_in_use(examples, used)),
-            run=run,
-            sampling=self._sampling(),
-            random=check_random_state(self.random_state),
-            rest=self._rests,
-            deadline=deadline(began, self.max_time),
-        )
+        training = self._training(examples, used, run)
+        training.deadline = deadline(began, self.max_time)
         done: list[Epoch] = []
 
         def ends(iterate: Iterate) -> Reason | None:
             done.append(iterate.model)
             monitor.show(mistakes=int(done[-1].mistakes.sum()))
             if self._rests and not done[-1].updates.any():
-                return Reason(Stop.THEORY, "an epoch changed nothing")
+                return Reason(Stop.THEORY, say("an epoch changed nothing"))
             proved = self._proved(examples, used, run, done[-1].number)
             return Reason(Stop.PROVED) if proved else None
 
         def report(iterate: Iterate) -> EpochReport:
             epoch, weights = done[-1], self._weights_in_use(examples, used)
-            beta = _over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
+            beta = over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
             found = (epoch.mistakes, epoch.updates, epoch.seconds)
             return EpochReport(epoch.number, self.max_iter, *found, beta, run.bias.copy(), None)
 
@@ -144,10 +146,23 @@ class OnlineKernelClassifier(KernelClassifier):
         self.updates_per_epoch_ = np.array(updates, np.int64).reshape(shape)
         return ended.reason
 
+    def _training(self, examples: Examples, used: IntArray, run: KernelRun) -> KernelTraining:
+        """The algorithm on these data, before its first example."""
+        prepared = self.kernel_.prepare(examples.X, None if len(used) == examples.n_rows else used)
+        return KernelTraining(
+            rule=self._rule(),
+            rows=RowsAtHand(prepared.rows, len(used), int(self.cache_mb * 2**20)),
+            weights=self._run_weights(self._weights_in_use(examples, used)),
+            run=run,
+            sampling=self._sampling(),
+            random=check_random_state(self.random_state),
+            rest=self._rests,
+        )
+
     def _conclude(self, examples: Examples, used: IntArray, run: KernelRun) -> None:
         weights = self._weights_in_use(examples, used)
-        beta = _over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
-        counts = _over_all_rows(run.counts, used, examples.n_rows)
+        beta = over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
+        counts = over_all_rows(run.counts, used, examples.n_rows)
         self._keep_model(examples, beta, self._intercepts(run, weights))
         with pooled(self.n_jobs) as each:
             self._certificates = self._certify(examples, run, counts, beta, each)
@@ -156,7 +171,7 @@ class OnlineKernelClassifier(KernelClassifier):
         return np.ones(len(used)) if examples.weights is None else examples.weights[used]
 
 
-def _over_all_rows(values: FloatArray, used: IntArray, n: int) -> FloatArray:
+def over_all_rows(values: FloatArray, used: IntArray, n: int) -> FloatArray:
     """Values of the rows in use, beside zeros for the others."""
     out = np.zeros((len(values), n))
     out[:, used] = values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from cotas.stops import Reason
 SAMPLINGS = ("permutation", "replacement", "order")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelPegasos(OnlineKernelClassifier):
     """The kernelized PEGASOS of document 002.
 
@@ -76,40 +77,11 @@ stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        max_iter: int = 20,
-        sampling: str = "permutation",
-        tol: float | None = None,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-        class_weight: Any = None,
-        cache_mb: float = 200.0,
-        indefinite: str = "refuse",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.lam = lam
-        self.C = C
-        self.max_iter = max_iter
-        self.sampling = sampling
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.cache_mb = cache_mb
-        self.indefinite = indefinite
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callbacks = callbacks
-        self.progress = progress
+    lam: float = 1e-3
+    C: float | None = None
+    max_iter: int = 20
+    sampling: str = "permutation"
+    tol: float | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

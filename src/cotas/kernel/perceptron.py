@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from cotas.solvers.kernel_perceptron import KernelPerceptronRule
 from cotas.solvers.online import Sampling
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelPerceptron(OnlineKernelClassifier):
     """The perceptron of document 000 with the kernel trick of document 002.
 
@@ -77,36 +78,10 @@ class KernelPerceptron(OnlineKernelClassifier):
     ('mistakes', True)
     """
 
-    _rests = True
+    max_iter: int = 100
+    shuffle: bool = False
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        shuffle: bool = False,
-        random_state: Any = None,
-        class_weight: Any = None,
-        cache_mb: float = 200.0,
-        indefinite: str = "refuse",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.cache_mb = cache_mb
-        self.indefinite = indefinite
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callbacks = callbacks
-        self.progress = progress
+    _rests = True
 
     def _rule(self) -> KernelPerceptronRule:
         return KernelPerceptronRule(float(self.fit_intercept))

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray, Matrix
+from cotas.certificates import words
 from cotas.fitting.data import Examples
 
 
-def against(negative: Any, positive: Any) -> str:
+def named(negative: Any, positive: Any) -> str:
     """The name of what tells two classes apart, or one from the rest."""
-    return f"{positive} against the rest" if negative is None else f"{negative} against {positive}"
+    if negative is None:
+        return words.against_the_rest(positive)
+    return words.against(negative, positive)
 
 
 @dataclass(frozen=True)

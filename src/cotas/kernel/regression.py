@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import column_or_1d
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.kernel_regression import (
     KernelRegression,
@@ -29,7 +30,7 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Pursuit
-from cotas.fitting.threads import one_thread_in_blas, pooled
+from cotas.fitting.threads import pooled
 from cotas.kernel.base import KernelExpansion
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
@@ -41,7 +42,7 @@ ADVICE = "Raise max_iter, max_time or tol."
 
 
 @dataclass(frozen=True)
-class Task:
+class KernelTask:
     """The rows with a weight, as a solver takes them."""
 
     problem: KernelRegression
@@ -53,7 +54,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedExpansion:
     """A model with its certificate; β of each row."""
 
     coef: FloatArray
@@ -61,20 +62,24 @@ class Fitted:
     certificate: Certificate
 
 
+@dataclass(eq=False, repr=False)
 class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
     """Σ βᵢ k(xᵢ, x) + θ₀, and the certificate of the fit."""
 
-    lam: float
-    C: float | None
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    max_time: float | None
-    cache_mb: float
-    callbacks: Any
-    progress: bool | None
+    kernel: Any = None
+    _: KW_ONLY
+    lam: float = 1e-3
+    C: float | None = None
+    fit_intercept: bool = True
+    max_time: float | None = None
+    cache_mb: float = 500
+    n_jobs: int | None = None
+    progress: bool | None = None
+    callbacks: Any = None
+    tol: float = 1e-6
+    max_iter: int = 10_000
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
@@ -98,9 +103,11 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
             part = _part(seen.X, used, is_precomputed(kernel))
             shares = seen.shares()[used]
             blocks = KernelBlocks(kernel, part, room // 2)
-            task = Task(problem, seen.y[used], shares, blocks, room - blocks.copied, each)
-            check = Check(kernel, seen, used, task, self._bias)
-            pursuit = Pursuit[Fitted](self.tol, self.max_iter, self.max_time, monitor, began=began)
+            task = KernelTask(problem, seen.y[used], shares, blocks, room - blocks.copied, each)
+            check = RegressionCheck(kernel, seen, used, task, self._bias)
+            pursuit = Pursuit[FittedExpansion](
+                self.tol, self.max_iter, self.max_time, monitor, began=began
+            )
             ended = pursuit.follow(helped(self._run(task), check), check, start=check.start())
         found, self.kernel_ = ended.proved, kernel
         support = np.flatnonzero(found.coef)
@@ -123,11 +130,11 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         """What is minimized, for the λ of the fit."""
 
     @abstractmethod
-    def _run(self, task: Task) -> Iterator[Iterate]:
+    def _run(self, task: KernelTask) -> Iterator[Iterate]:
         """The iterates of a solver: β, and Kβ − y, of the rows with a weight."""
 
     @abstractmethod
-    def _bias(self, task: Task, slopes: FloatArray) -> float:
+    def _bias(self, task: KernelTask, slopes: FloatArray) -> float:
         """The best θ₀ for the β whose Kβ − y is given."""
 
     def _check_parameters(self) -> None:
@@ -139,11 +146,11 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         check_jobs(self.n_jobs)
 
 
-class Check:
+class RegressionCheck:
     """Proves what it can of β on the rows with a weight, θ₀ being the best bias for it."""
 
     def __init__(
-        self, kernel: Kernel, seen: Observations, used: IntArray, task: Task, bias: Any
+        self, kernel: Kernel, seen: Observations, used: IntArray, task: KernelTask, bias: Any
     ) -> None:
         self.kernel, self.seen, self.used, self.task, self.bias = kernel, seen, used, task, bias
         self.sketch = sketch_of(seen.X, seen.y, task.each)
@@ -153,14 +160,14 @@ class Check:
         """All coefficients zero."""
         return Iterate(np.zeros(len(self.used)), -self.task.y, 1.0)
 
-    def __call__(self, iterate: Iterate) -> Fitted:
+    def __call__(self, iterate: Iterate) -> FittedExpansion:
         problem, beta = self.task.problem, np.zeros(self.seen.n_rows)
         beta[self.used] = iterate.model
         theta0 = self.bias(self.task, iterate.dual) if problem.free_bias else 0.0
         point = KernelRegressionPoint(problem, self.kernel, beta, theta0, self.seen.weights)
         found = point.survey(self.seen.X, self.seen.y, self.sketch, self.task.each)
         certificate, self.scores = found[0], found[1][self.used]
-        return Fitted(beta, theta0, certificate)
+        return FittedExpansion(beta, theta0, certificate)
 
 
 def _part(X: Matrix, used: IntArray, square: bool) -> Matrix:

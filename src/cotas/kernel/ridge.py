@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates.kernel_regression import KernelRegression
-from cotas.kernel.regression import KernelRegressor, Task
+from cotas.kernel.regression import KernelRegressor, KernelTask
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_ridge import RidgeSystem, by_conjugate_gradients, by_factor
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelRidge(KernelRegressor):
     """Ridge regression in the feature space of a kernel.
 
@@ -75,40 +76,16 @@ class KernelRidge(KernelRegressor):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        cache_mb: float = 500,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.lam = lam
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.cache_mb = cache_mb
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.callbacks = callbacks
+    tol: float = 1e-6
+    max_iter: int = 10_000
 
     def _problem(self) -> KernelRegression:
         return KernelRegression(self.lam_, bool(self.fit_intercept))
 
-    def _bias(self, task: Task, slopes: FloatArray) -> float:
+    def _bias(self, task: KernelTask, slopes: FloatArray) -> float:
         return -float(task.weights @ slopes) / float(task.weights.sum())
 
-    def _run(self, task: Task) -> Iterator[Iterate]:
+    def _run(self, task: KernelTask) -> Iterator[Iterate]:
         system = RidgeSystem(task.y, task.weights, task.problem.lam, task.problem.free_bias)
         if 8 * len(task.y) ** 2 <= task.room:
             try:

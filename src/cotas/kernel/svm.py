@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations, pairwise
 from typing import Any, Self, cast
 
@@ -12,10 +13,12 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.device import Maker
 from cotas.device.find import check_device, device_for
+from cotas.files.state import digest
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
@@ -26,28 +29,28 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Ended, worst_of
-from cotas.fitting.state import digest
-from cotas.fitting.threads import one_thread_in_blas
 from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeatures
 from cotas.kernel.base import KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
 from cotas.kernel.interface import Kernel
-from cotas.kernel.machine import Machine, Setting
+from cotas.kernel.machine import KernelSetting, Machine
 from cotas.kernel.problems import (
     BinaryProblem,
-    against,
     against_the_rest,
     gathered,
+    named,
     one_against_one,
 )
 from cotas.kernel.training import facts_of, solve_all
+from cotas.solvers.working_set import Move
 
 # Rows whose scores are computed before they are turned into the answer.
 ROWS_AT_A_TIME = 1 << 14
 ROWS_FOR_A_DEVICE = 1 << 20  # each time the support vectors travel to it
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVM(KernelClassifier):
     """The soft-margin support vector machine in the feature space of a kernel (document 002).
 
@@ -150,54 +153,30 @@ class KernelSVM(KernelClassifier):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        fit_intercept: bool = True,
-        solver: str = "smo",
-        multiclass: str = "ovo",
-        approximate: str | None = None,
-        n_components: int = 300,
-        tol: float = 1e-4,
-        max_iter: int = 100_000,
-        max_time: float | None = None,
-        cache_mb: float = 500,
-        shrinking: bool = True,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        random_state: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        indefinite: str = "refuse",
-        progress: bool | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.lam = lam
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.multiclass = multiclass
-        self.approximate = approximate
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.cache_mb = cache_mb
-        self.shrinking = shrinking
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
-        self.indefinite = indefinite
-        self.progress = progress
-        self.callbacks = callbacks
+    kernel: Any = None
+    _: KW_ONLY
+    lam: float = 1e-3
+    C: float | None = None
+    fit_intercept: bool = True
+    solver: str = "smo"
+    multiclass: str = "ovo"
+    approximate: str | None = None
+    n_components: int = 300
+    tol: float = 1e-4
+    max_iter: int = 100_000
+    max_time: float | None = None
+    cache_mb: float = 500
+    shrinking: bool = True
+    warm_start: bool = False
+    class_weight: Any = None
+    random_state: Any = None
+    device: str = "cpu"
+    n_jobs: int | None = None
+    indefinite: str = "refuse"
+    progress: bool | None = None
+    callbacks: Any = None
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
@@ -208,6 +187,12 @@ class KernelSVM(KernelClassifier):
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero is left out.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self, X: Matrix, y: Any, sample_weight: Any, watch: list[list[Move]] | None = None
+    ) -> Self:
+        """Train; `watch` gets a list of moves for each binary problem."""
         began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
@@ -218,10 +203,13 @@ class KernelSVM(KernelClassifier):
         split = one_against_one if self.multiclass == "ovo" else against_the_rest
         problems = split(examples, float(self.lam), self.C)
         self.features_: Any = None
-        maker = self._maker_of_fit(kernel, len(rows))
+        # Who wants to see each move sees those of the processor.
+        maker = None if watch is not None else self._maker_of_fit(kernel, len(rows))
         with Monitor(self) as monitor:
             facts = {} if self.approximate else facts_of(examples, problems, self.n_jobs)
-            setting = Setting(self, kernel, examples, facts, monitor, began, maker)
+            if watch is not None:
+                watch.extend([] for _ in problems)
+            setting = KernelSetting(self, kernel, examples, facts, monitor, began, watch, maker)
             if self.approximate is not None:
                 return self._fit_features(setting, problems)
             ended = solve_all(setting, problems, self._starts(examples, problems))
@@ -229,7 +217,7 @@ class KernelSVM(KernelClassifier):
         self._keep(examples, problems, [one.proved for one in ended])
         return self._conclude(problems, ended)
 
-    def _fit_features(self, setting: Setting, problems: list[BinaryProblem]) -> Self:
+    def _fit_features(self, setting: KernelSetting, problems: list[BinaryProblem]) -> Self:
         """Train a linear machine on features that approximate the kernel."""
         kernel, examples = setting.kernel, setting.examples
         if is_precomputed(kernel):
@@ -300,7 +288,7 @@ class KernelSVM(KernelClassifier):
         return np.concatenate(scores) + self.intercept_
 
     def _part_names(self, count: int) -> list[str]:
-        return [against(*pair) for pair in self.pairs_]
+        return [named(*pair) for pair in self.pairs_]
 
     def _measured_certificates(self) -> list[Certificate]:
         if getattr(self, "features_", None) is None:

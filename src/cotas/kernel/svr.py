@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 from cotas.arrays import FloatArray
 from cotas.certificates.kernel_regression import KernelRegression
 from cotas.fitting.parameters import check_not_negative
-from cotas.kernel.regression import KernelRegressor, Task
+from cotas.kernel.regression import KernelRegressor, KernelTask
 from cotas.solvers.bias import best_bias_of_numbers
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.smo import smo
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelSVR(KernelRegressor):
     """Support vector regression in the feature space of a kernel: errors up to ε cost nothing.
 
@@ -78,34 +79,9 @@ class KernelSVR(KernelRegressor):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        epsilon: float = 0.1,
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 100_000,
-        max_time: float | None = None,
-        cache_mb: float = 500,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.lam = lam
-        self.C = C
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.cache_mb = cache_mb
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.callbacks = callbacks
+    epsilon: float = 0.1
+    tol: float = 1e-4
+    max_iter: int = 100_000
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -114,10 +90,10 @@ class KernelSVR(KernelRegressor):
     def _problem(self) -> KernelRegression:
         return KernelRegression(self.lam_, bool(self.fit_intercept), float(self.epsilon))
 
-    def _bias(self, task: Task, slopes: FloatArray) -> float:
+    def _bias(self, task: KernelTask, slopes: FloatArray) -> float:
         return best_bias_of_numbers(-slopes, task.weights, float(self.epsilon))
 
-    def _run(self, task: Task) -> Iterator[Iterate]:
+    def _run(self, task: KernelTask) -> Iterator[Iterate]:
         lam, free_bias = task.problem.lam, task.problem.free_bias
         dual = SignedDual.of_numbers(task.y, task.weights, lam, free_bias, float(self.epsilon))
         return smo(task.blocks, dual, float(self.tol), task.room, task.each)

@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import Each, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.device.find import in_short
 from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended
-from cotas.fitting.threads import one_thread_in_blas, pooled, rows_in_threads, thread_count
+from cotas.fitting.threads import pooled, rows_in_threads, thread_count
 from cotas.kernel.blocks import KernelBlocks
-from cotas.kernel.machine import KernelCheck, Machine, Setting, helped
+from cotas.kernel.machine import KernelCheck, KernelSetting, Machine, helped
 from cotas.kernel.problems import BinaryProblem
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.smo import ascend, smo
 from cotas.solvers.smo_simple import smo_simple
+from cotas.solvers.working_set import Move, Watch
 from cotas.stops import Reason, Stop
 
 # Problems of up to so many rows are solved side by side, one in each thread.
@@ -27,7 +29,7 @@ SMALL = 4000
 
 
 def solve_all(
-    setting: Setting,
+    setting: KernelSetting,
     problems: list[BinaryProblem],
     starts: list[FloatArray | None],
 ) -> list[Ended[Machine]]:
@@ -42,7 +44,8 @@ def solve_all(
         problem, start = problems[part], starts[part]
         check = KernelCheck(setting, problem, each)
         # Problems that are solved side by side share the cache out.
-        run = iterates(setting, problem, check.X, start, room // threads, each)
+        moves = None if setting.moves is None else setting.moves[part]
+        run = iterates(setting, problem, check.X, start, room // threads, each, moves)
         pursuit = setting.pursuit(problem, part, len(parts), threads)
         return pursuit.follow(helped(run, check), check, start=check.start())
 
@@ -55,7 +58,10 @@ def solve_all(
 
 
 def solve_on_device(
-    setting: Setting, device: Any, problems: list[BinaryProblem], starts: list[FloatArray | None]
+    setting: KernelSetting,
+    device: Any,
+    problems: list[BinaryProblem],
+    starts: list[FloatArray | None],
 ) -> list[Ended[Machine]]:
     """Solve all the problems together on a device: what one asks for advances them all."""
     from cotas.device.rows import DeviceRows
@@ -114,22 +120,23 @@ def on_all_rows(problem: BinaryProblem, n: int, free_bias: bool) -> SignedDual:
 
 
 def iterates(
-    setting: Setting,
+    setting: KernelSetting,
     problem: BinaryProblem,
     X: Matrix,
     start: FloatArray | None,
     room: int,
     each: Each,
+    moves: list[Move] | None = None,
 ) -> Generator[Iterate, FloatArray | None, None]:
     """The run of the solver that the model asks for, on the rows that take part."""
     model = setting.model
     blocks = KernelBlocks(setting.kernel, X, room // 2)
     given = (problem.signs, problem.weights, problem.lam, bool(model.fit_intercept))
     if model.solver == "smo-simple":
-        return smo_simple(blocks, *given)
+        return smo_simple(blocks, *given, moves)
     dual, left = SignedDual.of(*given), room - blocks.copied
-    shrinking = bool(model.shrinking)
-    return smo(blocks, dual, float(model.tol), left, each, start, shrinking=shrinking)
+    shrinking, watch = bool(model.shrinking), None if moves is None else Watch(moves)
+    return smo(blocks, dual, float(model.tol), left, each, start, shrinking, watch)
 
 
 def facts_of(

@@ -22,7 +22,7 @@ from cotas.solvers.risks import LogisticRisk, RowRisk, SoftmaxLoss
 Start = tuple[FloatArray, FloatArray]  # θ with a column for each score, and θ₀
 
 
-class Solution(NamedTuple):
+class ClassSolution(NamedTuple):
     """A model with its certificate, in the shape of `coef_` and `intercept_`."""
 
     coef: FloatArray
@@ -47,7 +47,7 @@ class AgainstTheRest:
         risk = LogisticRisk(*given) if name == "logistic" else RowRisk(*given, SMOOTH[name])
         return newton_iterates(self.examples.X, risk, self.problem, start)
 
-    def check(self, iterate: Iterate) -> Solution:
+    def check(self, iterate: Iterate) -> ClassSolution:
         """Prove what can be proved of an iterate."""
         (theta, theta0), slopes, examples = iterate.model, iterate.dual, self.examples
         shares = examples.shares()
@@ -60,7 +60,7 @@ class AgainstTheRest:
             weights=examples.weights,
         )
         [found] = DualPoint.check_all([point], examples.X, examples.y, self.facts, self.each)
-        return Solution(theta.T, theta0, found)
+        return ClassSolution(theta.T, theta0, found)
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ class AllClasses:
         risk = SoftmaxLoss(examples.codes, examples.shares(), len(examples.classes))
         return newton_iterates(examples.X, risk, self.problem, start)
 
-    def check(self, iterate: Iterate) -> Solution:
+    def check(self, iterate: Iterate) -> ClassSolution:
         """Prove what can be proved of an iterate; its own probabilities are the dual point."""
         (theta, theta0), examples = iterate.model, self.examples
         coef = np.ascontiguousarray(theta.T)
         model, given = (coef, theta0), (examples.classes, coef, theta0, examples.shares())
         point = SoftmaxPoint(self.problem, *model, *given)
-        return Solution(*model, point.check(examples.X, examples.y, self.facts, self.each))
+        return ClassSolution(*model, point.check(examples.X, examples.y, self.facts, self.each))
 
 
 def newton_iterates(

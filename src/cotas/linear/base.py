@@ -14,6 +14,8 @@ from cotas.certificates import Certificate
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import encode
+from cotas.fitting.from_source import accuracy
+from cotas.source import comes_in_blocks, source_of
 
 
 class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
@@ -34,8 +36,10 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "decision_function")  # type: ignore[no-any-return]
         return self._decided(self._machine_scores(X))
 
     def predict(self, X: Matrix) -> AnyArray:
@@ -43,9 +47,25 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "predict")  # type: ignore[no-any-return]
         return self._chosen(self.decision_function(X))
+
+    def score(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> float:
+        """The fraction of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source has y and the weights itself.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return accuracy(self, source)
+        return float(super().score(X, y, sample_weight))
 
     def _machine_scores(self, X: Matrix) -> FloatArray:
         check_is_fitted(self)

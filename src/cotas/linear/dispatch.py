@@ -63,7 +63,7 @@ def serves(solver: str, certificate: Certificate | None) -> bool:
 
 
 @dataclass(frozen=True)
-class Task:
+class BinaryTask:
     """One class against the rest, with sᵢ that sum to one, and where to begin."""
 
     X: Matrix
@@ -101,7 +101,7 @@ class Task:
         return Start(alpha, end.theta0, theta)
 
 
-def first_iterate(task: Task, end: Ending) -> Iterate:
+def first_iterate(task: BinaryTask, end: Ending) -> Iterate:
     """Where the earlier fit ended, which may be good enough already."""
     start = task.start_from(end)
     theta = start.theta
@@ -110,7 +110,7 @@ def first_iterate(task: Task, end: Ending) -> Iterate:
     return Iterate(theta, start.alpha)
 
 
-def iterates(solver: str, task: Task) -> Iterator[Iterate]:
+def iterates(solver: str, task: BinaryTask) -> Iterator[Iterate]:
     """θ and α from the solver, α over all the rows, with the gap that it believes to have."""
     return {
         "newton": _newton if isinstance(task.problem.loss, Hinge) else _smooth_newton,
@@ -119,7 +119,7 @@ def iterates(solver: str, task: Task) -> Iterator[Iterate]:
     }[solver](task)
 
 
-def _dual_coordinate_ascent(task: Task) -> Iterator[Iterate]:
+def _dual_coordinate_ascent(task: BinaryTask) -> Iterator[Iterate]:
     random = np.random.RandomState(task.seed)
     problem = (as_design(task.X), task.signs, task.weights, task.lam, task.bias)
     start = None if task.start is None else task.start_from(task.start)
@@ -127,13 +127,13 @@ def _dual_coordinate_ascent(task: Task) -> Iterator[Iterate]:
         yield Iterate(found.theta, found.alpha, found.relative_gap)
 
 
-def _newton(task: Task) -> Iterator[Iterate]:
+def _newton(task: BinaryTask) -> Iterator[Iterate]:
     used = _Used(task)
     found = to_the_last_digit(*used.problem, start=used.start(task), each=task.each)
     return map(used.iterate, found)
 
 
-def _smooth_newton(task: Task) -> Iterator[Iterate]:
+def _smooth_newton(task: BinaryTask) -> Iterator[Iterate]:
     """Newton's method on the loss as it is; α are the slopes."""
     end, bias = task.start, 0.0 if task.bias else None
     known = end is not None and len(end.theta) == task.X.shape[1]
@@ -144,7 +144,7 @@ def _smooth_newton(task: Task) -> Iterator[Iterate]:
         yield Iterate(found.theta[:, 0], -task.signs * found.slopes[:, 0], believed)
 
 
-def _interior_point(task: Task) -> Iterator[Iterate]:
+def _interior_point(task: BinaryTask) -> Iterator[Iterate]:
     """From the start while that gets on, and from the middle of the box otherwise.
 
     A predictor and corrector that begin far from the central path can go in circles.
@@ -166,13 +166,13 @@ def _interior_point(task: Task) -> Iterator[Iterate]:
 class _Used:
     """The task without the rows of weight zero, for solvers that have no use for them."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: BinaryTask) -> None:
         self.n = len(task.weights)
         self.rows = np.flatnonzero(task.weights > 0)
         X = task.X if len(self.rows) == self.n else task.X[self.rows]
         self.problem = (X, task.signs[self.rows], task.weights[self.rows], task.lam, task.bias)
 
-    def start(self, task: Task) -> Start | None:
+    def start(self, task: BinaryTask) -> Start | None:
         """Where the earlier fit ended, for the rows that are left."""
         if task.start is None:
             return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import gather_facts
@@ -25,16 +26,21 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
-from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, Solution, Start
+from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
+from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, ClassSolution, Start
 from cotas.linear.base import LinearClassifier
+from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk
+from cotas.source import Source, comes_in_blocks, source_of
 
 PENALTIES = ("l2", "l1", "elasticnet")
 MULTICLASS = ("softmax", "ovr")
+ADVICE = "Raise max_iter, max_time or tol."
+SEVERAL = "From a source of row blocks more than two classes need multiclass='ovr'."
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LogisticRegression(LinearClassifier):
     """Logistic regression, for two classes or for more by softmax, with a proved gap.
 
@@ -103,47 +109,30 @@ class LogisticRegression(LinearClassifier):
     [[0.98, 0.02, 0.0]]
     """
 
-    def __init__(
-        self,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
-        multiclass: str = "softmax",
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.C = C
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.multiclass = multiclass
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
+    lam: float = 1e-3
+    C: float | None = None
+    penalty: str = "l2"
+    l1_ratio: float = 0.5
+    multiclass: str = "softmax"
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 1000
+    max_time: float | None = None
+    warm_start: bool = False
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source, such as `cotas.open_pages` gives, has y and the weights itself; with it
+            penalty="l2", and more than two classes need multiclass="ovr".
         y : array of shape (n_samples,)
             Two classes or more.
         sample_weight : array of shape (n_samples,), optional
@@ -151,6 +140,8 @@ class LogisticRegression(LinearClassifier):
         """
         began = time.perf_counter()
         self._check_parameters()
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         starts = self._starts(examples)
         self.classes_, self.lam_ = examples.classes, penalty_of(self, examples.total_weight())
@@ -160,7 +151,22 @@ class LogisticRegression(LinearClassifier):
         self.coef_ = np.concatenate([one.proved.coef for one in ended])
         self.intercept_ = np.concatenate([one.proved.intercept for one in ended])
         self.n_iter_ = max(one.iterations for one in ended)
-        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
+        return self._conclude_fit(worst_of(ended), ADVICE)
+
+    def _fit_in_blocks(self, source: Source) -> Self:
+        """From a source of row blocks, of which nothing is kept."""
+        if self.penalty != "l2" or self.warm_start:
+            raise ValueError(
+                "From a source of row blocks LogisticRegression is solved with penalty='l2' and "
+                "warm_start=False."
+            )
+        free = bool(self.fit_intercept)
+        self.multiclass_ = "ovr"
+        several = None if self.multiclass == "ovr" else SEVERAL
+        ended = fit_in_blocks(
+            self, source, lambda lam: RegularizedRisk(Logistic(), lam, free), several
+        )
+        return self._conclude_fit(keep(self, ended, IN_BLOCKS), ADVICE)
 
     def predict_proba(self, X: Matrix) -> FloatArray:
         """The probability of each class, in the order of `classes_`.
@@ -169,8 +175,10 @@ class LogisticRegression(LinearClassifier):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "predict_proba")  # type: ignore[no-any-return]
         z = self._machine_scores(X)
         if self.multiclass_ == "softmax":
             return np.asarray(softmax(z, axis=1))
@@ -184,8 +192,10 @@ class LogisticRegression(LinearClassifier):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "predict_log_proba")  # type: ignore[no-any-return]
         z = self._machine_scores(X)
         if self.multiclass_ == "softmax":
             return np.asarray(log_softmax(z, axis=1))
@@ -205,7 +215,7 @@ class LogisticRegression(LinearClassifier):
 
     def _solve(
         self, examples: Examples, starts: list[Start | None], began: float
-    ) -> list[Ended[Solution]]:
+    ) -> list[Ended[ClassSolution]]:
         """Find the best model of each part: one for all the classes, or one for each."""
         alone = len(starts) == 1
         with (
@@ -215,10 +225,12 @@ class LogisticRegression(LinearClassifier):
         ):
             parts = self._parts(examples, each)
 
-            def solve(c: int) -> Ended[Solution]:
+            def solve(c: int) -> Ended[ClassSolution]:
                 until = end_of_turn(began, self.max_time, c, len(parts), threads)
                 limits = (self.tol, self.max_iter, until, monitor)
-                pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=parts[c].label)
+                pursuit: Pursuit[ClassSolution] = Pursuit(
+                    *limits, began=began, label=parts[c].label
+                )
                 return pursuit.resume(parts[c].iterates, starts[c], parts[c].check)
 
             threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
@@ -19,7 +21,7 @@ from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_fraction, check_jobs, check_time
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.fitting.reporting import EpochReport
-from cotas.fitting.threads import aside, entries_of, one_thread_in_blas, pooled, thread_count
+from cotas.fitting.threads import aside, entries_of, pooled, thread_count
 from cotas.fitting.validation import Patience, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
@@ -27,24 +29,26 @@ from cotas.solvers.iterate import Iterate
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnlineClassifier(LinearClassifier):
     """Base of the online linear classifiers; subclasses name the algorithm and its theorem."""
 
-    max_iter: int
-    fit_intercept: bool
-    random_state: Any
-    warm_start: bool
-    class_weight: Any
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    certify: bool
-    n_jobs: int | None
-    max_time: float | None
-    callbacks: Any
-    progress: bool | None
+    fit_intercept: bool = True
+    random_state: Any = None
+    warm_start: bool = False
+    class_weight: Any = None
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    certify: bool = True
+    n_jobs: int | None = None
+    max_time: float | None = None
+    callbacks: Any = None
+    progress: bool | None = None
+    max_iter: int = 100
 
     # ---- what a subclass says ----------------------------------------------------------------
 
@@ -98,7 +102,7 @@ class OnlineClassifier(LinearClassifier):
 
     # ---- scikit-learn ------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters
@@ -269,20 +273,8 @@ class OnlineClassifier(LinearClassifier):
         began: float,
         facts: Future[Facts] | None,
     ) -> Reason:
-        training = Training(
-            rule=self._rule(),
-            rows=as_design(examples.X),
-            labels=examples.codes,
-            weights=self._solver_weights(examples.weights),
-            run=history.run,
-            average=history.average,
-            sampling=self._sampling(),
-            random=check_random_state(self.random_state),
-            examples=examples.used(),
-            deadline=deadline(began, self.max_time),
-            threads=thread_count(self.n_jobs, len(history.run.b), entries_of(examples.X)),
-            **self._training_options(),
-        )
+        training = self._training(examples, history)
+        training.deadline = deadline(began, self.max_time)
         done: list[Epoch] = []
         patience = Patience(int(self.n_iter_no_change))
         scores: list[float] = []
@@ -293,12 +285,12 @@ class OnlineClassifier(LinearClassifier):
                 facts.result()  # raises if X turned out not to be finite
             monitor.show(mistakes=int(done[-1].mistakes.sum()))
             if training.resting.all():
-                return Reason(Stop.THEORY, "an epoch changed nothing")
+                return Reason(Stop.THEORY, say("an epoch changed nothing"))
             if held_out is not None:
                 scores.append(self._accuracy(examples, history, held_out))
                 if patience.lost(scores[-1]):
-                    words = f"no better validation score in {patience.stale} epochs"
-                    return Reason(Stop.STALLED, words)
+                    words = "no better validation score in {stale} epochs"
+                    return Reason(Stop.STALLED, say(words, stale=patience.stale))
             proved = facts is not None and self._proves(examples, history, facts)
             return Reason(Stop.PROVED) if proved else None
 
@@ -318,6 +310,22 @@ class OnlineClassifier(LinearClassifier):
         )
         self._stop = ended.reason.stop.name  # what is proved may depend on it
         return ended.reason
+
+    def _training(self, examples: Examples, history: History) -> Training:
+        """The algorithm on these data, before its first example."""
+        return Training(
+            rule=self._rule(),
+            rows=as_design(examples.X),
+            labels=examples.codes,
+            weights=self._solver_weights(examples.weights),
+            run=history.run,
+            average=history.average,
+            sampling=self._sampling(),
+            random=check_random_state(self.random_state),
+            examples=examples.used(),
+            threads=thread_count(self.n_jobs, len(history.run.b), entries_of(examples.X)),
+            **self._training_options(),
+        )
 
     def _proves(self, examples: Examples, history: History, facts: Future[Facts]) -> bool:
         """Whether the model so far is proved to be good enough."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from cotas.certificates import Certificate, PassiveAggressiveLedger
@@ -13,6 +14,7 @@ from cotas.solvers.online import Sampling
 from cotas.solvers.passive_aggressive import PassiveAggressiveRule
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PassiveAggressive(OnlineClassifier):
     """The passive-aggressive algorithm, Algorithm 4 of document 000 (PA-I with C = 1/λ).
 
@@ -49,42 +51,10 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
     True
     """
 
-    def __init__(
-        self,
-        *,
-        lam: float = 1.0,
-        average: bool = False,
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        shuffle: bool = False,
-        random_state: Any = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.certify = certify
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callbacks = callbacks
-        self.progress = progress
+    lam: float = 1.0
+    average: bool = False
+    max_iter: int = 100
+    shuffle: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

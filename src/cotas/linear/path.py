@@ -23,6 +23,7 @@ from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
 from cotas.solvers.iterate import Iterate
 from cotas.stops import InterruptedWarning, Reason, Stop
+from cotas.words import say
 
 # The least and the largest λ where no data tell them.
 USUAL = (1e-4, 1.0)
@@ -118,7 +119,9 @@ def svm_path(
         return replace(path, validation_bound=path.bound(X, y, *validation))
     except KeyboardInterrupt:
         warnings.warn(
-            "Interrupted before the validation error was bounded.", InterruptedWarning, stacklevel=2
+            say("Interrupted before the validation error was bounded."),
+            InterruptedWarning,
+            stacklevel=2,
         )
         return path
 
@@ -322,9 +325,15 @@ def _warn_of_gaps(steps: list[_Step], tol: float) -> None:
     if missed:
         worst = max(steps, key=lambda step: step.gap)
         warnings.warn(
-            f"At {missed} of {len(steps)} values of λ the gap proved is above tol={tol:g}; the "
-            f"largest is {worst.gap:.2g}, at λ={worst.lam:.4g}. Raise max_iter, "
-            "max_time or tol.",
+            say(
+                "At {missed} of {count} values of λ the gap proved is above tol={tol:g}; the "
+                "largest is {gap:.2g}, at λ={lam:.4g}. Raise max_iter, max_time or tol.",
+                missed=missed,
+                count=len(steps),
+                tol=tol,
+                gap=worst.gap,
+                lam=worst.lam,
+            ),
             ConvergenceWarning,
             stacklevel=outside(),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, Expectation
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
-from cotas.fitting.parameters import check_positive, penalty_of
+from cotas.fitting.parameters import check_positive, penalty_of, read_start
 from cotas.linear.history import History
 from cotas.linear.online import OnlineClassifier
 from cotas.losses import Hinge
@@ -20,12 +21,14 @@ from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.online import Sampling, Steps
 from cotas.solvers.pegasos import PegasosRule
+from cotas.solvers.subgradient_descent import SubgradientRule
 from cotas.stops import Stop
 
-SAMPLINGS = ("permutation", "replacement", "order")
+SAMPLINGS = ("permutation", "replacement", "order", "all")
 NAMED_STEPS = ("1/(lam*t)", "1/(λt)", "1/t", "1/(1+t)")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Pegasos(OnlineClassifier):
     """PEGASOS, Algorithm 5 of document 000, with the bias of document 002.
 
@@ -48,8 +51,10 @@ class Pegasos(OnlineClassifier):
     step : {"1/(lam*t)", "1/t", "1/(1+t)"}, float or callable, default="1/(lam*t)"
         The step η at the t-th example, t = 1, 2, … : that of document 002 and of the original
         paper, that printed in Algorithm 5, that of document 004, a constant, or a function of t.
-    sampling : {"permutation", "replacement", "order"}, default="permutation"
-        A new random order in each epoch, independent draws, or the order of the data.
+    sampling : {"permutation", "replacement", "order", "all"}, default="permutation"
+        A new random order in each epoch, independent draws, or the order of the data. With "all"
+        a step takes the mean over all the examples: (sub)gradient descent as document 004 has it,
+        `max_iter` steps of it, t counting the steps.
     average : bool, default=False
         Return the average of all the vectors instead of the last one.
     project : bool, default=False
@@ -60,6 +65,9 @@ class Pegasos(OnlineClassifier):
     fit_intercept : bool, default=True
         Whether to train θ₀. Each violation moves it by min(η, 1/√t)·y; at the end of `fit` it is
         set to the best value for θ, which a sort of the scores finds.
+    start : array θ, or tuple (θ, θ₀), optional
+        Where the run begins; at zero if not given. With several classes θ has a row for each. A
+        first step of 1/λ, which the default takes, forgets it: 1 − ηλ is zero.
     random_state, warm_start, class_weight, early_stopping, validation_fraction, \
 n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         As in `Perceptron`. Weights are those of the mean in the objective.
@@ -81,53 +89,18 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
     True
     """
 
+    lam: float = 1e-4
+    C: float | None = None
+    max_iter: int = 20
+    step: str | float | Callable[[int], float] = "1/(lam*t)"
+    sampling: str = "permutation"
+    average: bool = False
+    project: bool = False
+    tol: float | None = None
+    start: Any = None
+
     _averages_ledger = False
     _bias_is_a_coordinate = False
-
-    def __init__(
-        self,
-        *,
-        lam: float = 1e-4,
-        C: float | None = None,
-        max_iter: int = 20,
-        step: str | float | Callable[[int], float] = "1/(lam*t)",
-        sampling: str = "permutation",
-        average: bool = False,
-        project: bool = False,
-        tol: float | None = None,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.C = C
-        self.max_iter = max_iter
-        self.step = step
-        self.sampling = sampling
-        self.average = average
-        self.project = project
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.certify = certify
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callbacks = callbacks
-        self.progress = progress
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -147,9 +120,10 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         elif not callable(self.step):
             check_positive(self.step, "step")
 
-    def _rule(self) -> PegasosRule:
+    def _rule(self) -> PegasosRule | SubgradientRule:
         radius = 1.0 / math.sqrt(self.lam_) if self.project else math.inf
-        return PegasosRule(float(self.fit_intercept), self.lam_, radius)
+        rule = SubgradientRule if self.sampling == "all" else PegasosRule
+        return rule(float(self.fit_intercept), self.lam_, radius)
 
     def partial_fit(
         self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None
@@ -162,7 +136,16 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
 
     def _begin(self, examples: Examples) -> History:
         self.lam_ = penalty_of(self, examples.total_weight())
-        return super()._begin(examples)
+        history = super()._begin(examples)
+        if self.start is None:
+            return history
+        classes, d = history.run.w.shape
+        theta, theta0 = read_start(self.start, d, classes, "classes")
+        if not self.fit_intercept and theta0.any():
+            raise ValueError("start has a bias, and fit_intercept=False leaves no room for one.")
+        history.run.w[:], history.run.b[:] = theta, theta0
+        history.start = np.hstack([theta, theta0[:, None]])
+        return history
 
     def _resume(self, examples: Examples) -> History:
         self.lam_ = penalty_of(self, examples.total_weight())
@@ -181,7 +164,8 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return self.tol
 
     def _training_options(self) -> dict[str, Any]:
-        return {"steps": self._steps(), "rest": False}
+        # The norm of θ is brought up to date along a pass and computed anew in the next.
+        return {"steps": self._steps(), "rest": False, "carries": bool(self.project)}
 
     def _steps(self) -> Steps:
         """η for an array of times t."""

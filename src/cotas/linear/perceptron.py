@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from cotas.solvers.online import Sampling
 from cotas.solvers.perceptron import PerceptronRule
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Perceptron(OnlineClassifier):
     """The perceptron, Algorithms 1 and 2 of document 000.
 
@@ -83,42 +84,11 @@ class Perceptron(OnlineClassifier):
       ...
     """
 
-    _weights_scale_rows = True
+    max_iter: int = 100
+    shuffle: bool = False
+    separator: str = "model"
 
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        max_iter: int = 100,
-        shuffle: bool = False,
-        separator: str = "model",
-        random_state: Any = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.separator = separator
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.certify = certify
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callbacks = callbacks
-        self.progress = progress
+    _weights_scale_rows = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_X_y
@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from cotas.arrays import BoolArray, FloatArray, Matrix
 from cotas.certificates import PerceptronLedger, Separability, SeparationWitness
+from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.separating_plane import (
     ConvexCombination,
     Separator,
@@ -20,7 +21,11 @@ from cotas.solvers.separating_plane import (
 
 
 def separability(
-    X: Matrix, y: Any, *, fit_intercept: bool = True, widest: bool = False
+    X: Matrix,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    widest: bool | Literal["distance"] = False,
 ) -> Separability:
     """Find a hyperplane that separates two classes, or prove that there is none.
 
@@ -36,9 +41,12 @@ def separability(
     fit_intercept : bool, default=True
         Whether the hyperplane may have a bias (Definition 3.2 of document 000) or has to go
         through the origin (Definition 3.1).
-    widest : bool, default=False
-        Find the separator with the largest margin of (θ, θ₀) over the rows (x, 1), and the proof
-        that no other has a larger one; takes longer.
+    widest : bool or "distance", default=False
+        With "distance" the hyperplane is the one that is farthest from its nearest row: `margin`
+        is the largest γ of Definition 3.3, y(θ·x + θ₀)/‖θ‖, and the certificate has the proof that
+        no hyperplane has a larger one. With True the margin of (θ, θ₀) over the rows (x, 1) is the
+        largest, which is what the bound of the perceptron with a bias wants. Both take longer, and
+        without a bias they are the same.
 
     Returns
     -------
@@ -53,7 +61,11 @@ def separability(
     >>> answer = cotas.separability([[0.0], [1.0], [2.0]], [-1, 1, -1])
     >>> bool(answer), answer.combination
     (False, array([0.25, 0.5 , 0.25]))
+    >>> round(cotas.separability([[0.0], [1.0], [3.0]], [-1, -1, 1], widest="distance").margin, 9)
+    1.0
     """
+    if not (isinstance(widest, bool | np.bool_) or widest == "distance"):
+        raise ValueError(f"widest must be True, False or 'distance', not {widest!r}.")
     X, y = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
     check_classification_targets(y)
     classes = np.unique(y)
@@ -62,6 +74,8 @@ def separability(
             f"separability is a question about two classes, and y holds {len(classes)}: "
             "ask about one class against the rest, with y == c."
         )
+    if widest == "distance" and len(classes) == 1 and fit_intercept:
+        raise ValueError("A hyperplane may be as far from one class alone as one likes.")
     # One class alone counts as +1: any hyperplane beside it separates it from nothing.
     witness = _prove(X, y == classes[-1], classes[-1], float(fit_intercept), widest)
     return Separability.from_witness(witness, X, y)
@@ -77,10 +91,13 @@ def tightest_separator(X: Matrix, positive: BoolArray, ledger: PerceptronLedger)
 
 
 def _prove(
-    X: Matrix, positive: BoolArray, label: Any, bias: float, widest: bool
+    X: Matrix, positive: BoolArray, label: Any, bias: float, widest: bool | Literal["distance"]
 ) -> SeparationWitness:
     signs: FloatArray = np.where(positive, 1.0, -1.0)
     answer = separate(X, signs, bias)
+    if widest == "distance" and bias and isinstance(answer, Separator):
+        theta, theta0, alpha = hard_margin(X, signs, bias, answer)
+        return SeparationWitness(theta, theta0, label, bias, alpha / alpha.sum())
     if widest and isinstance(answer, Separator):
         return as_witness(widest_margin(X, signs, bias, answer), X, label, bias)
     return as_witness(answer, X, label, bias)

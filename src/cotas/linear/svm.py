@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint, Region, optimum_region
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
@@ -26,24 +27,27 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import entries_of, one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
+    BinaryTask,
     Ending,
-    Task,
     as_solved,
     first_iterate,
     iterates,
     serves,
 )
+from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep, margin_widths
 from cotas.linear.hard_margin import widest_margin
 from cotas.linear.solution import Check, Solution
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.semismooth_newton import FEW_FEATURES, LARGEST_SYSTEM
+from cotas.source import Source, source_of
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 # Below this the interior point gets there sooner.
@@ -51,9 +55,10 @@ FINEST_FOR_NEWTON = 1e-10
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
 # uncertain: an interior point keeps all of them a little above zero.
 SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
-CLOSED = Reason(Stop.THEORY, "the working set was closed")
+CLOSED = Reason(Stop.THEORY, say("the working set was closed"))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVM(LinearClassifier):
     r"""The soft-margin linear support vector machine of document 000, section 3.7.
 
@@ -137,47 +142,30 @@ class LinearSVM(LinearClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        lam: float = 1e-3,
-        C: float | None = None,
-        loss: str = "hinge",
-        margin: str = "soft",
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.C = C
-        self.loss = loss
-        self.margin = margin
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
+    lam: float = 1e-3
+    C: float | None = None
+    loss: str = "hinge"
+    margin: str = "soft"
+    fit_intercept: bool = True
+    solver: str = "auto"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    max_time: float | None = None
+    warm_start: bool = False
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source, such as `cotas.open_pages` gives, has y and the weights itself. Its rows are
+            not kept: there are then no `support_` and no `dual_coef_`.
         y : array of shape (n_samples,)
             Two classes or more; more than two are trained one against the rest.
         sample_weight : array of shape (n_samples,), optional
@@ -185,6 +173,8 @@ class LinearSVM(LinearClassifier):
         """
         began = time.perf_counter()
         self._check_parameters()
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         starts = self._starts(examples, len(examples.positives()))
         self.classes_, self.lam_ = examples.classes, penalty_of(self, examples.total_weight())
@@ -198,6 +188,26 @@ class LinearSVM(LinearClassifier):
             optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
         ]
         return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
+
+    def _fit_in_blocks(self, source: Source) -> Self:
+        """From a source of row blocks, of which nothing is kept."""
+        if self.margin == "hard" or self.solver not in ("auto", "newton"):
+            raise ValueError(
+                "From a source of row blocks LinearSVM is solved with margin='soft' and "
+                "solver='newton' (or 'auto')."
+            )
+        if self.warm_start:
+            raise ValueError("warm_start=True needs rows in memory; leave it out for a source.")
+        for name in ("support_", "dual_coef_", "n_support_", "leave_one_out_bound_", "_ends"):
+            self.__dict__.pop(name, None)
+        bias = bool(self.fit_intercept)
+        ended = fit_in_blocks(
+            self, source, lambda lam: RegularizedRisk(LOSSES[self.loss], lam, bias)
+        )
+        reason = keep(self, ended, IN_BLOCKS)
+        self.solver_, self.margin_width_ = "newton", margin_widths(self.coef_)
+        self._regions = [None] * len(ended)
+        return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
         return optimum_region(certificate, X, y)
@@ -247,7 +257,7 @@ class LinearSVM(LinearClassifier):
         if self.margin == "hard":
             return "hard-margin", "Solved as the nearest points of the two convex hulls."
         if self.solver != "auto":
-            return self.solver, f"Solved by {self.solver}, as asked."
+            return self.solver, say("Solved by {solver}, as asked.", solver=self.solver)
         if self.loss != "hinge":
             return "newton", "Solved by newton, the loss being smooth."
         few, many = X.shape[1] <= FEW_FEATURES, X.shape[1] > LARGEST_SYSTEM
@@ -274,7 +284,7 @@ class LinearSVM(LinearClassifier):
                 found = widest_margin(examples, weights, labels[c], float(bias))
                 return only(found, Pursuit(None, None, None, monitor, **told(c)))
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
-            task = Task(examples.X, signs, weights, problem, int(seeds[c]), starts[c], each)
+            task = BinaryTask(examples.X, signs, weights, problem, int(seeds[c]), starts[c], each)
             own = Facts(facts.longest, [facts.sketches[c]], rows)
             check = Check(examples, weights, labels[c], problem, own, each)
             until = end_of_turn(began, self.max_time, c, len(labels), threads)
@@ -295,7 +305,9 @@ class LinearSVM(LinearClassifier):
             rows = Rows(examples.X, bias, each)
             return monitor.for_each(solve, range(len(labels)), threads)
 
-    def _follow(self, pursuit: Pursuit[Solution], check: Check, task: Task) -> Ended[Solution]:
+    def _follow(
+        self, pursuit: Pursuit[Solution], check: Check, task: BinaryTask
+    ) -> Ended[Solution]:
         """Follow one solver and keep its best model, by what is proved of it."""
         if task.start is not None:
             certificate = pursuit.begin(first_iterate(task, task.start), check)
@@ -332,10 +344,7 @@ class LinearSVM(LinearClassifier):
         supports = [_support(solution) for solution in solutions]
         coefs = [s.signed_alpha[rows] for s, rows in zip(solutions, supports, strict=True)]
         self.n_support_ = np.array([len(rows) for rows in supports])
-        lengths = np.linalg.norm(self.coef_, axis=1)
-        self.margin_width_ = np.divide(
-            2.0, lengths, out=np.full_like(lengths, np.inf), where=lengths > 0
-        )
+        self.margin_width_ = margin_widths(self.coef_)
         # A row without a multiplier can be left out without changing the model.
         self.leave_one_out_bound_ = self.n_support_ / len(solutions[0].signed_alpha)
         self.support_ = supports[0] if len(supports) == 1 else supports

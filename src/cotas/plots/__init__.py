@@ -12,7 +12,7 @@ from cotas.plots.descent import convergence
 from cotas.plots.gram import gram_matrix
 from cotas.plots.paths import coefficient_path, path
 from cotas.plots.proofs import certificate_trace
-from cotas.plots.words import language
+from cotas.words import lang as language
 
 __all__ = [
     "bias_variance",

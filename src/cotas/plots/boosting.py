@@ -11,6 +11,13 @@ from cotas.arrays import FloatArray
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.plots.fitted import agreement, labels_of, last_step, named, require_fitted, table
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
+from cotas.words import say
+
+# What the margins of a model are called.
+VOTES = "margin y·F(x) / Σ|c|"
+DISTANCE = "margin y(θ·x + θ₀) / ‖θ‖"
+SCORE = "margin y·f(x)"
+RIVAL = "score of the own class − best of the others"
 
 
 def boosting_stages(
@@ -59,7 +66,7 @@ def boosting_stages(
     curves = {"training error": _staged_errors(model, X, y)}
     if validation is not None:
         curves["validation error"] = _staged_errors(model, *validation)
-    with drawing(ax, lang) as (ax, say):
+    with drawing(ax, lang) as ax:
         for k, (key, values) in enumerate(curves.items()):
             rounds = np.arange(1, len(values) + 1)
             shown = np.where(values > 0, values, np.nan) if log else values
@@ -75,7 +82,7 @@ def boosting_stages(
         else:
             ax.set_ylim(0.0, min(1.05, ax.get_ylim()[1]))
         name = type(model).__name__
-        ax.set_title(say("boosting stages", name=name) if title is None else title)
+        ax.set_title(say("{name}, round by round", name=name) if title is None else title)
         legend(ax)
     return ax
 
@@ -116,16 +123,19 @@ def margin_distribution(
         require_fitted(model, "margin_distribution")
         found[label] = _margins(model, X, y)
     kinds = {kind for _, kind in found.values()}
-    with drawing(ax, lang) as (ax, say):
+    with drawing(ax, lang) as ax:
         for k, (label, (margins, _)) in enumerate(found.items()):
             # A step up by 1/n at each margin, starting from nothing.
             x = np.sort(margins)
             share = np.arange(len(x) + 1) / len(x)
             ax.plot(np.append(x[:1], x), share, drawstyle="steps-post", label=label, **look(k))
         ax.axvline(0.0, color=INK, linewidth=0.8)
-        ax.set(xlabel=say(kinds.pop() if len(kinds) == 1 else "margin"), ylabel=say("share"))
+        ax.set(
+            xlabel=say(kinds.pop() if len(kinds) == 1 else "margin"),
+            ylabel=say("share of the examples"),
+        )
         ax.set_ylim(0.0, 1.02)
-        ax.set_title(say("margin distribution") if title is None else title)
+        ax.set_title(say("Distribution of the margins") if title is None else title)
         legend(ax)
     return ax
 
@@ -162,14 +172,16 @@ def feature_importances(
         names = list(known)
     features = names_of(names, len(values))
     shown = np.argsort(-values, kind="stable")[: max(1, int(top))][::-1]
-    with drawing(ax, lang, (6.0, 0.9 + 0.26 * len(shown))) as (ax, say):
-        called = [say("feature", number=j) if features is None else features[j] for j in shown]
+    with drawing(ax, lang, (6.0, 0.9 + 0.26 * len(shown))) as ax:
+        called = [
+            say("feature {number}", number=j) if features is None else features[j] for j in shown
+        ]
         # By number and then labelled: two features may have the same name.
         ax.barh(np.arange(len(shown)), values[shown], color=COLOURS[0], height=0.7)
         ax.set_yticks(np.arange(len(shown)), called)
         ax.set(xlabel=say("importance"))
         ax.grid(False, axis="y")
-        ax.set_title(say("feature importances") if title is None else title)
+        ax.set_title(say("Importance of the features") if title is None else title)
     return ax
 
 
@@ -202,25 +214,25 @@ def _bounds(model: Any) -> FloatArray | None:
 
 
 def _margins(model: Any, X: Any, y: Any) -> tuple[FloatArray, str]:
-    """The margins, and the key of what they are called."""
+    """The margins, and what they are called."""
     inner = last_step(model)
     if hasattr(inner, "ensembles_"):
         sizes = [float(np.abs(ensemble.coefficients).sum()) for ensemble in inner.ensembles_]
         # Two classes have the scores F and −F, which are 2F apart.
         apart = 1.0 if len(model.classes_) == 2 else 2.0
-        return agreement(model, X, y) / (apart * max([*sizes, 1e-300])), "voting margin"
+        return agreement(model, X, y) / (apart * max([*sizes, 1e-300])), VOTES
     if inner is model and hasattr(inner, "estimators_") and hasattr(inner, "estimator_weights_"):
-        return _votes(inner, X, y), "voting margin"
+        return _votes(inner, X, y), VOTES
     if not hasattr(model, "decision_function"):
         raise ValueError(f"margin_distribution needs scores; {type(inner).__name__} has none.")
     margins = agreement(model, X, y)
     if len(model.classes_) > 2:
-        return margins, "rival margin"
+        return margins, RIVAL
     if hasattr(inner, "coef_") and inner is model and len(np.atleast_2d(inner.coef_)) == 1:
         length = float(np.linalg.norm(inner.coef_))
         if length > 0 and inner.coef_.size == inner.n_features_in_:
-            return margins / length, "distance"
-    return margins, "score margin"
+            return margins / length, DISTANCE
+    return margins, SCORE
 
 
 def _votes(model: Any, X: Any, y: Any) -> FloatArray:

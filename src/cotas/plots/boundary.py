@@ -9,8 +9,9 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.plots.fitted import last_step, like, names_in, require_fitted
+from cotas.plots.plane import axis_of, codes_of, has_margins, leads_of, rows_to_ring, scores_of
 from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, panels, tint
-from cotas.plots.words import Say, speak
+from cotas.words import say
 
 LINE = {"colors": INK, "linewidths": 1.8}
 DASHES = {"colors": INK, "linewidths": 1.0, "linestyles": "dashed"}
@@ -48,7 +49,7 @@ def decision_boundary(
     title : str, optional
         The name of the model if not given.
     lang : "en" or "es", optional
-        The language; if not given, that of `plots.language`, or else English.
+        The language; if not given, that of `cotas.lang`, or else English.
     margins : bool, optional
         Whether to draw f(x) = ±1; if not given, where they mean something.
     rings : bool, default=True
@@ -73,21 +74,21 @@ def decision_boundary(
     table, names = like(X), names_in(X) or ("$x_1$", "$x_2$")
     X, y = _two_features(model, X, y)
     classes = np.asarray(model.classes_)
-    with drawing(ax, lang, (6.0, 5.0)) as (ax, say):
-        x1, x2 = _axis(X[:, 0], resolution), _axis(X[:, 1], resolution)
+    with drawing(ax, lang, (6.0, 5.0)) as ax:
+        x1, x2 = axis_of(X[:, 0], resolution), axis_of(X[:, 1], resolution)
         grid = table(np.stack([part.ravel() for part in np.meshgrid(x1, x2)], axis=1))
         shape = (len(x2), len(x1))
         if margins is None:
-            margins = _has_margins(model)
-        scores = _scores(model, grid) if len(classes) == 2 else None
+            margins = has_margins(model)
+        scores = scores_of(model, grid) if len(classes) == 2 else None
         if scores is None:
-            codes = _codes(model, grid, classes)
-            leads = [lead.reshape(shape) for lead in _leads(model, grid, codes, len(classes))]
+            codes = codes_of(model, grid, classes)
+            leads = [lead.reshape(shape) for lead in leads_of(model, grid, codes, len(classes))]
             _draw_regions(ax, x1, x2, codes.reshape(shape), leads)
         else:
-            _draw_two_sides(ax, x1, x2, scores.reshape(shape), margins, say)
+            _draw_two_sides(ax, x1, x2, scores.reshape(shape), margins)
         _draw_examples(ax, X, y, classes)
-        ringed = _ringed(model, table(X), y, classes, margins) if rings else None
+        ringed = rows_to_ring(model, table(X), y, classes, margins) if rings else None
         if ringed is not None and len(ringed[0]):
             rows, key = ringed
             look = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
@@ -135,7 +136,7 @@ def lambda_sweep(
     lams = [float(lam) for lam in lams]
     if not lams:
         raise ValueError("lams must hold at least one value of λ.")
-    model, say = LinearSVM() if model is None else model, speak(lang)
+    model = LinearSVM() if model is None else model
     if "lam" not in model.get_params():
         raise ValueError(f"{type(model).__name__} has no parameter lam to sweep over.")
     axes = panels(len(lams), columns) if ax is None else np.ravel(ax)
@@ -144,7 +145,9 @@ def lambda_sweep(
     axes = axes[: len(lams)]
     for panel, lam in zip(axes, lams, strict=True):
         fitted = clone(model).set_params(lam=lam).fit(X, y)
-        decision_boundary(fitted, X, y, panel, _margin_in_words(fitted, lam, say), lang=lang)
+        decision_boundary(fitted, X, y, panel, title="", lang=lang)
+        with drawing(panel, lang):
+            panel.set_title(_margin_in_words(fitted, lam))
         panel.get_legend().remove()
     fullest = max(axes, key=lambda panel: len(panel.get_legend_handles_labels()[0]))
     with drawing(axes[0], lang):
@@ -152,17 +155,17 @@ def lambda_sweep(
             axes[0].legend(*fullest.get_legend_handles_labels(), fontsize=7)
             return np.asarray(axes)
         figure, handles = axes[0].figure, fullest.get_legend_handles_labels()
-        figure.suptitle(say("sweep title") if title is None else title, fontsize=12)
+        figure.suptitle(say("What λ does to the margin") if title is None else title, fontsize=12)
         figure.legend(*handles, loc="outside lower center", ncols=len(handles[0]))
     return np.asarray(axes)
 
 
-def _margin_in_words(model: Any, lam: float, say: Say) -> str:
+def _margin_in_words(model: Any, lam: float) -> str:
     coef = getattr(model, "coef_", None)
     length = 0.0 if coef is None else float(np.linalg.norm(coef))
     if length == 0 or len(model.classes_) > 2:
         return f"λ = {lam:.3g}"
-    return say("sweep", lam=lam, width=2 / length)
+    return say("λ = {lam:.3g}: margin {width:.3g}", lam=lam, width=2 / length)
 
 
 def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
@@ -181,55 +184,22 @@ def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
     return X, y
 
 
-def _axis(values: FloatArray, resolution: int) -> FloatArray:
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))  # boosters take NaN
-    room = 0.08 * (high - low if high > low else 1.0)
-    return np.linspace(low - room, high + room, resolution)
-
-
-def _scores(model: Any, grid: Any) -> FloatArray | None:
-    """f(x) of a classifier of two classes, zero on the boundary; None if it tells no score."""
-    if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(grid), dtype=np.float64).ravel()
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(grid)[:, 1] - 0.5)
-    return None
-
-
-def _codes(model: Any, grid: Any, classes: AnyArray) -> IntArray:
-    return np.asarray(np.searchsorted(classes, model.predict(grid)))
-
-
-def _has_margins(model: Any) -> bool:
-    """Whether f(x) = ±1 means something: for hyperplanes, in the data or of a feature space."""
-    return any(hasattr(last_step(model), name) for name in ("dual_coef_", "coef_"))
-
-
 def _draw_two_sides(
-    ax: Any, x1: FloatArray, x2: FloatArray, scores: FloatArray, margins: bool, say: Say
+    ax: Any, x1: FloatArray, x2: FloatArray, scores: FloatArray, margins: bool
 ) -> None:
     """The sides in pale colours, and the lines by contour: a vertical one is no special case."""
     sides = [tint(colour) for colour in COLOURS[:2]]
     ax.contourf(x1, x2, scores, levels=[-np.inf, 0, np.inf], colors=sides, zorder=0)
-    for levels, how, key in (([0], LINE, "boundary"), ([-1, 1], DASHES, "margins")):
+    for levels, how, key, name in (
+        ([0], LINE, "boundary", "decision boundary"),
+        ([-1, 1], DASHES, "margins", "margins ±1"),
+    ):
         inside = any(scores.min() < level < scores.max() for level in levels)
         if not inside or (key == "margins" and not margins):
             continue
         ax.contour(x1, x2, scores, levels=levels, **how).set_gid(key)
         line = "-" if key == "boundary" else "--"
-        ax.plot([], [], color=INK, linestyle=line, linewidth=how["linewidths"], label=say(key))
-
-
-def _leads(model: Any, grid: Any, codes: IntArray, count: int) -> list[FloatArray]:
-    """For each class a number that is positive where it is chosen, and negative elsewhere."""
-    own = codes[None, :] == np.arange(count)[:, None]
-    if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(grid), dtype=np.float64)
-        if scores.shape == (len(grid), count) and np.array_equal(scores.argmax(axis=1), codes):
-            ranked = np.sort(scores, axis=1)
-            rival = np.where(own, ranked[:, -2], ranked[:, -1])
-            return list(scores.T - rival)
-    return list(own - 0.5)
+        ax.plot([], [], color=INK, linestyle=line, linewidth=how["linewidths"], label=say(name))
 
 
 def _draw_regions(
@@ -258,30 +228,3 @@ def _draw_examples(ax: Any, X: FloatArray, y: AnyArray, classes: AnyArray) -> No
             zorder=2,
             **look,
         )
-
-
-def _ringed(
-    model: Any, X: Any, y: AnyArray, classes: AnyArray, margins: bool
-) -> tuple[IntArray, str] | None:
-    """The rows to ring, and what they are called."""
-    if hasattr(last_step(model), "support_") and hasattr(last_step(model), "dual_coef_"):
-        rows = _flat(last_step(model).support_)
-        if len(rows) and rows[-1] >= len(X):
-            raise ValueError(
-                "The support vectors are rows of the data of the fit, and X has fewer rows. Give "
-                "the data of the fit, or rings=False."
-            )
-        return rows, "support vectors"
-    if len(classes) > 2 or not margins:
-        return None
-    scores = _scores(model, X)
-    if scores is None:
-        return None
-    signs = np.where(y == classes[1], 1.0, -1.0)
-    return np.flatnonzero(signs * scores < 1), "violations"
-
-
-def _flat(support: Any) -> IntArray:
-    """The row numbers of one machine or of several, each once."""
-    parts = support if isinstance(support, list) else [support]
-    return np.unique(np.concatenate([np.asarray(part) for part in parts]))

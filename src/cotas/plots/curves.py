@@ -8,6 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.plots.style import COLOURS, GREY, INK, drawing, legend, look, tint
+from cotas.words import say
 
 
 def loss_against_c(
@@ -66,7 +67,7 @@ def loss_against_c(
     if not (c > 0).all():
         raise ValueError("c must be positive: it is 1/(λn), and drawn on a logarithmic axis.")
     best = float(c[int(np.argmin(curves["validation"].mean))]) if best is None else float(best)
-    with drawing(ax, lang) as (ax, say):
+    with drawing(ax, lang) as ax:
         ax.set_xscale("log")
         for k, (name, curve) in enumerate(curves.items()):
             _draw(ax, c, curve, k, say(name))
@@ -75,9 +76,9 @@ def loss_against_c(
         room = (c[-1] / c[0]) ** 0.03 if c[-1] > c[0] else 2.0
         low, high = c[0] / room, c[-1] * room
         _fitting_regions(ax, low, best, high, (say("underfitting"), say("overfitting")))
-        ax.axvline(best, color=INK, linestyle=":", label=say("best c", value=best), gid="best")
-        ax.set(xlim=(low, high), xlabel=say("c"), ylabel=say(measure))
-        ax.set_title(say("loss against c") if title is None else title)
+        ax.axvline(best, color=INK, linestyle=":", label=f"ĉ = {best:.3g}", gid="best")
+        ax.set(xlim=(low, high), xlabel="c = 1/(λn)", ylabel=say(measure))
+        ax.set_title(say("Training and validation over c") if title is None else title)
         legend(ax, loc="upper center")  # inside the U, and off the names below
     return ax
 
@@ -116,12 +117,12 @@ def learning_curve(
     sizes = _numbers(sizes, "sizes")
     named = (("training", training), ("validation", validation))
     curves = {name: _curve(values, len(sizes), name) for name, values in named}
-    with drawing(ax, lang) as (ax, say):
+    with drawing(ax, lang) as ax:
         for k, (name, curve) in enumerate(curves.items()):
             _draw(ax, sizes, curve, k, say(name))
-        ax.set(xlabel=say("examples"), ylabel=say(measure))
+        ax.set(xlabel=say("training examples"), ylabel=say(measure))
         ax.set_ylim(bottom=min(0.0, *(curve.mean.min() for curve in curves.values())))
-        ax.set_title(say("learning curve") if title is None else title)
+        ax.set_title(say("Learning curve") if title is None else title)
         legend(ax)
     return ax
 
@@ -161,25 +162,28 @@ def bias_variance(
         bias, variance, noise = found.bias_squared, found.variance, np.nan_to_num(found.noise)
         complexity, name = found.values, found.over
     x = _numbers(complexity, "complexity")
-    parts = {"bias": _numbers(bias, "bias"), "variance": _numbers(variance, "variance")}
+    given = {"bias": _numbers(bias, "bias"), "variance": _numbers(variance, "variance")}
     floor = np.broadcast_to(np.asarray(noise, dtype=np.float64), x.shape)
-    for part, values in parts.items():
+    for part, values in given.items():
         if len(values) != len(x):
             raise ValueError(f"{part} has {len(values)} values and complexity has {len(x)}.")
+    parts = {"bias²": given["bias"], "variance": given["variance"]}
     if floor.any():
         parts["noise"] = np.asarray(floor)
     total = sum(parts.values(), np.zeros(len(x)))
     least = int(np.argmin(total))
-    with drawing(ax, lang) as (ax, say):
+    with drawing(ax, lang) as ax:
         for k, (part, values) in enumerate(parts.items()):
             ax.plot(x, values, label=say(part), markevery=_every(x), **look(k, points=True))
-        ax.plot(x, total, color=INK, linewidth=2.4, label=say("total"))
-        label = say("least", value=x[least])
+        ax.plot(x, total, color=INK, linewidth=2.4, label=say("total error"))
+        label = say("least: {value:.3g}", value=x[least])
         ax.plot(x[least], total[least], "*", color=INK, markersize=13, label=label, gid="least")
         ax.set(
-            xlabel=name or say("complexity"), ylabel=say("error"), xscale="log" if log else "linear"
+            xlabel=name or say("complexity of the model"),
+            ylabel=say("error"),
+            xscale="log" if log else "linear",
         )
-        ax.set_title(say("bias variance") if title is None else title)
+        ax.set_title(say("Bias and variance") if title is None else title)
         legend(ax)
     return ax
 

@@ -12,6 +12,7 @@ from cotas.arrays import FloatArray
 from cotas.certificates.least_squares import SquaredLossPoint
 from cotas.plots.fitted import named, require_fitted
 from cotas.plots.style import COLOURS, drawing, legend, look
+from cotas.words import say
 
 # What the checker calls ρ²ᵏ(P₀ − P*).
 ALLOWED = "gap that the rate of gradient descent allows"
@@ -60,7 +61,7 @@ def convergence(
     """
     runs = {"J": models} if _is_history(models) else named(models, labels, "solver_")
     excess = excess and all(_lowest(run) is not None for run in runs.values())
-    with drawing(ax, lang) as (ax, say):
+    with drawing(ax, lang) as ax:
         for k, (label, run) in enumerate(runs.items()):
             steps, J = _history(run)
             lowest = (_lowest(run) or 0.0) if excess else 0.0
@@ -68,12 +69,19 @@ def convergence(
             ax.plot(steps, above, label=label, **look(k))
             bound = _bound(run, data, steps) if excess and data is not None else None
             if bound is not None:
-                name = f"{label}: {say('rate')}" if len(runs) > 1 else say("rate")
+                name = (
+                    f"{label}: {say('bound of the rate')}"
+                    if len(runs) > 1
+                    else say("bound of the rate")
+                )
                 colour = COLOURS[k % len(COLOURS)]
                 ax.plot(steps, bound, color=colour, linestyle=":", linewidth=1.2, label=name)
-        ax.set(xlabel=say("iteration"), ylabel=say("excess" if excess else "objective"))
+        ax.set(
+            xlabel=say("iteration"),
+            ylabel=say("J − best that is possible" if excess else "objective J"),
+        )
         ax.set_yscale("log")
-        ax.set_title(say("convergence") if title is None else title)
+        ax.set_title(say("Convergence") if title is None else title)
         legend(ax)
     return ax
 

@@ -9,6 +9,7 @@ import numpy as np
 from cotas.kernel.choice import as_kernel
 from cotas.kernel.gram_matrix import gram
 from cotas.plots.style import INK, drawing
+from cotas.words import say
 
 # Numbers of a matrix that a picture can still show.
 MOST_ROWS = 2000
@@ -50,10 +51,10 @@ def gram_matrix(
     order = np.argsort(labels, kind="stable")
     classes, counts = np.unique(labels, return_counts=True)
     K = gram(kernel, X[order])
-    with drawing(ax, lang, (5.4, 4.6)) as (ax, say):
+    with drawing(ax, lang, (5.4, 4.6)) as ax:
         image = ax.imshow(K, cmap="cividis", interpolation="nearest", rasterized=True)
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.85)
-        bar.set_label(say("kernel value"))
+        bar.set_label("k(x, x′)")
         bar.ax.tick_params(labelsize=8)
         ends = np.cumsum(counts)
         for end in ends[:-1]:
@@ -66,7 +67,7 @@ def gram_matrix(
             middles, marks = ends - counts / 2 - 0.5, [f"y = {label}" for label in classes]
             ax.set_xticks(middles, marks)
             ax.set_yticks(middles, marks, rotation=90, va="center")
-            ax.set_xlabel(say("rows by class"))
+            ax.set_xlabel(say("rows, class by class"))
         ax.grid(False)
-        ax.set_title(say("gram", name=str(kernel)) if title is None else title)
+        ax.set_title(say("Gram matrix of {name}", name=str(kernel)) if title is None else title)
     return ax

@@ -11,11 +11,13 @@ from cotas.arrays import FloatArray
 from cotas.fitting.path import Path
 from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
-from cotas.plots.words import Say
 from cotas.regression.stagewise import StagewiseRegressor
+from cotas.words import say
 
 # Of a longer run so many iterations are drawn, evenly spread.
 MOST_POINTS = 500
+AXES = {"norm": "‖β‖₁", "lam": "λ", "iteration": "iteration"}
+TITLES = {"errors": "Validation error along λ", "coefficients": "Coefficients along λ"}
 # With more coefficients than this a legend would hide the picture.
 LONGEST_LEGEND = 12
 
@@ -78,16 +80,16 @@ def coefficient_path(
     curves = _curves(model)
     features = names_of(names, len(curves.coefs))
     x = curves.norms if against == "norm" else curves.steps
-    with drawing(ax, lang) as (ax, say):
-        _draw_coefficients(ax, x, curves.coefs, features, say)
+    with drawing(ax, lang) as ax:
+        _draw_coefficients(ax, x, curves.coefs, features)
         if optimum is not None:
-            _mark(ax, model, curves, optimum, against, say)
-        unit = "coefficient" if _is_lasso(model) else "unit coefficient"
-        ax.set(xlabel=say(against), ylabel=say(unit))
+            _mark(ax, model, curves, optimum, against)
+        unit = "coefficient" if _is_lasso(model) else "coefficient (unit columns)"
+        ax.set(xlabel=say(AXES[against]), ylabel=say(unit))
         if against == "lam":
             ax.set_xscale("log")
             ax.invert_xaxis()
-        ax.set_title(say("coefficient path", name=curves.name) if title is None else title)
+        ax.set_title(say("Coefficients of {name}", name=curves.name) if title is None else title)
         ax.axhline(0.0, color=INK, linewidth=0.6, zorder=0)
         _legend_beside(ax, len(curves.coefs))
     return ax
@@ -128,16 +130,16 @@ def path(
         raise ValueError("Errors need a path with validation=(X_val, y_val).")
     if show == "coefficients" and len(path.coefs[0]) > 1:
         raise ValueError("With more than two classes there are too many coefficients to draw.")
-    with drawing(ax, lang) as (ax, say):
+    with drawing(ax, lang) as ax:
         ax.set_xscale("log")
         if show == "errors":
-            _draw_errors(ax, path, say)
+            _draw_errors(ax, path)
         else:
             features = names_of(names, path.coefs.shape[2])
-            _draw_coefficients(ax, path.lams, path.coefs[:, 0].T, features, say)
+            _draw_coefficients(ax, path.lams, path.coefs[:, 0].T, features)
             ax.axhline(0.0, color=INK, linewidth=0.6, zorder=0)
-        ax.set(xlabel=say("lam"), ylabel=say("error" if show == "errors" else "coefficient"))
-        ax.set_title(say(f"path {show}") if title is None else title)
+        ax.set(xlabel="λ", ylabel=say("error" if show == "errors" else "coefficient"))
+        ax.set_title(say(TITLES[show]) if title is None else title)
         if show == "errors":
             legend(ax)
         else:
@@ -145,7 +147,7 @@ def path(
     return ax
 
 
-def _draw_errors(ax: Any, path: Path, say: Say) -> None:
+def _draw_errors(ax: Any, path: Path) -> None:
     assert path.validation_errors is not None
     ax.plot(path.lams, path.validation_errors, label=say("validation"), **look(0, points=True))
     bound = path.validation_bound
@@ -153,9 +155,9 @@ def _draw_errors(ax: Any, path: Path, say: Say) -> None:
         # One level for each interval between two λ.
         edges, levels = path.lams[::-1], bound.lower[::-1]
         how = {"color": COLOURS[3], "linewidth": 1.6, "linestyle": "--"}
-        ax.stairs(levels, edges, baseline=None, label=say("lower bound"), **how)
+        ax.stairs(levels, edges, baseline=None, label=say("proved: none is below"), **how)
     best, error = path.best_lam, float(np.min(path.validation_errors))
-    label = say("best lam", value=best)
+    label = say("best: λ = {value:.3g}", value=best)
     ax.plot(best, error, "*", color=INK, markersize=13, label=label, gid="best")
     ax.set_ylim(bottom=0.0)
 
@@ -179,14 +181,14 @@ def _curves(model: Any) -> _Curves:
 
 
 def _draw_coefficients(
-    ax: Any, x: FloatArray, coefs: FloatArray, features: list[str] | None, say: Say
+    ax: Any, x: FloatArray, coefs: FloatArray, features: list[str] | None
 ) -> None:
     for j, values in enumerate(coefs):
-        label = say("feature", number=j) if features is None else features[j]
+        label = say("feature {number}", number=j) if features is None else features[j]
         ax.plot(x, values, linewidth=1.5, label=label, gid="coefficient", **look(j))
 
 
-def _mark(ax: Any, model: Any, curves: _Curves, optimum: Any, against: str, say: Say) -> None:
+def _mark(ax: Any, model: Any, curves: _Curves, optimum: Any, against: str) -> None:
     """The coefficients of the optimum, each in the colour of its curve."""
     if isinstance(optimum, int | float):
         if not _is_lasso(model):

@@ -8,12 +8,31 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates.theorems.stagewise import StagewiseCertificate
+from cotas.certificates.theorems.stagewise_bounds import (
+    COEFFICIENTS,
+    CORRELATION,
+    GRADIENT,
+    LENGTH,
+    PREDICTIONS,
+    SPARSITY,
+    TRAINING,
+)
 from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, drawing, legend, look
-from cotas.plots.words import Say
+from cotas.words import say
 
 # Of a longer run so many iterations are drawn, evenly in the logarithm.
 MOST_POINTS = 300
+# The items of the theorems, as axes name them.
+ITEMS = {
+    TRAINING: "training error above the best",
+    COEFFICIENTS: "distance of the coefficients",
+    PREDICTIONS: "distance of the predictions",
+    GRADIENT: "gradient",
+    CORRELATION: "correlation with the residual",
+    LENGTH: "‖β‖₁",
+    SPARSITY: "coefficients that are not zero",
+}
 
 
 def certificate_trace(
@@ -55,11 +74,11 @@ def certificate_trace(
     'log'
     """
     certificate = _stagewise(records)
-    with drawing(ax, lang) as (ax, say):
+    with drawing(ax, lang) as ax:
         if certificate is not None:
-            given = _draw_theorem(ax, certificate, item, say)
+            given = _draw_theorem(ax, certificate, item)
         else:
-            given = _draw_gaps(ax, list(records), against, say)
+            given = _draw_gaps(ax, list(records), against)
         ax.set_yscale("log")
         ax.set_title(given if title is None else title)
         legend(ax)
@@ -81,7 +100,7 @@ def _stagewise(records: Any) -> StagewiseCertificate | None:
     )
 
 
-def _draw_gaps(ax: Any, records: list[Any], against: str, say: Say) -> str:
+def _draw_gaps(ax: Any, records: list[Any], against: str) -> str:
     """The gap at each report, and the best so far, which is what the fit keeps.
 
     Each class has a clock of its own.
@@ -99,17 +118,17 @@ def _draw_gaps(ax: Any, records: list[Any], against: str, say: Say) -> str:
         x = np.array([getattr(record, against) for record in own], dtype=np.float64)
         gaps = np.array([record.certificate.relative_gap for record in own])
         usable = np.isfinite(gaps) & (gaps > 0)
-        name = say("class", label=label) if len(labels) > 1 else say("best so far")
+        name = say("class {label}", label=label) if len(labels) > 1 else say("best so far")
         how = look(k, points=True)
         ax.plot(x[usable], gaps[usable], **{**how, "linestyle": "", "alpha": 0.45}, gid="gaps")
         best = np.minimum.accumulate(gaps[usable])
         how.pop("marker")
         ax.plot(x[usable], best, drawstyle="steps-post", label=name, **how)
-    ax.set(xlabel=say(against), ylabel=say("gap"))
-    return say("gap trace")
+    ax.set(xlabel=say(against), ylabel=say("relative gap proved"))
+    return say("The gap while it runs")
 
 
-def _draw_theorem(ax: Any, certificate: StagewiseCertificate, item: str, say: Say) -> str:
+def _draw_theorem(ax: Any, certificate: StagewiseCertificate, item: str) -> str:
     names = [found.name for found in certificate.at(0)]
     if item not in names:
         raise ValueError(f"item must be one of {names}, not {item!r}.")
@@ -119,11 +138,11 @@ def _draw_theorem(ax: Any, certificate: StagewiseCertificate, item: str, say: Sa
     found = [certificate.at(int(k))[names.index(item)] for k in ks]
     measured = _visible([entry.measured for entry in found])
     bound = _visible([entry.bound for entry in found])
-    ax.plot(ks, bound, color=COLOURS[3], linestyle="--", label=say("allowed"))
+    ax.plot(ks, bound, color=COLOURS[3], linestyle="--", label=say("allowed by the theorem"))
     ax.plot(ks, measured, color=COLOURS[0], label=say("measured"))
-    in_words = say(f"item {item}")
+    in_words = say(ITEMS[item])
     ax.set(xlabel=say("iteration"), ylabel=in_words, xscale="log")
-    return say("theorem", item=in_words)
+    return say("Theorem and run: {item}", item=in_words)
 
 
 def _visible(values: list[float]) -> FloatArray:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from cotas import words
 from cotas.arrays import AnyArray
-from cotas.plots.words import Say, speak
 
 # The palette of Okabe and Ito, those first that stand out most on white paper.
 COLOURS = (
@@ -70,19 +70,19 @@ def pyplot() -> Any:
 @contextmanager
 def drawing(
     ax: Any = None, lang: str | None = None, size: tuple[float, float] = SIZE
-) -> Iterator[tuple[Any, Say]]:
+) -> Iterator[Any]:
     """Draw in the style: on the axes given, or on those of a new figure.
 
-    Gives the axes and the function that says a key of the table in the language asked for. A new
-    figure is closed again if the drawing fails.
+    Gives the axes; what is said inside is in the language asked for. A new figure is closed again
+    if the drawing fails.
     """
-    say, plt = speak(lang), pyplot()
-    with plt.rc_context(STYLE):
+    plt = pyplot()
+    with words.lang(lang or words.current()), plt.rc_context(STYLE):
         mine = None
         if ax is None:
             mine, ax = plt.subplots(figsize=size, layout="constrained")
         try:
-            yield ax, say
+            yield ax
         except BaseException:
             if mine is not None:
                 plt.close(mine)

@@ -17,6 +17,7 @@ from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
+from cotas.words import say
 
 # Words with more distinct values than FEW_WORDS, in more than half of the rows, are free text.
 FREE_TEXT_SHARE = 0.5
@@ -127,8 +128,8 @@ def _role_of(column: Any, name: str, keep: bool) -> Role:
         return _role_of_words(column, name, keep)
     if dtype in (pl.Categorical, pl.Enum):
         return Role("category")
-    words = f"Column {name!r} is left out: it holds {dtype}, which no model here can use."
-    return Role("other", remark=Remark("other", name, words, {"type": str(dtype)}))
+    words = "Column {name!r} is left out: it holds {type}, which no model here can use."
+    return Role("other", remark=Remark("other", name, say(words, name=name, type=str(dtype))))
 
 
 def _is_identifier(column: Any, name: str) -> bool:
@@ -153,9 +154,10 @@ def _has_name_of_one(name: str) -> bool:
 
 
 def _identifier(name: str) -> Role:
-    words = (
-        f"Column {name!r} is left out: another whole number in every row, like an identifier "
-        f"(--keep {name!r} takes it)."
+    words = say(
+        "Column {name!r} is left out: another whole number in every row, like an identifier "
+        "(--keep {name!r} takes it).",
+        name=name,
     )
     return Role("identifier", remark=Remark("identifier", name, words))
 
@@ -168,12 +170,14 @@ def _role_of_words(column: Any, name: str, keep: bool) -> Role:
     distinct = present.n_unique()
     if keep or distinct <= FEW_WORDS or distinct <= FREE_TEXT_SHARE * len(present):
         return Role("category")
-    words = (
-        f"Column {name!r} is left out: {distinct} different texts in {len(present)} rows, names "
-        f"or free text (--keep {name!r} takes it)."
+    words = say(
+        "Column {name!r} is left out: {distinct} different texts in {rows} rows, names or free "
+        "text (--keep {name!r} takes it).",
+        name=name,
+        distinct=distinct,
+        rows=len(present),
     )
-    figures = {"distinct": str(distinct), "rows": str(len(present))}
-    return Role("text", remark=Remark("text", name, words, figures))
+    return Role("text", remark=Remark("text", name, words))
 
 
 def _open_order(column: Any, name: str) -> Remark | None:
@@ -182,11 +186,14 @@ def _open_order(column: Any, name: str) -> Remark | None:
         return None
     form, cell = tell_form(column), column.drop_nulls()[0]
     first = "day" if form == "dmy" else "month"
-    words = (
-        f"Column {name!r}: nothing tells the day from the month in dates such as {cell!r}; the "
-        f"{first} is taken to come first."
+    words = say(
+        "Column {name!r}: nothing tells the day from the month in dates such as {cell!r}; the "
+        "{first} is taken to come first.",
+        name=name,
+        cell=cell,
+        first=say(first),
     )
-    return Remark(f"{first} first", name, words, {"cell": cell})
+    return Remark(f"{first} first", name, words)
 
 
 def numbers_of(frame: Any, names: list[str]) -> FloatArray:

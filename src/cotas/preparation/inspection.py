@@ -14,6 +14,7 @@ from cotas.files.frames import polars
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
 from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
+from cotas.words import say
 
 # What is not so for some rows is not so for all; sorting all of them takes long.
 SOME_ROWS = 1000
@@ -80,17 +81,21 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
         if role.kind in LEFT_OUT:
             continue
         if column.n_unique() == 1:
-            yield Remark("constant", name, f"Column {name!r} never changes; it is left out.")
+            words = say("Column {name!r} never changes; it is left out.", name=name)
+            yield Remark("constant", name, words)
         elif missing > MOSTLY_MISSING * len(column):
-            share = f"{100 * missing / len(column):.0f}%"
-            message = f"Column {name!r} is missing in {share} of the rows."
-            yield Remark("missing", name, message, {"share": share})
+            share = 100 * missing / len(column)
+            words = "Column {name!r} is missing in {share:.0f}% of the rows."
+            yield Remark("missing", name, say(words, name=name, share=share))
         elif name not in keep and _sorts_rows(table.features[name]):
             yield Remark(
                 "sorted",
                 name,
-                f"Column {name!r} rises or falls from row to row, with another whole number in "
-                "each: leave it out if it is an identifier.",
+                say(
+                    "Column {name!r} rises or falls from row to row, with another whole number in "
+                    "each: leave it out if it is an identifier.",
+                    name=name,
+                ),
             )
 
 
@@ -115,8 +120,11 @@ def _leaks(
             yield Remark(
                 "leak",
                 name,
-                f"Column {name!r} alone gives the target away. If it is only known afterwards, "
-                "leave it out: the model would be of no use.",
+                say(
+                    "Column {name!r} alone gives the target away. If it is only known afterwards, "
+                    "leave it out: the model would be of no use.",
+                    name=name,
+                ),
             )
 
 
@@ -186,14 +194,14 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
         yield Remark(
             "unbalanced",
             None,
-            f"Class {str(classes[rarest])!r} has {counts[rarest]} of {len(y)} rows. The error is "
-            "small even for a model that never finds it: look at each class by itself, or "
-            "set class_weight='balanced'.",
-            {
-                "label": str(classes[rarest]),
-                "count": str(counts[rarest]),
-                "rows": str(len(y)),
-            },
+            say(
+                "Class {label!r} has {count} of {rows} rows. The error is small even for a model "
+                "that never finds it: look at each class by itself, or set "
+                "class_weight='balanced'.",
+                label=str(classes[rarest]),
+                count=counts[rarest],
+                rows=len(y),
+            ),
         )
 
 
@@ -208,17 +216,19 @@ def copies(table: Table) -> tuple[AnyArray | None, list[Remark]]:
     marks = _row_marks(table)
     different, counts = np.unique(marks, return_counts=True)
     twins = int(counts[counts > 1].sum())
-    figures = {"count": str(twins), "rows": str(len(marks)), "different": str(len(different))}
     if twins == 0:
         return None, []
     if 2 * twins > len(marks):
-        words = (
-            f"{twins} of the {len(marks)} rows have a twin: there are {len(different)} different "
-            "ones, and rows held out are like rows trained on."
+        words = say(
+            "{count} of the {rows} rows have a twin: there are {different} different ones, and "
+            "rows held out are like rows trained on.",
+            count=twins,
+            rows=len(marks),
+            different=len(different),
         )
-        return None, [Remark("twins", None, words, figures)]
-    words = f"{twins} rows occur more than once; copies are kept on one side of the split."
-    return marks, [Remark("duplicates", None, words, figures)]
+        return None, [Remark("twins", None, words)]
+    words = "{count} rows occur more than once; copies are kept on one side of the split."
+    return marks, [Remark("duplicates", None, say(words, count=twins))]
 
 
 def _row_marks(table: Table) -> AnyArray:

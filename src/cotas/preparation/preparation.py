@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ from cotas.preparation.statistics import frequent, measure
 MANY_COLUMNS, FEW_FILLED = 200, 0.2
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Preparation(TransformerMixin, BaseEstimator):
     """Turns a table with columns of every kind into the numbers that a model takes.
 
@@ -97,22 +99,12 @@ class Preparation(TransformerMixin, BaseEstimator):
     [[-1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
     """
 
-    def __init__(
-        self,
-        *,
-        min_frequency: float = 0.01,
-        max_categories: int = 100,
-        standardize: bool = True,
-        keep: Sequence[str] = (),
-        strict: bool = False,
-        unix_seconds: Sequence[str] = (),
-    ) -> None:
-        self.min_frequency = min_frequency
-        self.max_categories = max_categories
-        self.standardize = standardize
-        self.keep = keep
-        self.strict = strict
-        self.unix_seconds = unix_seconds
+    min_frequency: float = 0.01
+    max_categories: int = 100
+    standardize: bool = True
+    keep: Sequence[str] = ()
+    strict: bool = False
+    unix_seconds: Sequence[str] = ()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.certificate import CHANGED
 from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
-from cotas.fitting.state import digest
+from cotas.files.state import digest
 from cotas.foreign.certify import certify
 from cotas.preparation.columns import ColumnError, as_frame
 from cotas.preparation.preparation import Preparation
@@ -31,6 +31,7 @@ def _estimator_has(name: str) -> Any:
     return has
 
 
+@dataclass(eq=False, repr=False)
 class PreparedModel(BaseEstimator):
     """An estimator that takes tables: `Preparation` first, then the model.
 
@@ -58,9 +59,8 @@ class PreparedModel(BaseEstimator):
     {'size': 10.0, 'colour=red': -5.0}
     """
 
-    def __init__(self, estimator: Any, preparation: Preparation | None = None) -> None:
-        self.estimator = estimator
-        self.preparation = preparation
+    estimator: Any
+    preparation: Preparation | None = None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ from cotas.arrays import IntArray
 from cotas.certificates import Certificate
 from cotas.files.schema import require
 from cotas.preparation.preparation import Preparation
+from cotas.words import Spoken
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Recipe:
     rows: IntArray | None = field(default=None, repr=False)
     n_rows: int = 0
     hold_out: Certificate | None = None
-    remarks: tuple[str, ...] = ()
+    remarks: Spoken[tuple[str, ...]] = Spoken(())
     chosen: str = ""
     command: str = ""
     seed: int = 0

@@ -14,6 +14,8 @@ from cotas.certificates import Certificate
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_infinite
+from cotas.fitting.from_source import r_squared
+from cotas.source import comes_in_blocks, source_of
 
 
 def refuse_overflow(estimator: Any, X: Matrix, seen: AnyArray) -> None:
@@ -44,10 +46,26 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "predict")  # type: ignore[no-any-return]
         X = self._rows_to_predict(X)
         return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
+
+    def score(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> float:
+        """R², the part of the variance of y that is predicted; with several targets the mean.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source has y and the weights itself.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return r_squared(self, source)
+        return float(super().score(X, y, sample_weight))
 
     def _rows_to_predict(self, X: Matrix) -> Matrix:
         """X as the fit would take it."""

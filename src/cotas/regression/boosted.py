@@ -11,8 +11,8 @@ from sklearn.utils.validation import column_or_1d
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.boosting.ensemble import Ensemble
-from cotas.boosting.training import Booster, Machine
-from cotas.boosting.weak_learners import Prepared, check_choice
+from cotas.boosting.training import Booster, BoostingRun
+from cotas.boosting.weak_learners import PreparedLearner, check_choice
 from cotas.certificates.theorems.additive import AdditiveFit
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.fitting.data import TrainingRows, read_observations
@@ -51,7 +51,7 @@ class BoostedRegressor(Booster):
             return examples, None
         return hold_out(examples, self.validation_fraction, self.random_state)
 
-    def _machines(self, examples: TrainingRows, before: list[Ensemble] | None) -> list[Machine]:
+    def _machines(self, examples: TrainingRows, before: list[Ensemble] | None) -> list[BoostingRun]:
         y, s = examples.y, examples.shares()
         if before is None:
             self.intercept_ = ERRORS[self.loss].constant(y, s)
@@ -62,9 +62,9 @@ class BoostedRegressor(Booster):
             loss = float(s @ self._losses(F, y))
         if not math.isfinite(loss):
             raise ValueError("The squares of y overflow. Rescale y, and what is predicted with it.")
-        return [Machine(None, y, s, F, before)]
+        return [BoostingRun(None, y, s, F, before)]
 
-    def _rounds(self, weak: Prepared, machine: Machine, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         return boosted_regression(
             weak.learner,
             ERRORS[self.loss],
@@ -77,7 +77,9 @@ class BoostedRegressor(Booster):
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         return ERRORS[self.loss].value(y - F)
 
-    def _prove(self, weak: Prepared, machine: Machine, k: int, examples: Any) -> AdditiveFit:
+    def _prove(
+        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Any
+    ) -> AdditiveFit:
         combination = self.ensembles_[k].combination()
         every = StumpClass(None, np.zeros(examples.X.shape[1], dtype=np.bool_))
         return AdditiveFit(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from cotas.fitting.parameters import check_share
 from cotas.regression.sparse import SparseRegressor
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ElasticNet(SparseRegressor):
     """Least squares with a penalty on the sizes and on the squares of the coefficients.
 
@@ -72,34 +73,7 @@ class ElasticNet(SparseRegressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        lam: float | None = None,
-        l1_ratio: float = 0.5,
-        positive: bool = False,
-        weights: Any = None,
-        standardize: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.l1_ratio = l1_ratio
-        self.positive = positive
-        self.weights = weights
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
+    l1_ratio: float = 0.5
 
     def _check_parameters(self) -> None:
         check_share(self.l1_ratio, "l1_ratio")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from cotas.fitting.parameters import check_positive
 from cotas.regression.robust import RobustRegressor
 from cotas.solvers.losses import Huber
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class HuberRegressor(RobustRegressor):
     """Linear regression with Huber's loss: squares of small residuals, the size of large ones.
 
@@ -45,32 +46,7 @@ class HuberRegressor(RobustRegressor):
     (True, True)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.35,
-        lam: float = 1e-3,
-        C: float | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.lam = lam
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
+    epsilon: float = 1.35
 
     def _loss(self) -> Huber:
         check_positive(self.epsilon, "epsilon")

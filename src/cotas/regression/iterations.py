@@ -26,8 +26,8 @@ LARGEST_GRAM = 2000
 
 def by_gradient(task: Task) -> Outcome:
     """Batch gradient descent; with a constant step its rate is certified too."""
-    objective = _quadratic(task)
-    largest = max(objective.largest_curvature(), 1e-300)
+    objective = quadratic_of(task)
+    largest = _curvature(objective)
     step = _constant_step(task, largest)
 
     def explain() -> str:
@@ -37,8 +37,7 @@ def by_gradient(task: Task) -> Outcome:
             "allow longer steps."
         )
 
-    rate = checked_step(task.model.step) if step is None else schedules.Constant(step)
-    source = gradient_descent(objective, rate, task.start)
+    source = gradient_descent(objective, _rate(task, step), task.start)
     outcome = follow(task, source, _at_start(task, objective), explain)
     if step is not None and task.model.start is None:
         at, moved = task.coordinates, bool(task.model.standardize)
@@ -50,7 +49,7 @@ def by_gradient(task: Task) -> Outcome:
 
 def by_conjugate_gradients(task: Task) -> Outcome:
     """Conjugate gradients."""
-    objective = _quadratic(task)
+    objective = quadratic_of(task)
     source = conjugate_gradients(objective, task.start)
     return follow(task, source, _at_start(task, objective), str)
 
@@ -89,7 +88,21 @@ def checked_step(step: Callable[[int], Any]) -> Callable[[int], float]:
     return checked
 
 
-def _quadratic(task: Task) -> Quadratic:
+def rate_of(task: Task, objective: Quadratic) -> Callable[[int], float]:
+    """η of each iteration of gradient descent, counted from one."""
+    return _rate(task, _constant_step(task, _curvature(objective)))
+
+
+def _rate(task: Task, constant: float | None) -> Callable[[int], float]:
+    return checked_step(task.model.step) if constant is None else schedules.Constant(constant)
+
+
+def _curvature(objective: Quadratic) -> float:
+    return max(objective.largest_curvature(), 1e-300)
+
+
+def quadratic_of(task: Task) -> Quadratic:
+    """The objective, as matrices of its moments where they are not too large."""
     data = task.data
     if data.X.shape[1] <= LARGEST_GRAM:
         return MomentQuadratic(task.moments, task.lam, task.coordinates)

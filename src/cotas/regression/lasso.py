@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from cotas.fitting.parameters import check_positive
 from cotas.regression.sparse import SparseRegressor
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Lasso(SparseRegressor):
     """Least squares with a penalty on, or a limit to, the sum of the absolute coefficients.
 
@@ -78,34 +79,7 @@ class Lasso(SparseRegressor):
     [True, True, False, False, True, True, False, True, False, True]
     """
 
-    def __init__(
-        self,
-        *,
-        lam: float | None = None,
-        delta: float | None = None,
-        positive: bool = False,
-        weights: Any = None,
-        standardize: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.delta = delta
-        self.positive = positive
-        self.weights = weights
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
+    delta: float | None = None
 
     def _check_parameters(self) -> None:
         if self.lam is not None and self.delta is not None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
@@ -28,7 +29,7 @@ from cotas.fitting.parameters import (
 from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import SolverReport
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.problem import relative_gap
 from cotas.regression.lasso import Lasso
 from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
@@ -38,6 +39,7 @@ from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 from cotas.solvers.penalties import L1
 from cotas.stops import InterruptedWarning, Stop
+from cotas.words import say
 
 METHODS = ("working-sets", "homotopy")
 # Where time is short, so many solutions are proved together: one at a time would cost a pass over
@@ -175,8 +177,11 @@ def _walk(
         if not found:
             raise KeyboardInterrupt
         warnings.warn(
-            f"Interrupted: the path ends at λ={found[-1].lam:.4g}, and its certificates are about "
-            "what is there.",
+            say(
+                "Interrupted: the path ends at λ={lam:.4g}, and its certificates are about what is "
+                "there.",
+                lam=found[-1].lam,
+            ),
             InterruptedWarning,
             stacklevel=outside(),
         )

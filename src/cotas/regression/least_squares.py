@@ -6,27 +6,32 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from cotas.arrays import Each, FloatArray, Matrix
-from cotas.certificates import Certificate
+from cotas.certificates import Certificate, SquaredLossPoint
 from cotas.certificates.streamed import Stream
+from cotas.fitting.certified import outside
 from cotas.fitting.data import Observations, read_observations
+from cotas.fitting.from_source import blocks_in_threads, note_columns
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import at_floor
 from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.closed_form import SINGULAR
+from cotas.regression.from_source import IN_BLOCKS, BlockTask
 from cotas.regression.iterations import LARGEST_GRAM
 from cotas.regression.solving import SOLVERS, choose, solve
 from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
+from cotas.source import Source, source_of
 from cotas.stops import Reason, Rule, Stop
+from cotas.words import say
 
 # So many entries of X are worth a second thread.
 WORTH_A_THREAD = 1 << 18
@@ -34,41 +39,46 @@ ITERATIVE = ("gradient", "stochastic", "conjugate-gradients")
 ADVICE = 'Raise max_iter, max_time or tol, set standardize=True, or choose solver="auto".'
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SquaredLossRegressor(LinearRegressor):
     """Base of least squares and ridge; subclasses say what λ is."""
 
-    fit_intercept: bool
-    solver: str
-    step: Any
-    batch_size: int
-    replacement: bool
-    shuffle: bool
-    stop: Rule | None
-    tol: float
-    max_iter: int | None
-    max_time: float | None
-    standardize: bool
-    random_state: Any
-    n_jobs: int | None
-    callbacks: Any
-    progress: bool | None
+    fit_intercept: bool = True
+    solver: str = "auto"
+    step: Any = "auto"
+    batch_size: int = 1
+    replacement: bool = False
+    shuffle: bool = True
+    stop: Rule | None = None
+    start: Any = None
+    tol: float = 1e-6
+    max_iter: int | None = None
+    max_time: float | None = None
+    standardize: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
     def _lam(self) -> float:
         """λ of the objective."""
         raise NotImplementedError
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Minimise the squared error on X, y and certify the result.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source, such as `cotas.open_pages` gives, has y and the weights itself.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero plays no part.
         """
         began = time.perf_counter()
         self._check_parameters()
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source)
         data = read_observations(self, X, y, sample_weight, finite=False)
         self._forget()
         with self._threads(data) as (each, threads):
@@ -78,9 +88,32 @@ class SquaredLossRegressor(LinearRegressor):
             outcome = solve(task, self.solver_)
             points = task.points(outcome.theta, outcome.theta0, descent=outcome.descent)
             certificates = task.certificates(points)
-        self._keep(data, outcome, certificates, (why, *outcome.remarks))
+        self._keep(data.single, outcome, certificates, (why, *outcome.remarks))
+        return self._end(outcome)
+
+    def _fit_in_blocks(self, source: Source) -> Self:
+        """In closed form from a source of row blocks."""
+        if self.solver not in ("auto", "normal-equations"):
+            raise ValueError(
+                f"From a source of row blocks {type(self).__name__} is solved with "
+                "solver='normal-equations' (or 'auto')."
+            )
+        single = np.ndim(next(iter(source.blocks())).y) == 1
+        self._forget()
+        with blocks_in_threads(self.n_jobs) as each:
+            task = BlockTask(self, source, self._lam(), each)
+            outcome = task.solve()
+            points = task.points(outcome, single)
+            certificates = SquaredLossPoint.check_all(points, task.source)
+        note_columns(self, source)
+        self.solver_ = "normal-equations"
+        self._keep(single, outcome, certificates, (say(IN_BLOCKS), *outcome.remarks))
+        return self._end(outcome)
+
+    def _end(self, outcome: Outcome) -> Self:
+        """Say what there is to say of how the fit ended."""
         if outcome.singular:
-            warnings.warn(SINGULAR, stacklevel=2)
+            warnings.warn(say(SINGULAR), stacklevel=outside())
         reason = outcome.reason
         worst = max(self._certificates, key=lambda certificate: certificate.relative_gap)
         if self.stop is None and not worst.relative_gap <= self.tol and at_floor(worst):
@@ -143,7 +176,7 @@ class SquaredLossRegressor(LinearRegressor):
                 certificates = stream.certificates(points)
         outcome = Outcome(found.theta, theta0, condition=found.condition, singular=singular)
         self.solver_ = "normal-equations"
-        self._keep(data, outcome, certificates, (SINGULAR,) if singular and not lam else ())
+        self._keep(data.single, outcome, certificates, (SINGULAR,) if singular and not lam else ())
         self._memory = (moments, stream)
         return self._conclude_fit(outcome.reason)
 
@@ -160,24 +193,24 @@ class SquaredLossRegressor(LinearRegressor):
             points = task.points(outcome.theta, outcome.theta0)
             certificates = task.certificates(points)
         self.solver_ = "stochastic"
-        self._keep(data, outcome, certificates, ("It speaks of the last batch.",))
+        self._keep(data.single, outcome, certificates, ("It speaks of the last batch.",))
         self._memory = outcome.state
         return self._conclude_fit(outcome.reason)
 
     def _keep(
         self,
-        data: Observations,
+        single: bool,
         outcome: Outcome,
         certificates: list[Certificate],
         notes: tuple[str, ...],
     ) -> None:
-        self._keep_parameters(outcome.theta, outcome.theta0, data.single)
+        self._keep_parameters(outcome.theta, outcome.theta0, single)
         self._certificates = [c.noted(*notes) for c in certificates]
         self.n_iter_ = outcome.iterations
         self.condition_number_ = outcome.condition
         self.history_: dict[str, FloatArray] = {}
         if outcome.trail is not None:
-            self.history_ = outcome.trail.arrays(data.single)
+            self.history_ = outcome.trail.arrays(single)
 
     @contextmanager
     def _threads(self, data: Observations) -> Iterator[tuple[Each, int]]:
@@ -311,43 +344,6 @@ class LeastSquares(SquaredLossRegressor):
     >>> walked.coef_.round(2).tolist(), walked.stop_reason_
     ([1.42, -67.16, 8.55], 'J changed by less than 1e-09')
     """
-
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        step: Any = "auto",
-        batch_size: int = 1,
-        replacement: bool = False,
-        shuffle: bool = True,
-        stop: Rule | None = None,
-        start: Any = None,
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        standardize: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.step = step
-        self.batch_size = batch_size
-        self.replacement = replacement
-        self.shuffle = shuffle
-        self.stop = stop
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.standardize = standardize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
 
     def _lam(self) -> float:
         return 0.0

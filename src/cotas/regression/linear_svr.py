@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from cotas.fitting.parameters import check_not_negative
 from cotas.regression.robust import RobustRegressor
 from cotas.solvers.losses import EpsilonInsensitive
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVR(RobustRegressor):
     """Linear support vector regression: residuals up to ε cost nothing.
 
@@ -66,32 +67,7 @@ class LinearSVR(RobustRegressor):
     (True, True)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.1,
-        lam: float = 1e-3,
-        C: float | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.lam = lam
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
+    epsilon: float = 0.1
 
     def _loss(self) -> EpsilonInsensitive:
         check_not_negative(self.epsilon, "epsilon")

@@ -198,7 +198,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
 
     # ---- fitting -------------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters

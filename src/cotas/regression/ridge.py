@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from cotas.fitting.parameters import check_positive
 from cotas.regression.least_squares import SquaredLossRegressor
-from cotas.stops import Rule
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Ridge(SquaredLossRegressor):
     r"""Linear regression with a quadratic penalty, in closed form or by gradient descent.
 
@@ -64,44 +64,7 @@ condition_number_
     True
     """
 
-    def __init__(
-        self,
-        *,
-        lam: float = 1e-3,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        step: Any = "auto",
-        batch_size: int = 1,
-        replacement: bool = False,
-        shuffle: bool = True,
-        stop: Rule | None = None,
-        start: Any = None,
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        standardize: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.lam = lam
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.step = step
-        self.batch_size = batch_size
-        self.replacement = replacement
-        self.shuffle = shuffle
-        self.stop = stop
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.standardize = standardize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
-        self.progress = progress
+    lam: float = 1e-3
 
     def _check_parameters(self) -> None:
         check_positive(self.lam, "lam")

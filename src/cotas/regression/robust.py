@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from cotas.arrays import Each, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
 from cotas.fitting.data import Observations, read_observations
@@ -21,31 +23,34 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads
+from cotas.fitting.threads import rows_in_threads
 from cotas.regression.base import LinearRegressor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import EpsilonInsensitive, Huber
-from cotas.solvers.proximal_point import Start, proximal_point
+from cotas.solvers.proximal_point import ProximalStart, proximal_point
 
 
-class Solution(NamedTuple):
+class RobustSolution(NamedTuple):
     """A model of one target, with its certificate."""
 
     point: ResidualPoint
     certificate: Certificate
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RobustRegressor(LinearRegressor):
     """θ·x + θ₀ with the least mean loss + (λ/2)‖θ‖², the bias not penalized."""
 
-    lam: float
-    C: float | None
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    max_time: float | None
-    warm_start: bool
-    n_jobs: int | None
+    lam: float = 1e-3
+    C: float | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 1000
+    max_time: float | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
     # ---- what a subclass says --------------------------------------------------------------------
 
@@ -54,7 +59,7 @@ class RobustRegressor(LinearRegressor):
 
     # ---- how a fit goes --------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
@@ -98,25 +103,27 @@ class RobustRegressor(LinearRegressor):
         self,
         seen: Observations,
         target: int,
-        start: Start | None,
+        start: ProximalStart | None,
         each: Each,
         monitor: Monitor,
         began: float,
-    ) -> Ended[Solution]:
+    ) -> Ended[RobustSolution]:
         check, column = self._check(seen, target, each), seen.columns[target]
         shares = seen.shares()
         until = end_of_turn(began, self.max_time, target, len(seen.columns))
         limits = (self.tol, self.max_iter, until, monitor)
-        pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
+        pursuit: Pursuit[RobustSolution] = Pursuit(*limits, began=began, label=column)
         y = np.ascontiguousarray(seen.targets[:, target])
         problem = (y, shares, self._loss(), self.lam_, bool(self.fit_intercept))
         return pursuit.resume(lambda begin: proximal_point(seen.X, *problem, begin), start, check)
 
-    def _check(self, seen: Observations, target: int, each: Each) -> Callable[[Iterate], Solution]:
+    def _check(
+        self, seen: Observations, target: int, each: Each
+    ) -> Callable[[Iterate], RobustSolution]:
         loss = self._loss()
         name = "Huber" if isinstance(loss, Huber) else "ε-insensitive"
 
-        def check(iterate: Iterate) -> Solution:
+        def check(iterate: Iterate) -> RobustSolution:
             theta, theta0 = iterate.model
             point = ResidualPoint(
                 loss=name,
@@ -129,11 +136,11 @@ class RobustRegressor(LinearRegressor):
                 weights=seen.weights,
                 column=seen.columns[target],
             )
-            return Solution(point, point.check(seen.X, seen.y, each))
+            return RobustSolution(point, point.check(seen.X, seen.y, each))
 
         return check
 
-    def _starts(self, seen: Observations) -> list[Start | None]:
+    def _starts(self, seen: Observations) -> list[ProximalStart | None]:
         """Where the last fit ended, for each target; None stands for a start from a constant."""
         count, shape = len(seen.columns), (len(seen.columns), seen.X.shape[1])
         known = self.warm_start and hasattr(self, "coef_")
@@ -143,4 +150,4 @@ class RobustRegressor(LinearRegressor):
         slopes = [getattr(known.witness, "slopes", None) for known in self._certificates]
         slopes = [v if v is not None and len(v) == seen.n_rows else None for v in slopes]
         ends = zip(np.atleast_2d(self.coef_), biases, slopes, strict=True)
-        return [Start(theta[:, None], np.array([theta0]), v) for theta, theta0, v in ends]
+        return [ProximalStart(theta[:, None], np.array([theta0]), v) for theta, theta0, v in ends]

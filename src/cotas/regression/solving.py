@@ -10,6 +10,7 @@ from cotas.regression.closed_form import by_dual_equations, by_normal_equations,
 from cotas.regression.iterations import LARGEST_GRAM, by_conjugate_gradients, by_gradient
 from cotas.regression.stochastic import by_stochastic_steps
 from cotas.regression.task import Outcome, Task
+from cotas.words import say
 
 SOLVERS = {
     "normal-equations": by_normal_equations,
@@ -26,7 +27,7 @@ MOST_ROWS = 4000
 def choose(task: Task) -> tuple[str, str]:
     """The name of the solver, and why it was chosen."""
     if task.model.solver != "auto":
-        return task.model.solver, f"Solved by {task.model.solver}, as asked."
+        return task.model.solver, say("Solved by {solver}, as asked.", solver=task.model.solver)
     n, d = task.data.X.shape
     if n < d and n <= MOST_ROWS and not sparse.issparse(task.data.X):
         return "dual", "Solved with an unknown for each row: there are more columns than rows."

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations, read_observations
+from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
@@ -25,53 +27,62 @@ from cotas.fitting.parameters import (
     check_time,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.problem import relative_gap
 from cotas.regression.base import LinearRegressor
+from cotas.regression.from_source import triangle_in_blocks
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 from cotas.solvers.penalties import sparse_penalty
+from cotas.source import Source, source_of
 from cotas.stops import Reason, Stop
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
 DEFAULT_PART = 0.01
 # The solver aims a little below tol, so that the rounding of the checker does not spoil it.
 SHARE = 0.9
+ADVICE = "Raise max_iter, max_time or tol, or rescale the features."
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseRegressor(LinearRegressor):
     """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes coefficients zero."""
 
-    lam: float | None
-    delta: float | None = None
-    l1_ratio: float = 1.0
-    positive: bool
-    weights: Any
-    standardize: bool
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    max_time: float | None
-    n_jobs: int | None
-    callbacks: Any
-    progress: bool | None
-    lam_: Any
-    delta_: Any
+    lam: float | None = None
+    positive: bool = False
+    weights: Any = None
+    standardize: bool = False
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    delta: float | None = field(default=None, init=False)
+    l1_ratio: float = field(default=1.0, init=False)
+    lam_: Any = field(init=False)
+    delta_: Any = field(init=False)
+
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients and prove their gap.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source, such as `cotas.open_pages` gives, has y and the weights itself; with it
+            every coefficient must have a penalty.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
             Non-negative; only their proportions matter.
         """
         began = time.perf_counter()
         self._check_parameters()
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source, began)
         seen = read_observations(self, X, y, sample_weight, layout="csc")
         weights = self._weights(seen.X.shape[1])
         with (
@@ -81,12 +92,30 @@ class SparseRegressor(LinearRegressor):
         ):
             columns = centred_columns(seen, self._problem(), each, thread_count(self.n_jobs))
             ended = [
-                self._fit_target(columns, seen, weights, target, monitor, began)
-                for target in range(len(seen.columns))
+                self._fit_target(
+                    InMemory(columns, seen, t), weights, t, monitor, began, len(seen.columns)
+                )
+                for t in range(len(seen.columns))
             ]
         self._keep([one.proved for one in ended], seen.single)
-        advice = "Raise max_iter, max_time or tol, or rescale the features."
-        return self._conclude_fit(worst_of(ended), advice)
+        return self._conclude_fit(worst_of(ended), ADVICE)
+
+    def _fit_in_blocks(self, source: Source, began: float) -> Self:
+        """From a source: all that the solver needs is the triangle of the rows."""
+        weights = self._weights(source.n_features)
+        if weights is not None and not weights.all():
+            raise ValueError(
+                "From a source of row blocks every coefficient needs a penalty: no weight may be 0."
+            )
+        with Monitor(self, "look") as monitor, blocks_in_threads(self.n_jobs) as each:
+            parts, single = in_blocks(source, self._problem(), each)
+            ended = [
+                self._fit_target(part, weights, t, monitor, began, len(parts))
+                for t, part in enumerate(parts)
+            ]
+        note_columns(self, source)
+        self._keep([one.proved for one in ended], single)
+        return self._conclude_fit(worst_of(ended), ADVICE)
 
     def certified_zeros(self, X: Matrix, y: Any) -> BoolArray:
         """For each feature, whether the gap proves that it is zero at the exact optimum.
@@ -157,32 +186,30 @@ class SparseRegressor(LinearRegressor):
 
     def _fit_target(
         self,
-        columns: CentredColumns,
-        seen: Observations,
+        data: InMemory | InBlocks,
         weights: FloatArray | None,
         target: int,
         monitor: Monitor,
         began: float,
-    ) -> Ended[Solution]:
-        """One target: the problem for λ, or on the ball of radius δ."""
-        y, scale = seen.targets[:, target], penalty_scale(columns, weights)
-        column = seen.columns[target]
-        turn = end_of_turn(began, self.max_time, target, len(seen.columns))
+        targets: int,
+    ) -> Ended[SparseSolution]:
+        """One target of several: the problem for λ, or on the ball of radius δ."""
+        columns, y, column = data.columns, data.y, data.column
+        scale = penalty_scale(columns, weights)
+        turn = end_of_turn(began, self.max_time, target, targets)
         penalty = sparse_penalty(float(self.l1_ratio), bool(self.positive), weights)
         solver = WorkingSetLasso(columns, y, penalty, deadline(began, turn), int(self.max_iter))
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
 
-        def check(iterate: Iterate) -> Solution:
+        def check(iterate: Iterate) -> SparseSolution:
             found = iterate.model
             coefs, biases = in_units_of_the_data(columns, [found], y[:, None], scale, self.delta)
             problem = replace(self._problem(), lam=None if self.delta is not None else lam)
-            model = (coefs[0], float(biases[0]), seen.weights, column, scale)
-            point = LassoPoint(problem, *model)
-            [certificate] = LassoPoint.check_all([point], seen.X, seen.y, each=columns.each)
-            return Solution(found, certificate, solver.rounds)
+            point = LassoPoint(problem, coefs[0], float(biases[0]), None, column, scale)
+            return SparseSolution(found, data.prove(point), solver.rounds)
 
         limits = (self.tol, None, turn, monitor)
-        pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=column)
+        pursuit: Pursuit[SparseSolution] = Pursuit(*limits, began=began, label=column)
         start = Iterate(self._solving(solver.latest, lam))
         return pursuit.follow(self._iterates(solver, lam, monitor), check, start=start)
 
@@ -203,7 +230,7 @@ class SparseRegressor(LinearRegressor):
         """What the solver has, as a solution of the problem at hand: for λ, or inside the ball."""
         return look._replace(lam=lam) if self.delta is None else inside_ball(look, self.delta)
 
-    def _keep(self, ends: list[Solution], single: bool) -> None:
+    def _keep(self, ends: list[SparseSolution], single: bool) -> None:
         self._certificates = [end.certificate for end in ends]
         models = [end.certificate.witness for end in ends]
         coefs = np.stack([model.coef for model in models if model is not None])
@@ -216,7 +243,69 @@ class SparseRegressor(LinearRegressor):
         self.n_iter_ = max(end.rounds for end in ends)
 
 
-class Solution(NamedTuple):
+@dataclass(frozen=True)
+class InMemory:
+    """The columns of X, one target, and who proves a model of it."""
+
+    columns: CentredColumns
+    seen: Observations
+    target: int
+
+    @property
+    def y(self) -> FloatArray:
+        """The target."""
+        return self.seen.targets[:, self.target]
+
+    @property
+    def column(self) -> int | None:
+        """Of y."""
+        return self.seen.columns[self.target]
+
+    def prove(self, point: LassoPoint) -> Certificate:
+        """The certificate of a model."""
+        point, seen = replace(point, weights=self.seen.weights), self.seen
+        return LassoPoint.check_all([point], seen.X, seen.y, each=self.columns.each)[0]
+
+
+@dataclass(frozen=True)
+class InBlocks:
+    """A few rows with the same products as those of a source, and who proves a model of these.
+
+    `columns` and `y` are the triangle of the centred rows: they have the same correlations, so
+    that the best coefficients are the same.
+    """
+
+    columns: CentredColumns
+    y: FloatArray
+    column: int | None
+    means: tuple[FloatArray, float]
+    source: Source
+
+    def prove(self, point: LassoPoint) -> Certificate:
+        """The certificate of a model, from the blocks; its bias is what the means ask for."""
+        mean, target_mean = self.means
+        bias = target_mean - float(point.coef @ mean) if point.problem.free_bias else 0.0
+        return replace(point, intercept=bias).check(self.source)
+
+
+def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[InBlocks], bool]:
+    """For each target a small problem in the place of that of the source."""
+    bound = bound_to(source, each)
+    single = np.ndim(next(iter(source.blocks())).y) == 1
+    moments, triangle = triangle_in_blocks(bound, problem.free_bias)
+    d, found = source.n_features, []
+    rows = triangle * np.sqrt(len(triangle))
+    shares = np.full(len(rows), 1.0 / len(rows))
+    # A column that does not vary has no part beside a free bias.
+    X = np.where(moments.constant(), 0.0, rows[:, :d]) if problem.free_bias else rows[:, :d]
+    columns = CentredColumns(np.ascontiguousarray(X), shares, False, problem.standardize)
+    for t, mean in enumerate(moments.target_mean.tolist()):
+        column, y = None if single else t, np.ascontiguousarray(rows[:, d + t])
+        found.append(InBlocks(columns, y, column, (moments.mean, mean), bound))
+    return found, single
+
+
+class SparseSolution(NamedTuple):
     """What was found for one target, its certificate, and the rounds that the solver had made."""
 
     found: LassoIterate

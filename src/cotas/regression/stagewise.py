@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from cotas.arrays import FloatArray, Matrix
+from cotas.blas import one_thread_in_blas
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
@@ -22,12 +23,13 @@ from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import StepReport
-from cotas.fitting.threads import one_thread_in_blas, rows_in_threads, thread_count
+from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.stagewise_path import StagewisePath
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import Schedule, Stagewise
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 TIES = ("first", "random")
 # At most so many steps, and so many changed correlations, between two looks at the clock.
@@ -58,34 +60,22 @@ def _nearer(X: Matrix, centred: bool) -> tuple[Matrix, FloatArray]:
     return moved, shift
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StagewiseRegressor(LinearRegressor):
     """What the three algorithms share: the rate, the run, the path and the certificate."""
 
-    algorithm: ClassVar[str]
-    _certificates: list[StagewiseCertificate]  # type: ignore[assignment]
+    eps: Any = 0.1
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    ties: str = "first"
+    random_state: Any = None
+    n_jobs: int | None = None
+    max_time: float | None = None
+    callbacks: Any = None
+    progress: bool | None = None
 
-    def __init__(
-        self,
-        *,
-        eps: Any = 0.1,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        ties: str = "first",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.eps = eps
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.ties = ties
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callbacks = callbacks
-        self.progress = progress
+    algorithm: ClassVar[str]
+    _certificates: list[StagewiseCertificate] = field(init=False)  # type: ignore[assignment]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -93,7 +83,7 @@ class StagewiseRegressor(LinearRegressor):
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Follow the algorithm for `max_iter` steps and check what its theorem promises.
 
         Parameters
@@ -190,7 +180,7 @@ class StagewiseRegressor(LinearRegressor):
         if reason.stop is not Stop.STALLED:
             return reason
         if solver.done < self.max_iter:
-            return Reason(Stop.THEORY, "no column is correlated with the residual")
+            return Reason(Stop.THEORY, say("no column is correlated with the residual"))
         return Reason(Stop.ITERATIONS)
 
     def _check_parameters(self) -> None:
@@ -271,6 +261,7 @@ class ForwardStagewise(StagewiseRegressor):
     algorithm = "FS"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RegularizedForwardStagewise(StagewiseRegressor):
     """Forward stagewise regression inside the L1-ball, R-FS_ε,δ: Algorithm 9 of document 001.
 
@@ -306,34 +297,9 @@ class RegularizedForwardStagewise(StagewiseRegressor):
     True
     """
 
-    algorithm = "R-FS"
+    delta: float = math.inf
 
-    def __init__(
-        self,
-        *,
-        eps: Any = 0.1,
-        delta: float = math.inf,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        ties: str = "first",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            eps=eps,
-            max_iter=max_iter,
-            fit_intercept=fit_intercept,
-            ties=ties,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            max_time=max_time,
-            callbacks=callbacks,
-            progress=progress,
-        )
-        self.delta = delta
+    algorithm = "R-FS"
 
     @property
     def omegas_(self) -> FloatArray:

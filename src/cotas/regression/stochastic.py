@@ -20,21 +20,19 @@ from cotas.regression.trail import DivergedError
 from cotas.solvers.dual_coordinate_ascent import squared_lengths
 from cotas.solvers.quadratic import QuadraticIterate
 from cotas.solvers.stochastic_gradient import (
-    Epoch,
     RunState,
     Sampling,
+    StochasticDescent,
     new_descent,
-    stochastic_gradient,
 )
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 
 def by_stochastic_steps(task: Task) -> Outcome:
     """Epochs of stochastic steps, until there is a reason to stop."""
     targets = task.data.targets
-    state = _begun(task)
-    rows = _rows(task)
-    largest = _largest_of_one(task, rows)
+    run, state, largest = begin(task)
 
     def explain() -> str:
         return (
@@ -45,23 +43,34 @@ def by_stochastic_steps(task: Task) -> Outcome:
     theta, theta0 = task.coordinates.model(task.start)
     left = targets - (times(task.data.X, theta.T) + theta0)
     at_start = 0.5 * float(np.sum(np.average(left**2, axis=0, weights=task.data.weights)))
-    return follow(task, _epochs(task, rows, largest, state), (at_start, 0.0), explain)
+    return follow(task, _epochs(task, run, state), (at_start, 0.0), explain)
 
 
-def _begun(task: Task) -> RunState:
-    """The run before its first step."""
+def begin(task: Task) -> tuple[StochasticDescent, RunState, float]:
+    """The algorithm, its state before the first step, and the largest curvature of an example."""
+    rows, model = _rows(task), task.model
+    largest = _largest_of_one(task, rows)
+    run = StochasticDescent(
+        rows,
+        task.data.targets,
+        _row_weights(task),
+        task.lam,
+        float(task.free_bias),
+        _steps(task, largest),
+        Sampling(int(model.batch_size), bool(model.replacement), bool(model.shuffle)),
+    )
     state = new_descent(task.data.targets.shape[1], task.data.X.shape[1])
     state.w[:] = task.start[task.free_bias :].T
     if task.free_bias:
         state.b[:] = task.start[0]
-    return state
+    return run, state, largest
 
 
-def _epochs(task: Task, rows: Any, largest: float, state: RunState) -> Iterator[QuadraticIterate]:
+def _epochs(task: Task, run: StochasticDescent, state: RunState) -> Iterator[QuadraticIterate]:
     """The epochs with what they say of J and its gradient; the data are not read again for it."""
-    z = task.start
-    for number, epoch in enumerate(_passes(task, rows, largest, state), start=1):
-        before, z = z, _stacked(state, task.free_bias)
+    z, random = task.start, check_random_state(task.model.random_state)
+    for number, epoch in enumerate(run.epochs(random, state), start=1):
+        before, z = z, stacked(state, task.free_bias)
         v = z[task.free_bias :]
         objective = epoch.loss + 0.5 * task.lam * float(np.sum(v * v))
         move = float(np.linalg.norm(z - before))
@@ -71,32 +80,14 @@ def _epochs(task: Task, rows: Any, largest: float, state: RunState) -> Iterator[
 
 def one_pass(task: Task, before: tuple[RunState, int] | None) -> Outcome:
     """One pass of stochastic steps, from where an earlier one ended."""
-    rows = _rows(task)
-    state, done = before or (_begun(task), 0)
-    done = next(_passes(task, rows, _largest_of_one(task, rows), state, done)).done
+    run, state, _ = begin(task)
+    state, done = before or (state, 0)
+    done = next(run.epochs(check_random_state(task.model.random_state), state, done)).done
     theta, theta0 = state.model()
     if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
         raise DivergedError("The coefficients overflowed: the step is too large.")
     return Outcome(
-        theta, theta0, reason=Reason(Stop.ITERATIONS, "one pass was made"), state=(state, done)
-    )
-
-
-def _passes(
-    task: Task, rows: Any, largest: float, state: RunState, done: int = 0
-) -> Iterator[Epoch]:
-    model = task.model
-    return stochastic_gradient(
-        rows,
-        task.data.targets,
-        _row_weights(task),
-        task.lam,
-        float(task.free_bias),
-        _steps(task, largest),
-        Sampling(int(model.batch_size), bool(model.replacement), bool(model.shuffle)),
-        check_random_state(model.random_state),
-        state,
-        done,
+        theta, theta0, reason=Reason(Stop.ITERATIONS, say("one pass was made")), state=(state, done)
     )
 
 
@@ -142,7 +133,7 @@ def _steps(task: Task, largest: float) -> Callable[[IntArray], FloatArray]:
     return lambda k: np.full(len(k), float(step))
 
 
-def _stacked(state: RunState, free_bias: bool) -> FloatArray:
+def stacked(state: RunState, free_bias: bool) -> FloatArray:
     """z of a run, from w and b."""
     v, b = state.model()
     return np.vstack([b[None, :], v.T]) if free_bias else v.T.copy()

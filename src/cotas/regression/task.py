@@ -11,15 +11,17 @@ import numpy as np
 
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, Descent, SquaredLossPoint
-from cotas.certificates.least_squares import Survey
+from cotas.certificates.least_squares import SquaredSurvey
 from cotas.fitting.data import Observations
+from cotas.fitting.parameters import read_start
 from cotas.regression.base import refuse_overflow
 from cotas.regression.trail import Trail
 from cotas.solvers.moments import Moments, column_deviation, gather_moments, weighted_mean
 from cotas.solvers.quadratic import Coordinates, plain_coordinates, standardizing
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
-CLOSED_FORM = Reason(Stop.THEORY, "solved in closed form")
+CLOSED_FORM = Reason(Stop.THEORY, say("solved in closed form"))
 
 
 @dataclass
@@ -48,7 +50,7 @@ class Task:
         self.each, self.threads = each, threads
         self.began = time.perf_counter()
         self.free_bias = bool(model.fit_intercept)
-        self.survey: Survey | None = None
+        self.survey: SquaredSurvey | None = None
 
     @cached_property
     def moments(self) -> Moments:
@@ -80,7 +82,7 @@ class Task:
         d, targets = self.data.X.shape[1], self.data.targets.shape[1]
         if self.model.start is None:
             return np.zeros((self.coordinates.size, targets))
-        theta, theta0 = read_start(self.model.start, d, targets)
+        theta, theta0 = read_start(self.model.start, d, targets, "targets")
         if not self.free_bias and theta0.any():
             raise ValueError("start has a bias, and fit_intercept=False leaves no room for one.")
         return self.coordinates.point(theta, theta0)
@@ -121,26 +123,9 @@ class Task:
     def certificates(self, points: list[SquaredLossPoint]) -> list[Certificate]:
         """What the checker says; what it knows of the curvature is kept for the next time."""
         if self.survey is None:
-            self.survey = Survey(self.data.X, self.data.y, points, self.each)
+            self.survey = SquaredSurvey(self.data.X, self.data.y, points, self.each)
         return self.survey.certificates(points)
 
     def look_at(self, theta: FloatArray, theta0: FloatArray) -> list[Certificate]:
         """What the checker says of a model, one certificate for each target."""
         return self.certificates(self.points(theta, theta0))
-
-
-def read_start(start: Any, d: int, targets: int) -> tuple[FloatArray, FloatArray]:
-    """θ⁽⁰⁾ with a row for each target, and its bias: `start` is θ, or the pair of both."""
-    pair = start if isinstance(start, tuple) and len(start) == 2 else (start, 0.0)
-    try:
-        theta, theta0 = (np.asarray(part, dtype=np.float64) for part in pair)
-        theta = np.broadcast_to(theta, (targets, d)) if theta.ndim else theta
-        theta0 = np.broadcast_to(theta0, (targets,))
-    except (TypeError, ValueError):
-        theta = np.zeros(())
-    if theta.shape != (targets, d) or not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
-        raise ValueError(
-            f"start must be θ, {d} finite numbers, or a tuple (θ, θ₀); for {targets} targets a row "
-            "of θ for each."
-        )
-    return theta, theta0

@@ -13,6 +13,7 @@ from cotas.fitting.pursuit import Floor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.quadratic import QuadraticIterate
 from cotas.stops import Gap, Progress, Reason, Rule, Stop
+from cotas.words import say
 
 if TYPE_CHECKING:
     from cotas.regression.task import Task
@@ -29,7 +30,7 @@ class DivergedError(ValueError):
     """The steps were too long: the objective grew without bound."""
 
 
-class History:
+class ObjectiveHistory:
     """J, θ, θ₀ and ‖∇J‖ of the iterations, thinned when it grows long."""
 
     def __init__(self, numbers: int) -> None:
@@ -73,7 +74,7 @@ class Trail:
         self.first, self.first_slope = start
         self.before, self.iterations = self.first, 0
         self.theta, self.theta0 = task.coordinates.model(task.start)
-        self.history = History(self.theta.size + self.theta0.size)
+        self.history = ObjectiveHistory(self.theta.size + self.theta0.size)
         self.last: tuple[Any, ...] | None = None
         self.next_check, self.floor, self.at_floor = 1, Floor(), False
 
@@ -91,7 +92,7 @@ class Trail:
         if reason is None and self.task.model.stop is None and self.at_floor:
             return Reason(Stop.ROUNDING)
         if reason is None and point.slope <= VANISHED * self.first_slope:
-            return Reason(Stop.ROUNDING, "the gradient vanished up to rounding")
+            return Reason(Stop.ROUNDING, say("the gradient vanished up to rounding"))
         return reason
 
     def report(self, iterate: Iterate) -> Progress:

@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import lines, percent, remarks
 from cotas.report.markup import apart, details, items, number, pairs, text
+from cotas.words import say
 
 OBJECTIVES = ("duality", "gradient")
+STANDINGS = {
+    "holds": "proved",
+    "fails": "not proved",
+    "vacuous": "true, but says nothing",
+    "none": "no bound",
+}
+GAP = (
+    "The best model of this kind has an objective between {lower} and {upper} on these rows; "
+    "this one has {upper}. So no other choice of its parameters is better by more than {gap}."
+)
+NOT_PROVED = (
+    "That the model is right about new rows. The certificate is about the training rows and this "
+    "kind of model; the rows kept apart are the evidence about new ones."
+)
+# What the kinds without a gap prove.
+STATEMENTS = {
+    "mistakes": ("Training made {lower} mistakes, and the theorem allows no more than {upper}."),
+    "training error": (
+        "The model is wrong on {lower} of the training rows (as a share), and "
+        "the theorem allows no more than {upper}."
+    ),
+    "stagewise": (
+        "The training error is at most {lower} above the best one, and the "
+        "theorem, unless its bound is left open, allows {upper}."
+    ),
+    "stationary": (
+        "The conditions that hold at the best model are missed by {upper}; zero would be exact."
+    ),
+    "separation": (
+        "A plane separates the classes with a margin of {lower}, and no plane "
+        "has a margin above {upper}."
+    ),
+}
 
 
 def standing(certificate: Certificate) -> str:
@@ -25,53 +57,46 @@ def has_gap(certificate: Certificate) -> bool:
     return certificate.kind in OBJECTIVES
 
 
-def in_words(certificate: Certificate, words: Mapping[str, str]) -> str:
+def in_words(certificate: Certificate) -> str:
     """The statement as one would say it to a colleague."""
     if certificate.kind == "none":
-        return words["none_words"].format(statement=certificate.statement)
+        return say(
+            "This algorithm has no bound that holds for these data: {statement}",
+            statement=certificate.statement,
+        )
     lower, upper = apart(certificate.lower, certificate.upper)
     figures = {"lower": lower, "upper": upper, "gap": number(certificate.gap)}
     if not has_gap(certificate):
-        said = words.get(f"{certificate.kind}_words", certificate.statement)
-        return said.format(**figures)
-    share = words["gap_percent"].format(percent=percent(certificate.relative_gap))
-    return f"{words['gap_words'].format(**figures)} {share}"
+        said = STATEMENTS.get(certificate.kind)
+        return certificate.statement if said is None else say(said, **figures)
+    share = say(
+        "That is {percent} of its objective, the relative gap.",
+        percent=percent(certificate.relative_gap),
+    )
+    return f"{say(GAP, **figures)} {share}"
 
 
-def label_in(label: str, words: Mapping[str, str]) -> str:
-    """What a part is about, in the language of the reader; the names of classes stay.
-
-    >>> label_in("setosa against the rest", {"against the rest": "contra el resto"})
-    'setosa contra el resto'
-    """
-    if label.endswith(" against the rest"):
-        return f"{label.removesuffix(' against the rest')} {words['against the rest']}"
-    if " against " in label:
-        return label.replace(" against ", f" {words['against']} ", 1)
-    return label.replace("target", words["target"], 1)
-
-
-def card(label: str, certificate: Certificate, words: Mapping[str, str]) -> str:
+def card(label: str, certificate: Certificate) -> str:
     """One certificate, with the colour and the word of its standing."""
     state = standing(certificate)
     heading = f"{text(label)} " if label else ""
-    body = f"<p><b>{text(words['proves'])}.</b> {text(in_words(certificate, words))}</p>"
+    body = f"<p><b>{text(say('What it proves'))}.</b> {text(in_words(certificate))}</p>"
     if certificate.objection and state == "fails":
         body += f"<p>{text(certificate.objection)}</p>"
     body += (
-        f"<p><b>{text(words['does_not_prove'])}.</b> {text(words['optimization_only'])}</p>"
-        f"{_numbers(certificate, words)}"
+        f"<p><b>{text(say('What it does not prove'))}.</b> {text(say(NOT_PROVED))}</p>"
+        f"{_numbers(certificate)}"
     )
     return (
         f'<article class="certificate {state}"><h3>{heading}'
-        f'<span class="standing">{text(words[state])}</span></h3>{body}</article>'
+        f'<span class="standing">{text(say(STANDINGS[state]))}</span></h3>{body}</article>'
     )
 
 
-def _numbers(certificate: Certificate, words: Mapping[str, str]) -> str:
+def _numbers(certificate: Certificate) -> str:
     if certificate.kind == "none":
         return items(remarks(certificate)) if remarks(certificate) else ""
     numbers = f"<p>{text(certificate.statement)}</p>{pairs(dict(lines(certificate)))}"
     if remarks(certificate):
         numbers += items(remarks(certificate))
-    return details(words["details"], numbers)
+    return details(say("All the numbers, and where the theorem stands"), numbers)

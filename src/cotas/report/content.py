@@ -9,7 +9,7 @@ from cotas.certificates import Certificate
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnLine:
     """One column of the table: its name, what it holds, and a few words on its values."""
 
     name: str
@@ -19,7 +19,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutFigures:
     """What the rows that were kept apart say about the model.
 
     Attributes
@@ -76,7 +76,7 @@ class Content:
     source: str
     rows: int
     width: int  # how many columns; `columns` describes those that have names
-    columns: Sequence[Column]
+    columns: Sequence[ColumnLine]
     target: str
     task: str
     classes: Mapping[str, int]
@@ -85,7 +85,7 @@ class Content:
     parameters: Mapping[str, str]
     preparation: Sequence[str]
     certificates: Sequence[tuple[str, Certificate]]
-    held_out: HeldOut | None
+    held_out: HeldOutFigures | None
     effects: Sequence[Effects]
     compared: Sequence[Sequence[str]] = ()  # the first row holds the headings
     pictures: Sequence[Picture] = field(default_factory=tuple)

@@ -15,6 +15,38 @@ from cotas.plots.style import COLOURS, INK, drawing, legend, look
 from cotas.preparation.record import FitRecord, Sample
 from cotas.report.content import Picture
 from cotas.report.pictures import drawn
+from cotas.words import say
+
+# The title and the caption of each.
+PICTURES = {
+    "margins": (
+        "Margins",
+        "Below zero the prediction is wrong.",
+    ),
+    "curve": (
+        "Loss against c = 1/(λn)",
+        "Left of the best c the model is too simple, right of it it follows the "
+        "training rows too closely.",
+    ),
+    "trace": (
+        "The proof while the training ran",
+        "The relative gap that was proved, against time.",
+    ),
+    "fit": (
+        "Predicted against true",
+        "On the line the prediction is exact.",
+    ),
+    "roc": (
+        "ROC curve",
+        "How many of a class are found against how many others are taken for it, "
+        "for every threshold. The diagonal is guessing.",
+    ),
+    "residuals": (
+        "Residuals",
+        "What the prediction misses by, against the prediction. A pattern is "
+        "something that the model has not learned.",
+    ),
+}
 
 # Their loss is zero from a margin of 1 on.
 ASK_FOR_A_MARGIN = ("svm", "kernel-svm", "passive-aggressive", "pegasos", "kernel-pegasos")
@@ -22,46 +54,47 @@ MOST_CURVES = 8  # one for each class; more cannot be told apart
 MOST_POINTS = 2000  # of a cloud; more would make the file large and the cloud a blot
 
 
-def pictures_of(record: FitRecord, words: Mapping[str, str], lang: str) -> list[Picture]:
+def pictures_of(record: FitRecord) -> list[Picture]:
     """Those that the record has the numbers for."""
     found = []
 
     def add(name: str, draw: Any, more: str = "") -> None:
         svg = drawn(draw, name)
-        found.append(Picture(words[f"{name}_title"], words[f"{name}_caption"] + more, svg))
+        title, caption = map(say, PICTURES[name])
+        found.append(Picture(title, caption + more, svg))
 
-    samples = {words["training"]: record.training}
+    samples = {say("training rows"): record.training}
     if record.hold_out is not None:
-        samples[words["kept_apart"]] = record.hold_out
+        samples[say("rows kept apart")] = record.hold_out
     judged = record.hold_out or record.training
     if record.task == "regression":
-        add("fit", lambda ax: _predictions(ax, samples, words))
-        add("residuals", lambda ax: _residuals(ax, judged, words))
+        add("fit", lambda ax: _predictions(ax, samples))
+        add("residuals", lambda ax: _residuals(ax, judged))
     elif record.training.scores is not None:
         curves = _rates(judged, record.model.classes_)
         if curves:
-            add("roc", lambda ax: _roc(ax, curves, words))
+            add("roc", lambda ax: _roc(ax, curves))
         margins = {
             name: margins_of(np.asarray(sample.scores), sample.truth, record.model.classes_)
             for name, sample in samples.items()
         }
         # With several classes each has a machine of its own, and asks for it against the rest.
         asked = record.model_name in ASK_FOR_A_MARGIN and record.training.scores.ndim == 1
-        more = words["margin_asked"] if asked else ""
-        add("margins", lambda ax: _margins(ax, margins, words, asked), more)
+        more = (
+            say(" The dashed line at 1 is the margin that the training asks for.") if asked else ""
+        )
+        add("margins", lambda ax: _margins(ax, margins, asked), more)
     if record.choice is not None and record.choice.c is not None:
-        add("curve", lambda ax: loss_against_c(record.choice, ax=ax, title="", lang=lang))
+        add("curve", lambda ax: loss_against_c(record.choice, ax=ax, title=""))
     # The trace of a choice is that of many fits one after the other.
     if len(record.trace) > 1 and record.choice is None:
-        add("trace", lambda ax: _trace(ax, record.trace, words))
+        add("trace", lambda ax: _trace(ax, record.trace))
     return found
 
 
-def _margins(
-    ax: Any, margins: Mapping[str, FloatArray], words: Mapping[str, str], asked: bool
-) -> None:
+def _margins(ax: Any, margins: Mapping[str, FloatArray], asked: bool) -> None:
     """Shares, so that few rows kept apart can be compared with many trained on."""
-    with drawing(ax) as (ax, _):
+    with drawing(ax) as ax:
         together = np.concatenate(list(margins.values()))
         edges = np.histogram_bin_edges(together, bins=40)
         for k, (name, values) in enumerate(margins.items()):
@@ -70,12 +103,15 @@ def _margins(
         ax.axvline(0, color=INK, linewidth=1.0)
         if asked:
             ax.axvline(1, color=INK, linewidth=1.0, linestyle="--")
-        ax.set(xlabel=words["margin"], ylabel=words["row_count"])
+        ax.set(
+            xlabel=say("margin: score of the true class against the others"),
+            ylabel=say("share of the rows"),
+        )
         legend(ax)
 
 
-def _predictions(ax: Any, samples: Mapping[str, Sample], words: Mapping[str, str]) -> None:
-    with drawing(ax) as (ax, _):
+def _predictions(ax: Any, samples: Mapping[str, Sample]) -> None:
+    with drawing(ax) as ax:
         ends = []
         for k, (name, sample) in enumerate(samples.items()):
             step = -(-len(sample.truth) // MOST_POINTS)
@@ -84,17 +120,17 @@ def _predictions(ax: Any, samples: Mapping[str, Sample], words: Mapping[str, str
             ax.scatter(truth, predicted, s=16, alpha=0.7, marker=marker, c=COLOURS[k], label=name)
             ends += [truth.min(), truth.max()]
         ax.plot([min(ends), max(ends)], [min(ends), max(ends)], color=INK, linewidth=1.0)
-        ax.set(xlabel=words["true_value"], ylabel=words["predicted_value"])
+        ax.set(xlabel=say("true value"), ylabel=say("predicted value"))
         legend(ax)
 
 
-def _residuals(ax: Any, sample: Sample, words: Mapping[str, str]) -> None:
+def _residuals(ax: Any, sample: Sample) -> None:
     step = -(-len(sample.truth) // MOST_POINTS)
     truth, predicted = (np.asarray(v)[::step] for v in (sample.truth, sample.predictions))
-    with drawing(ax) as (ax, _):
+    with drawing(ax) as ax:
         ax.scatter(predicted, truth - predicted, s=16, alpha=0.7, c=COLOURS[0])
         ax.axhline(0, color=INK, linewidth=1.0)
-        ax.set(xlabel=words["predicted_value"], ylabel=words["residual"])
+        ax.set(xlabel=say("predicted value"), ylabel=say("true less predicted"))
 
 
 def _rates(sample: Sample, classes: Any) -> dict[str, tuple[FloatArray, FloatArray]]:
@@ -115,20 +151,20 @@ def _rates(sample: Sample, classes: Any) -> dict[str, tuple[FloatArray, FloatArr
     return found
 
 
-def _roc(ax: Any, curves: Mapping[str, Any], words: Mapping[str, str]) -> None:
-    with drawing(ax) as (ax, _):
+def _roc(ax: Any, curves: Mapping[str, Any]) -> None:
+    with drawing(ax) as ax:
         for k, (name, (false, true)) in enumerate(curves.items()):
             style = {key: value for key, value in look(k).items() if key != "marker"}
             ax.plot(false, true, label=name, linewidth=1.8, **style)
         ax.plot([0, 1], [0, 1], color=INK, linewidth=1.0, linestyle=":")
-        ax.set(xlabel=words["false_rate"], ylabel=words["found_rate"])
+        ax.set(xlabel=say("share of the others taken for it"), ylabel=say("share found"))
         legend(ax)
 
 
-def _trace(ax: Any, trace: Any, words: Mapping[str, str]) -> None:
+def _trace(ax: Any, trace: Any) -> None:
     seconds, gaps = np.array(trace, dtype=np.float64).T
-    with drawing(ax) as (ax, _):
+    with drawing(ax) as ax:
         seen = np.isfinite(gaps) & (gaps > 0)
         ax.plot(seconds[seen], np.minimum.accumulate(gaps[seen]), drawstyle="steps-post", **look(0))
-        ax.set(xlabel=words["trace_time"], ylabel=words["trace_gap"])
+        ax.set(xlabel=say("seconds"), ylabel=say("relative gap"))
         ax.set_yscale("log")

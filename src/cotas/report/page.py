@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 
 from cotas.certificates.presentation import percent
-from cotas.report.certificates import card, has_gap, standing
-from cotas.report.content import Content, Effects, HeldOut, Picture
+from cotas.report.certificates import STANDINGS, card, has_gap, standing
+from cotas.report.content import Content, Effects, HeldOutFigures, Picture
 from cotas.report.markup import (
     apart,
     bars,
@@ -21,7 +20,7 @@ from cotas.report.markup import (
     text,
 )
 from cotas.report.style import STYLE
-from cotas.report.words import words_of
+from cotas.words import current, say
 
 MOST_COEFFICIENTS = 40
 MOST_COLUMNS = 200
@@ -30,71 +29,71 @@ FEW_COLUMNS = 12  # more of them are folded away
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def render(content: Content, lang: str = "en") -> str:
+def render(content: Content) -> str:
     """The report as one HTML text."""
-    words = words_of(lang)
-    title = words["title"].format(source=content.source)
+    title = say("Report on a model of {source}", source=content.source)
     sections = (
-        _summary(content, words),
-        _certificates(content, words),
-        section(words["held_out"], *_held_out(content.held_out, words)),
-        _warnings(content, words),
-        _compared(content, words),
-        _pictures(content, words),
-        _effects(content, words),
-        _model(content, words),
-        _data(content, words),
-        _reproduce(content, words),
+        _summary(content),
+        _certificates(content),
+        section(say("On rows that the model has not seen"), *_held_out(content.held_out)),
+        _warnings(content),
+        _compared(content),
+        _pictures(content),
+        _effects(content),
+        _model(content),
+        _data(content),
+        _reproduce(content),
     )
+    alone = say("This file is complete in itself: it loads nothing from the network.")
     return (
-        f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="{current()}"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{text(title)}</title><style>{STYLE}</style></head><body><main>"
         f"<h1>{text(title)}</h1>{''.join(sections)}"
-        f"<footer>{paragraph(words['alone'])}</footer></main></body></html>\n"
+        f"<footer>{paragraph(alone)}</footer></main></body></html>\n"
     )
 
 
-def _alarms(content: Content, words: Mapping[str, str]) -> str:
+def _alarms(content: Content) -> str:
     """What a reader must not miss, before all else."""
     return "".join(
-        f'<p class="alarm" role="alert"><b>{text(words["alarm"])}.</b> {text(alarm)}</p>'
+        f'<p class="alarm" role="alert"><b>{text(say("WARNING"))}.</b> {text(alarm)}</p>'
         for alarm in content.alarms
     )
 
 
-def _summary(content: Content, words: Mapping[str, str]) -> str:
+def _summary(content: Content) -> str:
     """What a reader in a hurry takes away."""
     states = Counter(standing(certificate) for _, certificate in content.certificates)
     proofs = ", ".join(
-        words[state] if len(content.certificates) == 1 else f"{words[state]}: {count}"
+        say(STANDINGS[state]) + (f": {count}" if len(content.certificates) > 1 else "")
         for state, count in states.items()
     )
     lines = [*content.short]
     held_out = content.held_out
     if held_out is not None:
-        lines.append(_bound_in_words(held_out, words))
-    lines.append(words["summary_proof"].format(standing=f"{proofs}{_worst_gap(content, words)}"))
+        lines.append(_bound_in_words(held_out))
+    lines.append(say("The proof: {standing}.", standing=f"{proofs}{_worst_gap(content)}"))
     if content.warnings:
-        lines.append(words["some_warnings"].format(count=len(content.warnings)))
-    return section(words["summary"], _alarms(content, words), items(lines, "summary"))
+        lines.append(say("Warnings about the data: {count}, below.", count=len(content.warnings)))
+    return section(say("In short"), _alarms(content), items(lines, "summary"))
 
 
-def _worst_gap(content: Content, words: Mapping[str, str]) -> str:
+def _worst_gap(content: Content) -> str:
     """The largest relative gap of those that have one."""
     gaps = [
         c.relative_gap for _, c in content.certificates if standing(c) == "holds" and has_gap(c)
     ]
-    return f" ({words['gap_column']} {percent(max(gaps))})" if gaps else ""
+    return f" ({say('relative gap')} {percent(max(gaps))})" if gaps else ""
 
 
-def _data(content: Content, words: Mapping[str, str]) -> str:
+def _data(content: Content) -> str:
     facts = {
-        words["rows"]: f"{content.rows:,}".replace(",", " "),
-        words["columns"]: content.width,
-        words["target"]: content.target,
-        words["task"]: words[content.task],
+        say("rows"): f"{content.rows:,}".replace(",", " "),
+        say("columns"): content.width,
+        say("target"): content.target,
+        say("task"): say(content.task),
     }
     shown = content.columns[:MOST_COLUMNS]
     rows = [(column.name, column.kind, column.missing, column.values) for column in shown]
@@ -104,117 +103,182 @@ def _data(content: Content, words: Mapping[str, str]) -> str:
         shares = [
             (name, count, f"{100 * count / total:.1f} %") for name, count in content.classes.items()
         ]
-        body += table((words["class"], words["rows"], words["share"]), shares)
-    headings = (words["column"], words["kind"], words["missing"], words["values"])
+        body += table((say("class"), say("rows"), say("share")), shares)
+    headings = (say("column"), say("kind"), say("missing"), say("values"))
     if not rows:
-        return section(words["data"], body)
-    columns = table(headings, rows) + _and_more(content.width - len(shown), words)
+        return section(say("The data"), body)
+    columns = table(headings, rows) + _and_more(content.width - len(shown))
     few = content.width <= FEW_COLUMNS
-    body += columns if few else details(words["every_column"], columns)
-    return section(words["data"], body)
+    body += columns if few else details(say("Every column"), columns)
+    return section(say("The data"), body)
 
 
-def _warnings(content: Content, words: Mapping[str, str]) -> str:
+def _warnings(content: Content) -> str:
     if not content.warnings:
-        return section(words["warnings"], paragraph(words["no_warnings"]))
-    return section(words["warnings"], items(content.warnings, "warnings"))
+        return section(
+            say("What to look at in the data"),
+            paragraph(
+                say(
+                    "No constant column, no column that gives the answer away, no row on "
+                    "both sides of the split, no class that is rare."
+                )
+            ),
+        )
+    return section(say("What to look at in the data"), items(content.warnings, "warnings"))
 
 
-def _model(content: Content, words: Mapping[str, str]) -> str:
+def _model(content: Content) -> str:
     parts = [
         f"<p><b>{text(content.model)}</b></p>",
-        table((words["parameter"], words["value"]), content.parameters.items()),
+        table((say("parameter"), say("value")), content.parameters.items()),
     ]
     if content.interrupted:
-        parts.append(paragraph(words["interrupted"]))
+        parts.append(
+            paragraph(
+                say(
+                    "The training was ended before its goal. The certificate is about the "
+                    "model as it is."
+                )
+            )
+        )
     if content.preparation:
-        parts += [f"<h3>{text(words['preparation'])}</h3>", items(content.preparation)]
-    return section(words["model"], *parts)
+        parts += [
+            f"<h3>{text(say('How the columns are prepared (part of the model)'))}</h3>",
+            items(content.preparation),
+        ]
+    return section(say("The model"), *parts)
 
 
-def _certificates(content: Content, words: Mapping[str, str]) -> str:
-    cards = [card(label, certificate, words) for label, certificate in content.certificates]
+def _certificates(content: Content) -> str:
+    cards = [card(label, certificate) for label, certificate in content.certificates]
     if len(cards) == 1:
-        return section(words["certificate"], *cards)
-    names = ("kind", "certificate", "objective", "best_at_least", "gap_column")
-    headings = [words[name] for name in names]
+        return section(say("The certificate"), *cards)
+    names = ("kind", "The certificate", "objective", "best at least", "relative gap")
+    headings = [say(name) for name in names]
     rows = [
         (
             label,
-            words[standing(certificate)],
+            say(STANDINGS[standing(certificate)]),
             *apart(certificate.lower, certificate.upper)[::-1],
             percent(certificate.relative_gap) if has_gap(certificate) else "–",
         )
         for label, certificate in content.certificates
     ]
-    each = details(words["all_certificates"], "".join(cards))
-    return section(words["certificate"], table(headings, rows), each)
+    each = details(say("Every certificate by itself"), "".join(cards))
+    return section(say("The certificate"), table(headings, rows), each)
 
 
-def _held_out(held_out: HeldOut | None, words: Mapping[str, str]) -> list[str]:
+def _held_out(held_out: HeldOutFigures | None) -> list[str]:
     if held_out is None:
-        return [paragraph(words["no_held_out"])]
-    parts = [paragraph(words["held_out_words"].format(rows=held_out.rows))]
+        return [
+            paragraph(
+                say("No rows were kept apart, so nothing here says how the model does on new ones.")
+            )
+        ]
+    parts = [paragraph(say("{rows} rows were kept apart before the training.", rows=held_out.rows))]
     known = dict(held_out.measures)
     if held_out.baseline is not None:
         name, value = held_out.baseline
         first, *rest = known.items()
         known = dict([first, (name, value), *rest])
     parts.append(pairs(known))
-    parts.append(paragraph(_bound_in_words(held_out, words)))
+    parts.append(paragraph(_bound_in_words(held_out)))
     if held_out.tried > 1:
-        parts.append(paragraph(words["bound_tried"].format(tried=held_out.tried)))
+        parts.append(
+            paragraph(
+                say(
+                    "The bound takes into account that {tried} models were compared on these rows.",
+                    tried=held_out.tried,
+                )
+            )
+        )
     if held_out.classes:
-        parts.append(f"<h3>{text(words['confusion'])}</h3>")
+        parts.append(f"<h3>{text(say('What the rows of each class were taken for'))}</h3>")
         parts.append(table(held_out.headings, held_out.classes))
     return parts
 
 
-def _bound_in_words(held_out: HeldOut, words: Mapping[str, str]) -> str:
+def _bound_in_words(held_out: HeldOutFigures) -> str:
     if held_out.bound is None:
-        return words["bound_none"]
+        return say(
+            "There is no bound for this measure: one large error among the new rows "
+            "could exceed any number computed from these."
+        )
     confidence = f"{100 * held_out.confidence:.4g}"
-    return words["bound_words"].format(confidence=confidence, bound=number(held_out.bound))
+    return say(
+        "With a confidence of {confidence} %, the error on new rows that come "
+        "like these is at most {bound}.",
+        confidence=confidence,
+        bound=number(held_out.bound),
+    )
 
 
-def _compared(content: Content, words: Mapping[str, str]) -> str:
+def _compared(content: Content) -> str:
     if not content.compared:
         return ""
-    return section(words["compared"], table(content.compared[0], content.compared[1:]))
+    return section(say("The models compared"), table(content.compared[0], content.compared[1:]))
 
 
-def _effects(content: Content, words: Mapping[str, str]) -> str:
+def _effects(content: Content) -> str:
     if not content.effects:
         return ""
     linear = content.effects[0].per_unit is not None
-    title = words["coefficients" if linear else "importances"]
-    charts = [_chart(effects, words) for effects in content.effects]
+    title = say(
+        "Coefficients, in the units of the columns" if linear else "Importance of each column"
+    )
+    charts = [_chart(effects) for effects in content.effects]
     scaled = linear and any(effects.sizes != effects.per_unit for effects in content.effects)
-    return section(title, *([paragraph(words["bars"])] if scaled else []), *charts)
+    return section(
+        title,
+        *(
+            [
+                paragraph(
+                    say(
+                        "The number is how much the output changes for one unit of the column. "
+                        "The bar is that for one standard deviation, and for a category that for "
+                        "its presence, so that bars can be compared."
+                    )
+                )
+            ]
+            if scaled
+            else []
+        ),
+        *charts,
+    )
 
 
-def _chart(effects: Effects, words: Mapping[str, str]) -> str:
+def _chart(effects: Effects) -> str:
     """The largest effects first; the number is the coefficient, the bar its effect."""
     shown = effects.sizes if effects.per_unit is None else effects.per_unit
     rows = sorted(zip(effects.names, shown, effects.sizes, strict=True), key=lambda r: -abs(r[2]))
     told = [row for row in rows if abs(row[2]) > effects.unsure]
     some = told[:MOST_COEFFICIENTS]
     heading = f"<h3>{text(effects.label)}</h3>" if effects.label else ""
-    value = words["value" if effects.per_unit is None else "per_unit"]
-    chart = bars((words["column"], value), some)
+    value = say("value" if effects.per_unit is None else "per unit")
+    chart = bars((say("column"), value), some)
     open_ = len(rows) - len(told)
-    more = paragraph(words["below_the_gap"].format(count=open_)) if open_ else ""
-    return heading + chart + _and_more(len(told) - len(some), words) + more
+    more = (
+        paragraph(
+            say(
+                "{count} more that are not told from 0: they are smaller than what the "
+                "gap leaves open.",
+                count=open_,
+            )
+        )
+        if open_
+        else ""
+    )
+    return heading + chart + _and_more(len(told) - len(some)) + more
 
 
-def _and_more(count: int, words: Mapping[str, str]) -> str:
-    return paragraph(words["more"].format(count=count)) if count > 0 else ""
+def _and_more(count: int) -> str:
+    return paragraph(say("and {count} more", count=count)) if count > 0 else ""
 
 
-def _pictures(content: Content, words: Mapping[str, str]) -> str:
+def _pictures(content: Content) -> str:
     if not content.pictures:
         return ""
-    return section(words["pictures"], *(_figure(picture) for picture in content.pictures))
+    return section(say("Pictures"), *(_figure(picture) for picture in content.pictures))
 
 
 def _figure(picture: Picture) -> str:
@@ -224,9 +288,11 @@ def _figure(picture: Picture) -> str:
     )
 
 
-def _reproduce(content: Content, words: Mapping[str, str]) -> str:
+def _reproduce(content: Content) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in content.versions.items())
-    facts: dict[str, object] = {words["versions"]: versions}
+    facts: dict[str, object] = {say("versions"): versions}
     if content.seed is not None:
-        facts = {words["seed"]: content.seed, **facts}
-    return section(words["reproduce"], f"<pre>{text(content.command)}</pre>", pairs(facts))
+        facts = {say("seed"): content.seed, **facts}
+    return section(
+        say("How to get this model again"), f"<pre>{text(content.command)}</pre>", pairs(facts)
+    )

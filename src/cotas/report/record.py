@@ -19,72 +19,75 @@ from cotas.preparation.record import (
     telling_parameters,
 )
 from cotas.report.alarms import alarms_of
-from cotas.report.certificates import label_in
-from cotas.report.content import Column, Content, Effects, HeldOut
+from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures
 from cotas.report.drawings import pictures_of
-from cotas.report.figures import found, span
+from cotas.report.figures import MEASURES, found, span
 from cotas.report.markup import number
-from cotas.report.words import remark_in, words_of
+from cotas.words import say
 
+# What a column holds.
+KINDS = {"number": "number", "boolean": "true or false", "category": "category", "other": "other"}
 MOST_CLASSES = 10  # with a chart of coefficients of their own
 
 
-def content_of(record: FitRecord, lang: str = "en") -> Content:
-    """Everything the report says, in the language it says it in."""
-    words = words_of(lang)
+def content_of(record: FitRecord) -> Content:
+    """Everything the report says, in the language of the moment."""
     table, estimator = record.table, record.model.estimator_
     unknown = record.table.columns or record.table.n_columns == 0
     return Content(
         source=Path(table.source).name,
         rows=table.n_rows,
         width=table.n_columns,
-        columns=[_column(column, words) for column in table.columns],
+        columns=[_column(column) for column in table.columns],
         target=table.target or "y",
         task=record.task,
         classes=_classes(record),
-        warnings=[*(remark_in(words, remark) for remark in record.remarks), *record.warnings],
+        warnings=[*(str(remark) for remark in record.remarks), *record.warnings],
         model=type(estimator).__name__,
-        parameters=_parameters(record, words),
-        preparation=_preparation(record.model.preparation_, words)
+        parameters=_parameters(record),
+        preparation=_preparation(record.model.preparation_)
         if unknown
-        else [words["matrix"].format(columns=table.n_columns)],
-        certificates=list(zip(_labels(record, words), record.certificate.singles, strict=True)),
-        held_out=_held_out(record, words),
-        effects=list(_effects(record, words)),
-        compared=_compared(record.rivals, words),
-        pictures=pictures_of(record, words, lang),
+        else [say("A matrix of {columns} columns without names.", columns=table.n_columns)],
+        certificates=list(zip(_labels(record), record.certificate.singles, strict=True)),
+        held_out=_held_out(record),
+        effects=list(_effects(record)),
+        compared=_compared(record.rivals),
+        pictures=pictures_of(record),
         command=record.command,
         seed=record.seed,
         versions=record.versions,
         interrupted=record.interrupted,
-        alarms=alarms_of(record.quality, words),
-        short=[*_in_short(record, words)],
+        alarms=alarms_of(record.quality),
+        short=[*_in_short(record)],
     )
 
 
-def _in_short(record: FitRecord, words: Mapping[str, str]) -> Iterator[str]:
+def _in_short(record: FitRecord) -> Iterator[str]:
     """What is predicted, how well against doing without, what is proved, and what matters most."""
     table, quality = record.table, record.quality
-    yield words["summary_what"].format(
+    yield say(
+        "It predicts “{target}” ({task}) from {columns} columns of {rows} rows, by {model}.",
         target=table.target or "y",
-        task=words[record.task],
+        task=say(record.task),
         columns=len(record.model.preparation_.used_columns_) or table.n_columns,
         rows=table.n_rows,
         model=type(record.model.estimator_).__name__,
     )
     if record.hold_out is not None and quality is not None:
         name = "error" if quality.classes else "RMSE"
-        yield words["summary_error"].format(
+        yield say(
+            "On the {rows} rows kept apart the {measure} is {value} ({interval}); "
+            "answering always “{answer}” gives {baseline}.",
             rows=quality.rows,
-            measure=words[name],
+            measure=say(MEASURES[name]),
             value=number(quality.measures[name].value),
-            interval=span(quality.measures[name], words, quality.confidence),
+            interval=span(quality.measures[name], quality.confidence),
             answer=quality.answer,
             baseline=number(quality.baseline.value),
         )
-    names = [name for effects in [*_effects(record, words)][:1] for name in _largest(effects)]
+    names = [name for effects in [*_effects(record)][:1] for name in _largest(effects)]
     if names:
-        yield words["summary_matters"].format(names=", ".join(names))
+        yield say("What matters most: {names}.", names=", ".join(names))
 
 
 def _largest(effects: Effects, most: int = 3) -> list[str]:
@@ -93,18 +96,23 @@ def _largest(effects: Effects, most: int = 3) -> list[str]:
     return [name for size, name in ranked[:most] if abs(size) > effects.unsure]
 
 
-def _column(column: ColumnSummary, words: Mapping[str, str]) -> Column:
+def _column(column: ColumnSummary) -> ColumnLine:
     if column.mean is not None and column.smallest is not None and column.largest is not None:
-        values = words["mean"].format(
+        values = say(
+            "{smallest} to {largest}, mean {mean}",
             smallest=number(column.smallest),
             largest=number(column.largest),
             mean=number(column.mean),
         )
     elif column.most_frequent is not None:
-        values = words["most_frequent"].format(distinct=column.distinct, value=column.most_frequent)
+        values = say(
+            "{distinct} values, most often {value}",
+            distinct=column.distinct,
+            value=column.most_frequent,
+        )
     else:
-        values = words["distinct"].format(distinct=column.distinct)
-    return Column(column.name, words[column.kind], column.missing, values)
+        values = say("{distinct} values", distinct=column.distinct)
+    return ColumnLine(column.name, say(KINDS[column.kind]), column.missing, values)
 
 
 def _classes(record: FitRecord) -> dict[str, int]:
@@ -115,7 +123,7 @@ def _classes(record: FitRecord) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
 
 
-def _parameters(record: FitRecord, words: Mapping[str, str]) -> dict[str, str]:
+def _parameters(record: FitRecord) -> dict[str, str]:
     """What was given or chosen, and what came of it; parameters left as they were say nothing."""
     estimator = record.model.estimator_
     told = {
@@ -125,48 +133,62 @@ def _parameters(record: FitRecord, words: Mapping[str, str]) -> dict[str, str]:
     support = getattr(estimator, "support_", None)
     if support is not None:
         rows = support if isinstance(support, np.ndarray) else np.concatenate(support)
-        told[words["support"]] = f"{len(np.unique(rows))} / {len(record.training.rows)}"
-    told[words["seconds"]] = number(record.seconds)
+        told[say("support vectors")] = f"{len(np.unique(rows))} / {len(record.training.rows)}"
+    told[say("training time [s]")] = number(record.seconds)
     return told
 
 
-def _preparation(preparation: Preparation, words: Mapping[str, str]) -> list[str]:
+def _preparation(preparation: Preparation) -> list[str]:
     lines = []
     count = len(preparation.number_names_)
     if count and preparation.standardize and preparation.layout_ != "sparse":
-        lines.append(words["standardized"].format(count=count))
+        lines.append(
+            say("Numbers, less their mean and divided by their deviation: {count}.", count=count)
+        )
     else:
-        lines.append(words["as_given"])
+        lines.append(say("The numbers are used as they are."))
     marked = zip(preparation.number_names_, preparation.indicated_, strict=True)
     indicated = [name for name, there in marked if there]
     if indicated:
-        lines.append(words["indicated"].format(names=", ".join(indicated)))
+        lines.append(
+            say(
+                "Missing numbers become the mean, with a column that marks them: {names}.",
+                names=", ".join(indicated),
+            )
+        )
     if preparation.category_names_:
-        lines.append(words["one_hot"].format(count=len(preparation.category_names_)))
+        lines.append(
+            say(
+                "Categories, with a column of zeros and ones for each value: {count}.",
+                count=len(preparation.category_names_),
+            )
+        )
     if preparation.dropped_:
         names = ", ".join(name for name, _ in preparation.dropped_)
-        lines.append(words["dropped"].format(names=names))
+        lines.append(say("Left out: {names}.", names=names))
     return lines
 
 
-def _labels(record: FitRecord, words: Mapping[str, str]) -> list[str]:
+def _labels(record: FitRecord) -> list[str]:
     """What each certificate is about, where there are several."""
-    return [label_in(part.label, words) for part in record.certificate.parts] or [""]
+    return [part.label for part in record.certificate.parts] or [""]
 
 
-def _held_out(record: FitRecord, words: Mapping[str, str]) -> HeldOut | None:
+def _held_out(record: FitRecord) -> HeldOutFigures | None:
     bound, quality = record.bound, record.quality
     if record.hold_out is None or quality is None:
         return None
     proved = bound is not None and bound.kind != "none" and bound.holds
     figures: Mapping[str, float] = bound.figures if bound is not None else {}
-    meaning = words["the_most_frequent" if quality.classes else "the_mean"]
-    always = words["always"].format(answer=quality.answer)
-    headings, rows = _confusion(quality, words)
-    return HeldOut(
+    meaning = say(
+        "the baseline: the most frequent class" if quality.classes else "the baseline: the mean"
+    )
+    always = say("always “{answer}”", answer=quality.answer)
+    headings, rows = _confusion(quality)
+    return HeldOutFigures(
         rows=quality.rows,
         measures={
-            words[name]: f"{number(one.value)} ({span(one, words, quality.confidence)})"
+            say(MEASURES[name]): f"{number(one.value)} ({span(one, quality.confidence)})"
             for name, one in quality.measures.items()
         },
         baseline=(always, f"{number(quality.baseline.value)} ({meaning})"),
@@ -178,29 +200,30 @@ def _held_out(record: FitRecord, words: Mapping[str, str]) -> HeldOut | None:
     )
 
 
-def _confusion(
-    quality: Quality, words: Mapping[str, str]
-) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+def _confusion(quality: Quality) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """The confusion matrix with recall and precision beside it."""
     if quality.confusion is None:
         return (), ()
-    taken = [words["taken_for"].format(label=one.label) for one in quality.classes]
-    headings = [words["class"], words["rows"], words["recall"], words["precision"], *taken]
+    taken = [say("as {label}", label=one.label) for one in quality.classes]
+    headings = [say("class"), say("rows"), say("recall"), say("precision"), *taken]
     rows = [
-        [one.label, str(one.rows), *found(one, words), *map(str, counts)]
+        [one.label, str(one.rows), *found(one), *map(str, counts)]
         for one, counts in zip(quality.classes, quality.confusion, strict=True)
     ]
     return headings, rows
 
 
-def _compared(rivals: Sequence[Rival], words: Mapping[str, str]) -> list[list[str]]:
+def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
     if len(rivals) < 2:
         return []
-    names = ("model", "time", "gap", "proof")
-    heading = [words[f"{name}_column"] for name in names]
+    heading = [say(name) for name in ("model", "seconds", "relative gap", "certificate")]
     noted = any(rival.note for rival in rivals)
-    heading += [words["training_error"], words["validation_error"], *[words["note"]] * noted]
-    standings = {True: words["holds"], False: words["fails"], None: words["none"]}
+    heading += [
+        say("error on training rows"),
+        say("error on rows kept apart"),
+        *[say("note")] * noted,
+    ]
+    standings = {True: say("proved"), False: say("not proved"), None: say("no bound")}
     return [heading] + [
         [
             rival.name,
@@ -215,12 +238,12 @@ def _compared(rivals: Sequence[Rival], words: Mapping[str, str]) -> list[list[st
     ]
 
 
-def _effects(record: FitRecord, words: Mapping[str, str]) -> Iterator[Effects]:
+def _effects(record: FitRecord) -> Iterator[Effects]:
     estimator: Any = record.model.estimator_
     names = [str(name) for name in record.model.preparation_.get_feature_names_out()]
     if hasattr(estimator, "coef_"):
         rows = np.atleast_2d(estimator.coef_)
-        labels = _labels(record, words) if len(rows) == len(record.certificate.singles) else [""]
+        labels = _labels(record) if len(rows) == len(record.certificate.singles) else [""]
         units = record.model.in_original_units()
         each = record.certificate.singles
         proofs = each if len(each) == len(rows) else (record.certificate,) * len(rows)

@@ -34,6 +34,7 @@ from cotas.selection.table import number
 from cotas.selection.walking import Watch, fit_all, tighten_all
 from cotas.selection.yardstick import yardstick
 from cotas.stops import InterruptedWarning
+from cotas.words import say
 
 
 def choose(
@@ -223,15 +224,21 @@ def _warn(result: Choice) -> None:
     if result.missed.any():
         late = [number(v) for v, m in zip(result.values, result.missed, strict=True) if m]
         warnings.warn(
-            f"The gap asked for was not proved at {result.over} = {', '.join(late)}. "
-            f"{result.ranking}",
+            say(
+                "The gap asked for was not proved at {over} = {values}. {ranking}",
+                over=result.over,
+                values=", ".join(late),
+                ranking=result.ranking,
+            ),
             ConvergenceWarning,
             stacklevel=3,
         )
     if result.interrupted:
         warnings.warn(
-            f"Interrupted: {len(result.values)} values were finished; no model was fitted on all "
-            "the data.",
+            say(
+                "Interrupted: {count} values were finished; no model was fitted on all the data.",
+                count=len(result.values),
+            ),
             InterruptedWarning,
             stacklevel=3,
         )

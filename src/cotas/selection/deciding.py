@@ -14,7 +14,7 @@ from cotas.selection.choice import Choice, regimes_of
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.parameter import Parameter, final_step
 from cotas.selection.ranking import Standing, in_words, parts_to_settle, regret, winner
-from cotas.selection.splits import Part, Rows
+from cotas.selection.splits import CheckedRows, Part
 from cotas.selection.table import number
 from cotas.selection.walking import Key
 from cotas.selection.yardstick import Yardstick
@@ -24,7 +24,7 @@ from cotas.selection.yardstick import Yardstick
 class Plan:
     """What is to be chosen, and by what."""
 
-    rows: Rows
+    rows: CheckedRows
     parameter: Parameter
     values: list[Any]
     ordered: bool

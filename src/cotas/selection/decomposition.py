@@ -42,6 +42,7 @@ from cotas.selection.table import as_html, as_text, gap_in_words, number
 from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import Tally, Yardstick
 from cotas.stops import InterruptedWarning
+from cotas.words import say
 
 Draw = Callable[[np.random.Generator], tuple[Matrix, Any]]
 HELD_OUT = 0.3
@@ -218,7 +219,7 @@ def bias_variance(
     if len(found) < 2:
         raise KeyboardInterrupt("Interrupted before two samples were finished.")
     if interrupted:
-        words = f"Interrupted: {len(found)} samples were finished."
+        words = say("Interrupted: {count} samples were finished.", count=len(found))
         warnings.warn(words, InterruptedWarning, stacklevel=2)
     target = None if truth is None else np.asarray(truth(X_test), dtype=np.float64).ravel()
     names = ("model", (type(model).__name__,)) if over is None else (over, tuple(wanted))

@@ -12,6 +12,7 @@ from cotas.selection.deciding import Plan
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part
+from cotas.words import say
 
 STRATIFIED = (
     "The rows were set aside class by class, so their classes are not independent draws, and the "
@@ -66,8 +67,14 @@ def bound_for_future_rows(
     notes = [ABOUT]
     if forms > 1:
         notes.append(
-            f"{tried} are {len(plan.values)} values, each of which may have been judged at any of "
-            f"{forms} levels of tol (tighten={goal.tighten})."
+            say(
+                "{tried} are {count} values, each of which may have been judged at any of {forms} "
+                "levels of tol (tighten={tighten}).",
+                tried=tried,
+                count=len(plan.values),
+                forms=forms,
+                tighten=goal.tighten,
+            )
         )
     if goal.stratified and classifies:
         notes.append(STRATIFIED)

@@ -64,7 +64,7 @@ class Trial:
         return model
 
 
-class Part(NamedTuple):
+class Subsample(NamedTuple):
     """Rows to train on, in an order of which each beginning is a sample, and rows to judge by.
 
     `in_turns` makes such an order in which rare classes come as often as they are.
@@ -100,7 +100,7 @@ class Halving:
 
     X: Matrix
     y: AnyArray
-    parts: Sequence[Part]
+    parts: Sequence[Subsample]
     max_time: float = math.inf
     tell: Callable[[Trial], Any] | None = None
     trials: list[Trial] = field(default_factory=list)

@@ -25,6 +25,7 @@ from cotas.selection.table import as_html, as_text, gap_in_words
 from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import yardstick
 from cotas.stops import InterruptedWarning
+from cotas.words import say
 
 DEFAULT_SIZES = (0.1, 0.325, 0.55, 0.775, 1.0)
 A_SIZE = Parameter("size", "size")
@@ -194,7 +195,7 @@ def _collected(
     if not done:
         raise KeyboardInterrupt("Interrupted before the first size was finished.")
     if interrupted:
-        words = f"Interrupted: {len(done)} sizes were finished."
+        words = say("Interrupted: {count} sizes were finished.", count=len(done))
         warnings.warn(words, InterruptedWarning, stacklevel=3)
     figures = np.array([standing.figures(measure) for standing in done])
     return LearningCurves(

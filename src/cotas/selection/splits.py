@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.selection.parameter import is_number, is_whole
+from cotas.words import say
 
 # Document 004 sets 10 to 30 % aside.
 LEAST, MOST = 0.1, 0.3
@@ -40,7 +41,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Rows:
+class CheckedRows:
     """The data as they came, checked for what every split needs."""
 
     X: Matrix
@@ -55,7 +56,7 @@ class Rows:
         return len(self.y)
 
 
-def read_rows(X: Matrix, y: Any, weights: Any, classifies: bool, groups: Any = None) -> Rows:
+def read_rows(X: Matrix, y: Any, weights: Any, classifies: bool, groups: Any = None) -> CheckedRows:
     """Check that rows, labels and weights belong together."""
     if not hasattr(X, "shape"):
         X = np.asarray(X)
@@ -74,11 +75,11 @@ def read_rows(X: Matrix, y: Any, weights: Any, classifies: bool, groups: Any = N
         )
     if weights is not None:
         weights = _check_sample_weight(weights, X, dtype=np.float64, ensure_non_negative=True)
-    return Rows(X, y, weights, classifies, groups)
+    return CheckedRows(X, y, weights, classifies, groups)
 
 
 def split(
-    model: Any, rows: Rows, validation: Any, folds: Any, stratify: bool, random_state: Any
+    model: Any, rows: CheckedRows, validation: Any, folds: Any, stratify: bool, random_state: Any
 ) -> list[Part]:
     """One part for a fraction or for given validation data, one for each fold."""
     if validation is not None and folds is not None:
@@ -98,7 +99,7 @@ def split(
     return parts
 
 
-def _given(rows: Rows, validation: Any) -> Part:
+def _given(rows: CheckedRows, validation: Any) -> Part:
     if len(validation) not in (2, 3):
         raise ValueError("validation must be a fraction, or (X_val, y_val).")
     X_val, y_val = validation[0], np.asarray(validation[1])
@@ -110,7 +111,7 @@ def _given(rows: Rows, validation: Any) -> Part:
     return Part(rows.X, rows.y, rows.weights, X_val, y_val, w_val)
 
 
-def _check_part(rows: Rows, y: AnyArray, y_val: AnyArray) -> None:
+def _check_part(rows: CheckedRows, y: AnyArray, y_val: AnyArray) -> None:
     """Every label has to be learned from the rows that are trained on."""
     if not rows.classifies:
         return
@@ -128,7 +129,7 @@ def _check_part(rows: Rows, y: AnyArray, y_val: AnyArray) -> None:
 
 
 def _indices(
-    rows: Rows, validation: Any, folds: Any, stratify: bool, random_state: Any
+    rows: CheckedRows, validation: Any, folds: Any, stratify: bool, random_state: Any
 ) -> Iterable[tuple[IntArray, IntArray]]:
     blank, y = np.zeros((rows.count, 1)), rows.y
     if folds is None:
@@ -144,7 +145,9 @@ def _indices(
     return list(splitter.split(blank, y if rows.classifies else None))
 
 
-def _fraction_splitter(rows: Rows, validation: Any, stratify: bool, random_state: Any) -> Any:
+def _fraction_splitter(
+    rows: CheckedRows, validation: Any, stratify: bool, random_state: Any
+) -> Any:
     share = DEFAULT if validation is None else validation
     if not is_number(share) or not 0 < share < 1:
         raise ValueError(
@@ -153,8 +156,12 @@ def _fraction_splitter(rows: Rows, validation: Any, stratify: bool, random_state
         )
     if not LEAST <= share <= MOST:
         warnings.warn(
-            f"validation={share:g} sets aside {'few' if share < LEAST else 'many'} rows; 0.1 to "
-            "0.3 is usual.",
+            say(
+                "validation={share:g} sets aside few rows; 0.1 to 0.3 is usual."
+                if share < LEAST
+                else "validation={share:g} sets aside many rows; 0.1 to 0.3 is usual.",
+                share=share,
+            ),
             stacklevel=5,
         )
     kind = StratifiedShuffleSplit if rows.classifies and stratify else ShuffleSplit
@@ -168,7 +175,7 @@ def _fraction_splitter(rows: Rows, validation: Any, stratify: bool, random_state
     return kind(1, test_size=float(share), random_state=random_state)
 
 
-def _fold_splitter(rows: Rows, folds: int, stratify: bool, random_state: Any) -> Any:
+def _fold_splitter(rows: CheckedRows, folds: int, stratify: bool, random_state: Any) -> Any:
     if not 2 <= folds <= rows.count:
         raise ValueError(f"folds must lie between 2 and the {rows.count} rows, not {folds}.")
     if not (rows.classifies and stratify):

@@ -9,9 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import validation
 
+from cotas.blas import one_thread_in_blas
 from cotas.fitting.monitor import Monitor
-from cotas.fitting.threads import one_thread_in_blas
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.splits import Part
 from cotas.stops import InterruptedWarning
@@ -57,11 +58,12 @@ class Watch(Monitor):
         """Each of the other warnings once, with no doubles."""
         told = set()
         for w in self.heard:
-            text = str(w.message)
-            silent = issubclass(w.category, TOLD_OTHERWISE)
-            if silent or "valid feature names" in text or (w.category, text) in told:
+            # scikit-learn's check of names: a choice hands over rows without them.
+            names = w.category is UserWarning and w.filename == validation.__file__
+            heard = (w.category, str(w.message))
+            if issubclass(w.category, TOLD_OTHERWISE) or names or heard in told:
                 continue
-            told.add((w.category, text))
+            told.add(heard)
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 
 

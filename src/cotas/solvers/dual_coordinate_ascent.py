@@ -35,7 +35,7 @@ class DualState(NamedTuple):
     losses: FloatArray  # max(0, 1 − yᵢ(θ·xᵢ + θ₀)) when example i was last looked at
 
 
-class Round(NamedTuple):
+class AscentRound(NamedTuple):
     """What a round has reached, its gap as far as it knows, and whether it had sweeps to spare."""
 
     theta: FloatArray
@@ -131,7 +131,7 @@ def dual_coordinate_ascent(
     random: np.random.RandomState,
     bias_scale: float = 0.0,
     start: Start | None = None,
-) -> Iterator[Round]:
+) -> Iterator[AscentRound]:
     """Rounds of sweeps, each finer than the one before.
 
         max Σ αᵢ − (1/2λ)‖Σ αᵢyᵢxᵢ‖²    s.t.  0 ≤ αᵢ ≤ sᵢ,  Σ αᵢyᵢ = 0 with a bias
@@ -173,4 +173,4 @@ def dual_coordinate_ascent(
         risk, gain = float(weights @ state.losses), float(state.alpha.sum())
         gap = relative_gap(risk + square - gain, risk + 0.5 * square)
         reached = state.theta.copy(), float(state.theta0[0]), state.alpha.copy()
-        yield Round(*reached, gap, sweeps < SWEEPS_A_ROUND)
+        yield AscentRound(*reached, gap, sweeps < SWEEPS_A_ROUND)

@@ -13,7 +13,7 @@ from typing import Any
 from cotas.arrays import AnyArray, IntArray
 from cotas.loops import generic, loop
 from cotas.solvers.binning import Bins
-from cotas.solvers.split_search import Edge, Gini, LeastSquares
+from cotas.solvers.split_search import Edge, Gini, SquaresCriterion
 
 LANES = 4  # sums of the same bin in turn, so that an addition need not wait for the one before
 
@@ -28,8 +28,8 @@ def place_of_edge(criterion: Edge, code: int, g: float) -> int:
     return code
 
 
-@place_of.when(LeastSquares)
-def place_of_squares(criterion: LeastSquares, code: int, g: complex) -> int:
+@place_of.when(SquaresCriterion)
+def place_of_squares(criterion: SquaresCriterion, code: int, g: complex) -> int:
     return code
 
 
@@ -48,8 +48,8 @@ def collected_edge(criterion: Edge, added: AnyArray, b: int) -> float:
     return added[b]  # type: ignore[no-any-return]
 
 
-@collected.when(LeastSquares)
-def collected_squares(criterion: LeastSquares, added: AnyArray, b: int) -> complex:
+@collected.when(SquaresCriterion)
+def collected_squares(criterion: SquaresCriterion, added: AnyArray, b: int) -> complex:
     return added[b]  # type: ignore[no-any-return]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +25,7 @@ class PrimalDual:
 
     theta: FloatArray
     theta0: float
-    alpha: FloatArray
+    alpha: Any  # an array, or `Rounds`, which make it
     primal: float
     dual: float
 

@@ -129,7 +129,7 @@ def gap_terms(
     return losses, square, slope
 
 
-class Gram(Protocol):
+class GramRows(Protocol):
     """The matrix of k(xᵢ, xⱼ), any part of it computed on request."""
 
     def __len__(self) -> int: ...

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray
 from cotas.loops import generic, loop
-from cotas.solvers.online import Epoch, Sampling
+from cotas.solvers.online import Epoch, Sampling, Turn
 
 RowsOfGram: TypeAlias = Callable[[IntArray], FloatArray]
 
@@ -120,31 +121,50 @@ class KernelTraining:
     random: np.random.RandomState
     rest: bool
     deadline: float = np.inf  # by `time.perf_counter`: then it ends, in the middle of an epoch too
+    resting: BoolArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.resting = np.zeros(len(self.run.bias), dtype=np.bool_)
 
     def epochs(self, number: int) -> Iterator[Epoch]:
         """Up to `number` epochs; ends early when every class rests."""
-        resting: BoolArray = np.zeros(len(self.run.bias), dtype=np.bool_)
         for e in range(1, number + 1):
             began = time.perf_counter()
             mistakes, updates = self.run.mistakes.copy(), self.run.updates.copy()
             for chunk in self._chunks():
                 if time.perf_counter() > self.deadline:
                     return
-                for c in np.flatnonzero(~resting):
-                    self._present(chunk, int(c))
-            if self.rest:
-                resting |= self.run.updates == updates
+                for c in np.flatnonzero(~self.resting):
+                    self._present(chunk, int(c), 0, len(chunk))
+            self._close(updates)
             seconds = time.perf_counter() - began
             yield Epoch(e, self.run.mistakes - mistakes, self.run.updates - updates, seconds)
-            if resting.all():
+            if self.resting.all():
                 return
 
-    def _present(self, chunk: IntArray, c: int) -> None:
-        at_hand, start = self.rows, 0
+    def turns(self, until: int) -> Iterator[Turn]:
+        """The same run one example at a time, for so many epochs."""
+        for e in range(1, until + 1):
+            updates = self.run.updates.copy()
+            for chunk in self._chunks():
+                for c in np.flatnonzero(~self.resting):
+                    for q, row in enumerate(chunk):
+                        take = partial(self._present, chunk, int(c), q, q + 1)
+                        yield Turn(e, int(c), int(row), None, take)
+            self._close(updates)
+
+    def _close(self, updates: IntArray) -> None:
+        """End an epoch before which there were so many updates."""
+        if self.rest:
+            self.resting |= self.run.updates == updates
+
+    def _present(self, chunk: IntArray, c: int, start: int, stop: int) -> None:
+        """Present the examples of the chunk from `start` to `stop`."""
+        at_hand = self.rows
         while True:
             start = walk_on(
                 self.rule,
-                chunk,
+                chunk[:stop],
                 start,
                 self.weights,
                 at_hand.place_of,
@@ -152,7 +172,7 @@ class KernelTraining:
                 self.run,
                 c,
             )
-            if start == len(chunk):
+            if start == stop:
                 return
             at_hand.fetch(self._probably_needed(chunk[start:], c))
 

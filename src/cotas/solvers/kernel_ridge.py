@@ -10,7 +10,7 @@ from scipy import linalg
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.problem import relative_gap
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.kernel_dual import Gram
+from cotas.solvers.kernel_dual import GramRows
 
 # Rows and columns of a block of kernel values, which should stay in the cache of a core, and of a
 # tile of a matrix.
@@ -51,7 +51,7 @@ class RidgeSystem:
         return Iterate(beta, scores - self.y, relative_gap(gap, primal, zero))
 
 
-def by_factor(gram: Gram, system: RidgeSystem, each: Each = map) -> Iterator[Iterate]:
+def by_factor(gram: GramRows, system: RidgeSystem, each: Each = map) -> Iterator[Iterate]:
     """An iterate from the Cholesky factor of K + λS⁻¹, and refined ones after it.
 
     Departures: the residual of the solution is solved for again, since the factor has lost digits
@@ -75,7 +75,7 @@ def _solved(L: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(linalg.solve_triangular(L, half, lower=True, trans=1, check_finite=False))
 
 
-def lower_triangle(gram: Gram, each: Each = map) -> FloatArray:
+def lower_triangle(gram: GramRows, each: Each = map) -> FloatArray:
     """K on and below its diagonal, tile by tile; above it is anything."""
     n = len(gram)
     K = np.empty((n, n))
@@ -117,7 +117,7 @@ def factorize(A: FloatArray, each: Each = map) -> None:
 
 
 def by_conjugate_gradients(
-    gram: Gram, system: RidgeSystem, cache_bytes: int, each: Each = map
+    gram: GramRows, system: RidgeSystem, cache_bytes: int, each: Each = map
 ) -> Iterator[Iterate]:
     """An iterate for each step, for systems whose matrix is too large to keep.
 
@@ -153,7 +153,7 @@ def by_conjugate_gradients(
         direction = left + (0.0 if fresh else turn) * direction
 
 
-def product(gram: Gram, cache_bytes: int, each: Each = map) -> Times:
+def product(gram: GramRows, cache_bytes: int, each: Each = map) -> Times:
     """K times a matrix, in blocks, as many rows of K being kept as fit into so many bytes."""
     n = len(gram)
     pieces, kept = spans(n, ROWS), dict[int, FloatArray]()

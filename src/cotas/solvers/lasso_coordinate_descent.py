@@ -19,7 +19,7 @@ DEPTH = 5
 MAX_SWEEPS = 10_000
 
 
-class Descent(NamedTuple):
+class CoordinateDescent(NamedTuple):
     """b = β/σ on some columns, and the residual r = r' + shift, weighted by √s."""
 
     b: FloatArray
@@ -33,7 +33,7 @@ def descend(
     curvatures: FloatArray,
     means: FloatArray,
     penalty: Any,
-    state: Descent,
+    state: CoordinateDescent,
 ) -> float:
     """Each coefficient in turn to its best value; returns the largest change of a fit.
 
@@ -115,15 +115,15 @@ class ResidualDescent:
                 return False
         return False
 
-    def _afresh(self, beta: FloatArray) -> Descent:
+    def _afresh(self, beta: FloatArray) -> CoordinateDescent:
         """β with its residual computed anew, so that the rounding of many sweeps is forgotten."""
         residual = self.target - self.data.combination(self.chosen, beta)
-        return Descent(beta / self.scale, self.roots * residual, np.zeros(1))
+        return CoordinateDescent(beta / self.scale, self.roots * residual, np.zeros(1))
 
-    def _copy(self) -> Descent:
-        return Descent(*(part.copy() for part in self.state))
+    def _copy(self) -> CoordinateDescent:
+        return CoordinateDescent(*(part.copy() for part in self.state))
 
-    def _extrapolate(self, states: list[Descent]) -> None:
+    def _extrapolate(self, states: list[CoordinateDescent]) -> None:
         changes = np.stack([b.b - a.b for a, b in pairwise(states)])
         normal = changes @ changes.T
         normal += 1e-12 * max(float(np.trace(normal)), 1e-300) * np.eye(len(normal))
@@ -132,7 +132,7 @@ class ResidualDescent:
         if not (np.isfinite(total) and abs(total) > 0):
             return
         shares = shares / total
-        mixed = Descent(
+        mixed = CoordinateDescent(
             *(sum(s * p for s, p in zip(shares, parts, strict=True)) for parts in
               zip(*states[1:], strict=True))
         )  # fmt: skip
@@ -141,6 +141,6 @@ class ResidualDescent:
         if self._objective(mixed) < self._objective(self.state):
             self.state = mixed
 
-    def _objective(self, state: Descent) -> float:
+    def _objective(self, state: CoordinateDescent) -> float:
         residual = state.residual + state.shift[0] * self.roots
         return 0.5 * float(residual @ residual) + float(value(self.penalty, state.b))

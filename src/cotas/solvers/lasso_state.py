@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.loops import loop
-from cotas.solvers.penalties import Bounds, bounds
+from cotas.solvers.penalties import Values, bounds
 
 # No gap below so many roundings of ⟨y, y⟩ can be seen.
 ROUNDINGS = 16 * 2.0**-52
@@ -33,7 +33,7 @@ class GramState(NamedTuple):
 
 
 @loop
-def restricted_bounds(state: GramState, m: int, penalty: Any, square: float) -> Bounds:
+def restricted_bounds(state: GramState, m: int, penalty: Any, square: float) -> Values:
     """Those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
     fitted = explained = 0.0
     for j in range(m):

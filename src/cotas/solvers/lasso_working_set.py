@@ -13,7 +13,7 @@ from cotas.solvers.lasso_columns import WorkingSet
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
 from cotas.solvers.lasso_gram import path_on_gram, solve_on_gram
 from cotas.solvers.lasso_state import LassoIterate, enough
-from cotas.solvers.penalties import Bounds, Penalty, bounds, thresholds, times, with_weights
+from cotas.solvers.penalties import Penalty, Values, bounds, thresholds, times, with_weights
 
 # A Gram matrix of all the columns is formed at once up to this width.
 WIDEST_GRAM = 1000
@@ -139,7 +139,7 @@ class WorkingSetLasso:
         """Whether there were as many rounds as there may be."""
         return self.rounds >= self.max_rounds
 
-    def at(self, lam: float) -> Bounds:
+    def at(self, lam: float) -> Values:
         """P and P − D of the present β for another λ."""
         return bounds(times(self.penalty, lam), *self.products, self.rho, self.beta)
 
@@ -164,12 +164,12 @@ class WorkingSetLasso:
         problem = (self.penalty, self.square, INNER * tol, MAX_ROUNDS)
         self.rounds += path_on_gram(self.working.state, lams, *problem, betas, values)
         return [
-            self._iterate(lam, beta.nonzero()[0], beta, Bounds(primal, gap))
+            self._iterate(lam, beta.nonzero()[0], beta, Values(primal, gap))
             for lam, beta, (primal, gap) in zip(lams.tolist(), betas, values.tolist(), strict=True)
         ]
 
     def _iterate(
-        self, lam: float, support: IntArray, beta: FloatArray, found: Bounds
+        self, lam: float, support: IntArray, beta: FloatArray, found: Values
     ) -> LassoIterate:
         length = float(np.abs(beta[support]) @ self._weights(support))
         return LassoIterate(lam, support, beta[support], length, *found)

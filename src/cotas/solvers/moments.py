@@ -53,6 +53,12 @@ class Moments:
             np.maximum(self.centring_loss, other.centring_loss),
         )
 
+    def __add__(self, other: Moments) -> Moments:
+        """As `merge`, where rows without any weight may be on one side."""
+        if not (self.weight and other.weight):
+            return self if self.weight else other
+        return self.merge(other)
+
     def hessian(self, free_bias: bool) -> FloatArray:
         """C with a free bias, Σ sᵢxᵢxᵢᵀ without."""
         return self.scatter if free_bias else self.scatter + np.outer(self.mean, self.mean)

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from cotas.design.dense import Dense
 from cotas.design.layout import Design
 from cotas.solvers.run import Average, Run, learn_classes
 
-Sampling: TypeAlias = Literal["order", "permutation", "replacement"]
+Sampling: TypeAlias = Literal["order", "permutation", "replacement", "all"]
 Steps: TypeAlias = Callable[[IntArray], FloatArray]
 
 # A chunk is what runs without a look at the outside world: at most this many multiplications.
@@ -44,6 +45,16 @@ class Epoch:
     seconds: float
 
 
+class Turn(NamedTuple):
+    """One example for one class, not yet presented: `take()` presents it."""
+
+    epoch: int
+    c: int
+    row: int | None  # None stands for all of them at once
+    step: float | None  # η, where the algorithm is given one
+    take: Callable[[], None]
+
+
 @dataclass
 class Training:
     """An online algorithm (the rule) on its data, and the run so far.
@@ -63,6 +74,7 @@ class Training:
     examples: IntArray | None = None
     steps: Steps | None = None  # None for algorithms that find their own step
     rest: bool = True
+    carries: bool = False  # whether a pass carries numbers along that are not in the run
     threads: int = 1
     deadline: float = np.inf  # by `time.perf_counter`: then it ends, in the middle of an epoch too
     resting: BoolArray = field(init=False)
@@ -102,23 +114,76 @@ class Training:
         mistakes, updates = self.run.mistakes.copy(), self.run.updates.copy()
         awake = np.flatnonzero(~self.resting)
         groups = np.array_split(awake, min(self.threads, len(awake)))
-        t = int(self.run.seen[awake[0]])
-        for chunk in self._chunks(len(awake)):
+        for chunk, steps in self._chunks_with_steps(awake):
             if time.perf_counter() > self.deadline:
                 return None
-            times = (t + 1, t + 1 + len(chunk))
-            steps = NO_STEPS if self.steps is None else self.steps(np.arange(*times))
-            t += len(chunk)
             self._present(chunk, steps, groups, pool)
-        self._count_as_seen(self.resting, 1)
-        if self.rest:
-            self.resting |= self.run.updates == updates
+        self._close(updates)
         return Epoch(
             number,
             self.run.mistakes - mistakes,
             self.run.updates - updates,
             time.perf_counter() - began,
         )
+
+    def turns(self, number: int, until: int) -> Iterator[Turn]:
+        """The same run one example at a time, which ends after `until` of `number` epochs."""
+        for e in range(1, until + 1):
+            updates, awake = self.run.updates.copy(), np.flatnonzero(~self.resting)
+            for chunk, steps in self._chunks_with_steps(awake):
+                tile = self._tile_of(chunk)
+                for start in range(0, len(chunk), tile):
+                    some = slice(start, start + tile)
+                    for c in awake:
+                        yield from self._turns_of(e, int(c), chunk[some], steps[some])
+            self._close(updates)
+            if self.resting.all():
+                self._count_as_seen(self.resting, number - e)
+                return
+
+    def _turns_of(self, epoch: int, c: int, rows: IntArray, steps: FloatArray) -> Iterator[Turn]:
+        """A turn for each of these examples, or for all of them."""
+        if self.sampling == "all":
+            yield Turn(epoch, c, None, float(steps[0]), partial(self._take, c, rows, steps, None))
+            return
+        start = self._state_of(c) if self.carries else None
+        for q, row in enumerate(rows):
+            first = q if start is None else 0
+            piece = (rows[first : q + 1], steps[first : q + 1])
+            step = float(steps[q]) if len(steps) else None
+            yield Turn(epoch, c, int(row), step, partial(self._take, c, *piece, start))
+
+    def _take(self, c: int, rows: IntArray, steps: FloatArray, start: Any) -> None:
+        """Present the rows to one class, from `start` if it is given."""
+        if start is not None:
+            for array, value in zip(self._arrays(), start, strict=True):
+                array[c] = value
+        arguments = (self.rule, self.rows, self.labels, self.weights, rows, steps)
+        learn_classes(*arguments, self.run, self.average, np.array([c]), len(rows))
+
+    def _arrays(self) -> list[Any]:
+        """What a pass changes."""
+        parts = self.run[1:] if self.average is None else (*self.run[1:], *self.average)
+        return [part for part in parts if part.ndim == 1 or part.shape[1]]
+
+    def _state_of(self, c: int) -> list[Any]:
+        return [array[c].copy() for array in self._arrays()]
+
+    def _chunks_with_steps(self, awake: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+        t = int(self.run.seen[awake[0]])
+        for chunk in self._chunks(len(awake)):
+            if self.sampling == "all" and self.steps is not None:
+                yield chunk, self.steps(np.array([t // self.n_examples + 1]))
+                return
+            times = np.arange(t + 1, t + 1 + len(chunk))
+            yield chunk, NO_STEPS if self.steps is None else self.steps(times)
+            t += len(chunk)
+
+    def _close(self, updates: IntArray) -> None:
+        """End an epoch before which there were so many updates."""
+        self._count_as_seen(self.resting, 1)
+        if self.rest:
+            self.resting |= self.run.updates == updates
 
     def _present(
         self,
@@ -127,7 +192,7 @@ class Training:
         groups: Sequence[IntArray],
         pool: ThreadPoolExecutor,
     ) -> None:
-        tile = len(chunk) if len(self.run.b) == 1 else self._tile()
+        tile = self._tile_of(chunk)
         arguments = (self.rule, self.rows, self.labels, self.weights, chunk, steps)
         state = (self.run, self.average)
         if len(groups) == 1:
@@ -144,6 +209,8 @@ class Training:
         order, n = self._order, self.n_examples
         if order is not None and self.sampling == "permutation":
             self.random.shuffle(order)
+        if self.sampling == "all":
+            size = n
         for start in range(0, n, size):
             stop = min(start + size, n)
             if self.sampling == "replacement":
@@ -159,5 +226,8 @@ class Training:
             return int(self.rows.X.shape[1])
         return int(len(self.rows.data) // max(1, n_vectors(self.rows)))  # type: ignore[union-attr]
 
-    def _tile(self) -> int:
+    def _tile_of(self, chunk: IntArray) -> int:
+        """How many examples each class sees before the next class does."""
+        if len(self.run.b) == 1 or self.sampling == "all":
+            return len(chunk)
         return int(max(1, TILE_BYTES // (8 * max(1, self._row_entries()))))

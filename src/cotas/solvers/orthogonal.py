@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -39,19 +40,43 @@ def orthogonal(
     Invariant: ‖Rθ‖ = ‖√s Xθ‖ for every θ. Cost: O(nd²), some three times the normal equations;
     memory for one block and R.
     """
-    R = _triangle(X, Y, shares, centre)
-    d = X.shape[1]
+    return from_triangle(_triangle(X, Y, shares, centre), X.shape[0], centre, penalty)
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """R of some rows; that of more rows is made of two (TSQR, Demmel et al. 2012)."""
+
+    R: FloatArray
+
+    def __add__(self, other: Triangle) -> Triangle:
+        both = np.vstack([self.R, other.R])
+        return Triangle(qr(both, mode="r", check_finite=False)[0][: both.shape[1]])
+
+
+def triangle_of(
+    X: Matrix, Y: FloatArray, weights: FloatArray, centre: tuple[FloatArray, FloatArray] | None
+) -> Triangle:
+    """R of the rows √wᵢ(xᵢ, yᵢ) of a block, less their centre."""
+    return Triangle(_triangle(X, Y, weights, centre))
+
+
+def from_triangle(
+    R: FloatArray, n: int, centre: tuple[FloatArray, FloatArray] | None, penalty: FloatArray
+) -> Orthogonal:
+    """The solution of smallest norm from the triangle of n rows."""
+    d = len(penalty)
     if penalty.any():
-        R = np.vstack([R, np.hstack([np.diag(np.sqrt(penalty)), np.zeros((d, Y.shape[1]))])])
+        R = np.vstack([R, np.hstack([np.diag(np.sqrt(penalty)), np.zeros((d, R.shape[1] - d))])])
     A, B = R[:, :d], R[:, d:]
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(A, axis=0)
     off = np.zeros(d) if centre is None else EPS * np.abs(centre[0])
-    used = lengths > (16 + np.sqrt(X.shape[0])) * off
+    used = lengths > (16 + np.sqrt(n)) * off
     scale = np.divide(1.0, lengths, where=used, out=np.zeros(d))
     U, values, Vt = svd(A * scale, full_matrices=False, check_finite=False)
     # A column far from zero has lost digits before it came here, and so has what depends on it.
-    least = max(X.shape[0], d) * EPS * values.max(initial=0.0) + 4 * np.abs(Vt) @ (off * scale)
+    least = max(n, d) * EPS * values.max(initial=0.0) + 4 * np.abs(Vt) @ (off * scale)
     kept = values > least
     U, values, V = U[:, kept], values[kept], Vt[kept].T
 

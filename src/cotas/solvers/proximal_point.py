@@ -16,7 +16,7 @@ from cotas.solvers.newton import newton
 from cotas.solvers.risks import Local
 
 
-class Start(NamedTuple):
+class ProximalStart(NamedTuple):
     """θ as a column, θ₀, and the slopes v that an earlier run ended with, if they are known."""
 
     theta: FloatArray
@@ -98,7 +98,7 @@ def proximal_point(
     loss: EpsilonInsensitive | Huber,
     lam: float,
     bias: bool,
-    start: Start | None = None,
+    start: ProximalStart | None = None,
 ) -> Iterator[Iterate]:
     """Iterates (θ, θ₀) with the slopes v of each row, one for each Newton step.
 

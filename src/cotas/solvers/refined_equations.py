@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -82,13 +83,29 @@ def refine(
     """The solution from the moments, less what the residuals say it is off; whether they agree."""
     # Columns far from zero are moved, as they were for the moments.
     shift = rough_centre(X) if free_bias else None
+
+    def slope(theta: FloatArray, theta0: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return _slope(X, shift, Y, weights, theta, theta0, each, threads)
+
+    return refine_by(slope, factor, moments, shift, penalty, free_bias)
+
+
+def refine_by(
+    slope_of: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+    factor: Factor | PseudoFactor,
+    moments: Moments,
+    shift: FloatArray | None,
+    penalty: FloatArray,
+    free_bias: bool,
+) -> tuple[Refined, bool]:
+    """The same, `slope_of` being Σ sᵢrᵢxᵢ and Σ sᵢrᵢ at (θ, θ₀), the rows less their shift."""
     mean = moments.mean if shift is None else moments.mean - shift
     theta = factor.solve(moments.slope(free_bias))
-    theta0 = moments.target_mean - mean @ theta if free_bias else np.zeros(Y.shape[1])
+    theta0 = moments.target_mean - mean @ theta if free_bias else np.zeros(theta.shape[1])
     lengths = np.sqrt(np.diag(moments.hessian(free_bias)) + penalty)[:, None]
     before, accurate = 1.0, False
     for _ in range(PASSES):
-        slope, mean_residual = _slope(X, shift, Y, weights, theta, theta0, each, threads)
+        slope, mean_residual = slope_of(theta, theta0)
         if free_bias:
             slope -= np.outer(mean, mean_residual)
         step = factor.solve(slope - penalty[:, None] * theta)

@@ -154,13 +154,13 @@ class Answer:
     curved: list[IntArray]
 
 
-class Rows:
+class HingeRows:
     """The rows and what is known of them, gone over in spans."""
 
     def __init__(self, rows: Any, y: FloatArray, weights: FloatArray, each: Each) -> None:
         self.rows, self.each = rows, each
         n, d = n_vectors(rows), n_features(rows)
-        self.n_features = d
+        self.n_features, self.size = d, n * d
         centre, part, excess, turn = np.full(n, 0.5), np.zeros(n), np.empty(n), np.empty(n)
         self.state = RowState(y, weights, centre, part, excess, turn)
         self.combination = np.zeros(d)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -12,7 +13,10 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design import as_design
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
-from cotas.solvers.rounded_hinge import Answer, Rows
+from cotas.solvers.newton_round import Smoothed, derivative, newton_round, zero
+from cotas.solvers.rounded_blocks import BlockRows
+from cotas.solvers.rounded_hinge import Answer, HingeRows
+from cotas.source import Block, Source
 
 # The smoothing of the first round, what the next rounds make of it, and when that ends.
 SMOOTHING, SHARPER, SHARPEST = 2.0, 0.3, 3e-4
@@ -25,6 +29,8 @@ SAMPLE_GAP = 0.01
 FEW_FEATURES = 300
 # With more than this the systems are solved by conjugate gradients, to this residual.
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
+# Tables with up to so many entries and features are solved in one compiled call a round.
+SMALL, FEW_FOR_ONE_CALL = 1 << 16, 100
 # Where so many steps do not halve the gap, another method goes on.
 PATIENCE = 25
 
@@ -35,9 +41,7 @@ class _Problem:
     bias: float  # one if there is a bias
     anchor: float  # what penalizes it, times one half of its square
 
-    def iterate(
-        self, theta: FloatArray, theta0: float, answer: Answer, alpha: FloatArray
-    ) -> PrimalDual:
+    def iterate(self, theta: FloatArray, theta0: float, answer: Answer, alpha: Any) -> PrimalDual:
         penalty = 0.5 * (self.lam * float(theta @ theta) + self.anchor * theta0 * theta0)
         cost = 0.5 * float(answer.combination @ answer.combination) / self.lam
         if self.anchor:
@@ -90,7 +94,7 @@ def semismooth_newton(
     0 < αᵢ < sᵢ.
     """
     problem = _Problem(lam, 1.0 if bias_scale else bias, lam / bias_scale**2 if bias_scale else 0.0)
-    rows = Rows(as_design(X), y, weights, each)
+    rows = HingeRows(as_design(X), y, weights, each)
     while X.shape[1] > FEW_FEATURES:
         for reached in _by_sweeps(rows, lam, bias, bias_scale, start):
             yield _after_sweeps(rows, problem, reached)
@@ -123,10 +127,33 @@ def to_the_last_digit(
         yield from interior_point(*problem)
 
 
-def _newton_steps(rows: Rows, problem: _Problem, start: Start, nu: float) -> Iterator[PrimalDual]:
+def newton_over_blocks(
+    source: Source, total: float, lam: float, bias: float, sample: Block | None
+) -> Iterator[PrimalDual]:
+    """The same for rows that come in blocks, of which nothing is kept; α comes as `Rounds`.
+
+    y of the source is ±1, and its weights sum to `total`. The start is a rough solution for the
+    `sample`. Each Newton step is one pass over the blocks or, where the line search shortens it, a
+    few; with very many features each of the conjugate gradients is a pass too.
+    """
+    rows, problem = BlockRows(source, total, LARGEST_SYSTEM), _Problem(lam, bias, 0.0)
+    found = None if sample is None else _rough(sample.X, sample.y, sample.shares(), lam, bias, 0.0)
+    nu = SMOOTHING_FROM_START
+    if found is None:
+        found, nu = Start(np.zeros(0), 0.0, np.zeros(source.n_features)), SMOOTHING
+    yield from _newton_steps(rows, problem, found, nu)
+
+
+def _newton_steps(
+    rows: HingeRows | BlockRows, problem: _Problem, start: Start, nu: float
+) -> Iterator[PrimalDual]:
     """From the centres of the rows, until the steps no longer get on."""
     theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
     rows.place(theta, theta0)
+    few = rows.n_features <= FEW_FOR_ONE_CALL
+    if few and isinstance(rows, HingeRows) and rows.size <= SMALL:
+        yield from _rounds(rows, Smoothed(*astuple(problem)), np.append(theta, theta0), nu)
+        return
     best, idle = np.inf, 0
     while idle < PATIENCE:
         answer = rows.respond(nu)
@@ -148,6 +175,19 @@ def _newton_steps(rows: Rows, problem: _Problem, start: Start, nu: float) -> Ite
         theta0 += length * problem.bias * float(step[-1])
 
 
+def _rounds(
+    rows: HingeRows, problem: Smoothed, model: FloatArray, nu: float
+) -> Iterator[PrimalDual]:
+    """The same with an iterate for each round, which is one call."""
+    best, idle, solved = np.inf, 0, True
+    while solved and idle < PATIENCE:
+        given = (rows.rows, rows.state, problem, model, rows.combination, nu)
+        solved, primal, dual = newton_round(*given)
+        yield PrimalDual(model[:-1].copy(), float(model[-1]), rows.alpha, primal, dual)
+        best, idle = (primal - dual, 0) if primal - dual <= 0.5 * best else (best, idle + 1)
+        nu = max(SHARPER * nu, SHARPEST)
+
+
 def _from_a_sample(
     X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, bias_scale: float
 ) -> Start | None:
@@ -157,17 +197,27 @@ def _from_a_sample(
     if size < max(FEWEST, FEWEST_BY_FEATURE * d):
         return None
     some = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-    if not (y[some] > 0).any() or not (y[some] < 0).any():
+    return _rough(X[some], y[some], weights[some], lam, bias, bias_scale)
+
+
+def _rough(
+    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, bias_scale: float
+) -> Start | None:
+    """A rough solution for some rows; none if they are of one class."""
+    used = weights > 0
+    if not used.all():
+        X, y, weights = X[used], y[used], weights[used]
+    if not (y > 0).any() or not (y < 0).any():
         return None
-    share = weights[some] / weights[some].sum()
-    for iterate in semismooth_newton(X[some], y[some], share, lam, bias, bias_scale):
+    share = weights / weights.sum()
+    for iterate in semismooth_newton(X, y, share, lam, bias, bias_scale):
         if iterate.primal - iterate.dual <= SAMPLE_GAP * iterate.primal:
             break
     return Start(iterate.alpha, iterate.theta0, iterate.theta)
 
 
 def _by_sweeps(
-    rows: Rows, lam: float, bias: float, bias_scale: float, start: Start | None
+    rows: HingeRows, lam: float, bias: float, bias_scale: float, start: Start | None
 ) -> Iterator[Start]:
     """Coordinate ascent as long as its rounds take few sweeps; its α become the centres."""
     y, weights, random = rows.state.y, rows.state.weights, np.random.RandomState(0)
@@ -179,7 +229,7 @@ def _by_sweeps(
             return
 
 
-def _after_sweeps(rows: Rows, problem: _Problem, start: Start) -> PrimalDual:
+def _after_sweeps(rows: HingeRows, problem: _Problem, start: Start) -> PrimalDual:
     """P and D of what coordinate ascent has reached."""
     rows.place(start.theta, start.theta0)
     y, weights, excess = rows.state.y, rows.state.weights, rows.state.excess
@@ -190,7 +240,7 @@ def _after_sweeps(rows: Rows, problem: _Problem, start: Start) -> PrimalDual:
 
 
 def _newton_step(
-    rows: Rows, problem: _Problem, answer: Answer, nu: float, gradient: FloatArray
+    rows: HingeRows | BlockRows, problem: _Problem, answer: Answer, nu: float, gradient: FloatArray
 ) -> FloatArray | None:
     """The step to the minimum of the parabola that the rounded objective is near by."""
     d, curved = rows.n_features, answer.curved
@@ -222,38 +272,32 @@ def _newton_step(
     return np.asarray(step)
 
 
+class _LineOfSpans(NamedTuple):
+    """The rounded objective along a step, the rows being gone over in spans."""
+
+    rows: HingeRows | BlockRows
+    nu: float
+    fixed: float
+    linear: float
+
+
+@derivative.when(_LineOfSpans)
+def _derivative(line: _LineOfSpans, length: float) -> float:
+    return line.fixed + length * line.linear - line.rows.slope(line.nu, length)
+
+
 def _line_search(
-    rows: Rows, problem: _Problem, theta: FloatArray, theta0: float, step: FloatArray, nu: float
+    rows: HingeRows | BlockRows,
+    problem: _Problem,
+    theta: FloatArray,
+    theta0: float,
+    step: FloatArray,
+    nu: float,
 ) -> float:
     """The length with the least rounded objective: where its derivative is zero."""
     along, along0 = step[:-1], problem.bias * float(step[-1])
     rows.look_along(along, along0)
     fixed = problem.lam * float(theta @ along) + problem.anchor * theta0 * along0
     linear = problem.lam * float(along @ along) + problem.anchor * along0 * along0
-    return _zero(lambda length: fixed + length * linear - rows.slope(nu, length))
-
-
-def _zero(derivative: Callable[[float], float]) -> float:
-    """Where an increasing function that begins below zero comes close to it, tried at 1 first."""
-    low, at_low = 0.0, derivative(0.0)
-    close = 0.1 * abs(at_low)
-    if not at_low < 0.0:
-        return 0.0
-    high, at_high = 1.0, derivative(1.0)
-    while at_high < -close and high < 16.0:
-        low, at_low, high = high, at_high, 4.0 * high
-        at_high = derivative(high)
-    if at_high <= close:
-        return high
-    for _ in range(30):
-        inside = 0.05 * (high - low)
-        middle = low - at_low * (high - low) / (at_high - at_low)
-        middle = min(max(middle, low + inside), high - inside)
-        value = derivative(middle)
-        if abs(value) <= close:
-            return middle
-        if value < 0.0:
-            low, at_low = middle, value
-        else:
-            high, at_high = middle, value
-    return low
+    line = _LineOfSpans(rows, nu, fixed, linear)
+    return float(zero.py_func(line))  # type: ignore[attr-defined]

@@ -10,10 +10,10 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.kernel_dual import Gram, SignedDual
+from cotas.solvers.kernel_dual import GramRows, SignedDual
 from cotas.solvers.row_cache import RowCache
 from cotas.solvers.shrinking import WORTH_IT, settled
-from cotas.solvers.working_set import choose, solve_working_set
+from cotas.solvers.working_set import Watch, choose, solve_working_set
 
 # The working set has so many rows, all of them if there are no more. In other small problems it
 # starts with a part of the rows and grows by some in each round, since most of them need few.
@@ -55,13 +55,14 @@ def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -
 
 
 def smo(
-    gram: Gram,
+    gram: GramRows,
     dual: SignedDual,
     tol: float,
     cache_bytes: int,
     each: Each = map,
     start: FloatArray | None = None,
     shrinking: bool = True,
+    watch: Watch | None = None,
 ) -> Generator[Iterate, FloatArray | None, None]:
     """Yield a = yα/λ and F for each working set; the caller may send back its exact scores Ka.
 
@@ -83,7 +84,7 @@ def smo(
     Invariant: 0 ≤ αᵢ ≤ sᵢ; Σ αᵢyᵢ = 0 up to rounding. Cost: O(n) kernel values for each row that
     enters a working set and moves, less what the cache remembers.
     """
-    work = Decomposition(gram, dual, cache_bytes, each, shrinking)
+    work = Decomposition(gram, dual, cache_bytes, each, shrinking, watch)
     if start is not None:
         work.begin_at(start)
     return ascend(work, tol)
@@ -151,9 +152,15 @@ class Decomposition:
     """
 
     def __init__(
-        self, gram: Gram, dual: SignedDual, cache_bytes: int, each: Each, shrinking: bool
+        self,
+        gram: GramRows,
+        dual: SignedDual,
+        cache_bytes: int,
+        each: Each,
+        shrinking: bool,
+        watch: Watch | None = None,
     ) -> None:
-        n = len(gram)
+        n, self.watch = len(gram), watch
         self.gram, self.dual, self.each, self.cache_bytes = gram, dual, each, cache_bytes
         self.a: FloatArray = np.zeros(n)
         self.F: FloatArray = -dual.y
@@ -199,8 +206,8 @@ class Decomposition:
         inside, F = a[W], self.F[W]
         everything = self.active is not None and len(self.active) <= size
         tol = (WHOLE if everything else INNER) * violation
-        box = low[W], high[W]
-        solve_working_set(K, inside, *box, F, self.dual.kink, self.dual.free_bias, tol)
+        box, watch = (low[W], high[W]), self.watch and self.watch.of(W)
+        solve_working_set(K, inside, *box, F, self.dual.kink, self.dual.free_bias, tol, watch)
         change = inside - a[W]
         moved = change != 0
         if not moved.any():
@@ -245,7 +252,7 @@ class Decomposition:
         dual, tol = self.dual, WHOLE * violation
         self.exact = False
         problem = self.a, dual.low, dual.high, self.F, dual.kink, dual.free_bias
-        return solve_working_set(K, *problem, tol) > 0
+        return solve_working_set(K, *problem, tol, self.watch) > 0
 
     def _follow(self, rows: IntArray, change: FloatArray) -> None:
         """F ← F + Σ change · row, the rows from the cache or computed now."""

@@ -8,11 +8,17 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.kernel_dual import Gram, SignedDual
+from cotas.solvers.kernel_dual import GramRows, SignedDual
+from cotas.solvers.working_set import Move
 
 
 def smo_simple(
-    gram: Gram, y: FloatArray, weights: FloatArray, lam: float, free_bias: bool
+    gram: GramRows,
+    y: FloatArray,
+    weights: FloatArray,
+    lam: float,
+    free_bias: bool,
+    moves: list[Move] | None = None,
 ) -> Generator[Iterate, FloatArray | None, None]:
     """Yield a = yα/λ and F after every n updates.
 
@@ -24,7 +30,8 @@ def smo_simple(
     all signs drop out; the pair is the one that violates the conditions of optimality most
     (Keerthi et al. 2001), a rule that the document leaves open. Without a bias one moves alone.
     Invariant: Σ aᵢ = 0 with a bias; F = f − y is the slope of the objective in each aᵢ.
-    Cost: two rows of the Gram matrix a step. Nothing is kept: this is the version to read.
+    Cost: two rows of the Gram matrix a step. Nothing is kept but, if asked for, the `moves`: this
+    is the version to read.
     """
     dual, n = SignedDual.of(y, weights, lam, free_bias), len(y)
     low, high = dual.low, dual.high
@@ -36,6 +43,8 @@ def smo_simple(
             if not free_bias:
                 i = j = i if -F[i] > F[j] else j
             Ki, Kj = gram.block(gram.side(np.array([i, j]), np.float64), everything)
+            rows = np.array([i, j] if free_bias else [i])
+            before, slopes = a[rows], F[rows]
             if free_bias:
                 curvature = max(Ki[i] + Kj[j] - 2 * Ki[j], 1e-12 * (Ki[i] + Kj[j]), 1e-300)
                 t = min(max(F[j] - F[i], 0.0) / curvature, high[i] - a[i], a[j] - low[j])
@@ -44,5 +53,7 @@ def smo_simple(
             else:
                 new = np.clip(a[i] - F[i] / max(Ki[i], 1e-300), low[i], high[i])
                 F += (new - a[i]) * Ki
-                a[i] = new
+                a[i], curvature = new, Ki[i]
+            if moves is not None:
+                moves.append(Move(rows, before, a[rows], slopes, float(curvature)))
         yield Iterate(a, F, dual.relative_gap(a, F))

@@ -20,7 +20,7 @@ from cotas.solvers.binning import (
 COLUMNS_AT_A_TIME = 64
 
 
-class Column(NamedTuple):
+class BinnedColumn(NamedTuple):
     """The stored values of a column, and where they are."""
 
     rows: IntArray
@@ -47,7 +47,7 @@ class SparseSample:
         if used is not None:
             self.turn[used] = np.arange(len(used))
 
-    def edges(self, column: Column) -> FloatArray:
+    def edges(self, column: BinnedColumn) -> FloatArray:
         """The same as those of the dense column."""
         turn = self.turn[column.rows]
         among, sampled = turn >= 0, (turn >= 0) & (turn % self.step == 0)
@@ -62,7 +62,7 @@ class SparseSample:
             edges = column_edges(used, MOST_BINS - 1, self.n_used - len(used))[0]
         return edges
 
-    def categories(self, column: Column, name: int) -> FloatArray:
+    def categories(self, column: BinnedColumn, name: int) -> FloatArray:
         """The categories among the rows that are used."""
         values = column.values[self.turn[column.rows] >= 0]
         return categories(values if len(values) == self.n_used else np.append(values, 0.0), name)
@@ -85,7 +85,7 @@ def make_sparse_bins(
         for j in range(first, min(first + COLUMNS_AT_A_TIME, d)):
             part = slice(columns.indptr[j], columns.indptr[j + 1])
             values = columns.data[part].astype(np.float64)
-            column = Column(columns.indices[part], values)
+            column = BinnedColumn(columns.indices[part], values)
             edges = sample.categories(column, j) if categorical[j] else sample.edges(column)
             found.append(_code_column(column, edges, bool(categorical[j])))
         return found
@@ -94,7 +94,7 @@ def make_sparse_bins(
     return _lay_out(coded, n, categorical), Scale([c.edges for c in coded], categorical)
 
 
-def _code_column(column: Column, edges: FloatArray, categorical: bool) -> CodedColumn:
+def _code_column(column: BinnedColumn, edges: FloatArray, categorical: bool) -> CodedColumn:
     values = np.append(column.values, 0.0)
     codes = np.searchsorted(edges, values)
     if categorical:

@@ -31,14 +31,14 @@ class Edge(NamedTuple):
     least: float
 
 
-class LeastSquares(NamedTuple):
+class SquaresCriterion(NamedTuple):
     """Leaves of any real number; the sums are S + iW. A side must weigh more than `least`."""
 
     least: float
 
 
 class Gini(NamedTuple):
-    """`LeastSquares` for z = ±1: the sums are S + iW too, made from signed weights."""
+    """`SquaresCriterion` for z = ±1: the sums are S + iW too, made from signed weights."""
 
     least: float
 
@@ -62,8 +62,8 @@ def edge_score(criterion: Edge, left: float, right: float) -> float:
     return abs(left) + abs(right)
 
 
-@score.when(LeastSquares)
-def least_squares_score(criterion: LeastSquares, left: complex, right: complex) -> float:
+@score.when(SquaresCriterion)
+def least_squares_score(criterion: SquaresCriterion, left: complex, right: complex) -> float:
     return split_squares(criterion.least, left, right)
 
 
@@ -82,8 +82,8 @@ def edge_rank(criterion: Edge, sums: AnyArray) -> FloatArray:
     return sums.copy()
 
 
-@rank.when(LeastSquares)
-def least_squares_rank(criterion: LeastSquares, sums: AnyArray) -> FloatArray:
+@rank.when(SquaresCriterion)
+def least_squares_rank(criterion: SquaresCriterion, sums: AnyArray) -> FloatArray:
     return weighted_means(sums)
 
 

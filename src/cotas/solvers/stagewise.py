@@ -36,7 +36,7 @@ class Schedule(NamedTuple):
     draws: FloatArray
 
 
-class Path(NamedTuple):
+class StagewiseSteps(NamedTuple):
     """The whole run: which coefficient moved in each step, and by how much."""
 
     chosen: IntArray
@@ -103,7 +103,7 @@ def follow(
     c: FloatArray,
     c0: FloatArray,
     schedule: Schedule,
-    path: Path,
+    path: StagewiseSteps,
     k: int,
     least: float,
 ) -> int:
@@ -151,7 +151,7 @@ class Stagewise:
         self.c = self.c0.copy()
         self.least = CONVERGED * float(np.abs(self.c0).max(initial=0.0))
         iterations = len(schedule.keep)
-        self.path = Path(np.zeros(iterations, dtype=np.int64), np.zeros(iterations))
+        self.path = StagewiseSteps(np.zeros(iterations, dtype=np.int64), np.zeros(iterations))
         self.done = 0
         everything = np.arange(columns.p)
         if columns.p <= min(WIDEST_GRAM, 2 * columns.n):
@@ -165,7 +165,7 @@ class Stagewise:
     def advance(self, steps: int) -> bool:
         """So many steps more, if there are; whether the run can go on after them."""
         stop = min(self.done + steps, len(self.path.chosen))
-        part = Path(self.path.chosen[:stop], self.path.steps[:stop])
+        part = StagewiseSteps(self.path.chosen[:stop], self.path.steps[:stop])
         while self.done < stop:
             before = self.done
             self.done = follow(self.gram, self.c, self.c0, self.schedule, part, before, self.least)
@@ -173,9 +173,9 @@ class Stagewise:
                 return False
         return self.done < len(self.path.chosen)
 
-    def finished(self) -> Path:
+    def finished(self) -> StagewiseSteps:
         """The steps made so far."""
-        return Path(self.path.chosen[: self.done], self.path.steps[: self.done])
+        return StagewiseSteps(self.path.chosen[: self.done], self.path.steps[: self.done])
 
     def _fetch(self) -> bool:
         """The Gram column that the next step needs, with those likely to be next."""

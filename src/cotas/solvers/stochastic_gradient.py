@@ -85,7 +85,7 @@ def stochastic_pass(
     return met
 
 
-class Epoch(NamedTuple):
+class PassOverRows(NamedTuple):
     """What is known after an epoch without another look at the data."""
 
     done: int  # steps made so far
@@ -107,31 +107,54 @@ class Sampling(NamedTuple):
         return random.permutation(examples) if self.shuffle else examples
 
 
-def stochastic_gradient(
-    rows: Any,
-    Y: FloatArray,
-    weights: FloatArray | None,
-    lam: float,
-    bias: float,
-    steps: Any,
-    sampling: Sampling,
-    random: np.random.RandomState,
-    state: RunState,
-    done: int = 0,
-) -> Iterator[Epoch]:
-    """Epochs without end; `steps(k)` gives the steps for an array k of times."""
-    n = n_vectors(rows)
-    kind = np.int32 if n < 2**31 else np.int64
-    used = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
-    examples = used.astype(kind)
-    batch = min(sampling.batch, len(examples))
-    while True:
-        order = sampling.order(examples, random)
-        times = np.arange(done + 1, done + 1 + -(-len(order) // batch))
-        etas = steps(times)
-        met = [
-            stochastic_pass(rows, Y, weights, lam, bias, order, etas, batch, state, c)
-            for c in range(Y.shape[1])
-        ]
-        done += len(times)
-        yield Epoch(done, 0.5 * sum(met) / len(order), float(etas.sum()))
+class Plan(NamedTuple):
+    """The examples of an epoch in their order, the step of each batch, and the size of a batch."""
+
+    order: IntArray
+    etas: FloatArray
+    batch: int
+
+    def batches(self) -> Iterator[Plan]:
+        """The same, one batch at a time."""
+        for q in range(len(self.etas)):
+            some = slice(q * self.batch, (q + 1) * self.batch)
+            yield Plan(self.order[some], self.etas[q : q + 1], self.batch)
+
+
+class StochasticDescent(NamedTuple):
+    """The data and the problem; `steps(k)` gives η for an array k of times."""
+
+    rows: Any
+    Y: FloatArray
+    weights: FloatArray | None
+    lam: float
+    bias: float
+    steps: Any
+    sampling: Sampling
+
+    def plans(self, random: np.random.RandomState, done: int = 0) -> Iterator[Plan]:
+        """The epochs without end, after so many steps."""
+        n, weights = n_vectors(self.rows), self.weights
+        kind = np.int32 if n < 2**31 else np.int64
+        used = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+        examples = used.astype(kind)
+        batch = min(self.sampling.batch, len(examples))
+        while True:
+            order = self.sampling.order(examples, random)
+            times = np.arange(done + 1, done + 1 + -(-len(order) // batch))
+            yield Plan(order, self.steps(times), batch)
+            done += len(times)
+
+    def follow(self, plan: Plan, state: RunState) -> float:
+        """Make the steps of the plan; Σ r² over the targets, each r as it was met."""
+        given = (self.rows, self.Y, self.weights, self.lam, self.bias, *plan)
+        return sum(stochastic_pass(*given, state, c) for c in range(self.Y.shape[1]))
+
+    def epochs(
+        self, random: np.random.RandomState, state: RunState, done: int = 0
+    ) -> Iterator[PassOverRows]:
+        """Epochs without end."""
+        for plan in self.plans(random, done):
+            met = self.follow(plan, state)
+            done += len(plan.etas)
+            yield PassOverRows(done, 0.5 * met / len(plan.order), float(plan.etas.sum()))

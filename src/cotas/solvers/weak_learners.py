@@ -23,7 +23,7 @@ from cotas.design.blocks import row_block, row_spans, times
 from cotas.loops import loop
 from cotas.solvers.binning import Bins, Scale
 from cotas.solvers.class_trees import ClassGini, MostVotes, grow_class_tree
-from cotas.solvers.split_search import TIE, Edge, Gini, LeastSquares
+from cotas.solvers.split_search import TIE, Edge, Gini, SquaresCriterion
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import Trees
@@ -128,7 +128,7 @@ class BinnedTrees:
         g = np.empty(len(w), dtype=np.complex128)
         g.real, g.imag = wz, w
         total = complex(g.sum())
-        return self.grower.grow(LeastSquares(LEAST_SHARE * total.imag), g, total)
+        return self.grower.grow(SquaresCriterion(LEAST_SHARE * total.imag), g, total)
 
     def _grow_signed(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
         """The same for targets of ±1, which the signs of the weights are."""
@@ -213,7 +213,7 @@ def best_multiple(z: FloatArray, f: FloatArray, w: FloatArray) -> float:
     return weighted_median(z[told] / f[told], w[told] * np.abs(f[told]))
 
 
-class Linear(NamedTuple):
+class LinearScore(NamedTuple):
     """θ·x + θ₀, or its sign."""
 
     coef: FloatArray
@@ -240,7 +240,7 @@ class LinearRegression:
         """The regression of the signs of z, times the number that suits z best."""
         linear, f = self._fit(w * np.sign(z), w, sign=False)
         c = best_multiple(z, f, w)
-        return Fitted(Linear(c * linear.coef, c * linear.intercept, False), c * f)
+        return Fitted(LinearScore(c * linear.coef, c * linear.intercept, False), c * f)
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
         raise ValueError(
@@ -270,7 +270,7 @@ class LinearRegression:
         gram[d, :d], gram[d, d], right[d] = gram[:d, d], w.sum(), wz.sum()
         theta = _solve(gram, right)
         f = times(self.X, theta[:d]) + theta[d]
-        learner = Linear(theta[:d], float(theta[d]), sign)
+        learner = LinearScore(theta[:d], float(theta[d]), sign)
         return Fitted(learner, np.where(f > 0, 1.0, -1.0) if sign else f)
 
 

@@ -11,7 +11,8 @@ in aᵢ is Fᵢ = f(xᵢ) − yᵢ. Where the objective bends at zero, for numbe
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, solve
@@ -76,6 +77,63 @@ def choose(
     return np.concatenate((rising, falling, kept))
 
 
+class Move(NamedTuple):
+    """The multipliers that one step moved: which rows, from where to where.
+
+    `slopes` are their F before, `curvature` is kᵢᵢ + kⱼⱼ − 2kᵢⱼ of a pair (kᵢᵢ of one alone, NaN
+    of a Newton step, which moves all that are free).
+    """
+
+    rows: IntArray
+    before: FloatArray
+    after: FloatArray
+    slopes: FloatArray
+    curvature: float
+
+
+class Watch:
+    """Keeps each move of a solver, in the numbers of the rows that it works on."""
+
+    def __init__(self, moves: list[Move], rows: IntArray | None = None) -> None:
+        self.moves, self.rows = moves, rows
+
+    def of(self, rows: IntArray) -> Watch:
+        """The same for a solver that sees these rows only."""
+        return Watch(self.moves, rows)
+
+    def seen(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """The same step on (K, a, low, high, F, …), and its move is kept."""
+
+        def watched(K: FloatArray, a: FloatArray, *rest: Any) -> Any:
+            before, slopes = a.copy(), rest[2].copy()
+            found = step(K, a, *rest)
+            moved = np.flatnonzero(before != a)
+            if len(moved):
+                rows = moved if self.rows is None else self.rows[moved]
+                curvature = _curvature(K[np.ix_(moved, moved)])
+                self.moves.append(Move(rows, before[moved], a[moved], slopes[moved], curvature))
+            return found
+
+        return watched
+
+    def each(self, climb: Callable[..., Any]) -> Callable[..., int]:
+        """The steps that `climb` makes at once, each of them seen."""
+        one = self.seen(climb)
+
+        def climb_one_by_one(*given: Any) -> int:
+            *problem, most = given
+            return next((step for step in range(most) if not one(*problem, 1)), most)
+
+        return climb_one_by_one
+
+
+def _curvature(K: FloatArray) -> float:
+    """Along the step of a pair, or of one alone."""
+    if len(K) > 2:
+        return np.nan
+    return float(K[0, 0] if len(K) == 1 else K[0, 0] + K[1, 1] - 2 * K[0, 1])
+
+
 def solve_working_set(
     K: FloatArray,
     a: FloatArray,
@@ -85,13 +143,17 @@ def solve_working_set(
     kink: Any,
     free_bias: bool,
     tol: float,
+    watch: Watch | None = None,
 ) -> int:
     """Move a, and F with it, until no pair violates by more than `tol`; how many steps it took.
 
     Pair after pair, and where that is slow (a matrix of bad condition) a Newton step now and
     then. Invariant: a stays in its box, Σ a unchanged with a free bias, F = Ka + const.
     """
-    climb = climb_pairs if free_bias else climb_singles
+    climb: Callable[..., Any] = climb_pairs if free_bias else climb_singles
+    together: Callable[..., Any] = move_free_together
+    if watch is not None:
+        climb, together = watch.each(climb), watch.seen(together)
     steps = 0
     for _ in range(LARGEST_TURNS):
         most = PAIRS_BEFORE_NEWTON * len(a)
@@ -99,7 +161,7 @@ def solve_working_set(
         steps += taken
         if taken < most:
             break
-        move_free_together(K, a, low, high, F, kink, free_bias)
+        together(K, a, low, high, F, kink, free_bias)
     return steps
 
 

@@ -71,10 +71,11 @@ RUNS = {
 }
 
 
+@pytest.mark.parametrize("shape", [(50, 6), (20, 60)], ids=["tall", "wide"])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", RUNS)
-def test_every_step_is_that_of_the_page(name, seed):
-    X, y = regression(50, 6, seed=seed)
+def test_every_step_is_that_of_the_page(name, seed, shape):
+    X, y = regression(*shape, seed=seed)
     model, printed = RUNS[name]
     path = model.fit(X, y).path_
     pages = list(printed(*prepared(X, y)))

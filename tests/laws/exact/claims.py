@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
 from cotas.certificates.core import losses, sparsity
+from cotas.certificates.core.blocks import Claims, block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Weights, all_bounds
 from cotas.certificates.core.rows import Rows
+from cotas.source import Arrays
 from laws.exact.cases import Case, draw
 from laws.exact.oracle import Exact, Rational, at_least, at_most, near, rational
 
@@ -47,9 +50,42 @@ def _claims(case: Case, rng: np.random.Generator) -> Iterator[str]:
         return
     for claim, value, bound in zip(asked, values[:2], found, strict=True):
         yield from _of_claim(case, claim, value, best, bound)
+    yield from _in_blocks(case, asked, values, best, int(rng.integers(1, len(case.y) + 1)))
     if case.well_scaled and isinstance(found[0], Bounds):
         yield from _tightness(case, found[0], values[0])
     yield from _of_bad_dual(case, rows, models, values, best, rng)
+
+
+def _in_blocks(
+    case: Case, asked: list[Claim], values: list[Any], best: Any, block_rows: int
+) -> Iterator[str]:
+    """The same, when the rows come in blocks of some size, whose dual points come in turn."""
+    if isinstance(case.risk.loss, losses.HardMargin) or len(case.risk.regularizer.free()):
+        return
+    source = Arrays(case.X, case.y, case.weights, block_rows=block_rows)
+    for claim, value in zip(asked, values[:2], strict=True):
+        spans = cycle(range(0, len(case.y), block_rows))
+
+        def dual(X: Any, y: Any, s: Any, claim: Claim = claim, spans: Any = spans) -> Any:
+            return claim.c[(start := next(spans)) : start + len(s)]
+
+        given = None if claim.c is None else dual
+        theta = np.asarray(claim.theta)[:, None]
+        read = Targets(case.weights is not None)
+        claims = Claims(case.risk, theta, (claim.bias,), read, (given,), *case.X.shape)
+        [found] = block_bounds(source, claims)
+        for words in _of_claim(case, claim, value, best, found.bounds):
+            yield f"in blocks of {block_rows}: {words}"
+
+
+class Targets:
+    """y of a block as a column, and its weights."""
+
+    def __init__(self, weighed: bool) -> None:
+        self.weighed = weighed
+
+    def __call__(self, block: Any) -> Any:
+        return block.y[:, None], block.weights if self.weighed else None
 
 
 def bounds(rows: Rows, claim: Claim, weights: Any = None) -> Bounds:

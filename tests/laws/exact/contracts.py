@@ -397,7 +397,8 @@ def _biases(rng: np.random.Generator) -> Iterator[str]:
         if value is None or value > nothing:
             continue
         with np.errstate(all="ignore"):
-            found = gap.bias_bound(claim, rows, w, near(value) * (1 + 1e-12))
+            extent = gap.Extent.of(claim, rows, w)
+            found = gap.bias_bound(claim.risk, extent, w.high, near(value) * (1 + 1e-12))
         right = (
             Rational(bias)
             - Rational(middle)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from cotas.certificates.core.blocks import BlockSquaredRisk, Claims
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredRisk
 from cotas.certificates.core.gap import Claim, Risk
@@ -19,7 +20,9 @@ from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.core.sparsity import ElasticNet
+from cotas.source import Arrays
 from laws.exact.cases import SHARES, STYLES, _layout, _rows, _weights
+from laws.exact.claims import Targets
 from laws.exact.oracle import DIGITS, Exact, Rational, at_least, at_most, decimal, near, rational
 
 
@@ -49,15 +52,36 @@ def _of_squares(rng: np.random.Generator) -> Iterator[str]:
         return
     value = exact.value(rational(theta), Rational(bias))
     least = exact.value(best[:d], best[d])
-    try:
-        rows = Rows(_layout(rng, X), free)
+    layout, block_rows = _layout(rng, X), int(rng.integers(1, n + 1))
+    rows = Rows(layout, free)
+
+    def in_memory() -> Any:
         risk = SquaredRisk(lam, sigma, rows, free, s, 2000)
-        [found] = risk.bounds([Claim(risk.risk, y, theta, bias)], 1e-10)
-    except Objection as objection:
-        found = objection
-    except Exception as error:  # every other exception is a failure here
-        yield f"{style}: {error!r}"
-        return
+        return risk.bounds([Claim(risk.risk, y, theta, bias)], 1e-10)[0]
+
+    def in_blocks() -> Any:
+        source = Arrays(layout, y, s, block_rows=block_rows)
+        model = (theta[:, None], (bias,), Targets(s is not None), (None,), n, d)
+        return BlockSquaredRisk(source, Claims(exact.risk, *model), 2000).all_bounds(1e-10, [0.0])[
+            0
+        ]
+
+    for asked in (in_memory, in_blocks):
+        try:
+            found = asked()
+        except Objection as objection:
+            found = objection
+        except Exception as error:  # every other exception is a failure here
+            yield f"{style}: {error!r}"
+            return
+        seen = rows if asked is in_memory else Rows(layout[:block_rows], free)
+        for words in _false_of_squares(found, seen, style, free, best, value, least):
+            yield f"{asked.__name__} {words}"
+
+
+def _false_of_squares(
+    found: Any, rows: Rows, style: str, free: bool, best: list[Any], value: Any, least: Any
+) -> Iterator[str]:
     bounds = getattr(found, "bounds", found)
     if isinstance(bounds, Objection):
         if style not in ("extreme", "denormal"):

@@ -24,6 +24,7 @@ import cotas.certificates
 from cotas.certificates import Certificate, HeldOut
 from cotas.certificates.presentation import OPTIMIZATION
 from cotas.certificates.theorems.additive import AdditiveFit
+from cotas.source import Arrays
 
 RNG = np.random.default_rng(20)
 X = np.round(RNG.normal(size=(24, 3)), 2)
@@ -36,6 +37,11 @@ T = X @ [1.0, 2.0, 0.0] + RNG.normal(size=24)
 # One fit for each witness, or more.
 EXAMPLES: dict[str, Callable[[], tuple[Any, Any, Certificate]]] = {
     "svm": lambda: (X, Y, cotas.LinearSVM(lam=0.1).fit(X, Y).certificate_),
+    "svm in blocks": lambda: (
+        X,
+        Y,
+        cotas.LinearSVM(lam=0.1).fit(Arrays(X, Y, block_rows=7)).certificate_,
+    ),
     "hard margin": lambda: (
         APART,
         SIDE,

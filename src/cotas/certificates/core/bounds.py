@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 
 Sides = tuple[float, float]
+# The most that bounds are moved apart by, as a part of the objective.
+APART = 1e-10
 
 
 class Objection(ValueError):
@@ -28,8 +30,8 @@ def moved_apart(lower: float, upper: float, charge: float) -> tuple[float, float
         return lower, upper, (0.0, 0.0)
     lower, upper = float(lower), float(upper)
     # Rounding may be as large as an objective that is nearly zero.
-    near = charge if upper <= charge else 1e-10 * upper
-    moved = (max(0.0, min(charge, 1e-10 * abs(lower))), max(0.0, min(charge, near)))
+    near = charge if upper <= charge else APART * upper
+    moved = (max(0.0, min(charge, APART * abs(lower))), max(0.0, min(charge, near)))
     apart = math.nextafter(lower - moved[0], -math.inf)
     low = max(0.0, apart) if lower >= 0.0 else apart
     return low, math.nextafter(upper + moved[1], math.inf), moved

@@ -112,14 +112,8 @@ def hessian(
         if T is None:
             raise Objection("not finite")
         whole = np.zeros_like(whole)  # of which nothing is proved
-    diagonal = np.diag(whole)
-    scale = np.exp2(-np.round(0.5 * np.log2(np.where(diagonal > TINY, diagonal, 1.0))))
-    matrix = whole * scale * scale[:, None]
-    roundings = max(span.stop - span.start for span in spans) + additions + len(whole) + 14
-    size = above(float(np.trace(matrix)), len(matrix) + 2)
-    # Entries are off by γ√(hᵢᵢhⱼⱼ), a matrix whose norm is γ times the trace; and all of them by
-    # what S is off.
-    off = above((gamma(roundings) + (w.high / w.low - 1.0)) * size, 4) + TINY
+    roundings = max(span.stop - span.start for span in spans) + additions
+    matrix, scale, off = in_scale(whole, roundings, w.low, w.high)
     if T is None:
         return Hessian(matrix, scale, off)
     # ‖xT − computed‖ ≤ γ‖x‖‖T‖, and ‖(A + E)ᵀ(A + E) − AᵀA‖ ≤ 2‖A‖‖E‖ + ‖E‖².
@@ -128,6 +122,24 @@ def hessian(
     bent = above(spill * float(scale.max()))
     wide = math.sqrt(above(float(np.abs(matrix).sum(axis=1).max()) + off, len(matrix) + 2))
     return Hessian(matrix, scale, above(off + 2 * above(wide) * bent + bent * bent, 6), T, spill)
+
+
+def in_scale(
+    whole: FloatArray, roundings: int, low: float, high: float
+) -> tuple[FloatArray, FloatArray, float]:
+    """H scaled to a diagonal near one by powers of two, these, and how far it is off.
+
+    `whole` is H, each of its entries a sum of products that went through so many roundings,
+    divided by `high`, and low ≤ Σ sᵢ ≤ high.
+    """
+    diagonal = np.diag(whole)
+    scale = np.exp2(-np.round(0.5 * np.log2(np.where(diagonal > TINY, diagonal, 1.0))))
+    matrix = whole * scale * scale[:, None]
+    size = above(float(np.trace(matrix)), len(matrix) + 2)
+    # Entries are off by γ√(hᵢᵢhⱼⱼ), a matrix whose norm is γ times the trace; and all of them by
+    # what S is off.
+    factor = gamma(roundings + len(whole) + 14) + (high / low - 1.0)
+    return matrix, scale, above(factor * size, 4) + TINY
 
 
 class Fall(NamedTuple):
@@ -168,8 +180,31 @@ class Slope(NamedTuple):
     off: float
     model: FloatArray  # (θ, b) in the same units
     reach: float  # how far the targets are spread, and the residuals
-    r: FloatArray  # the residuals, and how far they may be off
-    doubt: FloatArray
+    r: Any = None  # the residuals, and how far they may be off, where they are in memory
+    doubt: Any = None
+
+
+class ResidualSums(NamedTuple):
+    """Σ sᵢrᵢ between two numbers, what doubt of r costs Xᵀ(s·r) at most, Σ sᵢrᵢ² at least."""
+
+    mean: tuple[float, float]
+    felt: float
+    near: float
+
+
+def doubt_of(r: FloatArray, off: FloatArray) -> FloatArray:
+    """How far residuals may be off, their own rounding included."""
+    return np.asarray(off + 4 * U * np.abs(r))
+
+
+def residual_sums(
+    s: FloatArray, r: FloatArray, off: FloatArray, lengths: FloatArray
+) -> ResidualSums:
+    """Of some rows, whose lengths are those of `Rows`."""
+    value, slack = sharp_total(s * r)
+    felt = total_up(s * doubt_of(r, off) * np.hypot(lengths, 1.0))
+    near = np.square(np.maximum(np.abs(r) * (1 - 4 * U) - off, 0.0))
+    return ResidualSums((down(value - slack), up(value + slack)), felt, total_down(s * near))
 
 
 class SquaredFound(NamedTuple):
@@ -188,6 +223,9 @@ class SquaredRisk:
     lam, sigma : λ and σⱼ, None for ones
     largest : so many columns at most have their Hessian formed
     """
+
+    ways: tuple[tuple[bool, int], ...] = WAYS
+    room = 64 * U  # what sums in another order may differ by, as a part of P
 
     @np.errstate(all="ignore")  # what is not finite is refused
     def __init__(
@@ -229,7 +267,7 @@ class SquaredRisk:
             return [SquaredFound(objection)] * len(models)
 
     def _slopes(self, models: Sequence[Claim]) -> list[Slope]:
-        rows, w, free = self.rows, self.w, self.risk.free_bias
+        rows, w = self.rows, self.w
         claims, middles = zip(*(model.moved(w) for model in models), strict=True)
         biases = [(claim.bias, -middle) for claim, middle in zip(claims, middles, strict=True)]
         y = np.stack([claim.y for claim in claims], axis=1)
@@ -241,28 +279,45 @@ class SquaredRisk:
         z, off, whole = rows.scores(thetas, biases, combine)
         off, residuals, found = off + 2 * U * np.abs(y), z - y, []
         for k, pull in enumerate(rows.pull(w.s[:, None] * residuals, whole)):
-            theta, r = claims[k].theta, residuals[:, k]
+            r = residuals[:, k]
             most = upper(claims[k], w, z[:, k], off[:, k])
-            mean, slack = sharp_total(w.s * r)
-            pulled, bent = pull.u / rows.unit / w.low, self.curved * theta / rows.unit
-            g = np.append(pulled + bent, [mean / w.low] * free)
-            # The residuals are off themselves, and what they are added up to is too.
-            doubt = off[:, k] + 4 * U * np.abs(r)
-            felt = total_up(w.s * doubt * np.hypot(rows.lengths, 1.0))
-            sizes = norm_up(pulled) + norm_up(bent) + abs(mean) / w.low
-            noise = above((pull.off + felt + slack) / w.low + self.loose * sizes, 12)
-            if not (math.isfinite(noise) and np.isfinite(g).all()):
-                raise Objection("not finite")
-            place = np.append(theta * rows.unit, [rows.moved_bias(theta, biases[k])[0]] * free)
-            reach = above(math.sqrt(2 * most)) + float(np.abs(y[:, k]).max(initial=0.0))
-            least = self._least(theta, r, off[:, k])
-            found.append(Slope(most, least, g, noise, place, reach, r, doubt))
+            sums = residual_sums(w.s, r, off[:, k], rows.lengths)
+            far = float(np.abs(y[:, k]).max(initial=0.0))
+            slope = self._slope(claims[k], biases[k], most, pull, sums, far)
+            found.append(slope._replace(r=r, doubt=doubt_of(r, off[:, k])))
         return found
 
-    def _least(self, theta: FloatArray, r: FloatArray, off: FloatArray) -> float:
+    def _slope(
+        self,
+        claim: Claim,
+        biases: Sequence[float],
+        most: float,
+        pull: Any,
+        sums: ResidualSums,
+        far: float,
+    ) -> Slope:
+        """P and ∇P from Xᵀ(s·r) and the other sums; max |y| is `far`."""
+        rows, w, free, theta = self.rows, self.w, self.risk.free_bias, claim.theta
+        mean = 0.5 * (sums.mean[0] + sums.mean[1])
+        slack = up(0.5 * (sums.mean[1] - sums.mean[0])) + 2 * U * abs(mean)
+        pulled, bent = pull.u / rows.unit / w.low, self.curved * theta / rows.unit
+        g = np.append(pulled + bent, [mean / w.low] * free)
+        # The residuals are off themselves, and what they are added up to is too.
+        sizes = norm_up(pulled) + norm_up(bent) + abs(mean) / w.low
+        noise = above((pull.off + sums.felt + slack) / w.low + self.loose * sizes, 12)
+        if not (math.isfinite(noise) and np.isfinite(g).all()):
+            raise Objection("not finite")
+        place = np.append(theta * rows.unit, [self._moved_bias(theta, biases)] * free)
+        reach = above(math.sqrt(2 * most)) + far
+        return Slope(most, self._least(theta, sums.near), g, noise, place, reach)
+
+    def _moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> float:
+        """b + m·θ"""
+        return float(self.rows.moved_bias(theta, biases)[0])
+
+    def _least(self, theta: FloatArray, near: float) -> float:
         """P, rounded down."""
-        near = np.square(np.maximum(np.abs(r) * (1 - 4 * U) - off, 0.0))
-        mean = below(0.5 * max(0.0, total_down(self.w.s * near)) / self.w.high, 6)
+        mean = below(0.5 * max(0.0, near) / self.w.high, 6)
         penalty = below(max(0.0, total_down(0.5 * self.curved * theta * theta)), 8)
         return max(0.0, down(mean + penalty))
 
@@ -272,7 +327,7 @@ class SquaredRisk:
         if slope.upper <= near:
             best, how = Fall(slope.upper, 0.0), "zero"
         # With fewer rows than columns there is no curvature but that of the penalty.
-        for some, turns in () if self.rows.n < self.rows.d else WAYS:
+        for some, turns in () if self.rows.n < self.rows.d else self.ways:
             if best.most <= enough or self.rows.d > (TURNED if turns else self.largest):
                 break
             if turns and (best.blur <= enough or not (some or how == "turned")):
@@ -285,7 +340,7 @@ class SquaredRisk:
             within, best = self._within(slope)
             how = "within"
         lower = max(0.0, down(slope.least - best.most))
-        charge = 2 * (slope.upper - slope.least) + 64 * U * slope.upper
+        charge = 2 * (slope.upper - slope.least) + self.room * slope.upper
         charge += min(best.blur, slope.least)
         return SquaredFound(Bounds.proved(lower, slope.upper, charge), how, within)
 
@@ -295,16 +350,20 @@ class SquaredRisk:
         A free bias has the curvature one; without it there is what the penalty and the covariance
         of the rows have, and the slope g − h·∂P/∂b, where h is the mean of the rows.
         """
-        rows, w = self.rows, self.w
+        rows = self.rows
         if not (self.added > 0).all():
             return Fall()
         size = norm_up(slope.g[: rows.d] / np.sqrt(self.added)) * (1 + 4 * U)
         bias = up(abs(float(slope.g[-1])) + slope.off) if self.risk.free_bias else 0.0
-        mean = above(total_up(w.s * rows.lengths) / w.low, 4) if bias else 0.0
+        mean = self._mean_length() if bias else 0.0
         worst = above((slope.off + mean * bias) / math.sqrt(float(self.added.min())), 6)
         both = up(size + worst)
         most = above(0.5 * above(both * both + bias * bias, 4), 6)
         return Fall(most, max(0.0, most - 0.5 * size * size)) if math.isfinite(most) else Fall()
+
+    def _mean_length(self) -> float:
+        """Σ sᵢ‖xᵢ‖/S, rounded up."""
+        return above(total_up(self.w.s * self.rows.lengths) / self.w.low, 4)
 
     def _curvature(self, some: bool, turns: int) -> tuple[Hessian, float]:
         """H and a proved lower bound of its eigenvalues, computed once."""

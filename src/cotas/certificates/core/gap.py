@@ -13,7 +13,7 @@ Without a bias B = 0. A penalized bias is the weight b/κ of one more column, of
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -87,6 +87,8 @@ class Weights:
     @classmethod
     def of(cls, given: Any, n: int) -> Weights:
         """Read weights; what they sum to is computed, never believed."""
+        if isinstance(given, cls):
+            return given
         if given is None:
             return cls(np.ones(n), float(n), float(n))
         s = np.asarray(given, dtype=np.float64)
@@ -126,24 +128,41 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
     return c
 
 
-def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:
-    """P(θ, b), rounded up, from scores z that are off by `off`."""
-    loss, regularizer, used = claim.risk.loss, claim.risk.regularizer, w.s > 0
-    penalty, slack = regularizer.value(claim.theta), off * (1 + 8 * U) + (4 * U) * np.abs(z)
+def penalty_of(claim: Claim) -> float:
+    """Ω(θ) and the penalty of the bias, rounded up."""
+    regularizer = claim.risk.regularizer
+    penalty = float(regularizer.value(claim.theta))
     if claim.risk.bias_scale:
         size = above(abs(claim.bias) / claim.risk.bias_scale)
         penalty = up(penalty + half_square(regularizer.lam, size))
+    return penalty
+
+
+def blurred(z: FloatArray, off: FloatArray) -> FloatArray:
+    """How far scores may be off, with what their use in a loss rounds."""
+    return np.asarray(off * (1 + 8 * U) + (4 * U) * np.abs(z))
+
+
+def objective(claim: Claim, losses: float, low: float) -> float:
+    """P(θ, b), rounded up, from a sum of the losses and a lower bound of that of the weights."""
+    mean = above(above(losses, claim.risk.loss.ulps + 2) / low, 1)
+    value = up(mean + penalty_of(claim))
+    if not math.isfinite(value):
+        raise Objection("not finite")
+    return value
+
+
+def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:
+    """P(θ, b), rounded up, from scores z that are off by `off`."""
+    loss, used, slack = claim.risk.loss, w.s > 0, blurred(z, off)
     if isinstance(loss, HardMargin):
         # θ/m has all margins at least 1, m being the smallest margin.
         smallest = float(np.min(np.where(used, claim.y * z - slack, math.inf)))
         if not smallest > 0:
             raise Objection("not separated")
-        return above(ratio(penalty, below(smallest * smallest, 2)), 4)
+        return above(ratio(penalty_of(claim), below(smallest * smallest, 2)), 4)
     losses = total_up(np.where(used, w.s * loss.value(claim.y, z, slack), 0.0))
-    value = up(above(above(losses, loss.ulps + 2) / w.low, 1) + penalty)
-    if not math.isfinite(value):
-        raise Objection("not finite")
-    return value
+    return objective(claim, losses, w.low)
 
 
 def least_known(claim: Claim, w: Weights, level: float) -> float:
@@ -155,20 +174,33 @@ def least_known(claim: Claim, w: Weights, level: float) -> float:
     return min(level, above(nothing / w.low, loss.ulps + 4))
 
 
-def bias_bound(claim: Claim, rows: Any, w: Weights, level: float, loose: float = 0.0) -> float:
+class Extent(NamedTuple):
+    """How far the data reach: max ‖x − m‖, max |y|, and the weight of the lighter class."""
+
+    longest: float
+    most: float
+    least: float
+
+    @classmethod
+    def of(cls, claim: Claim, rows: Any, w: Weights) -> Extent:
+        """Of data that are in memory."""
+        y, longest = claim.y, rows.longest()
+        if isinstance(claim.risk.loss, Margin):
+            return cls(longest, 1.0, min(total_down(w.s[y > 0]), total_down(w.s[y < 0])))
+        return cls(longest, float(np.abs(np.where(w.s > 0, y, 0.0)).max(initial=0.0)), 0.0)
+
+
+def bias_bound(risk: Risk, extent: Extent, high: float, level: float, loose: float = 0.0) -> float:
     """B: |b| of a model with P ≤ level is no larger, in the coordinates of the moved rows.
 
-    The coefficients that have no penalty are no longer than `loose` together.
+    The coefficients that have no penalty are no longer than `loose` together. Σ sᵢ ≤ `high`.
     """
-    loss, y = claim.risk.loss, claim.y
-    reach = above(rows.longest() * above(claim.risk.regularizer.radius(level) + loose))
-    if not isinstance(loss, Margin):
-        middle = above(float(np.abs(np.where(w.s > 0, y, 0.0)).max(initial=0.0)))
-        return up(up(reach + middle) + loss.spread(level))
-    least = min(total_down(w.s[y > 0]), total_down(w.s[y < 0]))
-    if not least > 0:
+    reach = above(extent.longest * above(risk.regularizer.radius(level) + loose))
+    if not isinstance(risk.loss, Margin):
+        return up(up(reach + above(extent.most)) + risk.loss.spread(level))
+    if not extent.least > 0:
         return math.inf  # one class only: every bias is as good as a larger one
-    return up(reach + loss.shortfall(above(level * (w.high / least), 3)))
+    return up(reach + risk.loss.shortfall(above(level * (high / extent.least), 3)))
 
 
 def lower(
@@ -187,13 +219,35 @@ def lower(
         loose = norm_up(limits)
     if risk.free_bias and rest > 0:
         level = least_known(claim, w, level)
-        slip = up(slip + above(above(rest * share) * bias_bound(claim, rows, w, level, loose), 2))
+        most = bias_bound(risk, Extent.of(claim, rows, w), w.high, level, loose)
+        slip = up(slip + above(above(rest * share) * most, 2))
 
-    @cache
     def gain(t: float) -> tuple[float, float]:
         values, sizes = loss.gain(y, c, s, t)
         value, off = sharp_total(values)
         return value, up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
+
+    least = float(np.abs(c).min(initial=math.inf))
+    return best_multiple(claim, (w.low, w.high), pull, cache(gain), rest, slip, least)
+
+
+def best_multiple(
+    claim: Claim,
+    weight: tuple[float, float],
+    pull: Any,
+    gain: Callable[[float], tuple[float, float]],
+    rest: float,
+    slip: float,
+    least: float,
+) -> tuple[float, float, float]:
+    """D(tc) at a good t, from what `gain` says of − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) and how far that is off.
+
+    `weight` bounds Σ sᵢ, |Σ cᵢ| ≤ `rest`, and `least` is the smallest |cᵢ| but zero. What a
+    bias and coefficients without a penalty take away is at most t·`slip`.
+    """
+    risk, loss, regularizer = claim.risk, claim.risk.loss, claim.risk.regularizer
+    low, high = weight
+    share = up(1.0 / low)
 
     @cache
     def cost(t: float) -> float:
@@ -215,16 +269,15 @@ def lower(
         peak = linear / (2.0 * square) if square > 0 else 1.0
         multiples = [1.0, min(max(peak, 0.0), reach)]
     best, multiple, rounding = 0.0, 0.0, 0.0  # D(0): no loss here is negative
-    least = float(np.abs(c).min(initial=math.inf))
     for t in multiples:
         # Below TINY the digits of tc would be lost.
         if not (t <= loss.reach and t < math.inf and t * least >= TINY):
             continue
         value, off = gain(t)
         exact = down(value - off)
-        found = down(down(exact / (w.high if exact >= 0 else w.low)) - cost(t))
+        found = down(down(exact / (high if exact >= 0 else low)) - cost(t))
         if found > best:
-            best, multiple, rounding = found, t, off / w.low + t * slip
+            best, multiple, rounding = found, t, off / low + t * slip
     return best, multiple, rounding
 
 

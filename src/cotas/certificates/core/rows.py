@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,14 +45,23 @@ def pairwise(parts: Iterable[Any]) -> tuple[Any, int]:
     return whole, 2 * count.bit_length()
 
 
+class Frame(NamedTuple):
+    """How rows are measured: what they are moved by, the units of columns, whether all are one."""
+
+    shift: FloatArray | None
+    unit: FloatArray
+    plain: bool
+
+
 class Rows:
     """X, of the shape n × d, in blocks of double precision, moved by `shift` if the bias is free.
 
     `unit` are powers of two, `width` is the number of products in a score, at most, and `spans` are
-    the blocks, which depend on nothing but the shape of X.
+    the blocks, which depend on nothing but the shape of X. Rows that are a part of others are
+    measured as those, by their `frame`.
     """
 
-    def __init__(self, X: Any, movable: bool, each: Each = map) -> None:
+    def __init__(self, X: Any, movable: bool, each: Each = map, frame: Frame | None = None) -> None:
         self.sparse, self.each = hasattr(X, "indptr"), each
         if self.sparse and not X.has_canonical_format:
             X = X.copy()
@@ -66,7 +75,15 @@ class Rows:
         self._lengths: FloatArray | None = None
         self.shift: FloatArray | None = None
         self.also: Callable[[slice, Any], Any] | None = None  # is called with each block once
-        self._measure()
+        if frame is None:
+            self._measure()
+        else:
+            self.shift, self.unit, self.plain = frame
+
+    @property
+    def frame(self) -> Frame:
+        """How these rows are measured, for others that are to be measured alike."""
+        return Frame(self.shift, self.unit, self.plain)
 
     @np.errstate(all="ignore")
     def _measure(self) -> None:

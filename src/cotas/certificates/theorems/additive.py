@@ -30,12 +30,13 @@ from cotas.certificates.targets import ROUNDED
 from cotas.certificates.theorems.combinations import (
     Combination,
     Combined,
+    ExampleWeights,
     LongSweep,
-    Weights,
     read_sketch,
     sketch_block,
 )
 from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass
+from cotas.words import say
 
 REFERENCE = "docs/theory/boosted-regression.md; Friedman 2001, Algorithms 2 and 3"
 OWN_WEIGHT = "The radius is the total weight Σ|c| of the model's own stumps."
@@ -92,7 +93,7 @@ class AdditiveFit(Combined):
 
     # ---- what is measured ----------------------------------------------------------------------
 
-    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
         y, used = sweep.y, np.flatnonzero(weights.w > 0)
         if not np.isfinite(y).all():
             raise Objection("y holds what is not a finite number.")
@@ -111,15 +112,19 @@ class AdditiveFit(Combined):
         if constant > 0:
             explained = down(1.0 - up(upper / constant))
             figures["share of the best constant's loss taken off, at least"] = explained
-        scale, word = constant + self._rounded(y, weights), weights.word
+        scale = constant + self._rounded(y, weights)
         return conclude(
             self.kind,
             lower,
             upper,
             vacuous=lower <= 0.01 * upper and upper > 1e-9 * scale,
-            statement=(
-                f"{class_in_words} a smaller {word}mean {LOSSES[self.loss]} than "
-                f"{at_least(lower)}; this model has {at_most(upper)}."
+            statement=say(
+                "{who} a smaller {mean} {loss} than {lower}; this model has {upper}.",
+                who=class_in_words,
+                mean=weights.mean_in_words,
+                loss=say(LOSSES[self.loss]),
+                lower=at_least(lower),
+                upper=at_most(upper),
             ),
             reference=REFERENCE,
             figures=figures,
@@ -141,13 +146,13 @@ class AdditiveFit(Combined):
             return float(np.einsum("i,i->", w, np.abs(r)))
         return float(0.5 * (np.einsum("i,i->", r, r) if uniform else np.einsum("i,i,i->", w, r, r)))
 
-    def _rounded(self, y: FloatArray, weights: Weights) -> float:
+    def _rounded(self, y: FloatArray, weights: ExampleWeights) -> float:
         """What makes the rounding of the targets, EPS or EPS² of them, a small relative gap."""
         size, share = (y * y, ROUNDED) if self.loss == "squared" else (np.abs(y), ROUNDED / EPS)
         return share * float(weights.w @ size) / weights.mass
 
     def _residuals(
-        self, sweep: LongSweep, weights: Weights, each: Each
+        self, sweep: LongSweep, weights: ExampleWeights, each: Each
     ) -> tuple[FloatArray, FloatArray, Tally]:
         """y − F of each row as computed, how far it may be off, and the loss after each round."""
         n, rounds = sweep.X.shape[0], len(self.combinations[0].learners)
@@ -173,7 +178,7 @@ class AdditiveFit(Combined):
 
         return r, slack, sweep.tally(read, each)
 
-    def _rise(self, found: Tally, weights: Weights, slack: FloatArray) -> float:
+    def _rise(self, found: Tally, weights: ExampleWeights, slack: FloatArray) -> float:
         """The largest difference of the losses after a round and before it, rounded up."""
         losses, widest, W = found["sum losses"], float(slack.max()), weights.most
         top = float(losses.max())
@@ -186,7 +191,7 @@ class AdditiveFit(Combined):
     # ---- the lower bound -----------------------------------------------------------------------
 
     def _lower(
-        self, sweep: LongSweep, used: IntArray, weights: Weights, r: FloatArray, each: Each
+        self, sweep: LongSweep, used: IntArray, weights: ExampleWeights, r: FloatArray, each: Each
     ) -> tuple[float, str, list[str]]:
         """The bound, the class that it is about, and what is to be known of it."""
         learners, y = self.combinations[0].learners, sweep.y
@@ -198,16 +203,21 @@ class AdditiveFit(Combined):
             lower = self._least(Dual(u, rows, cells, largest), y, weights)
         words = self.tests.in_words()
         if not (isinstance(learners, PlainTrees) and learners.feature.shape[1] == 1):
-            who = f"No trees with {words}" if words else "No functions of the columns of X"
-            return lower, f"{who}, of any size and number, have", [EVERY_FUNCTION]
+            text = "No functions of the columns of X, of any size and number, have"
+            text = "No trees with {tests}, of any size and number, have" if words else text
+            return lower, say(text, tests=words), [EVERY_FUNCTION]
         radius = _radius(self.combinations[0])
         dual = self._whole(y, used, weights, r)._replace(largest=up(largest + radius))
         edge = self.tests.largest_edge(sweep.X, weights.w * dual.u, each)
         found = self._least(dual, y, weights, radius, edge)
-        who = f"No combination of stumps with {words}, Σ|c| ≤ {at_least(radius)} and any constant"
-        return max(lower, found), f"{who} has", [OWN_WEIGHT]
+        who = say(
+            "No combination of stumps with {tests}, Σ|c| ≤ {radius} and any constant has",
+            tests=words,
+            radius=at_least(radius),
+        )
+        return max(lower, found), who, [OWN_WEIGHT]
 
-    def _whole(self, y: FloatArray, used: IntArray, weights: Weights, v: FloatArray) -> Dual:
+    def _whole(self, y: FloatArray, used: IntArray, weights: ExampleWeights, v: FloatArray) -> Dual:
         """u made of v for functions that may add any constant."""
         cells = np.zeros(len(used), dtype=np.int64)
         u = self._balanced(v, weights.w, used, cells)
@@ -234,7 +244,12 @@ class AdditiveFit(Combined):
         return u
 
     def _least(
-        self, dual: Dual, y: FloatArray, weights: Weights, radius: float = 0.0, edge: float = 0.0
+        self,
+        dual: Dual,
+        y: FloatArray,
+        weights: ExampleWeights,
+        radius: float = 0.0,
+        edge: float = 0.0,
     ) -> float:
         """What every function of the class has at least, by the u given."""
         w, u, n = weights.w[dual.rows], dual.u[dual.rows], len(dual.rows)

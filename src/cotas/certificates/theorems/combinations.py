@@ -36,6 +36,8 @@ from cotas.certificates.sweep import (
     sketch_weights,
 )
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
+from cotas.certificates.words import against_the_rest, in_words
+from cotas.words import say
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 14
 MISSING = 0.7548776662466927  # stands for a missing value in a sketch
@@ -114,18 +116,18 @@ class Combined:
         sweep = self.sweep(X, y)
         try:
             self.refuse_unsound()
-            return self.measure(sweep, Weights.of(self.weights, sweep.X.shape[0]), each)
+            return self.measure(sweep, ExampleWeights.of(self.weights, sweep.X.shape[0]), each)
         except Objection as why:
             return conclude(
                 self.kind, 0.0, math.inf, statement="Nothing is proved.", reference="",
-                witness=self, sketch=None, objection=str(why), vacuous=True,
+                witness=self, sketch=None, objection=in_words(why), vacuous=True,
             )  # fmt: skip
 
     def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
         """The data, to be read block by block."""
         raise NotImplementedError
 
-    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
         """What is proved of the model, which is sound."""
         raise NotImplementedError
 
@@ -180,7 +182,7 @@ class Labelled(Combined):
     @property
     def subject(self) -> str:
         """The class that is told from the rest; with several classes at once, none."""
-        return f"{np.ravel(self.classes)[0]} against the rest" if np.size(self.classes) == 1 else ""
+        return against_the_rest(np.ravel(self.classes)[0]) if np.size(self.classes) == 1 else ""
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "classes": np.asarray(self.classes).tolist()}
@@ -235,7 +237,7 @@ def _votes(values: FloatArray) -> bool:
 
 
 @dataclass(frozen=True)
-class Weights:
+class ExampleWeights:
     """The weights of the examples in units of about the largest, and their sum from both sides.
 
     A scale of two changes no digit, and no sum over- or underflows.
@@ -247,7 +249,7 @@ class Weights:
     uniform: bool
 
     @classmethod
-    def of(cls, given: FloatArray | None, n: int) -> Weights:
+    def of(cls, given: FloatArray | None, n: int) -> ExampleWeights:
         """The weights that a witness has for n rows; none are equal ones."""
         if given is None:
             return cls(np.ones(n), float(n), float(n), True)
@@ -265,8 +267,9 @@ class Weights:
         return cls(w, total_down(w), total_up(w), False)
 
     @property
-    def word(self) -> str:
-        return "" if self.uniform else "weighted "
+    def mean_in_words(self) -> str:
+        """What the mean over the rows is called."""
+        return say("mean" if self.uniform else "weighted mean")
 
     def mean(self, values: FloatArray, operations: int = 2) -> tuple[float, float]:
         """Σ wᵢvᵢ/Σ wᵢ from both sides, each v with so many roundings; w = 0 hides a row."""

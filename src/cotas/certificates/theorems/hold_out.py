@@ -33,6 +33,7 @@ from cotas.certificates.core.rounding import above, gamma, total_up, up
 from cotas.certificates.enclosures import whole
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most
+from cotas.words import in_one, say
 
 # Logarithms of `Decimal` are right to the last of these digits; so much covers all their errors.
 ENOUGH, SLIGHT = Context(prec=60), Decimal("1e-20")
@@ -41,6 +42,15 @@ MOST_TERMS = 1_000_000
 COUNTS = "The number of mistakes and that of rows."
 LOSSES = "The losses of these rows, and that none can be larger than said."
 HOEFFDING = "Hoeffding 1963, Theorem 1"
+WRONG = (
+    "With {sure}% confidence the error on future rows is at most {upper}; here {wrong} of {n} rows "
+    "are wrong."
+)
+MEAN_LOSS = (
+    "With {sure}% confidence the mean loss on future rows is at most {upper}, if none is above "
+    "{most:g}; on these {n} rows it is {measured:.6g}."
+)
+UNION = "The choice among {tried} is accounted for by a union bound."
 PREDICTIONS = "The predictions: neither the model that made them nor X is looked at."
 
 NOT_ABOUT_OTHERS = (
@@ -110,26 +120,23 @@ that nothing but the choice counted here was decided by looking at them.
         measured = wrong / n
         # With little confidence the bound can be below what was measured.
         upper, most = max(upper_error(wrong, n, risk), measured), 1.0
-        said = f"error on future rows is at most {at_most(upper, 4)}; here {wrong} of {n} rows are "
-        said, reference, trusted = f"{said}wrong.", "Clopper and Pearson 1934", COUNTS
+        said, reference, trusted = WRONG, "Clopper and Pearson 1934", COUNTS
+        values = {"upper": at_most(upper, 4), "wrong": wrong, "n": n}
     else:
         losses, most = _losses(errors, n, largest), float(largest)
         n, measured = len(losses), float(losses.mean())
         share = min(1.0, above(total_up(losses) / most / n, 2))
         upper = min(most, above(upper_mean(share, n, risk) * most))
-        said = f"mean loss on future rows is at most {at_most(upper)}, if none is above {most:g}; "
-        said, reference, trusted = (
-            f"{said}on these {n} rows it is {measured:.6g}.",
-            HOEFFDING,
-            LOSSES,
-        )
+        said, reference, trusted = MEAN_LOSS, HOEFFDING, LOSSES
+        values = {"upper": at_most(upper), "most": most, "n": n, "measured": measured}
+    statement = say(said, sure=f"{(Decimal(sure) * 100).normalize():f}", **values)
     if tried > 1:
-        said += f" The choice among {tried} is accounted for by a union bound."
+        statement = in_one([statement, say(UNION, tried=tried)])
     return conclude(
         "hold-out",
         measured,
         upper,
-        statement=f"With {(Decimal(sure) * 100).normalize():f}% confidence the {said}",
+        statement=statement,
         reference=reference,
         witness=None,
         sketch=None,

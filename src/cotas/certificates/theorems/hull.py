@@ -25,15 +25,16 @@ from cotas.certificates.core.rounding import TINY, above, down, gamma, up
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
+    ExampleWeights,
     Labelled,
     LongSweep,
-    Weights,
     read_sketch,
     sketch_block,
 )
 from cotas.certificates.theorems.surrogates import ABOUT_TRAINING, OPERATIONS
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
+from cotas.words import say
 
 REFERENCE = "docs/theory/boosting.md, the Frank–Wolfe gap (Jaggi 2013; document 001, Algorithm 6)"
 OWN_WEIGHT = "The radius is the total weight Σ|w| of the model itself."
@@ -78,8 +79,8 @@ class HullPoint(Labelled):
     def trusted(self) -> list[str]:
         if type(self.cost) in KNOWN:
             return super().trusted()
-        own = f"that the cost {self.cost.name} is convex, with the value and slope that it computes"
-        return [*super().trusted(), own]
+        own = "that the cost {cost} is convex, with the value and slope that it computes"
+        return [*super().trusted(), say(own, cost=self.cost.name)]
 
     def refuse_unsound(self) -> None:
         super().refuse_unsound()
@@ -104,7 +105,7 @@ class HullPoint(Labelled):
             value, slope = self.cost.value(z), self.cost.slope(z)
         return np.asarray(value, dtype=np.float64), np.asarray(slope, dtype=np.float64)
 
-    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
         radius, n = self._reach(), sweep.X.shape[0]
         z, slack = np.empty(n), np.empty(n)
 
@@ -143,10 +144,16 @@ class HullPoint(Labelled):
             lower,
             upper,
             vacuous=type(self.cost) in KNOWN and lower <= 0.0 < upper,
-            statement=(
-                f"No combination of {self.stumps.described()} with Σ|w| ≤ {at_least(radius)} has "
-                f"a {weights.word}mean {self.cost.name} cost (F > 0 means class {self.classes[0]}) "
-                f"below {at_least(lower)}; this model has at most {at_most(upper)}."
+            statement=say(
+                "No combination of {stumps} with Σ|w| ≤ {radius} has a {mean} {cost} cost (F > 0 "
+                "means class {label}) below {lower}; this model has at most {upper}.",
+                stumps=self.stumps.described(),
+                radius=at_least(radius),
+                mean=weights.mean_in_words,
+                cost=say(self.cost.name),
+                label=str(self.classes[0]),
+                lower=at_least(lower),
+                upper=at_most(upper),
             ),
             reference=REFERENCE,
             figures=figures,

@@ -38,6 +38,8 @@ from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Facts, Sketch, Sweep, Tally, gather_facts
+from cotas.certificates.words import other_rows
+from cotas.words import say
 
 THEOREM = "Theorem 3.1 of document 000 (Novikoff 1962)"
 SHORTFALL_THEOREM = "Freund and Schapire 1999, Theorem 2"
@@ -87,7 +89,7 @@ def _root_up(x: Fraction) -> Fraction:
     return Fraction(root + (root * root < inside), x.denominator * scale)
 
 
-class Survey(NamedTuple):
+class MistakeSurvey(NamedTuple):
     """What a pass over the data tells about the ledgers of all classes, one column for each.
 
     Attributes
@@ -175,7 +177,7 @@ class Ledger(Parametric):
     @classmethod
     def _survey(
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
-    ) -> Survey:
+    ) -> MistakeSurvey:
         """One pass over the data for linear models."""
         first, positives, K = ledgers[0], [one.positive for one in ledgers], len(ledgers)
         u = np.stack([ledger.direction for ledger in ledgers], axis=1)
@@ -216,25 +218,31 @@ class Ledger(Parametric):
             for c, ledger in enumerate(ledgers)
         ]
         lowest = _or_nothing(agreements[used] - off)
-        return Survey(used, lowest, off, lengths, radius, missed, facts.sketches)
+        return MistakeSurvey(used, lowest, off, lengths, radius, missed, facts.sketches)
 
-    def _allowed(self, survey: Survey, c: int) -> Allowed:
+    def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
         raise NotImplementedError
 
-    def _conclude(self, survey: Survey, c: int) -> Certificate:
+    def _conclude(self, survey: MistakeSurvey, c: int) -> Certificate:
         """What both theorems say; where the bound is infinite, all may be mistakes."""
         found, k, shown = self._allowed(survey, c), self.mistakes, self.presentations
         objection, allowed, charge = survey.missed[c] or found.objection, found.most, found.charge
         if not objection and k > allowed:
             objection = "The run made more mistakes than the theorem allows."
-        limit = f"{found.formula} allows at most {at_most(allowed)}."
+        text = (
+            "The run made {k} mistakes in {shown} presentations; {formula} allows at most {most}."
+        )
+        most = at_most(allowed)
         if not math.isfinite(allowed):
-            allowed, limit, charge = float(shown), "the theorem allows any number.", 0.0
+            text = (
+                "The run made {k} mistakes in {shown} presentations; the theorem allows any number."
+            )
+            allowed, charge = float(shown), 0.0
         return conclude(
             "mistakes",
             float(k),
             allowed,
-            statement=f"The run made {k} mistakes in {shown} presentations; {limit}",
+            statement=say(text, k=k, shown=shown, formula=found.formula, most=most),
             reference=found.reference,
             witness=self,
             sketch=survey.sketches[c],
@@ -333,7 +341,7 @@ def _sweep(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatA
     sweep, first = Sweep(X, y, [one.positive for one in ledgers], directions), ledgers[0]
     n = sweep.X.shape[0]
     if any(len(one.updates) != n for one in ledgers):
-        raise ValueError(f"X has {n} rows; the certificate is about {len(first.updates)}.")
+        raise other_rows(n, len(first.updates))
     if first.bias not in (0.0, 1.0) or any(one.bias != first.bias for one in ledgers):
         raise ValueError("The bias is a coordinate of one, or there is none.")
     return sweep
@@ -346,7 +354,7 @@ class PerceptronLedger(Ledger):
     # A weight multiplies the update, which is the plain perceptron on the row s·(x, 1).
     scales_rows: ClassVar[bool] = True
 
-    def _allowed(self, survey: Survey, c: int) -> Allowed:
+    def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
         size, margins = survey.lengths[c], survey.agreements[:, c]
         reach, passes = up(survey.radius * size), self.passes(len(margins))
         value, off = dot(self.origin, self.direction) if self.start is not None else (0.0, 0.0)
@@ -379,10 +387,9 @@ class PerceptronLedger(Ledger):
         return "" if counts and entries.sum() == self.mistakes else OTHER_COUNT
 
     def _remarks(self, separates: bool) -> list[str]:
-        whose = "the model itself" if self.separator is None else "the tightest separator"
-        remarks = [
-            f"u is {whose}, with the bias as a coordinate." if self.bias else f"u is {whose}."
-        ]
+        whose = say("the model itself" if self.separator is None else "the tightest separator")
+        text = "u is {whose}, with the bias as a coordinate." if self.bias else "u is {whose}."
+        remarks = [say(text, whose=whose)]
         if not separates:
             remarks.append(
                 "u does not separate the data, so the run may never end; "
@@ -414,7 +421,7 @@ class PassiveAggressiveLedger(Ledger):
 
     lam: float = field(kw_only=True)
 
-    def _allowed(self, survey: Survey, c: int) -> Allowed:
+    def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
         weights = np.ones(len(self.updates)) if self.weights is None else self.weights
         weights, lam = weights[survey.used], self.lam if self.lam > 0 else math.nan
         passes, radius = self.passes(len(weights)), survey.radius
@@ -436,7 +443,7 @@ class PassiveAggressiveLedger(Ledger):
             "ΣH (hinge losses of u)": total,
         }
         charge = allowed * gamma(64) + 8.0 * passes * survey.off * weights.sum() / lam / least
-        formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else "the PA-I bound"
+        formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else say("the PA-I bound")
         allowed, remarks = allowed if allowed == allowed else math.inf, ["u is the model itself."]
         return Allowed(
             allowed, formula, PA_THEOREM, TOLD_STEPS, objection, charge, figures, remarks
@@ -452,7 +459,7 @@ class KernelPerceptronLedger(PerceptronLedger):
     @classmethod
     def _survey(
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
-    ) -> Survey:
+    ) -> MistakeSurvey:
         """The same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ and ‖θ‖² = βᵀKβ."""
         first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
         sweep = _sweep(ledgers, X, y, np.zeros((np.shape(X)[1], 1)))
@@ -473,7 +480,7 @@ class KernelPerceptronLedger(PerceptronLedger):
         off = above((most + 4.0 * U * float(np.abs(theta0).max())) * float(weights.max()), 3)
         rows = weights[used, None] * signs[used] * (values[used] + theta0)
         touched = np.flatnonzero(used | beta.any(axis=1))
-        return Survey(
+        return MistakeSurvey(
             used=used,
             agreements=_or_nothing(rows - off - 4.0 * U * np.abs(rows)),
             off=off,
@@ -489,12 +496,15 @@ class KernelPerceptronLedger(PerceptronLedger):
             evidence=examine(first.kernel, sweep.X, touched),
         )
 
-    def _conclude(self, survey: Survey, c: int) -> Certificate:
+    def _conclude(self, survey: MistakeSurvey, c: int) -> Certificate:
         evidence = survey.evidence
         if evidence is not None and not evidence.semidefinite:
             return no_certificate(
-                "The kernel is not positive semi-definite: there is no feature space, and the "
-                f"theorem says nothing ({evidence.in_words})."
+                say(
+                    "The kernel is not positive semi-definite: there is no feature space, and the "
+                    "theorem says nothing ({evidence}).",
+                    evidence=evidence.in_words,
+                )
             )
         return super()._conclude(survey, c)
 

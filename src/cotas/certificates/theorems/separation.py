@@ -8,7 +8,11 @@ With zᵢ = yᵢ(xᵢ, bias), for every u and every convex combination α
 left side proves that the data are separable. An α with Σ αᵢzᵢ = 0 proves that they are not; in
 floating-point arithmetic it proves that no separator has a margin above a number near zero. The
 left side is rounded down, the right side up. γ of Definition 3.3 divides by ‖θ‖ instead of ‖u‖: it
-is the distance of the nearest row to the hyperplane, and a figure of its own.
+is the distance of the nearest row to the hyperplane, and a figure of its own. For it
+
+    minᵢ yᵢ(θ·xᵢ + θ₀)/‖θ‖  ≤  ‖Σ αᵢyᵢxᵢ‖/Σ αᵢ + |Σ αᵢyᵢ|/Σ αᵢ · max‖xᵢ‖,
+
+since a hyperplane between two classes has |θ₀| ≤ ‖θ‖ max‖xᵢ‖.
 """
 
 from __future__ import annotations
@@ -38,12 +42,15 @@ from cotas.certificates.enclosures import MORE, outwards, row_lengths
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, gather_facts
+from cotas.certificates.words import other_rows
+from cotas.words import say
 
 # α is rounded, and so is Σ αᵢzᵢ in each coordinate: so many roundings of the longest row for each
 # coordinate, and no solver can do better, count as zero. It decides which answer is given, not
 # whether it is true: the margin stated is proved.
 ROUNDINGS = 32
 DISTANCE = "distance of the nearest row to the hyperplane (γ of Definition 3.3), at least"
+FARTHEST = "largest γ of Definition 3.3 that any hyperplane has, at most"
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class SeparationWitness(Parametric):
         sweep = Sweep(X, y, [self.positive], u[:-1, None])
         n = sweep.X.shape[0]
         if self.alpha is not None and len(self.alpha) != n:
-            raise ValueError(f"X has {n} rows; the certificate is about {len(self.alpha)}.")
+            raise other_rows(n, len(self.alpha))
         alpha = None if self.alpha is None else _combination(self.alpha)
 
         def read(block: Block) -> Tally:
@@ -84,7 +91,9 @@ class SeparationWitness(Parametric):
         found = sweep.tally(read)
         if alpha is not None:
             signs = np.where(sweep.y == self.positive, 1.0, -1.0)
-            found["ceiling"] = _ceiling(found, alpha, signs, self.bias)
+            found["ceiling"], farthest = _ceilings(found, alpha, signs, self.bias)
+            if self.bias and len(np.unique(signs)) == 2:
+                found["farthest"] = farthest
         facts = gather_facts(X, y, [self.positive])
         return self._conclude(found, u, facts.sketches[0])
 
@@ -111,14 +120,20 @@ class SeparationWitness(Parametric):
             margin = below(smallest / norm_up(u), 2)
             if u[:-1].any():
                 figures[DISTANCE] = below(smallest / norm_up(u[:-1]), 2)
+            if "farthest" in found:  # of two rows on either side the nearer is within max‖x‖
+                figures[FARTHEST] = min(found["farthest"], up(float(found["max length"])))
             statement = "The data are linearly separable: this hyperplane separates them."
         elif "ceiling" in found and ceiling <= rounding:
             figures["rows in the combination"] = float(found["sum rows"])
-            statement = (
-                f"No hyperplane separates the data with a margin above {at_most(ceiling, 2)}"
-                f"{' over the rows (x, 1)' if self.bias else ''}: a convex combination of the rows "
-                f"yᵢ{'(xᵢ, 1)' if self.bias else 'xᵢ'} is no longer than that, and a separator "
-                "would have to be positive on it."
+            statement = say(
+                "No hyperplane separates the data with a margin above {ceiling} over the rows "
+                "(x, 1): a convex combination of the rows yᵢ(xᵢ, 1) is no longer than that, and a "
+                "separator would have to be positive on it."
+                if self.bias
+                else "No hyperplane separates the data with a margin above {ceiling}: a convex "
+                "combination of the rows yᵢxᵢ is no longer than that, and a separator would have "
+                "to be positive on it.",
+                ceiling=at_most(ceiling, 2),
             )
         else:
             statement = "This witness proves neither that the data are separable nor the contrary."
@@ -168,16 +183,20 @@ def _combination(alpha: FloatArray) -> FloatArray:
     return np.ldexp(alpha, -math.frexp(float(alpha.max()))[1])
 
 
-def _ceiling(found: Tally, alpha: FloatArray, signs: FloatArray, bias: float) -> float:
-    """‖Σ αᵢzᵢ‖ / Σ αᵢ, rounded up."""
+def _ceilings(
+    found: Tally, alpha: FloatArray, signs: FloatArray, bias: float
+) -> tuple[float, float]:
+    """‖Σ αᵢzᵢ‖ / Σ αᵢ, and what no distance of Definition 3.3 exceeds, rounded up."""
     adds = int(found["max adds"] + found["sum adds"]) + MORE
     pull = above(float(found["sum pull"]), int(found["sum adds"]))
     off = above(gamma(adds) * pull, 2) + up(TINY * float(found["max length"]))
     balance, slack = dot(signs, alpha)
-    length = above(
-        math.hypot(up(norm_up(found["sum combination"]) + off), bias * up(abs(balance) + slack)), 4
+    length, tilt = up(norm_up(found["sum combination"]) + off), up(abs(balance) + slack)
+    whole, longest = total_down(alpha), float(found["max length"])
+    return (
+        above(above(math.hypot(length, bias * tilt), 4) / whole, 2),
+        above(above(length + tilt * longest, 3) / whole, 2),
     )
-    return above(length / total_down(alpha), 2)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from cotas.certificates.theorems.stagewise_bounds import (
     omegas,
 )  # fmt: skip
 from cotas.certificates.theorems.unit_columns import UnitColumns
+from cotas.words import say
 
 OTHER_MODEL = "The steps of the run do not give back the model from these data."
 OPEN = (
@@ -219,24 +220,30 @@ class StagewiseRun(Parametric):
             kind, bounds = "duality", _ball(data, trace, self.delta, apart)
             lower, upper, moved = moved_apart(*bounds, charge)
             vacuous, figures["δ"] = lower < 0.01 * upper, self.delta
-            statement = (
-                f"No linear model with ‖β‖₁ ≤ δ (columns centred, of unit length) has a training "
-                f"error L_n below {at_least(lower)}; this one has {at_most(upper)}."
+            statement = say(
+                "No linear model with ‖β‖₁ ≤ δ (columns centred, of unit length) has a training "
+                "error L_n below {lower}; this one has {upper}.",
+                lower=at_least(lower),
+                upper=at_most(upper),
             )
         else:
             # The model is the last iteration, but for the rounding of its coefficients.
             far = math.sqrt(above(float(s.excess()[k]))) + apart
-            lower, who = above(far * far / (2 * data.n), 8), "the training error is"
+            lower = above(far * far / (2 * data.n), 8)
+            text = "After {k} iterations the training error is {beyond}; {allowed}."
             if self.algorithm == "FS":
                 figures["at the end, at most"], lower = lower, first.measured
-                who = f"iteration {first.iteration} has a training error"
+                text = (
+                    "After {k} iterations iteration {best} has a training error {beyond}; "
+                    "{allowed}."
+                )
             told = first.holds and lower <= below(first.bound, 32 * k + 64)
             # The bound of an open item is still one that the theorem allows, where it is finite.
             upper = max(lower, first.bound) if math.isfinite(first.bound) else lower
-            allowed = f"the theorem allows {at_most(upper)}"
-            allowed = allowed if told else "the theorem's bound is open"
-            beyond = f"at most {at_most(lower)} above that of least squares"
-            statement = f"After {k} iterations {who} {beyond}; {allowed}."
+            allowed = "the theorem allows {upper}" if told else "the theorem's bound is open"
+            beyond = say("at most {lower} above that of least squares", lower=at_most(lower))
+            allowed = say(allowed, upper=at_most(upper))
+            statement = say(text, k=k, best=first.iteration, beyond=beyond, allowed=allowed)
             vacuous |= not told
         found = conclude(
             kind,

@@ -26,19 +26,20 @@ from cotas.certificates.core.rounding import U, above, down, gamma, total_down, 
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
+    ExampleWeights,
     Labelled,
     LongSweep,
     Terms,
-    Weights,
     read_sketch,
     sketch_block,
 )
 from cotas.certificates.theorems.weak_learners import StumpClass
+from cotas.words import say
 
 ABOUT_TRAINING = "It is about the training data; it says nothing about new data."
 MARGIN_BRACKET = (
-    "The largest margin that any combination of {} can reach lies between the smallest margin and "
-    "the largest edge above."
+    "The largest margin that any combination of {stumps} can reach lies between the smallest "
+    "margin and the largest edge above."
 )
 SURROGATES = {
     "exponential": "exp(−yF)",
@@ -56,7 +57,7 @@ HALVINGS = 24  # of the interval that holds the best θ
 
 
 @dataclass
-class Survey:
+class SurrogateSurvey:
     """What one pass over the data finds of each example, and of all together."""
 
     margins: FloatArray  # rounded down
@@ -88,9 +89,9 @@ class SurrogateBound(Labelled):
         if self.surrogate not in (("votes", "likelihood") if several else SURROGATES):
             raise Objection("This surrogate does not belong to so many classes.")
 
-    def _survey(self, sweep: LongSweep, weights: Weights, each: Each) -> Survey:
+    def _survey(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> SurrogateSurvey:
         n = sweep.X.shape[0]
-        survey = Survey(np.empty(n), np.empty(n), np.zeros(n))
+        survey = SurrogateSurvey(np.empty(n), np.empty(n), np.zeros(n))
         follows = self.discrete and self.size()[1] <= FOLLOWED_UP_TO
         c = np.asarray(self.combinations[0].coefficients, dtype=np.float64)
 
@@ -127,7 +128,7 @@ class SurrogateBound(Labelled):
         odds = _exp_up(least, 2.0 if K == 1 else (K - 1) / K).sum(axis=0)
         return np.asarray(np.log1p(odds) / math.log(2))
 
-    def _bound(self, survey: Survey, weights: Weights) -> tuple[float, float]:
+    def _bound(self, survey: SurrogateSurvey, weights: ExampleWeights) -> tuple[float, float]:
         """The mean surrogate, rounded up, and the θ it was taken at."""
         operations = OPERATIONS + len(self.combinations)
         if self.surrogate != "votes":
@@ -137,7 +138,7 @@ class SurrogateBound(Labelled):
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             return weights.mean(_exp_up(survey.margins, theta), operations)[1], theta
 
-    def _edge(self, sweep: LongSweep, survey: Survey, each: Each) -> float:
+    def _edge(self, sweep: LongSweep, survey: SurrogateSurvey, each: Each) -> float:
         """The largest edge of a stump at the last weights, at most; infinite if it is not known."""
         mass = total_down(survey.final)
         learners = self.combinations[0].learners
@@ -146,7 +147,7 @@ class SurrogateBound(Labelled):
         signs = np.where(sweep.y == self.classes[0], 1.0, -1.0)
         return above(self.stumps.largest_edge(sweep.X, signs * survey.final, each) / mass)
 
-    def measure(self, sweep: LongSweep, weights: Weights, each: Each) -> Certificate:
+    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
         survey = self._survey(sweep, weights, each)
         edge = self._edge(sweep, survey, each)
         bound, theta = self._bound(survey, weights)
@@ -158,7 +159,7 @@ class SurrogateBound(Labelled):
         error = min(weights.share_up(wrong), upper)
         slack, bracket = float(survey.tally["max slack"]), []
         if self.stumps is not None and math.isfinite(edge):
-            bracket = [MARGIN_BRACKET.format(self.stumps.described())]
+            bracket = [say(MARGIN_BRACKET, stumps=self.stumps.described())]
         return conclude(
             self.kind,
             error,
@@ -175,20 +176,27 @@ class SurrogateBound(Labelled):
         )
 
     def _statement(
-        self, wrong: BoolArray, error: float, bound: float, theta: float, weights: Weights
+        self, wrong: BoolArray, error: float, bound: float, theta: float, weights: ExampleWeights
     ) -> str:
         K = len(self.combinations)
-        who = f"F > 0 means class {self.classes[0]}" if K == 1 else f"{K} classes"
-        how = f"{np.count_nonzero(wrong)} of {len(wrong)} examples"
-        how, word = how if weights.uniform else at_most(error), weights.word
-        name = SURROGATES[self.surrogate].format(theta=f"{theta:.4g}")
-        limit = f"allows at most {at_most(bound)}" if bound < math.inf else "overflows"
-        return (
-            f"The {word}training error ({who}) is at most {how}; the {word}mean of {name} {limit}."
+        text = "F > 0 means class {label}" if K == 1 else "{K} classes"
+        who = say(text, label=str(self.classes[0]), K=K)
+        how = say("{wrong} of {n} examples", wrong=np.count_nonzero(wrong), n=len(wrong))
+        limit = "allows at most {bound}" if bound < math.inf else "overflows"
+        return say(
+            "The training error ({who}) is at most {how}; the {mean} of {name} {limit}."
+            if weights.uniform
+            else "The weighted training error ({who}) is at most {how}; the {mean} of {name} "
+            "{limit}.",
+            who=who,
+            how=how if weights.uniform else at_most(error),
+            mean=weights.mean_in_words,
+            name=say(SURROGATES[self.surrogate], theta=f"{theta:.4g}"),
+            limit=say(limit, bound=at_most(bound)),
         )
 
     def _figures(
-        self, survey: Survey, weights: Weights, edge: float, theta: float
+        self, survey: SurrogateSurvey, weights: ExampleWeights, edge: float, theta: float
     ) -> dict[str, float]:
         K, k = len(self.combinations), len(self.combinations[0].learners)
         figures = {"rounds": float(k)} if K == 1 else {"classes": float(K), "rounds": float(k)}
@@ -204,7 +212,7 @@ class SurrogateBound(Labelled):
             figures["largest edge of a stump at the last weights"] = edge
         return figures
 
-    def _margin_figures(self, margins: FloatArray, weights: Weights) -> dict[str, float]:
+    def _margin_figures(self, margins: FloatArray, weights: ExampleWeights) -> dict[str, float]:
         """The smallest margin as a share of the votes, at least."""
         low, high = self.size()
         least = float(margins[weights.w > 0].min())
@@ -215,7 +223,7 @@ class SurrogateBound(Labelled):
         name = "smallest margin, as a share of all votes" if several else "smallest margin yF/Σ|c|"
         return {name: smallest}
 
-    def _round_figures(self, tally: Tally, weights: Weights) -> dict[str, float]:
+    def _round_figures(self, tally: Tally, weights: ExampleWeights) -> dict[str, float]:
         """Corollary 1 and the product of the rounds, each at most what is told.
 
         The weights of round m are products of m factors, so their sums are off by a share ρ.
@@ -224,9 +232,10 @@ class SurrogateBound(Labelled):
         rho = gamma(24 * (len(c) + 2) + 2 * len(weights.w))
         sums, wrong = tally["sum weights"], tally["sum wrong"]
         err, after = wrong / sums[:-1], wrong * np.exp(c) / sums[1:]
-        chance, name = (0.5, "½") if K == 1 else (1 - 1 / K, "(1 − 1/K)")
+        chance = 0.5 if K == 1 else 1 - 1 / K
         far = up(float(np.abs(after - chance).max()) + 4 * rho)
-        found = {f"largest |err − {name}| after a round": far}
+        name = "largest |err − ½| after a round"
+        found = {name if K == 1 else "largest |err − (1 − 1/K)| after a round": far}
         if K == 1:
             factors = 2 * np.sqrt((err + 4 * rho) * (1 - err + 4 * rho))
             return found | {"Π 2√(err(1−err))": above(float(np.prod(factors)), 8 * len(c))}

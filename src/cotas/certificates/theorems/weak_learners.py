@@ -12,6 +12,7 @@ from scipy import sparse
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_up, up
+from cotas.words import say
 
 PLACED_AT_A_TIME = 1 << 13
 
@@ -20,10 +21,11 @@ def numbers(given: Any, what: str, ndim: int = 1) -> FloatArray:
     """The given array as finite doubles that lose nothing of it."""
     array = np.asarray(given)
     if array.dtype.kind not in "biuf" or array.ndim != ndim:
-        raise Objection(f"{what}: not an array of real numbers with {ndim} dimensions.")
+        text = "{what}: not an array of real numbers with {ndim} dimensions."
+        raise Objection(text, what=say(what), ndim=ndim)
     plain = array.astype(np.float64)
     if not (np.isfinite(plain).all() and (plain.astype(array.dtype) == array).all()):
-        raise Objection(f"{what}: not finite numbers in double precision.")
+        raise Objection("{what}: not finite numbers in double precision.", what=say(what))
     return plain
 
 
@@ -210,7 +212,8 @@ class Predictors(Learners):
 
     def trusted(self) -> tuple[str, ...]:
         learners = {type(getattr(f, "estimator", f)).__name__ for f in self.functions}
-        return tuple(f"what each {name} predicts, by its own code" for name in sorted(learners))
+        text = "what each {name} predicts, by its own code"
+        return tuple(say(text, name=name) for name in sorted(learners))
 
     def same_as(self, other: Any) -> bool:
         mine, others = self.functions, getattr(other, "functions", ())
@@ -232,7 +235,7 @@ class StumpClass:
     def described(self) -> str:
         """The class in words."""
         words = self.in_words()
-        return f"the stumps with {words}" if words else "all stumps"
+        return say("the stumps with {tests}" if words else "all stumps", tests=words)
 
     def in_words(self) -> str:
         """The tests in words; nothing where all are allowed."""
@@ -243,8 +246,13 @@ class StumpClass:
             sum(len(self.thresholds[j]) for j in plain),
             len(self.categorical) - len(plain),
         )
-        words = f"one of the fit's {cuts} thresholds"
-        return f"{words} or any group of the categories of {grouped} features" if grouped else words
+        text = "one of the fit's {cuts} thresholds"
+        if grouped:
+            text = (
+                "one of the fit's {cuts} thresholds or any group of the categories of {grouped} "
+                "features"
+            )
+        return say(text, cuts=cuts, grouped=grouped)
 
     def contains(self, learners: Learners) -> bool:
         """Whether all the functions are known to belong to the class."""

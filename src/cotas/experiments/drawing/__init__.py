@@ -1,1 +1,1 @@
-"""How the figures are drawn: each function takes a result and the language."""
+"""How the figures are drawn: each function takes a result."""

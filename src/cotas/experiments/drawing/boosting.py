@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from cotas.experiments.boosting import FOREST, THEORY, Cloud, Comparison, Costs, Stages
-from cotas.experiments.drawing.sheet import scatter, sheet, sides, span_of, words
+from cotas.experiments.drawing.sheet import scatter, sheet, sides, span_of
 from cotas.plots.style import COLOURS, GREY, INK, legend, look, tint
+from cotas.words import say
 
 
-def draw_costs(result: Costs, lang: str = "en") -> Any:
+def draw_costs(result: Costs) -> Any:
     """Both costs against F, for each class."""
-    say = words(lang)
     panels = (
-        (result.exponential, "$e^{-yF(x)}$", say("to be minimized", "se minimiza")),
-        (result.log_likelihood, "$L(y^*; p(x))$", say("to be maximized", "se maximiza")),
+        (result.exponential, "$e^{-yF(x)}$", say("to be minimized")),
+        (result.log_likelihood, "$L(y^*; p(x))$", say("to be maximized")),
     )
     with sheet(2, width=4.6, height=3.8) as (figure, axes):
         for ax, (values, name, what) in zip(axes, panels, strict=True):
@@ -28,30 +28,32 @@ def draw_costs(result: Costs, lang: str = "en") -> Any:
     return figure
 
 
-def draw_cloud(result: Cloud, lang: str = "en") -> Any:
+def draw_cloud(result: Cloud) -> Any:
     """The points; and the boundary of the theoretical classifier where it is known."""
-    say = words(lang)
     with sheet(width=6.2, height=5.2) as (figure, (ax,)):
         if result.theory is not None:
             sides(ax, result.theory, span_of(result.data.X))
-            ax.plot([], [], color=INK, label=say("Lemma 1.1.3: F = 0", "Lema 1.1.3: F = 0"))
+            ax.plot([], [], color=INK, label=say("Lemma 1.1.3: F = 0"))
         scatter(ax, result.data, size=14)
         ax.set(xlabel="$x_1$", ylabel="$x_2$")
         legend(ax)
     return figure
 
 
-def draw_stages(result: Stages, lang: str = "en") -> Any:
+def draw_stages(result: Stages) -> Any:
     """What AdaBoost decides after its first rounds."""
-    say = words(lang)
     with sheet(2, 2, width=4.4, height=3.9, sharex=True, sharey=True) as (figure, axes):
         span = span_of(result.data.X)
         for k, ax in enumerate(axes):
             sides(ax, result.models[k].decision_function, span)
             scatter(ax, result.data, size=7)
             m, correct = result.rounds[k], 100 * result.training[k]
-            many = say("model" if m == 1 else "models", "modelo" if m == 1 else "modelos")
-            ax.set_title(say(f"{m} {many}: {correct:.1f} % right", f"{m} {many}: {correct:.1f} %"))
+            text = (
+                "{m} model: {correct:.1f} % right"
+                if m == 1
+                else "{m} models: {correct:.1f} % right"
+            )
+            ax.set_title(say(text, m=m, correct=correct))
         for ax in (axes[1], axes[3]):
             ax.set_ylabel("")
         for ax in axes[:2]:
@@ -59,17 +61,16 @@ def draw_stages(result: Stages, lang: str = "en") -> Any:
     return figure
 
 
-def draw_comparison(result: Comparison, lang: str = "en") -> Any:
+def draw_comparison(result: Comparison) -> Any:
     """Accuracy on the training data and on new data, a pair of bars for each classifier."""
-    say = words(lang)
     known = {
-        FOREST: say("Random Forest", "Bosque aleatorio"),
-        THEORY: say("Theory\n(Lemma 1.1.3)", "Teórico\n(lema 1.1.3)"),
+        FOREST: say("Random Forest"),
+        THEORY: say("Theory\n(Lemma 1.1.3)"),
     }
     place = np.arange(len(result.names))
     series = (
-        (result.training, say("training", "entrenamiento"), -0.2, 0.45),
-        (result.new, say("new data", "datos nuevos"), 0.2, 1.0),
+        (result.training, say("training"), -0.2, 0.45),
+        (result.new, say("new data"), 0.2, 1.0),
     )
     colours = [COLOURS[0]] * (len(place) - 1) + [COLOURS[1]]
     with sheet(width=7.4, height=4.2) as (figure, (ax,)):
@@ -81,7 +82,7 @@ def draw_comparison(result: Comparison, lang: str = "en") -> Any:
         least = float(min(result.training.min(), result.new.min()))
         floor = max(0.0, 10 * np.floor(10 * least - 0.3))
         ax.set_xticks(place, [known.get(name, name) for name in result.names])
-        ax.set(ylabel=say("accuracy [%]", "aciertos [%]"), ylim=(floor, 100 + 0.08 * (100 - floor)))
+        ax.set(ylabel=say("accuracy [%]"), ylim=(floor, 100 + 0.08 * (100 - floor)))
         ax.set_yticks([tick for tick in ax.get_yticks() if tick <= 100])
         ax.grid(visible=False, axis="x")
         legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)

@@ -1,4 +1,4 @@
-"""The paper the figures are drawn on, and the two languages."""
+"""The paper the figures are drawn on."""
 
 from __future__ import annotations
 
@@ -10,18 +10,8 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.experiments.samples import Labelled
+from cotas.experiments.samples import LabelledSample
 from cotas.plots.style import COLOURS, INK, MARKERS, STYLE, pyplot, tidy, tint
-
-Words = Callable[[str, str], str]
-LANGUAGES = ("en", "es")
-
-
-def words(lang: str) -> Words:
-    """A function that takes what to say in English and in Spanish, and says one of them."""
-    if lang not in LANGUAGES:
-        raise ValueError(f"lang must be one of {LANGUAGES}, not {lang!r}.")
-    return lambda english, spanish: english if lang == "en" else spanish
 
 
 @contextmanager
@@ -50,7 +40,7 @@ def caption(figure: Any, text: str) -> None:
     figure.suptitle(textwrap.fill(text, width), fontsize=11, color=INK)
 
 
-def scatter(ax: Any, data: Labelled, size: float = 20.0, **options: Any) -> None:
+def scatter(ax: Any, data: LabelledSample, size: float = 20.0, **options: Any) -> None:
     """The examples, −1 blue circles and +1 orange squares, as `decision_boundary` draws them."""
     for k, label in enumerate((-1, 1)):
         ax.scatter(

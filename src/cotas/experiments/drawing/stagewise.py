@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.experiments.drawing.sheet import sheet, words
-from cotas.experiments.stagewise import Path, Run, Runs
+from cotas.experiments.drawing.sheet import sheet
+from cotas.experiments.stagewise import LassoBreakpoints, Runs, StagewiseTrial
 from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look
+from cotas.words import say
 
 # So many coefficients have a colour of their own; the others are grey.
 NAMED = 8
 BARS = 11
 
 
-def draw_bars(result: Run, lang: str = "en") -> Any:
+def draw_bars(result: StagewiseTrial) -> Any:
     """|β| stacked at some iterations, so that each bar is ‖β‖₁; the last bar is the optimum."""
-    say = words(lang)
     last = len(result.coefficients) - 1
     shown = np.unique(np.linspace(0, last, BARS).round().astype(int))
     bars = np.abs(np.vstack([result.coefficients[shown], result.goal]))
@@ -35,52 +35,49 @@ def draw_bars(result: Run, lang: str = "en") -> Any:
         for x, top, share in zip(place, floor, left, strict=False):
             ax.annotate(_percent(share), (x, top), (0, 3), textcoords="offset points",
                         ha="center", fontsize=8)  # fmt: skip
-        names = [f"{k}" for k in shown] + [say("least\nsquares", "mínimos\ncuadrados")]
+        names = [f"{k}" for k in shown] + [say("least\nsquares")]
         ax.set_xticks(place, names)
         ax.set(
-            xlabel=say("iteration", "iteración"),
-            ylabel=say("‖β‖₁, stacked by coefficient", "‖β‖₁, apilada por coeficiente"),
-            title=say(
-                f"{result.name}; above the bars: what is left of L(β) − L*",
-                f"{result.name}; sobre las barras: lo que queda de L(β) − L*",
-            ),
+            xlabel=say("iteration"),
+            ylabel=say("‖β‖₁, stacked by coefficient"),
+            title=say("{name}; above the bars: what is left of L(β) − L*", name=result.name),
         )
         ax.grid(visible=False, axis="x")
         legend(ax, loc="upper left", ncols=2)
     return figure
 
 
-def draw_run(result: Run, lang: str = "en") -> Any:
+def draw_run(result: StagewiseTrial) -> Any:
     """The coefficients of one run, and the optimum as points at the right."""
-    say = words(lang)
     with sheet(width=7.0, height=4.6) as (figure, (ax,)):
         _draw_coefficients(ax, result, COLOURS[3])
-        goal = say("optimum", "óptimo")
+        goal = say("optimum")
         ax.plot(
             [], [], "o", color=COLOURS[3], label=f"{goal}, ‖β‖₁ = {np.abs(result.goal).sum():.4g}"
         )
-        ax.set(xlabel=say("iteration", "iteración"), ylabel="β")
+        ax.set(xlabel=say("iteration"), ylabel="β")
         left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
         ax.set_title(
             say(
-                f"{result.name}: ‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left",
-                f"{result.name}: ‖β‖₁ = {norm:.4g} al final, queda {left} de L(β) − L*",
+                "{name}: ‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left",
+                name=result.name,
+                norm=norm,
+                left=left,
             )
         )
         _beside(ax)
     return figure
 
 
-def draw_runs(result: Runs, lang: str = "en") -> Any:
+def draw_runs(result: Runs) -> Any:
     """Several runs side by side, with the same optimum."""
-    say = words(lang)
     with sheet(len(result.runs), width=4.2, height=4.2, sharey=True) as (figure, axes):
         for ax, run in zip(axes, result.runs, strict=True):
             _draw_coefficients(ax, run, COLOURS[3])
             norm, left = run.lengths[-1], _percent(100 * run.excess[-1])
-            ax.set(xlabel=say("iteration", "iteración"))
+            ax.set(xlabel=say("iteration"))
             many = len(run.lengths) - 1
-            text = say("left", "resta")
+            text = say("left")
             ax.set_title(f"{run.name}, {many}: ‖β‖₁ = {norm:.4g}, {text} {left}", fontsize=10)
         axes[0].set_ylabel("β")
         axes[-1].plot([], [], "o", color=COLOURS[3], label=f"Lasso, δ = {result.delta:g}")
@@ -88,9 +85,8 @@ def draw_runs(result: Runs, lang: str = "en") -> Any:
     return figure
 
 
-def draw_path(result: Path, lang: str = "en") -> Any:
+def draw_path(result: LassoBreakpoints) -> Any:
     """The coefficients of the Lasso against δ."""
-    say = words(lang)
     final = result.coefficients[-1]
     with sheet(width=7.0, height=4.6) as (figure, (ax,)):
         for rank, j in _ranked(final):
@@ -99,9 +95,7 @@ def draw_path(result: Path, lang: str = "en") -> Any:
         ax.axvline(200.0, color=COLOURS[3], linestyle=":", linewidth=1.2, label="δ = 200")
         many = len(result.delta)
         ax.set(xlabel="δ", ylabel="β", xlim=(0, float(result.delta[-1])))
-        ax.set_title(
-            say(f"exact path, {many} breakpoints", f"camino exacto, {many} puntos de quiebre")
-        )
+        ax.set_title(say("exact path, {many} breakpoints", many=many))
         _beside(ax)
     return figure
 
@@ -112,7 +106,7 @@ def _beside(ax: Any) -> None:
     legend(ax, handles=handles[::-1], labels=labels[::-1], loc="upper left", bbox_to_anchor=(1, 1))
 
 
-def _draw_coefficients(ax: Any, run: Run, colour: str) -> None:
+def _draw_coefficients(ax: Any, run: StagewiseTrial, colour: str) -> None:
     end = len(run.coefficients) - 1
     for rank, j in _ranked(run.goal):
         ax.plot(run.coefficients[:, j], **_line(rank, j))

@@ -23,7 +23,8 @@ from cotas.files.schema import (
     Labels,
     Mapped,
     Number,
-    Rows,
+    RowsField,
+    Sentence,
     Text,
     Whole,
     require,
@@ -58,7 +59,7 @@ FEATURE_MAP = Estimator(
         "kernel": KERNEL,
         "error": Number(),
         "eigenvalues": Array("q"),
-        "rows": Rows("l d"),
+        "rows": RowsField("l d"),
         "projection": Array("l q").at("_projection"),
     },
 )
@@ -93,7 +94,7 @@ DUAL_POINT = Record(
     },
 )
 KERNEL_DUAL_POINT = Record(
-    "cotas.certificates.kernel.KernelDualPoint", {**_DUAL, "kernel": KERNEL, "subject": Text()}
+    "cotas.certificates.kernel.KernelDualPoint", {**_DUAL, "kernel": KERNEL, "subject": Sentence()}
 )
 _KERNEL_REGRESSION = Record(
     "cotas.certificates.kernel_regression.KernelRegression",
@@ -185,7 +186,20 @@ WITNESS = Family(
         ),
         "dual point in features": Record(
             "cotas.certificates.features.FeaturePoint",
-            {"features": FEATURES, "point": DUAL_POINT, "remark": Text(), "subject": Text()},
+            {"features": FEATURES, "point": DUAL_POINT, "remark": Text(), "subject": Sentence()},
+        ),
+        "dual point of blocks": Record(
+            "cotas.certificates.blocks.BlockPoint",
+            {
+                "problem": RISK,
+                **_THETA,
+                "positive": Label(),
+                "thetas": _given("r p"),
+                "biases": _given("r"),
+                "smoothings": _given("r"),
+                "labels": Labels("k").or_none(),
+                "factors": _given("k").or_none(),
+            },
         ),
         "hard margin": Record(
             "cotas.certificates.duality.HardMarginPoint",
@@ -270,22 +284,22 @@ def _single(certificate: Any) -> None:
     require(certificate.parts == (), "a certificate", "is composite; models keep the parts")
 
 
-_WORDS = Each(Text(), tuple)
+_WORDS, _SENTENCES = Each(Text(), tuple), Each(Sentence(), tuple)
 _SAID: dict[str, Field] = {
     "kind": Text(),
     "lower": _NUMBER,
     "upper": _NUMBER,
     "holds": Flag(),
-    "statement": Text(),
-    "reference": Text(),
+    "statement": Sentence(),
+    "reference": Sentence(),
     "figures": Mapped(_NUMBER),
-    "remarks": _WORDS,
+    "remarks": _SENTENCES,
     "vacuous": Flag(),
-    "objection": Text(),
-    "trusted": _WORDS,
-    "notes": _WORDS,
+    "objection": Sentence(),
+    "trusted": _SENTENCES,
+    "notes": _SENTENCES,
     "zero_objective": _NUMBER.or_none(),
-    "label": Text(),
+    "label": Sentence(),
     "witness": WITNESS.or_none(),
     "sketch": SKETCH.or_none(),
 }

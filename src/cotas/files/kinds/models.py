@@ -32,7 +32,8 @@ from cotas.files.schema import (
     Mapped,
     Names,
     Number,
-    Rows,
+    RowsField,
+    Sentence,
     Text,
     Together,
     Whole,
@@ -45,7 +46,7 @@ _EVERY: dict[str, Field] = {
     "certificates": Each(CERTIFICATE).at("_certificates"),
     "seal": Text().at("_seal"),
     "stop": Text(tuple(stop.name for stop in Stop)).at("_stop").maybe(),
-    "stop_reason": Text().maybe(),
+    "stop_reason": Sentence().at("_stop_reason").maybe(),
     "n_iter": Whole(0).maybe(),
 }
 _CLASSIFIER: dict[str, Field] = {**_EVERY, "classes": Labels("k", least=2)}
@@ -72,11 +73,11 @@ LINEAR_SVM: dict[str, Field] = {
     **_LINEAR,
     "lam": Number(0.0).maybe(),
     "solver": Text(),
-    "n_support": Array("m", "int64", low=0),
+    "n_support": Array("m", "int64", low=0).maybe(),  # not of rows that came in blocks
     "margin_width": Array("m", infinite=True),
-    "leave_one_out_bound": Array("m", low=0),
-    "support": Either((_COUNTED, Each(_COUNTED, side="m"))),
-    "dual_coef": Either((Array("s"), Each(Array("s"), side="m"))),
+    "leave_one_out_bound": Array("m", low=0).maybe(),
+    "support": Either((_COUNTED, Each(_COUNTED, side="m"))).maybe(),
+    "dual_coef": Either((Array("s"), Each(Array("s"), side="m"))).maybe(),
     "regions": Each(_REGION.or_none(), side="m").at("_regions"),
     "ends": Each(ENDING).at("_ends").maybe(),
 }
@@ -101,7 +102,7 @@ _SUPPORT: dict[str, Field] = {
     "n_rows": Whole(1, LONGEST, letter="n").at("_n_rows").maybe(),
     "support": Array("s", "int64", low=0, below="n").maybe(),
     "dual_coef": Array("m s").maybe(),
-    "support_vectors": Rows("v d").maybe(),
+    "support_vectors": RowsField("v d").maybe(),
     "coef": Array("m f").maybe(),
 }
 KERNEL_REGRESSOR: dict[str, Field] = {**_EVERY, **_SUPPORT, "lam": Number(0.0)}

@@ -7,7 +7,18 @@ from typing import Any
 from cotas.files.dates import WAYS
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURE_MAP
 from cotas.files.records import Estimator, Family, Record
-from cotas.files.schema import LONGEST, Array, Each, Flag, Names, Text, Together, Whole, require
+from cotas.files.schema import (
+    LONGEST,
+    Array,
+    Each,
+    Flag,
+    Names,
+    Sentence,
+    Text,
+    Together,
+    Whole,
+    require,
+)
 
 
 def _sound(preparation: Any) -> None:
@@ -80,7 +91,7 @@ PREPARATION = Family(
                 "n_rows": Whole(0),
                 "rows": Array("r", "int32 int64", low=0).or_none(),
                 "hold_out": CERTIFICATE.or_none(),
-                "remarks": Each(Text(), tuple),
+                "remarks": Each(Sentence(), tuple),
                 "chosen": Text(),
                 "command": Text(),
                 "seed": Whole(),

@@ -55,6 +55,10 @@ RULE = Family(
             "cotas.solvers.pegasos.PegasosRule",
             {"bias": Number(), "lam": Number(), "radius": Number(finite=False)},
         ),
+        "subgradient": Record(
+            "cotas.solvers.subgradient_descent.SubgradientRule",
+            {"bias": Number(), "lam": Number(), "radius": Number(finite=False)},
+        ),
     },
 )
 

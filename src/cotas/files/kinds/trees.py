@@ -56,7 +56,7 @@ CATEGORIES = Record(
     },
 )
 LINE = Record(
-    "cotas.solvers.weak_learners.Linear",
+    "cotas.solvers.weak_learners.LinearScore",
     {"coef": Array("d"), "intercept": Number(), "sign": Flag()},
     called="line",
 )

@@ -43,7 +43,7 @@ KERNEL: Family = Family(
         "power": Record(
             "cotas.kernel.algebra.Power", {"of": _PART.at("kernel"), "exponent": Whole(1)}
         ),
-        "exponential": Record("cotas.kernel.algebra.Exponential", {"of": _PART.at("kernel")}),
+        "exponential": Record("cotas.kernel.algebra.ExponentialOf", {"of": _PART.at("kernel")}),
         "normalized": Record("cotas.kernel.algebra.Normalized", {"of": _PART.at("kernel")}),
         "on columns": Record(
             "cotas.kernel.algebra.OnColumns",

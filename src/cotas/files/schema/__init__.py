@@ -7,7 +7,7 @@ are letters: what is n in one field is n in all fields of the same record and of
 
 from __future__ import annotations
 
-from cotas.files.schema.arrays import FLOATS, NUMBERS, Array, Labels, Names, Rows
+from cotas.files.schema.arrays import FLOATS, NUMBERS, Array, Labels, Names, RowsField
 from cotas.files.schema.fields import (
     DEEPEST,
     LARGEST,
@@ -19,6 +19,7 @@ from cotas.files.schema.fields import (
     Optional,
     Plain,
     Scope,
+    Sentence,
     Text,
     Whole,
     require,
@@ -43,8 +44,9 @@ __all__ = [
     "Number",
     "Optional",
     "Plain",
-    "Rows",
+    "RowsField",
     "Scope",
+    "Sentence",
     "Text",
     "Together",
     "Whole",

@@ -110,7 +110,7 @@ class Names(Field):
 
 
 @dataclass(frozen=True)
-class Rows(Field):
+class RowsField(Field):
     """Rows of finite numbers, dense or CSR; the decoder has looked at the parts of sparse ones."""
 
     sides: str

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from cotas.files.errors import ModelFileError
+from cotas.words import Said, english, knows
 
 DEEPEST = 60  # records within records
 LARGEST = (1 << 63) - 1  # whole number
@@ -158,6 +159,47 @@ class Text(Field):
 
     def words(self) -> str:
         return " or ".join(f'"{choice}"' for choice in self.choices) or "text"
+
+
+@dataclass(frozen=True)
+class Sentence(Field):
+    """A text for people: its English, and where it has values these beside it."""
+
+    def check(self, value: Any, scope: Scope, where: str) -> None:
+        require(isinstance(value, str), where, "is no text")
+
+    def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
+        self.check(value, scope, where)
+        whole = not isinstance(value, Said) or not value.values
+        return str(english(value)) if whole else _said(value)
+
+    def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
+        if not isinstance(stored, dict):
+            self.check(stored, scope, where)
+            return Said(stored, {}) if stored else ""
+        values: Any = stored.get("values")
+        sound = set(stored) == {"english", "text", "values"} and isinstance(values, dict)
+        require(sound, where, "is no text")
+        self.check(stored["english"], scope, where)
+        self.check(stored["text"], scope, where)
+        inside = scope.inside(False, where)
+        # A value that is no text of the catalogue is a name or a number.
+        made = {
+            name: each if isinstance(each, str) else self.read(each, source, inside, where)
+            for name, each in values.items()
+        }
+        # A text that this version does not know stays in English.
+        return Said(stored["text"], made) if knows(stored["text"], made) else stored["english"]
+
+    def words(self) -> str:
+        return "text, or a record of its `english`, its `text` and the `values` in it"
+
+
+def _said(text: str) -> Any:
+    if not isinstance(text, Said) or not knows(text.text, text.values):
+        return str(english(text))
+    values = {name: _said(value) for name, value in text.values.items()}
+    return {"english": english(text), "text": text.text, "values": values}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import inspect
 import types
 from typing import Any
 
@@ -123,10 +122,14 @@ def _state(value: Any) -> Any:
         return None
     if not isinstance(state, dict):
         return state
-    kind = type(value)
-    return {k: v for k, v in state.items() if k != VERSION and not _is_cached(kind, k)}
+    kind: Any = type(value)
+    left_out = _computed(kind)
+    return {k: v for k, v in state.items() if k not in left_out}
 
 
-def _is_cached(kind: type[Any], name: Any) -> bool:
-    found = inspect.getattr_static(kind, str(name), None)
-    return isinstance(found, functools.cached_property)
+@functools.cache
+def _computed(kind: Any) -> frozenset[str]:
+    """What objects of this class keep for their own use, and the version that pickled them."""
+    owned = (vars(base).items() for base in kind.__mro__)
+    cached = (k for own in owned for k, v in own if isinstance(v, functools.cached_property))
+    return frozenset((VERSION, *cached))

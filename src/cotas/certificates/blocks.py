@@ -1,0 +1,365 @@
+"""Certificates of models whose rows come in blocks, from disk or from other machines.
+
+The witness of a linear classifier has no number for each row: its dual variables are a function of
+the row, made of the rounds of the solver or of the slopes of the loss.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.certificates.certificate import Certificate
+from cotas.certificates.core.blocks import BlockSquaredRisk, Claims, block_bounds
+from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.curvature import SquaredFound
+from cotas.certificates.core.gap import Found, Risk
+from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.residuals import Squared
+from cotas.certificates.duality import DualPoint, plain_problem, risk_of
+from cotas.certificates.lasso import LassoPoint
+from cotas.certificates.lasso import in_certificate as of_lasso
+from cotas.certificates.least_squares import (
+    ENOUGH,
+    LARGEST_HESSIAN,
+    SquaredLossPoint,
+    in_certificate,
+)
+from cotas.certificates.ledger import plain_fields
+from cotas.certificates.sweep import (
+    GOLDEN_RATIO,
+    SQUARE_ROOT_OF_TWO,
+    Sketch,
+    as_rows,
+    sketch_weights,
+)
+from cotas.certificates.targets import ROUNDED
+from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
+from cotas.rounds import Rounds
+from cotas.source import Arrays, Block, Changed, Source, Sums
+
+T = TypeVar("T")
+
+
+def as_source(X: Any, y: Any) -> Source:
+    """A source as it is; arrays as one."""
+    return X if isinstance(X, Source) else Arrays(as_rows(X), y)
+
+
+# ---- what is read of a block -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Signs:
+    """Labels as ±1, a column for each that counts as +1, and weights times those of the classes."""
+
+    positives: tuple[Any, ...]
+    factors: tuple[tuple[Any, float], ...] = ()
+
+    def __call__(self, block: Block) -> tuple[FloatArray, FloatArray | None]:
+        y = np.asarray(block.y)
+        signs = np.stack([np.where(y == p, 1.0, -1.0) for p in self.positives], axis=1)
+        return signs, weighed(block, self.factors)
+
+
+def weighed(block: Block, factors: Sequence[tuple[Any, float]]) -> FloatArray | None:
+    """The weights of the rows, times those of their classes; None for ones."""
+    if not factors:
+        return block.weights
+    s = block.shares().copy()
+    for label, factor in factors:
+        s[np.asarray(block.y) == label] *= factor
+    return s
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The targets as they are, a column for each; None stands for a y that is a vector."""
+
+    columns: tuple[int | None, ...]
+
+    def __call__(self, block: Block) -> tuple[FloatArray, FloatArray | None]:
+        y = np.asarray(block.y, dtype=np.float64)
+        if any(c is None for c in self.columns) != (y.ndim == 1):
+            raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")
+        if y.ndim == 1:
+            return y[:, None], block.weights
+        if max(c or 0 for c in self.columns) >= y.shape[1]:
+            raise ValueError(f"y has {y.shape[1]} targets; the certificate is about another one.")
+        return y[:, [int(c or 0) for c in self.columns]], block.weights
+
+
+# ---- the sketch of the data, in passing --------------------------------------------------------
+
+
+class Most(float):
+    """A number of which the largest counts."""
+
+    def __add__(self, other: float) -> Most:
+        return Most(max(float(self), float(other)))
+
+
+@dataclass(frozen=True)
+class WithSketch:
+    """What a function finds in a block, and the sums of which sketches are made.
+
+    Also Σ sᵢ, Σ sᵢyᵢ and Σ sᵢyᵢ², y less the `middle`.
+    """
+
+    function: Callable[[Block], Any]
+    read: Callable[[Block], tuple[FloatArray, FloatArray | None]]
+    middle: FloatArray
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Block) -> Sums:
+        y, s = self.read(block)
+        s = np.ones(len(y)) if s is None else s
+        fixed = sketch_weights(block.start, block.start + block.n_rows, SQUARE_ROOT_OF_TWO)
+        stretch = sketch_weights(0, block.X.shape[1], GOLDEN_RATIO)
+        projected = np.asarray(block.X.astype(np.float64, copy=False) @ stretch)
+        about = y - self.middle
+        sums = (fixed @ projected, fixed @ np.abs(projected), fixed @ y)
+        moments = (float(s.sum()), s @ about, s @ about**2)
+        largest = Sums(tuple(map(Most, np.abs(y).max(axis=0))))
+        ends = Sums(Most(-s.min()), Most(s.max()))
+        return Sums(self.function(block), *sums, largest, ends, *moments)
+
+
+class Moments(NamedTuple):
+    """Σ of the weights, the mean of each target, and the mean square about it and about zero."""
+
+    total: float
+    mean: FloatArray
+    spread: FloatArray
+    square: FloatArray
+
+
+class Watched(Changed):
+    """A source whose first pass makes the sketches besides."""
+
+    def __init__(self, source: Source, read: Any, each: Each = map) -> None:
+        super().__init__(source, None, each)
+        self.read = read
+        self.seen: Any = None
+        self.middle = np.nan_to_num(read(next(iter(source.blocks())))[0].mean(axis=0))
+
+    def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
+        if self.seen is not None:
+            return super().map_reduce(function, each)
+        both: Any = super().map_reduce(WithSketch(function, self.read, self.middle), each)
+        found: T = both[0]
+        self.seen = both[1:]
+        return found
+
+    def sketches(self) -> list[Sketch]:
+        """One for each column of the targets."""
+        if self.seen is None:
+            self.map_reduce(_nothing)
+        assert self.seen is not None
+        entries, scale, labels, largest = self.seen[:4]
+        size = (self.n_rows, self.n_features)
+        return [
+            Sketch(*size, float(entries), float(label), float(scale), float(most))
+            for label, most in zip(labels, largest, strict=True)
+        ]
+
+    def ends_of_weights(self) -> FloatArray:
+        """The smallest and the largest weight."""
+        assert self.seen is not None
+        lowest, highest = self.seen[4]
+        return np.array([-lowest, highest])
+
+    def moments(self) -> Moments:
+        """Of the targets, with the weights."""
+        assert self.seen is not None
+        total, first, second = self.seen[5:]
+        mean, square = first / total, second / total
+        whole = square + self.middle * (self.middle + 2 * mean)
+        return Moments(float(total), mean + self.middle, square - mean**2, whole)
+
+
+def _nothing(block: Block) -> int:
+    return 0
+
+
+# ---- linear classifiers ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DualOfRounds:
+    """c = −s·y·α of a row, from the rounds of the solver."""
+
+    rounds: Rounds
+
+    @np.errstate(all="ignore")
+    def __call__(self, X: Matrix, y: FloatArray, s: FloatArray) -> FloatArray:
+        return np.asarray(-s * y * self.rounds.parts(X.astype(np.float64, copy=False), y))
+
+
+@dataclass(frozen=True)
+class BlockPoint:
+    """A linear classifier, and the dual variables of its rows as a function of the row.
+
+    Attributes
+    ----------
+    problem : what is minimized
+    coef, intercept, positive : the model, and the label that counts as +1
+    thetas, biases, smoothings : the rounds of the solver, which make α; none of them where α are
+        the slopes of the loss at the model
+    labels, factors : the weight that each class has besides those of its rows; none for ones
+    """
+
+    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
+
+    problem: RegularizedRisk
+    coef: FloatArray
+    intercept: float
+    positive: Any
+    thetas: FloatArray = field(repr=False)
+    biases: FloatArray = field(repr=False)
+    smoothings: FloatArray = field(repr=False)
+    labels: AnyArray | None = None
+    factors: FloatArray | None = None
+
+    @classmethod
+    def check_all(cls, points: Sequence[Self], source: Source, each: Each = map) -> list[Any]:
+        """The certificates of several classes of one fit, the blocks being read for all at once."""
+        one = points[0]
+        read = Signs(tuple(point.positive for point in points), one._class_factors())
+        watched = Watched(source, read, each)
+        claims = Claims(
+            risk_of(one.problem),
+            np.stack([np.asarray(p.coef, np.float64) for p in points], axis=1),
+            tuple(float(p.intercept) for p in points),
+            read,
+            tuple(p._dual() for p in points),
+            source.n_rows,
+            source.n_features,
+        )
+        if claims.thetas.shape[0] != source.n_features:
+            raise ValueError(
+                f"X has {source.n_features} features; the certificate is about "
+                f"{claims.thetas.shape[0]}."
+            )
+        found = block_bounds(watched, claims)
+        parts = zip(points, found, watched.sketches(), strict=True)
+        weights = watched.ends_of_weights()
+        return [one._conclude(bounds.bounds, sketch, weights) for one, bounds, sketch in parts]
+
+    def check(self, X: Any, y: Any = None) -> Certificate:
+        """The certificate of this point, recomputed from a source, or from arrays."""
+        found: Certificate = self.check_all([self], as_source(X, y))[0]
+        return found
+
+    def _dual(self) -> DualOfRounds | None:
+        if not len(self.biases):
+            return None
+        sizes = (np.asarray(self.thetas, np.float64), self.biases, self.smoothings)
+        if sizes[0].shape != (len(self.biases), len(self.coef)) or len(sizes[2]) != len(sizes[1]):
+            raise ValueError("The rounds of the witness are of another size than its model.")
+        return DualOfRounds(Rounds(*(np.asarray(part, np.float64) for part in sizes)))
+
+    def _class_factors(self) -> tuple[tuple[Any, float], ...]:
+        if self.labels is None or self.factors is None:
+            return ()
+        return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
+
+    def _conclude(
+        self, found: Bounds | Objection, sketch: Sketch, weights: FloatArray
+    ) -> Certificate:
+        """In the words of the same classifier whose rows are in memory; these are some weights."""
+        nothing = np.zeros(0)
+        point = DualPoint(
+            self.problem, self.coef, self.intercept, self.positive, nothing, weights=weights
+        )
+        return replace(point._conclude(found, math.nan, sketch), witness=self)
+
+    def about(self, coef: FloatArray, intercept: float) -> Self:
+        """The same dual variables, said to measure other parameters."""
+        return replace(self, coef=np.array(coef), intercept=float(intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness in plain Python types."""
+        plain = plain_fields(self)
+        plain["problem"] = plain_problem(self.problem)
+        return plain
+
+
+# ---- least squares -----------------------------------------------------------------------------
+
+
+def squared_certificates(
+    points: Sequence[SquaredLossPoint], source: Source, each: Each = map
+) -> list[Certificate]:
+    """The certificates of several targets of one fit from blocks, in one pass."""
+    one = points[0]
+    read = Columns(tuple(point.column for point in points))
+    watched = Watched(source, read, each)
+    sigma = None if one.penalty_scale is None else np.asarray(one.penalty_scale, np.float64)
+    claims = Claims(
+        Risk(Squared(), L2(float(one.lam), sigma), bool(one.free_bias)),
+        np.stack([np.asarray(p.coef, np.float64) for p in points], axis=1),
+        tuple(float(p.intercept) for p in points),
+        read,
+        (None,) * len(points),
+        source.n_rows,
+        source.n_features,
+    )
+    found, constants = _squared_bounds(watched, claims)
+    sketches = watched.sketches()
+    some = watched.ends_of_weights()
+    return [
+        replace(in_certificate(replace(point, weights=some), *part), witness=point)
+        for point, *part in zip(points, found, constants, sketches, strict=True)
+    ]
+
+
+def _squared_bounds(watched: Watched, claims: Claims) -> tuple[list[SquaredFound], FloatArray]:
+    k = len(claims.biases)
+    try:
+        risk = BlockSquaredRisk(watched, claims, LARGEST_HESSIAN)
+    except Objection as objection:
+        return [SquaredFound(objection)] * k, np.full(k, math.nan)
+    moments = watched.moments()
+    spread = moments.spread if claims.risk.free_bias else moments.square
+    constants = 0.5 * spread + ROUNDED * moments.square
+    near = (ENOUGH * AS_GOOD_AS_ZERO * constants).tolist()
+    if claims.d <= LARGEST_HESSIAN or not claims.risk.regularizer.lam:
+        return risk.all_bounds(ENOUGH, near), constants
+    dual = block_bounds(watched, claims)
+    return [SquaredFound(found.bounds, "duality") for found in dual], constants
+
+
+# ---- the Lasso ---------------------------------------------------------------------------------
+
+
+def lasso_certificates(
+    points: Sequence[LassoPoint], source: Source, each: Each = map
+) -> list[Certificate]:
+    """The certificates of several models of one target each, from blocks."""
+    return [_lasso_certificate(point, source, each) for point in points]
+
+
+def _lasso_certificate(point: LassoPoint, source: Source, each: Each) -> Certificate:
+    read = Columns((point.column,))
+    watched = Watched(source, read, each)
+    try:
+        risk = point.problem.risk(point.penalty_scale)
+        coef = np.asarray(point.coef, np.float64)[:, None]
+        size = (source.n_rows, source.n_features)
+        claims = Claims(risk, coef, (float(point.intercept),), read, (None,), *size)
+        found = block_bounds(watched, claims)[0]
+    except Objection as objection:
+        found = Found(objection)
+    sketch, moments = watched.sketches()[0], watched.moments()
+    spread = moments.spread if point.problem.free_bias else moments.square
+    constant = 0.5 * float(spread[0])
+    scale = (constant, constant + ROUNDED * float(moments.square[0]))
+    some = replace(point, weights=watched.ends_of_weights())
+    certificate = of_lasso(some, found, moments.total, scale, sketch)
+    return replace(certificate, witness=point)

@@ -1,0 +1,501 @@
+"""The same inequality when the rows come in blocks, of which only one at a time is looked at.
+
+Each block is read as `Rows` in the frame of all, and what it contributes is a number or a vector
+with its two ends. Ends are added up outwards, vectors with a count of the additions that they went
+through, so that nothing depends on who adds them up or in which order. A source has
+`map_reduce(function)`, which gives the sum of what the function returns for each block; a block has
+X. The rows are counted: none may be left out or come twice.
+
+The dual point c is a function of the row, given (X, y, s), or the slopes of the loss; any will do.
+Where the bias is free, the squared loss has c centred, and others have the two signs of c shrunk to
+the same sum, which leaves them in the domain; what is left of Σ cᵢ is charged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cotas.certificates.core.bounds import APART, Bounds, Objection
+from cotas.certificates.core.curvature import (
+    Hessian,
+    ResidualSums,
+    Slope,
+    SquaredFound,
+    SquaredRisk,
+    in_scale,
+    in_units,
+    residual_sums,
+)
+from cotas.certificates.core.gap import (
+    MULTIPLES,
+    Claim,
+    Extent,
+    Found,
+    Risk,
+    Weights,
+    best_multiple,
+    bias_bound,
+    blurred,
+    objected,
+    objective,
+)
+from cotas.certificates.core.losses import HardMargin, Margin
+from cotas.certificates.core.regularizers import Pull
+
+from cotas.certificates.core.rounding import (  # isort: skip
+    TINY, FloatArray, U, above, down, gamma, norm_up, sharp_total, total_down, total_up, up,
+)  # fmt: skip
+from cotas.certificates.core.rows import Frame, Rows, pairwise
+
+Dual = Callable[[Any, FloatArray, FloatArray], FloatArray]
+# Gives the targets of a block, a column for each claim, and its weights; None for ones.
+Read = Callable[[Any], tuple[FloatArray, FloatArray | None]]
+
+
+class Up(float):
+    """A number rounded up; sums of such are rounded up."""
+
+    def __add__(self, other: float) -> Up:
+        return Up(up(float(self) + float(other)))
+
+
+class Down(float):
+    """A number rounded down; sums of such are rounded down."""
+
+    def __add__(self, other: float) -> Down:
+        return Down(down(float(self) + float(other)))
+
+
+class Most(float):
+    """A number of which the largest counts."""
+
+    def __add__(self, other: float) -> Most:
+        return Most(np.maximum(float(self), float(other)))  # NaN stays visible
+
+
+class Least(float):
+    """A number of which the smallest counts."""
+
+    def __add__(self, other: float) -> Least:
+        return Least(np.minimum(float(self), float(other)))
+
+
+class Array(NamedTuple):
+    """An array, each entry of which is a sum, and the additions that it went through at most."""
+
+    value: FloatArray
+    additions: int = 0
+
+    def __add__(self, other: Any) -> Array:
+        most = max(self.additions, other.additions)
+        return Array(self.value + other.value, most + 1)
+
+
+class Tally(dict[str, Any]):
+    """What a block contributes, by name, each added up by itself."""
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally({name: value + other[name] for name, value in self.items()})
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Models of one problem, their targets and dual points as functions of a block.
+
+    Attributes
+    ----------
+    thetas, biases : the models, a column of θ for each
+    read : gives the targets and the weights of a block
+    duals : for each model c as a function of (X, y, s), or None for the slopes at the model
+    n, d : the shape of X
+    """
+
+    risk: Risk
+    thetas: FloatArray
+    biases: tuple[float, ...]
+    read: Read
+    duals: tuple[Dual | None, ...]
+    n: int
+    d: int
+
+    def refuse(self) -> None:
+        """Refuse models that are none of the problem."""
+        if isinstance(self.risk.loss, HardMargin) or len(self.risk.regularizer.free()):
+            raise Objection("parameters")
+        for k in range(len(self.biases)):
+            claim = self.claim(k)
+            if claim.theta.shape != (self.d,):
+                raise Objection("shape")
+            # Labels and targets are refused with their blocks.
+            claim._replace(y=np.ones(1)).refuse(1, self.d)
+
+    def claim(self, k: int) -> Claim:
+        """One of them, without its targets."""
+        theta = np.ascontiguousarray(self.thetas[:, k])
+        return Claim(self.risk, np.zeros(0), theta, self.biases[k])
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What every pass has in common: the claims, the frame of the rows and that of the targets."""
+
+    claims: Claims
+    frame: Frame
+    middles: FloatArray
+
+    def targets(self, block: Any) -> tuple[FloatArray, FloatArray]:
+        """y, moved, a column for each claim, and s of a block."""
+        y, s = self.claims.read(block)
+        s = np.ones(len(y)) if s is None else np.asarray(s, np.float64)
+        if s.shape != (len(y),) or not np.isfinite(s).all() or (s < 0).any():
+            raise Objection("weights")
+        if y.shape != (block.X.shape[0], len(self.middles)):
+            raise Objection("shape")
+        for column in y.T:
+            self.claims.risk.loss.refuse(column)
+        return y - self.middles if self.middles.any() else y, s
+
+    def scores(self, rows: Rows, y: FloatArray, use: Any = None) -> Any:
+        """z, how far it may be off, and the sum of what `use` finds."""
+        biases = [*zip(self.claims.biases, -self.middles, strict=True)]
+        z, off, whole = rows.scores(self.claims.thetas, biases, use)
+        if self.middles.any():
+            off = off + 2 * U * np.abs(y)  # targets that were moved have been rounded themselves
+        return z, off, whole
+
+    def rows(self, block: Any) -> Rows:
+        """The rows of a block in the frame of all."""
+        return Rows(block.X, self.claims.risk.free_bias, frame=self.frame)
+
+
+@dataclass(frozen=True)
+class Values(Reader):
+    """The first pass: Σ of the weights and of the losses, and how far the data reach."""
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Any) -> Tally:
+        rows, (y, s) = self.rows(block), self.targets(block)
+        z, off, _ = self.scores(rows, y)
+        whole = Tally(
+            rows=len(s), low=Down(total_down(s)), high=Up(total_up(s)), longest=Most(rows.longest())
+        )
+        for k in range(y.shape[1]):
+            whole |= self._of_claim(k, rows, y[:, k], s, z[:, k], off[:, k])
+        return whole
+
+    def _of_claim(self, k: int, rows: Rows, y: Any, s: Any, z: Any, off: Any) -> Tally:
+        loss, used = self.claims.risk.loss, s > 0
+        losses = np.where(used, s * loss.value(y, z, blurred(z, off)), 0.0)
+        nothing = s * loss.value(y, np.zeros_like(y), 0.0)
+        c = feasible(self.claims, k, rows.X, y, s, z)
+        margin = isinstance(loss, Margin)
+        return Tally(
+            {
+                f"losses {k}": Up(total_up(losses)),
+                f"nothing {k}": Up(total_up(nothing)),
+                f"most {k}": Most(np.abs(np.where(used, y, 0.0)).max()),
+                f"plus {k}": Down(total_down(s[y > 0]) if margin else 0.0),
+                f"minus {k}": Down(total_down(s[y < 0]) if margin else 0.0),
+                # Guesses, which need not be accurate.
+                f"more {k}": float(c[c > 0].sum()),
+                f"less {k}": float(-c[c < 0].sum()),
+                f"felt {k}": float(np.abs(s * loss.slope(y, z)) @ off),
+            }
+        )
+
+
+def feasible(claims: Claims, k: int, X: Any, y: Any, s: Any, z: Any) -> FloatArray:
+    """The dual point of some rows, in its domain."""
+    dual, loss = claims.duals[k], claims.risk.loss
+    c = np.nan_to_num(s * loss.slope(y, z)) if dual is None else dual(X, y, s)
+    c = np.asarray(c, dtype=np.float64)
+    if c.shape != s.shape or not np.isfinite(c).all():
+        raise Objection("dual point")
+    return np.where(s > 0, loss.clip(y, c, s), 0.0)
+
+
+@dataclass(frozen=True)
+class Pulls(Reader):
+    """The second pass: Xᵀc and the gains at some multiples, c being shrunk or centred before."""
+
+    shrink: FloatArray  # for the positive and for the negative entries, a row for each claim
+    centre: FloatArray
+    multiples: FloatArray  # a row for each claim
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Any) -> Tally:
+        rows, (y, s) = self.rows(block), self.targets(block)
+        z, loss = self.scores(rows, y)[0], self.claims.risk.loss
+        c = np.empty_like(y)
+        for k in range(y.shape[1]):
+            given = feasible(self.claims, k, rows.X, y[:, k], s, z[:, k]) - s * self.centre[k]
+            given *= np.where(given > 0, *self.shrink[k])
+            c[:, k] = np.where(np.abs(given) < TINY, 0.0, given)
+        whole = Tally(rows=len(s))
+        for k, pull in enumerate(rows.pull(c)):
+            used = np.flatnonzero(c[:, k])
+            value, off = sharp_total(c[:, k])
+            whole |= {
+                f"u {k}": Array(pull.u),
+                f"off {k}": Up(pull.off),
+                f"mass {k}": Up(norm_up(pull.u / rows.unit)),
+                f"rest low {k}": Down(down(value - off)),
+                f"rest high {k}": Up(up(value + off)),
+                f"least {k}": Least(np.abs(c[used, k]).min(initial=math.inf)),
+            }
+            for j, t in enumerate(self.multiples[k]):
+                low, high = gain_of(loss, y[used, k], c[used, k], s[used], float(t))
+                whole |= {f"gain low {k} {j}": Down(low), f"gain high {k} {j}": Up(high)}
+        return whole
+
+
+def gain_of(loss: Any, y: Any, c: Any, s: Any, t: float) -> tuple[float, float]:
+    """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) of some rows between two numbers."""
+    values, sizes = loss.gain(y, c, s, t)
+    value, off = sharp_total(values)
+    off = up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
+    return down(value - off), up(value + off)
+
+
+def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
+    """How to measure columns and targets, from the first block; any choice gives valid bounds."""
+    block = next(iter(source.blocks()))
+    y, _ = claims.read(block)
+    middles = np.zeros(y.shape[1])
+    if claims.risk.free_bias and not isinstance(claims.risk.loss, Margin):
+        middles = np.nan_to_num(y.mean(axis=0), posinf=0.0, neginf=0.0)
+    return Rows(block.X, claims.risk.free_bias).frame, middles
+
+
+@np.errstate(all="ignore")
+def block_bounds(source: Any, claims: Claims) -> list[Found]:
+    """Both bounds of each model; the blocks are read twice for all of them together."""
+    k = range(len(claims.biases))
+    try:
+        claims.refuse()
+        reader = frame_of(source, claims)
+        first = counted(source.map_reduce(Values(claims, *reader)), claims.n)
+        passes = _Passes(source, claims, reader, first)
+        found = [objected(passes.bounds, j) for j in k]
+        return [Found(one) if isinstance(one, Objection) else one for one in found]
+    except Objection as objection:
+        return [Found(objection) for _ in k]
+
+
+def counted(whole: Tally, n: int) -> Tally:
+    """The tally, if all the rows have been counted."""
+    if whole["rows"] != n:
+        raise Objection("shape")
+    return whole
+
+
+class _Passes:
+    """What is known after the first pass; the second is made once for all the models."""
+
+    def __init__(self, source: Any, claims: Claims, reader: Any, first: Tally) -> None:
+        self.source, self.claims, self.reader, self.first = source, claims, reader, first
+        self.low, self.high = float(first["low"]), float(first["high"])
+        if not 0 < self.low <= self.high < math.inf:
+            raise Objection("weights")
+        k, quadratic = len(claims.biases), claims.risk.loss.quadratic
+        self.multiples = np.tile((1.0, 2.0) if quadratic else MULTIPLES, (k, 1))
+        self.second = self._second_pass()
+
+    def _second_pass(self) -> Tally:
+        k, free, loss = len(self.claims.biases), self.claims.risk.free_bias, self.claims.risk.loss
+        shrink, centre = np.ones((k, 2)), np.zeros(k)
+        for j in range(k if free else 0):
+            more, less = self.first[f"more {j}"], self.first[f"less {j}"]
+            if math.isinf(loss.reach) and not isinstance(loss, Margin):
+                centre[j] = (more - less) / self.high
+            else:
+                shrink[j] = _shrunk(more, less)
+        given = (self.claims, *self.reader, shrink, centre, self.multiples)
+        return counted(self.source.map_reduce(Pulls(*given)), self.claims.n)
+
+    def pull(self, k: int) -> Pull:
+        """Xᵀc, and how far it may be off: also by the additions of the blocks."""
+        u, unit = self.second[f"u {k}"], self.reader[0].unit
+        added = above(gamma(u.additions + 2) * float(self.second[f"mass {k}"]), 2)
+        off = up(float(self.second[f"off {k}"]) + added)
+        if not np.isfinite(u.value.sum() + off):
+            return Pull(np.zeros(self.claims.d), unit, math.inf)
+        return Pull(u.value, unit, off)
+
+    def gain(self, k: int, t: float) -> tuple[float, float]:
+        """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) and how far it is off, from that at the multiples."""
+        sums = self.second
+        found = [
+            _middle(float(sums[f"gain low {k} {j}"]), float(sums[f"gain high {k} {j}"]))
+            for j in range(self.multiples.shape[1])
+        ]
+        if not self.claims.risk.loss.quadratic:
+            known: dict[float, tuple[float, float]]
+            known = dict(zip(self.multiples[k].tolist(), found, strict=True))
+            return known.get(t, (-math.inf, 0.0))
+        # tL − t²Q from its values at 1 and 2.
+        (one, off_one), (two, off_two) = found
+        a, b = t * (2.0 - t), 0.5 * t * (t - 1.0)
+        sizes = t * (2.0 + t) * (abs(one) + off_one) + t * (t + 1.0) * (abs(two) + off_two)
+        off = abs(a) * off_one + abs(b) * off_two + above(8 * U * sizes)
+        return a * one + b * two, above(off, 6)
+
+    def bounds(self, k: int) -> Found:
+        """Of one model, with Xᵀc and t."""
+        claims, claim, first = self.claims, self.claims.claim(k), self.first
+        risk, loss = claims.risk, claims.risk.loss
+        value = objective(claim, float(first[f"losses {k}"]), self.low)
+        pull, share, slip = self.pull(k), up(1.0 / self.low), 0.0
+        low, high = (float(self.second[f"rest {end} {k}"]) for end in ("low", "high"))
+        rest = max(abs(low), abs(high)) if risk.free_bias or risk.bias_scale else 0.0
+        if risk.free_bias and rest > 0:
+            level = min(value, above(float(first[f"nothing {k}"]) / self.low, loss.ulps + 4))
+            lighter = min(float(first[f"plus {k}"]), float(first[f"minus {k}"]))
+            extent = Extent(float(first["longest"]), float(first[f"most {k}"]), lighter)
+            slip = above(above(rest * share) * bias_bound(risk, extent, self.high, level), 2)
+        least = float(self.second[f"least {k}"])
+        weight = (self.low, self.high)
+        best, t, rounding = best_multiple(
+            claim, weight, pull, lambda t: self.gain(k, t), rest, slip, least
+        )
+        rounding += pull.off * float(np.linalg.norm(claim.theta * pull.unit)) / self.low
+        felt = first[f"felt {k}"] / self.low + rounding
+        charge = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
+        # The same rows in other blocks prove a little more or less: there is room for that.
+        return Found(Bounds.proved(best, value, charge + APART * value), None, pull, t)
+
+
+def _middle(low: float, high: float) -> tuple[float, float]:
+    """The middle of two numbers and how far it is from both, rounded up."""
+    middle = 0.5 * (low + high)
+    return middle, up(max(up(high - middle), up(middle - low)))
+
+
+def _shrunk(more: float, less: float) -> tuple[float, float]:
+    """What makes the positive and the negative entries have the same sum."""
+    if not (more > 0 and less > 0):
+        return 0.0, 0.0
+    return (less / more, 1.0) if more > less else (1.0, more / less)
+
+
+# ---- least squares -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Squares(Reader):
+    """The one pass of least squares: the slope of each model, and the Hessian if it is small."""
+
+    with_hessian: bool
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Any) -> Tally:
+        rows, (y, s) = self.rows(block), self.targets(block)
+
+        def combine(span: slice, part: Any, z: FloatArray) -> FloatArray:
+            return np.asarray(rows.combine(part, s[span, None] * (z - y[span])))
+
+        z, off, combined = self.scores(rows, y, combine)
+        whole = Tally(
+            rows=len(s),
+            low=Down(total_down(s)),
+            high=Up(total_up(s)),
+            length=Up(total_up(s * rows.lengths)),
+        )
+        if self.with_hessian:
+            whole |= {"H": self._hessian(rows, s), "tallest": Most(rows.spans[0].stop)}
+        loss, residuals = self.claims.risk.loss, z - y
+        for k, pull in enumerate(rows.pull(s[:, None] * residuals, combined)):
+            slack = blurred(z[:, k], off[:, k])
+            losses = np.where(s > 0, s * loss.value(y[:, k], z[:, k], slack), 0.0)
+            sums = residual_sums(s, residuals[:, k], off[:, k], rows.lengths)
+            whole |= {
+                f"losses {k}": Up(total_up(losses)),
+                f"u {k}": Array(pull.u),
+                f"off {k}": Up(pull.off),
+                f"mass {k}": Up(norm_up(pull.u / rows.unit)),
+                f"mean low {k}": Down(sums.mean[0]),
+                f"mean high {k}": Up(sums.mean[1]),
+                f"felt {k}": Up(sums.felt),
+                f"near {k}": Down(sums.near),
+                f"most {k}": Most(np.abs(y[:, k]).max()),
+            }
+        return whole
+
+    def _hessian(self, rows: Rows, s: FloatArray) -> Array:
+        roots, free = np.sqrt(s), self.claims.risk.free_bias
+
+        def read(span: slice) -> FloatArray:
+            A = in_units(rows, span, free, None)
+            A *= roots[span, None]
+            return np.asarray(A.T @ A)
+
+        return Array(*pairwise(map(read, rows.spans)))
+
+
+class BlockSquaredRisk(SquaredRisk):
+    """Least squares and ridge from blocks, in one pass: the curvature is that of all the rows."""
+
+    ways, room = ((False, 0),), APART
+
+    @np.errstate(all="ignore")
+    def __init__(self, source: Any, claims: Claims, largest: int) -> None:
+        claims.refuse()
+        self.claims, (self.frame, self.middles) = claims, frame_of(source, claims)
+        squares = Squares(claims, self.frame, self.middles, claims.d <= largest)
+        self.sums = counted(source.map_reduce(squares), claims.n)
+        low, high = float(self.sums["low"]), float(self.sums["high"])
+        if not 0 < low <= high < math.inf:
+            raise Objection("weights")
+        rows = SimpleNamespace(n=claims.n, d=claims.d, unit=self.frame.unit)
+        given = (rows, claims.risk.free_bias, Weights(np.zeros(0), low, high), largest)
+        super().__init__(claims.risk.regularizer.lam, claims.risk.regularizer.weights, *given)
+        if "H" in self.sums:
+            self._known[False, 0] = self._all_rows()
+
+    def all_bounds(self, close: float, near: Sequence[float]) -> list[SquaredFound]:
+        """Of each model."""
+        return [
+            SquaredFound(found) if isinstance(found, Objection) else found
+            for found in (
+                objected(self._bounded, k, close, near[k]) for k in range(len(self.claims.biases))
+            )
+        ]
+
+    @np.errstate(all="ignore")
+    def _bounded(self, k: int, close: float, near: float) -> SquaredFound:
+        return self._conclude(self._of_model(k), close, near)
+
+    def _of_model(self, k: int) -> Slope:
+        sums, claim = self.sums, self.claims.claim(k)
+        most = objective(claim, float(sums[f"losses {k}"]), self.w.low)
+        u = sums[f"u {k}"]
+        added = above(gamma(u.additions + 2) * float(sums[f"mass {k}"]), 2)
+        pull = Pull(u.value, self.frame.unit, up(float(sums[f"off {k}"]) + added))
+        mean = (float(sums[f"mean low {k}"]), float(sums[f"mean high {k}"]))
+        found = ResidualSums(mean, float(sums[f"felt {k}"]), float(sums[f"near {k}"]))
+        biases = (claim.bias, -float(self.middles[k]))
+        return self._slope(claim, biases, most, pull, found, float(sums[f"most {k}"]))
+
+    def _moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> float:
+        shift = self.frame.shift
+        return math.fsum(biases) + (0.0 if shift is None else float(shift @ theta))
+
+    def _mean_length(self) -> float:
+        return above(float(self.sums["length"]) / self.w.low, 4)
+
+    def _all_rows(self) -> tuple[Hessian, float]:
+        """H and a proved lower bound of its eigenvalues."""
+        H = self.sums["H"]
+        added = np.append(self.added, [0.0] * self.risk.free_bias)
+        whole = H.value / self.w.high + np.diag(added)
+        if not np.isfinite(whole).all():
+            raise Objection("not finite")
+        roundings = int(self.sums["tallest"]) + H.additions
+        found = Hessian(*in_scale(whole, roundings, self.w.low, self.w.high))
+        return found, found.least()

@@ -1,0 +1,318 @@
+"""What every fit from a source of row blocks begins with: one pass that looks at all of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, Each, FloatArray
+from cotas.blas import one_thread_in_blas
+from cotas.certificates.blocks import weighed
+from cotas.fitting.threads import in_order, thread_count
+from cotas.source import Block, Changed, Source, Sums, double, reader_of
+
+# y with more different values than this is one of numbers, not of classes.
+MOST_CLASSES = 1000
+# Bytes of a sample that is solved in memory first, and how many of the rows it has at most.
+SAMPLE_BYTES, SAMPLE = 1 << 26, 0.1
+# A column lies far from zero if its centre does, in units of its deviation; as the core has it.
+FAR = 4.0
+
+
+@contextmanager
+def blocks_in_threads(n_jobs: int | None) -> Iterator[Each]:
+    """A map over blocks: they come in order, and no more of them than there are threads at once."""
+    threads = thread_count(n_jobs)
+    if threads == 1:
+        with one_thread_in_blas():
+            yield map
+        return
+    with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
+        yield in_order(pool, threads)
+
+
+def note_columns(model: Any, source: Source) -> None:
+    """Keep the number of columns, and their names, as scikit-learn does."""
+    model.n_features_in_ = source.n_features
+    vars(model).pop("feature_names_in_", None)
+    if source.feature_names is not None:
+        model.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
+
+
+def refuse_other_columns(model: Any, X: Any) -> None:
+    """Raise if a source or a collection has other columns than the model was trained on."""
+    known = X.feature_names if isinstance(X, Source) else getattr(X, "columns", None)
+    size = X.n_features if isinstance(X, Source) else X.shape[1]
+    if size != model.n_features_in_:
+        raise ValueError(
+            f"X has {size} features, but {type(model).__name__} is expecting "
+            f"{model.n_features_in_} features as input."
+        )
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and known is not None and list(names) != list(known):
+        raise ValueError("The columns of the source have other names than those of the fit.")
+
+
+def refuse_not_finite(block: Block) -> None:
+    """Raise if a block holds NaN or infinity, or weights that are none."""
+    values = block.X.data if sparse.issparse(block.X) else block.X
+    with np.errstate(all="ignore"):
+        sound = np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all()
+    if not sound:
+        what = "NaN" if np.isnan(values).any() else "infinity"
+        rows = f"rows {block.start} to {block.start + block.n_rows - 1}"
+        raise ValueError(
+            f"Input X contains {what}, in {rows} of the source: fill in or leave out such rows."
+        )
+    s = block.weights
+    if s is not None and not (np.isfinite(s).all() and (s >= 0).all()):
+        raise ValueError("The weights of a source must be finite numbers, none of them negative.")
+
+
+@dataclass(frozen=True)
+class LabelTotals:
+    """How many rows each label has, and what they weigh together."""
+
+    found: dict[Any, tuple[int, float]]
+
+    def __add__(self, other: LabelTotals) -> LabelTotals:
+        whole = dict(self.found)
+        for label, (rows, weight) in other.found.items():
+            before = whole.get(label, (0, 0.0))
+            whole[label] = (before[0] + rows, before[1] + weight)
+        if len(whole) > MOST_CLASSES:
+            raise ValueError(
+                f"Unknown label type: y has more than {MOST_CLASSES} different values, so it holds "
+                "numbers, and a classifier needs classes."
+            )
+        return LabelTotals(whole)
+
+
+def count_labels(block: Block) -> LabelTotals:
+    """The labels of a block, which is looked at for NaN besides."""
+    refuse_not_finite(block)
+    y = np.asarray(block.y)
+    if y.ndim != 1:
+        raise ValueError(f"y of a classifier must be a vector, and it has {y.ndim} dimensions.")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity.")
+    labels, codes = np.unique(y, return_inverse=True)
+    counts = np.bincount(codes, minlength=len(labels))
+    weights = np.bincount(codes, block.shares(), len(labels))
+    return LabelTotals({}) + LabelTotals(
+        dict(zip(labels.tolist(), zip(counts.tolist(), weights.tolist(), strict=True), strict=True))
+    )
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a source, their weights besides those of the rows, and Σ of all weights."""
+
+    labels: AnyArray
+    factors: FloatArray | None
+    total: float
+
+    @property
+    def pairs(self) -> tuple[tuple[Any, float], ...]:
+        """Label and factor of each class, where there are factors."""
+        if self.factors is None:
+            return ()
+        return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
+
+    def positives(self) -> AnyArray:
+        """The labels that are trained against the rest."""
+        return self.labels[1:] if len(self.labels) == 2 else self.labels
+
+
+def read_classes(source: Source, class_weight: Any, each: Each = map) -> Classes:
+    """One pass over the blocks: which classes there are, and what they weigh."""
+    totals = source.map_reduce(count_labels, each).found
+    labels = np.unique(np.array(list(totals)))
+    if len(labels) < 2:
+        only = labels.tolist()[0]
+        raise ValueError(
+            f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
+        )
+    rows, weights = (np.array([totals[label][k] for label in labels.tolist()]) for k in (0, 1))
+    factors = _class_factors(class_weight, labels, rows)
+    whole = weights if factors is None else weights * factors
+    if not (whole > 0).all():
+        lost = labels[whole <= 0].tolist()
+        raise ValueError(
+            f"The weights leave no example of class {lost}: leave its rows out, or give one of "
+            "them a weight above zero."
+        )
+    return Classes(labels, factors, float(whole.sum()))
+
+
+def _class_factors(class_weight: Any, labels: AnyArray, rows: AnyArray) -> FloatArray | None:
+    """As scikit-learn's `compute_class_weight` has them."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None: {class_weight!r}.")
+        return np.asarray(rows.sum() / (len(labels) * rows))
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in labels.tolist()])
+    if not (np.isfinite(factors).all() and (factors >= 0).all()):
+        raise ValueError("class_weight must hold finite numbers, none of them negative.")
+    return factors
+
+
+@dataclass(frozen=True)
+class AgainstTheRest:
+    """Labels as ±1, the weights of the classes in those of the rows, and columns less a shift."""
+
+    label: Any
+    pairs: tuple[tuple[Any, float], ...]
+    shift: FloatArray | None = None
+
+    def __call__(self, block: Block) -> Block:
+        signs = np.where(np.asarray(block.y) == self.label, 1.0, -1.0)
+        X = block.X if self.shift is None else double(block.X) - self.shift
+        return block._replace(X=X, y=signs, weights=weighed(block, self.pairs))
+
+
+def shift_of(source: Source) -> FloatArray | None:
+    """The centres of columns that lie far from zero, by the first block: they would cost digits.
+
+    Zero for the other columns; None if there are none, or if the rows are sparse.
+    """
+    X = next(iter(source.blocks())).X
+    if sparse.issparse(X):
+        return None
+    X = double(X)
+    with np.errstate(all="ignore"):
+        centre, spread = X.mean(axis=0), X.std(axis=0)
+        far = np.isfinite(centre) & (np.abs(centre) > FAR * spread) & (spread > 0)
+    return np.where(far, centre, 0.0) if far.any() else None
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A part of the rows of a block, drawn by its number."""
+
+    share: float
+    seed: int = 0
+
+    def __call__(self, block: Block) -> list[Block]:
+        n = block.n_rows
+        random = np.random.default_rng((self.seed, block.start))
+        chosen = np.sort(random.choice(n, min(n, int(np.ceil(self.share * n))), replace=False))
+        weights = None if block.weights is None else block.weights[chosen]
+        return [Block(block.start, double(block.X[chosen]), block.y[chosen], weights)]
+
+
+def draw_sample(source: Source, fewest: int, each: Each = map) -> Block | None:
+    """A tenth of the rows, or as many as fit into little memory; None if they are too few."""
+    first = next(iter(source.blocks()))
+    n, d = first.X.shape
+    entries = 1.5 * first.X.nnz / n if sparse.issparse(first.X) else d
+    size = min(SAMPLE * source.n_rows, SAMPLE_BYTES / (8 * max(1.0, entries)))
+    if size < fewest:
+        return None
+    parts = source.map_reduce(Draw(size / source.n_rows), each)
+    weights = None if parts[0].weights is None else np.concatenate([p.weights for p in parts])
+    X, y = [p.X for p in parts], np.concatenate([p.y for p in parts])
+    whole = sparse.vstack(X, format="csr") if sparse.issparse(first.X) else np.vstack(X)
+    return Block(0, whole, y, weights)
+
+
+# ---- what a fitted model makes of a source -----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OfRows:
+    """What a method of a fitted model returns for the rows of a block."""
+
+    model: Any
+    method: str
+
+    def __call__(self, block: Block) -> Any:
+        return getattr(self.model, self.method)(block.X)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The weight of the rows of a block whose class is predicted, and that of all."""
+
+    model: Any
+
+    def __call__(self, block: Block) -> Sums:
+        s = block.shares()
+        right = self.model.predict(block.X) == np.asarray(block.y)
+        return Sums(float(s @ right), float(s.sum()))
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Σ s(y − ŷ)², Σ s, Σ s(y − m) and Σ s(y − m)² of a block, for some m near y."""
+
+    model: Any
+    middle: FloatArray
+
+    def __call__(self, block: Block) -> Sums:
+        s, y = block.shares(), np.asarray(block.y, dtype=np.float64).reshape(block.n_rows, -1)
+        off = y - np.asarray(self.model.predict(block.X)).reshape(y.shape)
+        about = y - self.middle
+        return Sums(s @ off**2, float(s.sum()), s @ about, s @ about**2)
+
+
+def nameless(model: Any) -> Any:
+    """The model without the names of its columns, which blocks do not have, and its callbacks."""
+    plain = copy.copy(model)
+    vars(plain).pop("feature_names_in_", None)
+    if hasattr(plain, "callbacks"):
+        plain.callbacks = None  # they need not be such as can be sent to another process
+    return plain
+
+
+def of_source(model: Any, source: Any, method: str) -> Any:
+    """What a method of a model returns for each row of a source, in the order of its rows.
+
+    Of a collection of another library it is a lazy one of that library.
+    """
+    refuse_other_columns(model, source)
+    if not isinstance(source, Source):
+        return reader_of(source).lazily(nameless(model), source, method)
+    with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
+        return source.collect(OfRows(nameless(model), method), each)
+
+
+def accuracy(model: Any, source: Source) -> float:
+    """The weight of the rows whose class is predicted, as a part of that of all."""
+    refuse_other_columns(model, source)
+    with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
+        hits, total = source.map_reduce(Hits(nameless(model)), each)
+    return float(hits / total)
+
+
+def r_squared(model: Any, source: Source) -> float:
+    """1 − Σ s(y − ŷ)²/Σ s(y − ȳ)², the mean over the targets."""
+    return squared_error(model, source)[1]
+
+
+def squared_error(model: Any, source: Source) -> tuple[float, float]:
+    """The root of the mean of (y − ŷ)², and R², the means over the targets."""
+    refuse_other_columns(model, source)
+    first = np.asarray(next(iter(source.blocks())).y, dtype=np.float64)
+    middle = first.reshape(len(first), -1).mean(axis=0)
+    with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
+        left, total, mean, square = source.map_reduce(Residuals(nameless(model), middle), each)
+    whole = square - mean**2 / total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # As scikit-learn has it: y that does not vary is predicted, or it is not.
+        parts = np.where(whole > 0, 1.0 - left / whole, np.where(left > 0, 0.0, 1.0))
+    return float(np.sqrt(left / total).mean()), float(parts.mean())
+
+
+def bound_to(source: Source, each: Each) -> Source:
+    """The same source, gone over by `each` wherever nothing else is said."""
+    return Changed(source, None, each)

@@ -1,0 +1,223 @@
+"""Room 5: LS-Boost, FS_ε and R-FS, and what their theorems allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import panel as pn
+
+from cotas import plots
+from cotas.lab import numbers
+from cotas.lab.calls import Call
+from cotas.lab.charts import Chart, Curve
+from cotas.lab.looks import WIDGET
+from cotas.lab.numbers import Numbers
+from cotas.lab.proof import card, figures
+from cotas.lab.room import Room
+from cotas.lab.state import Choice, Number, Refused, decades
+from cotas.lab.worker import Task
+from cotas.report.markup import text
+
+ITEMS = ("training error", "coefficients", "predictions", "gradient", "correlation",
+         "length of the coefficients", "coefficients that are not zero")  # fmt: skip
+# With more coefficients than this a legend would hide the picture.
+LONGEST_LEGEND = 12
+# Of a longer run so many iterations are drawn.
+MOST_POINTS = 250
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A fitted model, its data, and its coefficients at some iterations."""
+
+    model: Any
+    data: Numbers
+    ks: Any
+    coefs: Any
+
+
+class Boosting(Room):
+    """The three algorithms of document 001, chapter 2, each against its theorem.
+
+    Parameters
+    ----------
+    lang : "en" or "es"
+    dark : bool
+    link : mapping, optional
+
+    Examples
+    --------
+    >>> import cotas
+    >>> room = cotas.lab.Boosting(link={"algorithm": "LSBoost", "iterations": "100"})
+    >>> room.answer.model.n_iter_
+    100
+    """
+
+    slug = "boosting"
+    FIELDS = (
+        Choice("numbers", (*numbers.SAMPLES, "own"), "document"),
+        Choice(
+            "algorithm", ("LSBoost", "ForwardStagewise", "RegularizedForwardStagewise"), "LSBoost"
+        ),
+        Number("rate", (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0), 0.3),
+        Number("eps", decades(-3, 2), 1.0),
+        Number("delta", decades(0, 4, 8), 200.0),
+        Number("iterations", (10, 20, 50, 100, 200, 500, 1000, 2000, 5000), 200),
+        Choice("against", ("norm", "iteration"), "norm"),
+        Choice("item", ITEMS, "training error"),
+        Number("k", tuple(k / 100 for k in range(101)), 1.0),
+    )
+
+    def relevant(self) -> set[str]:
+        used = {"numbers", "algorithm", "iterations", "against", "item", "k"}
+        used |= {"rate"} if self.values["algorithm"] == "LSBoost" else {"eps"}
+        if self.values["algorithm"] == "RegularizedForwardStagewise":
+            used |= {"delta"}
+        return used | ({"csv"} if self.values["numbers"] == "own" else set())
+
+    def controls(self) -> list[Any]:
+        first, *others = super().controls()
+        self.loaded: Numbers | None = None
+        file = pn.widgets.FileInput(accept=".csv,.txt,.tsv", sizing_mode="stretch_width",
+                                    stylesheets=[WIDGET], margin=(0, 0, 8, 0))  # fmt: skip
+        file.param.watch(lambda event: self.load(event.new), "value")
+        label = self.prose()
+        label.object = f'<span class="soft">{text(self.wording("csv numbers"))}</span>'
+        self.widgets["csv"] = pn.Column(label, file, margin=0, sizing_mode="stretch_width",
+                                        visible=self.values["numbers"] == "own")  # fmt: skip
+        return [first, self.widgets["csv"], *others]
+
+    def load(self, content: bytes | None) -> None:
+        """Take the numbers of a file."""
+        if not content:
+            return
+        try:
+            self.loaded = numbers.from_csv(content)
+        except Refused as problem:
+            self.complain(problem)
+            return
+        self.complain()
+        self.refresh()
+
+    def data(self) -> Numbers:
+        """The data as they are now: until there is a file, those of the document."""
+        name = self.values["numbers"]
+        if name == "own":
+            return self.loaded or numbers.sample("document")
+        return numbers.sample(name)
+
+    def call(self) -> Call:
+        """The call that makes the model."""
+        values = self.values
+        boost = values["algorithm"] == "LSBoost"
+        given = {"eps": values["rate"] if boost else values["eps"]}
+        if values["algorithm"] == "RegularizedForwardStagewise":
+            given["delta"] = values["delta"]
+        return Call(values["algorithm"], {**given, "max_iter": int(values["iterations"])})
+
+    def work(self) -> Callable[[Task], Answer]:
+        data, call = self.data(), self.call()
+
+        def fit(task: Task) -> Answer:
+            model = call.make(n_jobs=1, progress=False, callbacks=task.watch)
+            model.fit(data.X, data.y)
+            last = len(model.path_) - 1
+            ks = np.unique(np.linspace(0, last, MOST_POINTS).round().astype(np.int64))
+            coefs = np.array([model.path_.unit_coef(int(k)) for k in ks])
+            return Answer(model, data, ks, coefs)
+
+        return self.kept((self.values["numbers"], id(self.loaded), str(call)), fit)
+
+    def picture(self) -> Any:
+        wording, looks = self.wording, self.looks
+        self.path = Chart(looks, wording("norm"), wording("unit coefficient"), name="path")
+        self.theorem = Chart(looks, wording("iteration"), "", log=(True, True), name="theorem")
+        return pn.Column(self.path.pane(), self.theorem.pane(), sizing_mode="stretch_width",
+                         margin=0)  # fmt: skip
+
+    def show(self, answer: Answer) -> None:
+        wording, run = self.wording, answer.model.path_
+        k = round(self.values["k"] * (len(run) - 1))
+        by_norm = self.values["against"] == "norm"
+        x = run.lengths[answer.ks] if by_norm else answer.ks
+        many = len(answer.data.names) > LONGEST_LEGEND
+        self.path.figure.xaxis.axis_label = wording("norm" if by_norm else "iteration")
+        self.path.draw(
+            (
+                Curve("" if many else name, x, answer.coefs[:, j], j, _dash(j))
+                for j, name in enumerate(answer.data.names)
+            ),
+            float(run.lengths[k]) if by_norm else float(k),
+        )
+        self._show_theorem(answer, k)
+        table = {
+            wording("iteration"): f"{k} / {len(run) - 1}",
+            wording("norm"): f"{run.lengths[k]:.5g}",
+            wording("item coefficients that are not zero"): f"{run.nonzeros[k]:g}",
+            wording("loss at k"): f"{run.losses[k]:.5g}",
+        }
+        self.proof.object = (
+            card(answer.model.certificate_, [], wording) + figures(table) + self._items(answer, k)
+        )
+
+    def _show_theorem(self, answer: Answer, k: int) -> None:
+        """One item of the theorem along the run."""
+        wording, certificate = self.wording, answer.model.certificate_
+        names = [item.name for item in certificate.at(0)]
+        item = self.values["item"] if self.values["item"] in names else names[0]
+        ks = [int(i) for i in answer.ks if i > 0]
+        found = [certificate.at(i)[names.index(item)] for i in ks]
+        self.theorem.figure.yaxis.axis_label = wording(f"item {item}")
+        self.theorem.draw(
+            [
+                Curve(wording("allowed"), ks, [entry.bound for entry in found], 3, "dashed"),
+                Curve(wording("measured"), ks, [entry.measured for entry in found], 0),
+            ],
+            float(max(k, 1)),
+        )
+
+    def _items(self, answer: Answer, k: int) -> str:
+        """The whole theorem at iteration k."""
+        wording = self.wording
+        rows = "".join(
+            f"<tr><td>{text(wording(f'item {item.name}'))}</td>"
+            f"<td class='n'>{item.measured:.4g}</td><td class='n'>{item.bound:.4g}</td>"
+            f"<td>{text(wording(_verdict(item)))}</td></tr>"
+            for item in answer.model.certificate_.at(k)
+        )
+        heads = "".join(
+            f"<th>{text(word)}</th>"
+            for word in ("", wording("measured"), wording("allowed short"), "")
+        )
+        title = text(wording("theorem at k", k=k))
+        return f"<h2 class='next'>{title}</h2><table><tr>{heads}</tr>{rows}</table>"
+
+    def code(self) -> str:
+        """A program that computes what is shown."""
+        return (
+            f"import cotas\n{self.data().source}\nmodel = {self.call()}.fit(X, y)\n"
+            "print(model.certificate_)\n"
+            f"cotas.plots.coefficient_path(model, against={self.values['against']!r})\n"
+            "cotas.plots.certificate_trace(model)\n"
+        )
+
+    def draw(self) -> Any:
+        """Both pictures on paper."""
+        axes = plots.style.panels(2, 1, (6.5, 3.8))
+        model, names = self.answer.model, self.answer.data.names
+        plots.coefficient_path(model, against=self.values["against"], names=names, ax=axes[0])
+        plots.certificate_trace(model, ax=axes[1])
+        return axes[0].figure
+
+
+def _dash(number: int) -> str:
+    return ("solid", "dashed", "dotdash", "dotted")[number // 8 % 4]
+
+
+def _verdict(item: Any) -> str:
+    if item.vacuous:
+        return "open" if not item.holds else "says nothing"
+    return "holds" if item.holds else "open"

@@ -1,0 +1,399 @@
+"""Room 1: the boundary, the margin and the proof, while points are moved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource, CustomJS, PointDrawTool, Range1d
+from bokeh.plotting import figure
+
+from cotas import plots
+from cotas.certificates.presentation import percent
+from cotas.lab import classifiers
+from cotas.lab.looks import WIDGET, legend
+from cotas.lab.plane import Plane, plane_of
+from cotas.lab.points import SAMPLES, Points, PointsField, from_csv
+from cotas.lab.proof import card, figures
+from cotas.lab.room import CARD, Room
+from cotas.lab.state import Choice, Number, Refused
+from cotas.lab.worker import Task
+
+# A page that is dragged over sends no more than a state in so many milliseconds.
+MILLISECONDS = 40
+LIVE = f"""
+const now = performance.now();
+if (now - (window.cotas_told ?? 0) > {MILLISECONDS} && source.selected.indices.length) {{
+  window.cotas_told = now;
+  source.setv({{data: source.data}}, {{check_eq: false}});
+}}
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A fitted classifier, what it does to the plane, and what was told while it was fitted."""
+
+    model: Any
+    points: Points
+    reports: list[Any]
+    plane: Plane
+    errors: tuple[float, float]
+
+
+class Boundary(Room):
+    """Points in the plane, a classifier, its boundary and its certificate.
+
+    Parameters
+    ----------
+    lang : "en" or "es"
+    dark : bool
+    link : mapping, optional
+        The state: {"model": "LinearSVM", "lam": "0.1", "data": "groups"}.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> room = cotas.lab.Boundary(link={"model": "LinearSVM", "data": "groups"})
+    >>> room.answer.model.certificate_.holds
+    True
+    """
+
+    slug = "boundary"
+    FIELDS = (
+        Choice("data", (*SAMPLES, "own"), "moons"),
+        Number("seed", tuple(range(100)), 0),
+        *classifiers.FIELDS,
+        Choice("show", ("certified", "none"), "certified"),
+        PointsField(),
+    )
+
+    # ---- the state -------------------------------------------------------------------------------
+
+    @property
+    def points(self) -> Points:
+        """The points as they are now; those to judge by are the sample's, where there is one."""
+        moved, name = self.values["points"], self.values["data"]
+        if moved is not None and name not in SAMPLES:
+            return moved  # type: ignore[no-any-return]
+        sample = SAMPLES[name if name in SAMPLES else "moons"](int(self.values["seed"]))
+        return sample if moved is None else sample.with_examples(moved)
+
+    def relevant(self) -> set[str]:
+        own = {"csv"} if self.values["data"] == "own" else set()
+        return classifiers.relevant(self.values) | {"data", "show"} | own
+
+    def set(self, name: str, value: Any) -> None:
+        """Change one setting; other data are other points."""
+        if name in ("data", "seed") and self.values[name] != value:
+            self.values["points"] = None
+            if value == "own":
+                self.values["data"] = value
+                self.refresh_widgets()
+                return
+        super().set(name, value)
+        if name in ("data", "seed"):
+            self._fill()
+
+    # ---- what is computed ------------------------------------------------------------------------
+
+    def work(self) -> Callable[[Task], Answer]:
+        points, call = self.points, classifiers.call_of(self.values)
+        certified = self.values["show"] == "certified"
+
+        def compute(task: Task) -> Answer:
+            model = call.make(callbacks=task.watch, progress=False, n_jobs=1)
+            model.fit(points.X, points.y)
+            plane = plane_of(model, points, certified)
+            errors = tuple(
+                float(np.mean(model.predict(X) != y)) if len(y) else math.nan
+                for X, y in ((points.X, points.y), (points.X_new, points.y_new))
+            )
+            return Answer(model, points, task.reports, plane, (errors[0], errors[1]))
+
+        return compute
+
+    def code(self) -> str:
+        """A program with the same points and the same call."""
+        return (
+            f"import cotas\n{'' if self.points.source else chr(10)}{self.points.code()}\n"
+            f"model = {classifiers.call_of(self.values)}.fit(X, y)\n"
+            "print(model.certificate_)\n"
+            "cotas.plots.decision_boundary(model, X, y)\n"
+        )
+
+    def draw(self) -> Any:
+        """The picture on paper."""
+        return plots.decision_boundary(self.answer.model, self.answer.points.X,
+                                       self.answer.points.y).figure  # fmt: skip
+
+    # ---- what is shown ---------------------------------------------------------------------------
+
+    def picture(self) -> Any:
+        """The plane with its points."""
+        looks = self.looks
+        self.source = ColumnDataSource(
+            {"x": [], "y": [], "label": [], "colour": [], "mark": []}, name="points"
+        )
+        self.new, self.rings, self.areas, self.doubtful, self.line, self.margins = (
+            ColumnDataSource({"x": [], "y": [], "colour": []}),
+            ColumnDataSource({"x": [], "y": []}, name="rings"),
+            ColumnDataSource({"xs": [], "ys": [], "colour": []}),
+            ColumnDataSource({"xs": [], "ys": []}),
+            ColumnDataSource({"xs": [], "ys": []}, name="line"),
+            ColumnDataSource({"xs": [], "ys": []}),
+        )
+        self.figure = plot = figure(
+            x_range=Range1d(), y_range=Range1d(), tools="pan,wheel_zoom,reset",
+            sizing_mode="scale_width", aspect_ratio=1.2, min_height=300,
+            output_backend="canvas", toolbar_location="above", name="plane",
+        )  # fmt: skip
+        plot.multi_polygons("xs", "ys", source=self.areas, fill_color="colour", line_color=None)
+        plot.multi_polygons(
+            "xs", "ys", source=self.doubtful, fill_alpha=0.0, line_color=None,
+            hatch_pattern="/", hatch_color=looks.soft, hatch_alpha=0.6, hatch_scale=7,
+        )  # fmt: skip
+        plot.multi_line("xs", "ys", source=self.line, color=looks.ink, line_width=2.4)
+        plot.multi_line(
+            "xs", "ys", source=self.margins, color=looks.ink, line_dash="dashed", line_width=1.2
+        )
+        plot.scatter("x", "y", source=self.new, size=4, color="colour", alpha=0.35)
+        plot.scatter(
+            "x", "y", source=self.rings, size=16, fill_color=None, line_color=looks.ink,
+            line_width=1.3,
+        )  # fmt: skip
+        dots = plot.scatter(
+            "x", "y", source=self.source, size=9, marker="mark", fill_color="colour",
+            line_color=looks.paper, line_width=0.8, nonselection_alpha=1.0,
+            nonselection_fill_alpha=1.0, selection_line_color=looks.ink, selection_line_width=2.5,
+        )  # fmt: skip
+        self.draw_tool = PointDrawTool(renderers=[dots], add=True, drag=True)
+        plot.add_tools(self.draw_tool)
+        plot.toolbar.active_scroll = None
+        plot.toolbar.active_drag = plot.toolbar.active_tap = self.draw_tool
+        looks.dress(plot)
+        plot.grid.grid_line_color = None
+        self.source.js_on_change("change", CustomJS(args={"source": self.source}, code=LIVE))
+        self.source.on_change("data", self._moved)
+        self._fill()
+        self.legend = self.prose(sizing_mode="stretch_width")
+        return pn.Column(
+            pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0),
+            self.legend,
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+
+    def controls(self) -> list[Any]:
+        found = super().controls()
+        self.file = pn.widgets.FileInput(
+            accept=".csv,.txt,.tsv", label=self.wording("csv"), sizing_mode="stretch_width",
+            stylesheets=[WIDGET], margin=(0, 0, 8, 0),
+        )  # fmt: skip
+        self.file.param.watch(lambda event: self.load(event.new), "value")
+        label = self.prose()
+        label.object = f'<span class="soft">{self.wording("csv")}</span>'
+        self.widgets["csv"] = pn.Column(label, self.file, margin=0, visible=False,
+                                        sizing_mode="stretch_width")  # fmt: skip
+        draw = self.button(self.wording("seed"), sizing_mode="stretch_width", margin=(0, 0, 10, 0))
+        draw.on_click(lambda _: self.set("seed", (int(self.values["seed"]) + 1) % 100))
+        self.widgets.pop("seed")
+        self.label = pn.widgets.Select(
+            label=self.wording("new class"), options=[], stylesheets=[WIDGET],
+            sizing_mode="stretch_width", margin=(0, 0, 8, 0),
+        )  # fmt: skip
+        self.label.param.watch(lambda _: self._set_class_of_new_points(), "value")
+        data, _seed, *others = found
+        return [data, self.widgets["csv"], draw, *others, self.label, self._by_hand()]
+
+    def _by_hand(self) -> Any:
+        """Moves, adds and removes points without a mouse."""
+        options = {"stylesheets": [WIDGET], "sizing_mode": "stretch_width", "margin": (0, 0, 6, 0)}
+        self.number = pn.widgets.IntInput(label=self.wording("number"), value=1, start=1, **options)
+        self.at = [pn.widgets.FloatInput(label=axis, value=0.0, **options) for axis in ("x₁", "x₂")]
+        self.number.param.watch(lambda _: self._tell_point(), "value")
+        move, remove = self.button(self.wording("set")), self.button(self.wording("remove"))
+        move.on_click(lambda _: self.move(self.number.value - 1, *(w.value for w in self.at)))
+        remove.on_click(lambda _: self.remove(self.number.value - 1))
+        return pn.Card(
+            self.number, *self.at, pn.Row(move, remove, margin=0), title=self.wording("by hand"),
+            collapsed=True, sizing_mode="stretch_width", margin=(6, 0), stylesheets=[WIDGET, CARD],
+        )  # fmt: skip
+
+    def show(self, answer: Answer) -> None:
+        looks, plane = self.looks, answer.plane
+        self.areas.data = {
+            "xs": plane.areas["xs"],
+            "ys": plane.areas["ys"],
+            "colour": [looks.mixed(self._colour(k), 0.2) for k in plane.areas["owner"]],
+        }
+        self.line.data, self.margins.data = dict(plane.boundary), dict(plane.margins)
+        self.doubtful.data = dict(plane.doubtful)
+        rows = answer.points.X[plane.rings]
+        self.rings.data = {"x": rows[:, 0].tolist(), "y": rows[:, 1].tolist()}
+        self.legend.object = legend(self._keys(answer))
+        self.proof.object = card(answer.model.certificate_, answer.reports, self.wording) + figures(
+            self._figures(answer)
+        )
+
+    def _keys(self, answer: Answer) -> list[tuple[str, str]]:
+        """What the picture shows, class by class and line by line."""
+        looks, plane = self.looks, answer.plane
+        found = [(looks.key("point", k), f"y = {name}") for k, name in enumerate(self._classes)]
+        found.append((looks.key("ink"), self.wording("boundary")))
+        if plane.margins["xs"]:
+            found.append((looks.key("dashed ink"), self.wording("margins")))
+        if len(plane.rings):
+            found.append((looks.key("ring"), self.wording(plane.ringed)))
+        if plane.doubtful["xs"]:
+            found.append((looks.key("hatch"), self.wording("uncertified")))
+        return found
+
+    def _figures(self, answer: Answer) -> dict[str, str]:
+        wording, model = self.wording, answer.model
+        found = {wording("training error"): _share(answer.errors[0])}
+        if not math.isnan(answer.errors[1]):
+            found[wording("validation error")] = _share(answer.errors[1])
+        if answer.plane.ringed:
+            key = "support" if answer.plane.ringed == "support vectors" else "violated"
+            found[wording(key)] = f"{len(answer.plane.rings)} / {len(answer.points.X)}"
+        if hasattr(model, "margin_width_") and len(model.classes_) == 2:
+            found[wording("width")] = f"{float(np.ravel(model.margin_width_)[0]):.4g}"
+        if answer.plane.certified is not None:
+            found[wording("certified share")] = _share(float(np.mean(answer.plane.certified)))
+        return found
+
+    def _colour(self, code: int) -> str:
+        """The colour of a class among those of the fit, which may be fewer than there were."""
+        label = self.answer.model.classes_[code]
+        return self.looks.colour(int(np.searchsorted(self._classes, label)))
+
+    # ---- points ----------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        """Put the points of the state on the page."""
+        points = self.points
+        self._classes = points.classes
+        self._filling = True
+        try:
+            codes = np.searchsorted(self._classes, points.y)
+            self.source.selected.indices = []
+            self.source.data = {
+                "x": points.X[:, 0].tolist(),
+                "y": points.X[:, 1].tolist(),
+                "label": [str(label) for label in points.y],
+                "colour": [self.looks.colour(int(k)) for k in codes],
+                "mark": [self.looks.marker(int(k)) for k in codes],
+            }
+        finally:
+            self._filling = False
+        new = np.searchsorted(self._classes, points.y_new)
+        self.new.data = {
+            "x": points.X_new[:, 0].tolist(),
+            "y": points.X_new[:, 1].tolist(),
+            "colour": [self.looks.colour(int(k)) for k in new],
+        }
+        for axis, values in zip(
+            (self.figure.x_range, self.figure.y_range), points.X.T, strict=True
+        ):
+            ends = plots.plane.axis_of(values, 2)
+            axis.update(start=float(ends[0]), end=float(ends[1]), reset_start=float(ends[0]),
+                        reset_end=float(ends[1]))  # fmt: skip
+        self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = points.axes
+        if hasattr(self, "label"):
+            self.label.options = {f"y = {label}": k for k, label in enumerate(self._classes)}
+            self.label.value = 0
+            self._set_class_of_new_points()
+
+    def _set_class_of_new_points(self) -> None:
+        """What the tool writes into the other columns of a point that is added."""
+        code = self.label.value or 0
+        self.draw_tool.empty_value = str(self._classes[code])
+
+    def _moved(self, _name: str, _old: Any, new: Any) -> None:
+        """The visitor has moved, added or removed points."""
+        if self._filling:
+            return
+        names = {str(label): label for label in self._classes}
+        labels = [names.get(str(label), self._classes[0]) for label in new["label"]]
+        added = [k for k, colour in enumerate(new["colour"]) if not str(colour).startswith("#")]
+        try:
+            X = np.array([new["x"], new["y"]], dtype=np.float64).T.reshape(-1, 2)
+            points = self.points.moved(X, np.array(labels, dtype=self._classes.dtype))
+        except Refused as problem:
+            self.complain(problem)
+            return
+        except (TypeError, ValueError):
+            self.complain(Refused("not finite"))
+            return
+        self._keep(points)
+        self.complain()
+        if added:
+            self._fill_looks(points)
+        self.refresh()
+
+    def _fill_looks(self, points: Points) -> None:
+        """Give points that were added the colour and the marker of their class."""
+        codes = np.searchsorted(self._classes, points.y)
+        self._filling = True
+        try:
+            self.source.data = {
+                **self.source.data,
+                "colour": [self.looks.colour(int(k)) for k in codes],
+                "mark": [self.looks.marker(int(k)) for k in codes],
+            }
+        finally:
+            self._filling = False
+
+    def move(self, row: int, x: float, y: float) -> None:
+        """Put one point elsewhere."""
+        X = self.points.X.copy()
+        if 0 <= row < len(X):
+            X[row] = (x, y)
+            self._replace(X, self.points.y)
+
+    def remove(self, row: int) -> None:
+        """Take one point away."""
+        if 0 <= row < len(self.points.X):
+            self._replace(np.delete(self.points.X, row, axis=0), np.delete(self.points.y, row))
+
+    def _replace(self, X: Any, y: Any) -> None:
+        try:
+            self._keep(self.points.moved(X, y))
+        except Refused as problem:
+            self.complain(problem)
+            return
+        self.complain()
+        self._fill()
+        self.refresh()
+
+    def _keep(self, points: Points) -> None:
+        """Make these the points of the state."""
+        sample = self.values["data"] in SAMPLES
+        self.values["points"] = points.alone() if sample else points
+
+    def _tell_point(self) -> None:
+        row = min(self.number.value or 1, len(self.points.X)) - 1
+        for widget, value in zip(self.at, self.points.X[row], strict=True):
+            widget.value = float(value)
+
+    def load(self, content: bytes | None) -> None:
+        """Take the points of a file."""
+        if not content:
+            return
+        try:
+            self.values["points"] = from_csv(content)
+        except Refused as problem:
+            self.complain(problem)
+            return
+        self.complain()
+        self._fill()
+        self.refresh()
+
+
+def _share(value: float) -> str:
+    return percent(value)

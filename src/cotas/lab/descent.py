@@ -1,0 +1,296 @@
+"""Room 3: gradient descent on the prices of houses, seen from above."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.models import ColumnDataSource, PointDrawTool, Range1d
+from bokeh.plotting import figure
+from bokeh.plotting.contour import contour_data
+
+import cotas
+from cotas import plots
+from cotas.arrays import FloatArray
+from cotas.exceptions import DivergedError
+from cotas.experiments.descent import objective
+from cotas.lab.calls import Call
+from cotas.lab.charts import Chart, Curve
+from cotas.lab.looks import legend
+from cotas.lab.proof import card, figures
+from cotas.lab.room import Room
+from cotas.lab.state import Choice, Number
+from cotas.lab.worker import Task
+from cotas.report.markup import text
+from cotas.tracing import DescentStep
+
+# Points of the grid on each side, and the lines of equal J.
+RESOLUTION, LEVELS = 70, 14
+MOST_STEPS = 2000
+# What is drawn of a run that runs away.
+OF_A_FLIGHT = 12
+PLACES = {"raw": (600.0, 4.0), "normalized": (900.0, 500.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The steps of a run, its model or what became of it, and J over the plane."""
+
+    theta: FloatArray
+    objectives: FloatArray
+    etas: FloatArray
+    model: Any
+    lines: tuple[Any, ...]
+    algorithm: Any
+    flight: str
+    contours: dict[str, list[Any]]
+    box: tuple[float, float, float, float]
+    call: Call
+
+
+class Descent(Room):
+    """J(θ₀, θ₁) of price against area, and a descent from a start that can be dragged.
+
+    Parameters
+    ----------
+    lang : "en" or "es"
+    dark : bool
+    link : mapping, optional
+
+    Examples
+    --------
+    >>> import cotas
+    >>> room = cotas.lab.Descent(link={"pace": "1"})
+    >>> room.answer.model.certificate_.holds
+    True
+    """
+
+    slug = "descent"
+    FIELDS = (
+        Choice("way", ("gradient", "stochastic", "mini-batch"), "gradient"),
+        Choice("scale", ("normalized", "raw"), "normalized"),
+        Number("pace", (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 1.8, 1.95, 2.0, 2.03, 2.1, 2.3), 0.2),
+        Choice("rule", ("change of J", "change of θ", "iterations"), "change of J"),
+        Number("small", (1e-9, 1e-6, 1e-3, 1e-2, 0.1, 1.0, 10.0), 1e-3),
+        Number("most", (1, 2, 5, 10, 20, 50, 100, 200, 500), 100),
+        Number("start x", tuple(round(-1 + k / 100, 2) for k in range(201)), -0.8),
+        Number("start y", tuple(round(-1 + k / 100, 2) for k in range(201)), 0.7),
+    )
+
+    def relevant(self) -> set[str]:
+        used = {"way", "scale", "pace", "rule", "most", "start x", "start y"}
+        return used if self.values["rule"] == "iterations" else used | {"small"}
+
+    # ---- what is computed ------------------------------------------------------------------------
+
+    def rows(self) -> tuple[FloatArray, FloatArray]:
+        """Area and price of the eleven houses."""
+        X, price = cotas.datasets.houses()
+        area = X[:, :1]
+        if self.values["scale"] == "normalized":
+            area = (area - area.mean(axis=0)) / area.std(axis=0)
+        return area, price
+
+    def start(self) -> tuple[float, float]:
+        """θ₀ and θ₁ where the descent begins: a place relative to the picture."""
+        best, (wide, high) = self._best(), PLACES[self.values["scale"]]
+        return (
+            float(f"{best[0] + wide * self.values['start x']:.5g}"),
+            float(f"{best[1] + high * self.values['start y']:.5g}"),
+        )
+
+    def _best(self) -> tuple[float, float]:
+        model = cotas.LeastSquares().fit(*self.rows())
+        return float(model.intercept_), float(model.coef_[0])
+
+    def call(self, step: float, most: int | None = None) -> Call:
+        """The call that makes the model."""
+        values, start = self.values, self.start()
+        limit = Call("stops.MaxIterations", {"number": int(most or values["most"])})
+        rules = {"change of J": "stops.ChangeOfJ", "change of θ": "stops.ChangeOfTheta"}
+        given: dict[str, Any] = {
+            "solver": "gradient" if values["way"] == "gradient" else "stochastic",
+            "step": step,
+            "start": ([start[1]], start[0]),
+        }
+        if values["way"] != "gradient":
+            given |= {"batch_size": 1 if values["way"] == "stochastic" else 4, "random_state": 0}
+        if values["rule"] == "iterations":
+            return Call("LeastSquares", {**given, "stop": limit})
+        small = Call(rules[values["rule"]], {"eps": values["small"]})
+        return Call("LeastSquares", {**given, "stop": Either(small, limit)})
+
+    def pace(self) -> float:
+        """The step: so many times 1/L, which is what the library takes by itself."""
+        X, y = self.rows()
+        auto = cotas.LeastSquares(solver="gradient", stop=cotas.stops.MaxIterations(1))
+        first: Any = next(iter(cotas.trace(auto, X, y)))
+        return float(f"{self.values['pace'] * first.eta:.6g}")
+
+    def work(self) -> Callable[[Task], Answer]:
+        X, y = self.rows()
+        step, start, scale = self.pace(), self.start(), self.values["scale"]
+        best, call = self._best(), self.call(step)
+        short = self.call(step, OF_A_FLIGHT)
+
+        def compute(task: Task) -> Answer:
+            flight = ""
+            try:
+                run = cotas.trace(call.make(), X, y)
+            except DivergedError as error:
+                run, flight = cotas.trace(short.make(), X, y), str(error)
+            steps = [s for s in islice(run, MOST_STEPS) if isinstance(s, DescentStep)]
+            theta = np.array([start, *((float(s.theta0), float(s.theta[0])) for s in steps)])
+            found = [steps[0].objective_before, *(s.objective for s in steps)] if steps else []
+            wide, high = PLACES[scale]
+            box = (best[0] - wide, best[0] + wide, best[1] - high, best[1] + high)
+            return Answer(
+                theta, np.array(found), np.array([s.eta for s in steps]), run.model,
+                steps[-1].lines if steps else (), run.algorithm, flight,
+                _contours(X, y, box), box, call,
+            )  # fmt: skip
+
+        return compute
+
+    # ---- what is shown ---------------------------------------------------------------------------
+
+    def picture(self) -> Any:
+        looks, wording = self.looks, self.wording
+        self.levels = ColumnDataSource({"xs": [], "ys": [], "colour": []})
+        self.walk = ColumnDataSource({"x": [], "y": []}, name="walk")
+        self.first = ColumnDataSource({"x": [0.0], "y": [0.0]}, name="first")
+        self.goal = ColumnDataSource({"x": [], "y": []})
+        self.figure = plot = figure(
+            x_range=Range1d(), y_range=Range1d(), x_axis_label="θ₀", y_axis_label="θ₁",
+            tools="", sizing_mode="scale_width", aspect_ratio=1.35, min_height=300,
+            toolbar_location=None, name="plane",
+        )  # fmt: skip
+        plot.multi_line("xs", "ys", source=self.levels, line_color="colour", line_width=1.3)
+        plot.line("x", "y", source=self.walk, color=looks.colour(3), line_width=1.8)
+        plot.scatter("x", "y", source=self.walk, color=looks.colour(3), size=4.5)
+        plot.scatter("x", "y", source=self.goal, marker="star", size=20, color=looks.colour(2),
+                     line_color=looks.ink)  # fmt: skip
+        dot = plot.scatter("x", "y", source=self.first, size=17, color=looks.colour(0),
+                           line_color=looks.ink, line_width=2, nonselection_alpha=1.0)  # fmt: skip
+        tool = PointDrawTool(renderers=[dot], add=False, drag=True)
+        plot.add_tools(tool)
+        plot.toolbar.active_drag = tool
+        looks.dress(plot)
+        plot.grid.grid_line_color = None
+        self.first.on_change("data", self._dragged)
+        self._filling = False
+        keys = self.prose(sizing_mode="stretch_width")
+        keys.object = legend([
+            (looks.key("point", 0), wording("start")), (looks.key("line", 3), wording("walk")),
+            (looks.key("point", 7), wording("least J")), (looks.key("ink"), wording("equal J")),
+        ]).replace(looks.colour(7), looks.colour(2))  # fmt: skip
+        self.course = Chart(
+            looks, wording("iteration"), wording("excess"), log=(False, True), aspect=2.6,
+            name="course",
+        )  # fmt: skip
+        options = {"sizing_mode": "stretch_width", "margin": 0}
+        return pn.Column(pn.pane.Bokeh(plot, **options), keys, self.course.pane(), **options)
+
+    def show(self, answer: Answer) -> None:
+        wording, box = self.wording, answer.box
+        self.levels.data = answer.contours
+        for axis, low, high in ((self.figure.x_range, *box[:2]), (self.figure.y_range, *box[2:])):
+            axis.update(start=low, end=high)
+        self.walk.data = {"x": answer.theta[:, 0].tolist(), "y": answer.theta[:, 1].tolist()}
+        self._filling = True
+        self.first.data = {"x": [float(answer.theta[0, 0])], "y": [float(answer.theta[0, 1])]}
+        self._filling = False
+        best = self._best()
+        self.goal.data = {"x": [best[0]], "y": [best[1]]}
+        certificate = answer.model.certificate_
+        above = answer.objectives - max(certificate.lower, 0.0)
+        self.course.draw([Curve(wording("excess"), np.arange(len(above)), above, 3)])
+        self.proof.object = self._words(answer, certificate)
+
+    def _words(self, answer: Answer, certificate: Any) -> str:
+        wording = self.wording
+        marked = {line.number for line in answer.lines}
+        page = "\n".join(
+            f"<span class='{'now' if line.number in marked else 'line'}'>"
+            f"{text(line.number):>3}  {text(line.text(self.lang))}</span>"
+            for line in answer.algorithm.lines
+        )
+        last = answer.theta[-1]
+        table = {
+            wording("step α"): f"{answer.etas[0]:.4g}" if len(answer.etas) else "–",
+            wording("steps made"): str(len(answer.etas)),
+            "θ₀": f"{last[0]:.6g}",
+            "θ₁": f"{last[1]:.6g}",
+            wording("ended"): wording("ran away")
+            if answer.flight
+            else wording(f"stop {answer.model.stop_.name}"),
+        }
+        head = f"<p class='problem'>{text(answer.flight)}</p>" if answer.flight else card(
+            certificate, [], wording
+        )  # fmt: skip
+        title = answer.algorithm.spanish if self.lang == "es" else answer.algorithm.english
+        return (
+            f"{head}{figures(table)}<h2 class='next'>{text(title)} "
+            f"({text(answer.algorithm.document)})</h2><pre>{page.replace(chr(10), '')}</pre>"
+        )
+
+    def _dragged(self, _name: str, _old: Any, new: Any) -> None:
+        """The visitor has put the start elsewhere."""
+        if self._filling or len(new["x"]) != 1:
+            return
+        best, (wide, high) = self._best(), PLACES[self.values["scale"]]
+        x, y = (new["x"][0] - best[0]) / wide, (new["y"][0] - best[1]) / high
+        if not (np.isfinite(x) and np.isfinite(y)):
+            return
+        for name, value in (("start x", x), ("start y", y)):
+            self.values[name] = round(float(np.clip(value, -1, 1)), 2)
+            self.widgets[name].value = self.values[name]
+        self.refresh()
+
+    # ---- on paper --------------------------------------------------------------------------------
+
+    def code(self) -> str:
+        """A program that computes what is shown."""
+        scaled = self.values["scale"] == "normalized"
+        return (
+            "import cotas\n\nX, price = cotas.datasets.houses()\narea = X[:, :1]\n"
+            + ("area = (area - area.mean(axis=0)) / area.std(axis=0)\n" if scaled else "")
+            + f"model = {self.answer.call}\n"
+            "for step in cotas.trace(model, area, price):\n    print(step.number, step.text())\n"
+            "cotas.plots.convergence(model.fit(area, price))\n"
+        )
+
+    def draw(self) -> Any:
+        """The course of J on paper."""
+        return plots.convergence(self.answer.model, data=self.rows()).figure
+
+
+@dataclass(frozen=True)
+class Either(Call):
+    """One stopping rule or another."""
+
+    name: Any
+    arguments: Any
+
+    def make(self, **others: Any) -> Any:
+        return self.name.make() | self.arguments.make()
+
+    def __str__(self) -> str:
+        return f"{self.name} | {self.arguments}"
+
+
+def _contours(
+    X: FloatArray, y: FloatArray, box: tuple[float, float, float, float]
+) -> dict[str, list[Any]]:
+    """Lines of equal J, closer to each other towards the minimum."""
+    a, b = np.linspace(*box[:2], RESOLUTION), np.linspace(*box[2:], RESOLUTION)
+    grid = np.stack([part.ravel() for part in np.meshgrid(a, b)], axis=1)
+    J = objective(X, y, grid).reshape(RESOLUTION, RESOLUTION)
+    low, high = float(J.min()), float(J.max())
+    levels = low + (high - low) * np.linspace(0.03, 0.97, LEVELS) ** 2.2
+    data = contour_data(a, b, J, levels.tolist(), want_fill=False).line_data
+    return {"xs": list(data.xs), "ys": list(data.ys), "colour": ["#8a97a3"] * len(data.xs)}

@@ -1,0 +1,217 @@
+"""Room 6: a model of scikit-learn, and whether it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import panel as pn
+
+from cotas.lab import foreign
+from cotas.lab.charts import Chart, Curve
+from cotas.lab.foreign import Data, Judged, ModelField
+from cotas.lab.looks import WIDGET
+from cotas.lab.proof import card, figures
+from cotas.lab.room import Room
+from cotas.lab.state import Choice, Refused
+from cotas.lab.worker import Task
+from cotas.plots.style import drawing
+from cotas.report.certificates import has_gap
+from cotas.report.markup import text
+from cotas.words import lang as speaking
+
+EXAMPLES = (
+    'SVC(kernel="linear", C=1)',
+    "SGDClassifier(alpha=0.002, random_state=0)",
+    "LogisticRegression(C=1, max_iter=100)",
+    "LinearSVC(C=1, max_iter=1000, random_state=0)",
+    "AdaBoostClassifier(n_estimators=50, random_state=0)",
+    "Lasso(alpha=0.5)",
+    "Ridge(alpha=1.0)",
+    "SVR(C=10)",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What is proved of the model, and of the same with more iterations or a smaller tol."""
+
+    written: str
+    data: Data
+    judged: Judged
+    over: str
+    refits: list[tuple[float, Judged]]
+
+
+class Done(Room):
+    """A model of scikit-learn, written as a call, its data, and its certificate.
+
+    Parameters
+    ----------
+    lang : "en" or "es"
+    dark : bool
+    link : mapping, optional
+
+    Examples
+    --------
+    >>> import cotas
+    >>> room = cotas.lab.Done(link={"written": "Ridge(alpha=1.0)", "table": "diabetes"})
+    >>> room.answer.judged.certificate.holds
+    True
+    """
+
+    slug = "done"
+    FIELDS = (
+        ModelField("written", EXAMPLES[0]),
+        Choice("table", (*foreign.BUILTIN, "own"), "breast-cancer"),
+    )
+
+    def relevant(self) -> set[str]:
+        return {"written", "table", *({"csv"} if self.values["table"] == "own" else ())}
+
+    def controls(self) -> list[Any]:
+        options = {"stylesheets": [WIDGET], "sizing_mode": "stretch_width", "margin": (0, 0, 8, 0)}
+        self.loaded: Data | None = None
+        self.written = pn.widgets.TextAreaInput(
+            label=self.wording("written"), value=self.values["written"], rows=3, auto_grow=True,
+            max_length=foreign.LONGEST, **options,
+        )  # fmt: skip
+        self.written.param.watch(lambda event: self.write(event.new), "value")
+        self.example = pn.widgets.Select(
+            label=self.wording("example"), options=list(EXAMPLES), value=None, **options
+        )
+        self.example.param.watch(lambda event: self._take(event.new), "value")
+        file = pn.widgets.FileInput(accept=".csv,.txt,.tsv", **options)
+        file.param.watch(lambda event: self.load(event.new), "value")
+        label = self.prose()
+        label.object = f'<span class="soft">{text(self.wording("csv any"))}</span>'
+        self.widgets["csv"] = pn.Column(label, file, margin=0, sizing_mode="stretch_width",
+                                        visible=self.values["table"] == "own")  # fmt: skip
+        note = self.prose()
+        note.object = (
+            f'<p class="soft">{text(self.wording("known", known=", ".join(foreign.KNOWN)))}</p>'
+        )
+        table = self.widget(self.FIELDS[1])
+        return [self.example, self.written, table, self.widgets["csv"], note]
+
+    def _take(self, example: str | None) -> None:
+        """An example, and data that suit it."""
+        if not example:
+            return
+        regressor = example.split("(")[0] in ("Lasso", "Ridge", "SVR")
+        if regressor != (self.values["table"] == "diabetes") and self.values["table"] != "own":
+            self.values["table"] = "diabetes" if regressor else "breast-cancer"
+            self.widgets["table"].value = self.values["table"]
+        self.written.value = example
+
+    def write(self, written: str) -> None:
+        """Take what was written, if it can be understood."""
+        try:
+            foreign.parse(written)
+        except Refused as problem:
+            self.complain(problem)
+            return
+        self.set("written", written)
+
+    def load(self, content: bytes | None) -> None:
+        """Take the table of a file."""
+        if not content:
+            return
+        try:
+            self.loaded = foreign.from_csv(content)
+        except Refused as problem:
+            self.complain(problem)
+            return
+        self.complain()
+        self.refresh()
+
+    def data(self) -> Data:
+        """The data as they are now; until there is a file, those of the tumours."""
+        name = self.values["table"]
+        if name == "own":
+            return self.loaded or foreign.builtin("breast-cancer")
+        return foreign.builtin(name)
+
+    def work(self) -> Callable[[Task], Answer]:
+        written, data = self.values["written"], self.data()
+
+        def compute(task: Task) -> Answer:
+            model = foreign.parse(written)
+            foreign.suits(model, data)
+            judged = foreign.judge(model, data)
+            answer = Answer(written, data, judged, "", [])
+            for over, again in foreign.refits(foreign.parse(written), data):
+                answer = Answer(written, data, judged, over, again)
+                task.pass_on(answer)
+                if task.overtaken:
+                    break
+            return answer
+
+        return compute
+
+    def news(self, report: Any) -> None:
+        """Show what is known so far."""
+        with self.held(), speaking(self.lang):
+            self.show(report)
+
+    def picture(self) -> Any:
+        self.chart = Chart(self.looks, "max_iter", self.wording("gap"), log=(True, True),
+                           aspect=1.5, name="refits")  # fmt: skip
+        self.table = self.prose(sizing_mode="stretch_width")
+        return pn.Column(self.chart.pane(), self.table, sizing_mode="stretch_width", margin=0)
+
+    def show(self, answer: Answer) -> None:
+        wording = self.wording
+        self.chart.figure.xaxis.axis_label = answer.over or "max_iter"
+        usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
+        self.chart.draw([
+            Curve(wording("gap of refits", over=answer.over), [v for v, _ in usable],
+                  [j.certificate.relative_gap for _, j in usable], 0, dots=True)
+        ] if usable else [])  # fmt: skip
+        self.chart.figure.visible = bool(usable)
+        self.table.object = self._refits(answer) if usable else self._nothing(answer)
+        model = answer.judged.model
+        said = answer.judged.warned or wording("silence")
+        iterations = getattr(model, "n_iter_", None)
+        table = {wording("library said"): said}
+        if iterations is not None:
+            table[wording("n_iter")] = f"{np.max(iterations):g}"
+        self.proof.object = card(answer.judged.certificate, [], wording) + figures(table)
+
+    def _refits(self, answer: Answer) -> str:
+        wording = self.wording
+        rows = "".join(
+            f"<tr><td class='n'>{value:g}</td><td class='n'>{j.certificate.upper:.6g}</td>"
+            f"<td class='n'>{j.certificate.relative_gap:.1e}</td>"
+            f"<td>{text(wording('warned') if j.warned else wording('silent'))}</td></tr>"
+            for value, j in answer.refits
+            if has_gap(j.certificate)
+        )
+        heads = (answer.over, wording("objective of it"), wording("gap"), wording("library said"))
+        head = "".join(f"<th>{text(word)}</th>" for word in heads)
+        return f"<h2>{text(wording('more'))}</h2><table><tr>{head}</tr>{rows}</table>"
+
+    def _nothing(self, answer: Answer) -> str:
+        return f'<p class="soft">{text(self.wording("no refits"))}</p>'
+
+    def code(self) -> str:
+        """A program that computes the certificate."""
+        model = foreign.parse(self.values["written"])
+        module = type(model).__module__.split(".")[1]
+        return (
+            f"import cotas\nfrom sklearn.{module} import {type(model).__name__}\n"
+            f"{self.data().source}\nmodel = {self.values['written'].strip()}.fit(X, y)\n"
+            "print(cotas.certify(model, X, y))\n"
+        )
+
+    def draw(self) -> Any:
+        """The gaps on paper."""
+        answer = self.answer
+        usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
+        with drawing(None, self.lang) as ax:
+            ax.plot([v for v, _ in usable], [j.certificate.relative_gap for _, j in usable], "o-")
+            ax.set(xlabel=answer.over or "max_iter", ylabel=self.wording("gap"), xscale="log",
+                   yscale="log", title=answer.written)  # fmt: skip
+        return ax.figure

@@ -1,0 +1,69 @@
+"""Data for regression: those of the documents, and a file of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cotas.arrays import FloatArray
+from cotas.experiments.samples import informative_covariates
+from cotas.files.csv_tables import read_csv
+from cotas.files.problems import DataFileError
+from cotas.lab.points import MOST_BYTES, MOST_POINTS
+from cotas.lab.state import Refused
+
+SAMPLES = ("document", "diabetes")
+MOST_COLUMNS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Rows and their targets, the names of the columns, and the code that makes them."""
+
+    X: FloatArray
+    y: FloatArray
+    names: tuple[str, ...]
+    source: str
+
+
+def sample(name: str) -> Numbers:
+    """The ten covariates of document 001, section 2.3, or the patients with diabetes."""
+    if name == "document":
+        found = informative_covariates(0)
+        code = (
+            "from cotas.experiments.samples import informative_covariates\n\n"
+            "X, y, _ = informative_covariates(0)"
+        )
+        names = tuple(f"x{j}" for j in range(1, found.X.shape[1] + 1))
+        return Numbers(found.X, found.y, names, code)
+    from sklearn.datasets import load_diabetes
+
+    data = load_diabetes()
+    code = "from sklearn.datasets import load_diabetes\n\nX, y = load_diabetes(return_X_y=True)"
+    return Numbers(data.data, data.target, tuple(map(str, data.feature_names)), code)
+
+
+def from_csv(content: bytes) -> Numbers:
+    """All columns of numbers, the last of them as the target."""
+    if len(content) > MOST_BYTES:
+        raise Refused("too many rows", rows=content.count(b"\n"), most=MOST_POINTS)
+    try:
+        frame = read_csv(content)[0]
+    except DataFileError as error:
+        raise Refused("bad file", why=str(error)) from None
+    if frame.height > MOST_POINTS:
+        raise Refused("too many rows", rows=frame.height, most=MOST_POINTS)
+    columns = [name for name in frame.columns if frame[name].dtype.is_numeric()]
+    if not 2 <= len(columns) <= MOST_COLUMNS + 1 or columns[-1] != frame.columns[-1]:
+        raise Refused("no numbers", most=MOST_COLUMNS)
+    table = frame.select(columns).to_numpy().astype(np.float64)
+    if not np.isfinite(table).all():
+        raise Refused("not finite")
+    if len(table) < 3:
+        raise Refused("too few rows")
+    *names, target = columns
+    code = f'table = cotas.tables.read_table("data.csv", target={target!r})\n' + (
+        f"X = table.features.select({names!r}).to_numpy().astype(float)\ny = table.target"
+    )
+    return Numbers(table[:, :-1].copy(), table[:, -1].copy(), tuple(n[:40] for n in names), code)

@@ -1,0 +1,322 @@
+"""Room 4: what the penalty does, to a margin and to the coefficients of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.models import BoxAnnotation
+
+import cotas
+from cotas import plots
+from cotas.arrays import AnyArray, FloatArray
+from cotas.experiments import samples
+from cotas.lab import foreign, numbers
+from cotas.lab.calls import Call
+from cotas.lab.charts import Chart, Curve
+from cotas.lab.numbers import Numbers
+from cotas.lab.proof import card, figures
+from cotas.lab.room import Room
+from cotas.lab.state import Choice, Number, decades
+from cotas.lab.worker import Task
+from cotas.report.markup import text
+
+LAMS = decades(-4, 1, 3)
+STEPS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Examples to train on and to judge by, and the code that makes them."""
+
+    X: FloatArray
+    y: AnyArray
+    X_new: FloatArray
+    y_new: AnyArray
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """What `cotas.choose` and `cotas.svm_path` wording over the same λ."""
+
+    choice: Any
+    path: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """The Lasso for all δ, and a stagewise run beside it."""
+
+    data: Numbers
+    lasso: Any
+    other: Any
+    fitted: Any
+
+
+class Penalty(Room):
+    """Loss against c, and the path of the Lasso beside the stagewise ones.
+
+    Parameters
+    ----------
+    lang : "en" or "es"
+    dark : bool
+    link : mapping, optional
+
+    Examples
+    --------
+    >>> import cotas
+    >>> room = cotas.lab.Penalty(link={"part of": "lasso", "numbers": "document"})
+    >>> room.answer.lasso.exact
+    True
+    """
+
+    slug = "penalty"
+    FIELDS = (
+        Choice("part of", ("loss", "lasso"), "loss"),
+        Choice("classes", ("noisy", "tumours", "overlap"), "noisy"),
+        Choice("judged by", ("loss", "error"), "loss"),
+        Number("at lam", LAMS, 0.1),
+        Choice("numbers", numbers.SAMPLES, "diabetes"),
+        Choice(
+            "other path",
+            ("ForwardStagewise", "LSBoost", "RegularizedForwardStagewise"),
+            "ForwardStagewise",
+        ),
+        Number("share of delta", tuple(k / 100 for k in range(1, 101)), 0.5),
+    )
+
+    @property
+    def lasso(self) -> bool:
+        """Which of the two parts is shown."""
+        return bool(self.values["part of"] == "lasso")
+
+    def relevant(self) -> set[str]:
+        if self.lasso:
+            return {"part of", "numbers", "other path", "share of delta"}
+        return {"part of", "classes", "judged by", "at lam"}
+
+    # ---- what is computed ------------------------------------------------------------------------
+
+    def work(self) -> Callable[[Task], Any]:
+        return self._paths() if self.lasso else self._losses()
+
+    def _losses(self) -> Callable[[Task], Losses]:
+        name, by = self.values["classes"], self.values["judged by"]
+
+        def compute(task: Task) -> Losses:
+            data = classes(name)
+            new = (data.X_new, data.y_new)
+            options: dict[str, Any] = {"validation": new, "n_jobs": 1, "progress": False}
+            choice = cotas.choose(
+                cotas.LinearSVM(), data.X, data.y, values=LAMS, by=by, refit=False, **options
+            )
+            return Losses(choice, cotas.svm_path(data.X, data.y, LAMS, pieces=1, **options))
+
+        return self.kept(("loss", name, by), compute)
+
+    def other(self) -> Call:
+        """The call of the stagewise model beside the Lasso."""
+        name, data = self.values["other path"], numbers.sample(self.values["numbers"])
+        if name == "LSBoost":
+            return Call(name, {"eps": 0.1, "max_iter": STEPS})
+        # Steps of a thousandth of the longest way there is.
+        whole = float(_whole(data).deltas[-1])
+        given = {"eps": float(f"{whole / STEPS:.3g}"), "max_iter": STEPS}
+        if name == "RegularizedForwardStagewise":
+            given["delta"] = float(f"{self.values['share of delta'] * whole:.4g}")
+        return Call(name, given)
+
+    def _paths(self) -> Callable[[Task], Paths]:
+        data, call = numbers.sample(self.values["numbers"]), self.other()
+        share = self.values["share of delta"]
+
+        def compute(task: Task) -> Paths:
+            lasso = _whole(data)
+            other = call.make(n_jobs=1, progress=False, callbacks=task.watch).fit(data.X, data.y)
+            delta = max(share * float(lasso.deltas[-1]), 1e-12)
+            fitted = cotas.Lasso(delta=delta, progress=False, n_jobs=1).fit(data.X, data.y)
+            return Paths(data, lasso, other, fitted)
+
+        return self.kept(("lasso", self.values["numbers"], str(call), share), compute)
+
+    # ---- what is shown ---------------------------------------------------------------------------
+
+    def picture(self) -> Any:
+        wording, looks = self.wording, self.looks
+        self.losses = Chart(looks, wording("c"), wording("loss"), log=(True, False), name="losses")
+        self.under = BoxAnnotation(fill_color=looks.colour(0), fill_alpha=0.08)
+        self.over = BoxAnnotation(fill_color=looks.colour(1), fill_alpha=0.08)
+        for box in (self.under, self.over):
+            self.losses.figure.add_layout(box)
+        self.widths = Chart(
+            looks, wording("c"), wording("margin of it"), log=(True, True), name="widths"
+        )
+        names = (wording("norm"), wording("unit coefficient"))
+        self.first = Chart(looks, *names, title=wording("lasso path"), name="lasso")
+        self.second = Chart(
+            looks, wording("norm"), wording("unit coefficient"), title=" ", name="other"
+        )
+        self.second.figure.x_range = self.first.figure.x_range
+        self.second.figure.y_range = self.first.figure.y_range
+        options = {"sizing_mode": "stretch_width", "margin": 0}
+        self.of_loss = pn.Column(self.losses.pane(), self.widths.pane(), **options)
+        self.of_lasso = pn.Column(self.first.pane(), self.second.pane(), **options)
+        return pn.Column(self.of_loss, self.of_lasso, **options)
+
+    def show(self, answer: Any) -> None:
+        self.of_loss.visible, self.of_lasso.visible = not self.lasso, self.lasso
+        if isinstance(answer, Paths):
+            self._show_paths(answer)
+        else:
+            self._show_losses(answer)
+
+    def _show_losses(self, answer: Losses) -> None:
+        wording, choice, path = self.wording, answer.choice, answer.path
+        by, c = self.values["judged by"], choice.c
+        index = int(np.argmin(np.abs(np.log(np.array(choice.values) / self.values["at lam"]))))
+        training, validation = (getattr(choice, f"{part}_{by}") for part in
+                                ("training", "validation"))  # fmt: skip
+        interval = getattr(choice, f"{by}_interval")
+        self.losses.figure.yaxis.axis_label = wording(by)
+        self.under.right = self.over.left = choice.best_c
+        self.losses.draw(
+            [
+                Curve(f"{wording('training')}", c, training, 0, dots=True),
+                Curve(f"{wording('validation')}", c, validation, 1, "dashed", dots=True),
+                Curve(wording("lower bound"), c, interval[:, 0], 3, "dotted"),
+            ],
+            float(c[index]),
+        )
+        order = [int(np.argmin(np.abs(path.lams - lam))) for lam in choice.values]
+        lengths = np.linalg.norm(path.coefs.reshape(len(path.lams), -1), axis=1)[order]
+        self.widths.draw([Curve(wording("margin of it"), c, 2 / lengths, 2, dots=True)],
+                         float(c[index]))  # fmt: skip
+        told = self._choice_in_words(choice)
+        bound = choice.hold_out
+        table = {
+            wording("regime"): wording(f"regime {choice.regimes[index]}"),
+            wording("margin of it"): f"{2 / lengths[index]:.4g}",
+            wording("training error"): f"{100 * choice.training_error[index]:.3g}%",
+            wording("validation error"): f"{100 * choice.validation_error[index]:.3g}%",
+        }
+        if bound.kind != "none" and bound.holds:
+            table[wording("future")] = f"{100 * bound.upper:.3g}%"
+        certificate = path.certificates[order[index]]
+        self.proof.object = told + card(certificate, [], wording) + figures(table)
+
+    def _choice_in_words(self, choice: Any) -> str:
+        wording = self.wording
+        heading = wording("chosen", c=choice.best_c, lam=choice.best_value)
+        if choice.safe:
+            proved = wording("proved choice")
+        elif np.isfinite(choice.regret):
+            proved = wording("open choice", regret=choice.regret)
+        else:
+            proved = wording("unknown choice")
+        return f"<h2>{text(heading)}</h2><p class='soft'>{text(proved)}</p>"
+
+    def _show_paths(self, answer: Paths) -> None:
+        wording, lasso, run = self.wording, answer.lasso, answer.other.path_
+        names, delta = answer.data.names, float(answer.fitted.delta)
+        self.first.draw(
+            (Curve("", lasso.deltas, lasso.coefs[:, j], j, _dash(j)) for j in range(len(names))),
+            delta,
+        )
+        ks = np.unique(np.linspace(0, len(run) - 1, 200).round().astype(np.int64))
+        coefs = np.array([run.unit_coef(int(k)) for k in ks])
+        self.second.draw(
+            (
+                Curve(name, run.lengths[ks], coefs[:, j], j, _dash(j))
+                for j, name in enumerate(names)
+            ),
+            delta,
+        )
+        called = self.option("other path", self.values["other path"])
+        self.second.figure.title.text = called
+        k = int(np.argmin(np.abs(run.lengths - delta)))
+        lam = lasso.lam_at(min(delta, float(lasso.deltas[-1])))
+        table = {
+            wording("lam at"): f"{lam:.4g}",
+            wording("item coefficients that are not zero"): (
+                f"{np.count_nonzero(answer.fitted.coef_)} / {len(names)}"
+            ),
+            wording("loss there"): f"{answer.fitted.certificate_.upper:.6g}",
+            wording("loss of other", name=called): f"{run.losses[k]:.6g}",
+        }
+        coefs = lasso.coef_at(lam)
+        rows = "".join(
+            f"<tr><td>{text(name)}</td><td class='n'>{a:.4g}</td><td class='n'>{b:.4g}</td></tr>"
+            for name, a, b in zip(names, coefs, run.unit_coef(k), strict=True)
+        )
+        head = f"<tr><th></th><th>{text(wording('lasso path'))}</th><th>{text(called)}</th></tr>"
+        self.proof.object = (
+            f"<h2>{text(wording('lasso at', delta=delta))}</h2>"
+            f"{card(answer.fitted.certificate_, [], wording)}{figures(table)}"
+            f"<h2 class='next'>{text(wording('coefficient'))}</h2><table>{head}{rows}</table>"
+        )
+
+    # ---- on paper --------------------------------------------------------------------------------
+
+    def code(self) -> str:
+        """A program that computes what is shown."""
+        if self.lasso:
+            delta = float(self.answer.fitted.delta)
+            return (
+                f"import cotas\n{self.answer.data.source}\n"
+                'path = cotas.lasso_path(X, y, method="homotopy", ratio=1e-3)\n'
+                f"model = {self.other()}.fit(X, y)\n"
+                f"there = cotas.Lasso(delta={delta!r}).fit(X, y)\nprint(there.certificate_)\n"
+                "cotas.plots.coefficient_path(path, optimum=there)\n"
+                "cotas.plots.coefficient_path(model)\n"
+            )
+        by = self.values["judged by"]
+        return (
+            f"import cotas\n{classes(self.values['classes']).source}\n"
+            f"choice = cotas.choose(cotas.LinearSVM(), X, y, values={list(LAMS)!r},\n"
+            f"                      validation=(X_new, y_new), by={by!r}, refit=False)\n"
+            f"print(choice)\ncotas.plots.loss_against_c(choice, measure={by!r})\n"
+        )
+
+    def draw(self) -> Any:
+        """The picture on paper."""
+        if not self.lasso:
+            by = self.values["judged by"]
+            return plots.loss_against_c(self.answer.choice, measure=by).figure
+        axes, names = plots.style.panels(2, 1, (6.5, 3.8)), self.answer.data.names
+        plots.coefficient_path(
+            self.answer.lasso, optimum=self.answer.fitted, names=names, ax=axes[0]
+        )
+        plots.coefficient_path(self.answer.other, names=names, ax=axes[1])
+        return axes[0].figure
+
+
+def classes(name: str) -> Classes:
+    """Examples of two classes, and others of the same kind."""
+    if name == "noisy":
+        made, call = samples.noisy_plane(0, n_new=400), "noisy_plane(0, n_new=400)"
+        code = (
+            f"from cotas.experiments.samples import noisy_plane\n\n(X, y), (X_new, y_new) = {call}"
+        )
+        return Classes(*made.training, *made.new, code)
+    if name == "overlap":
+        code = (
+            "from cotas.experiments.samples import overlapping_groups\n\n"
+            "X, y = overlapping_groups(0)\nX_new, y_new = overlapping_groups(1, n=400)"
+        )
+        first, second = samples.overlapping_groups(0), samples.overlapping_groups(1, n=400)
+        return Classes(*first, *second, code)
+    data = foreign.builtin("breast-cancer-scaled")
+    code = f"{data.source}\nX, X_new, y, y_new = X[::2], X[1::2], y[::2], y[1::2]"
+    return Classes(data.X[::2], data.y[::2], data.X[1::2], data.y[1::2], code)
+
+
+def _whole(data: Numbers) -> Any:
+    return cotas.lasso_path(data.X, data.y, method="homotopy", ratio=1e-3, progress=False)
+
+
+def _dash(number: int) -> str:
+    return ("solid", "dashed", "dotdash", "dotted")[number // 8 % 4]

@@ -1,0 +1,135 @@
+"""A certificate as the lab shows it: in words, and its two bounds as a bar."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cotas.certificates import Certificate
+from cotas.certificates.presentation import bounds_in_digits, percent
+from cotas.lab.words import Wording
+from cotas.report.certificates import STANDINGS, has_gap, in_words, standing
+from cotas.report.markup import text
+from cotas.words import say
+
+# The width of the drawing, and the height of the bar of each report.
+WIDTH, HEIGHT = 300.0, 7.0
+# So many reports are drawn, evenly over the run.
+MOST_BARS = 8
+
+
+def card(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> str:
+    """What is proved of a model, how the bounds came together, and where the theorem stands.
+
+    The certificate speaks the language of the moment, and `wording` should too.
+    """
+    worst = worst_part(certificate)
+    state = standing(certificate)
+    verdict = f'<span class="standing">{text(say(STANDINGS[state]))}</span>'
+    heading = f"{text(wording('certificate'))}: {verdict}"
+    body = f'<p class="say">{text(in_words(worst))}</p>'
+    if certificate.parts:
+        which = wording("part", count=len(certificate.parts), label=worst.label)
+        body = f'<p class="soft">{text(which)}</p>{body}'
+    if certificate.objection and state == "fails":
+        body += f'<p class="say">{text(certificate.objection)}</p>'
+    if state != "none":
+        body += bars(worst, reports, wording)
+    details = f"{certificate.statement} {certificate.reference}".strip()
+    body += (
+        f"<details><summary>{text(wording('statement'))}</summary>"
+        f'<p class="say">{text(details)}</p></details>'
+    )
+    return f'<div class="card {state}"><h2>{heading}</h2>{body}</div>'
+
+
+def worst_part(certificate: Certificate) -> Certificate:
+    """The part whose bounds those of the whole are."""
+    same = [
+        part
+        for part in certificate.singles
+        if (part.lower, part.upper) == (certificate.lower, certificate.upper)
+    ]
+    return same[0] if same else certificate
+
+
+def bars(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> str:
+    """The interval between the bounds, as it was at each look and as it is now."""
+    if not has_gap(certificate):
+        return _measured_and_allowed(certificate, wording)
+    seen = [
+        report.certificate
+        for report in reports
+        if hasattr(report, "certificate") and str(report.label) in certificate.label
+    ]
+    seen = seen or [r.certificate for r in reports if hasattr(r, "certificate")]
+    chosen = [seen[round(k)] for k in _spread(len(seen))]
+    rows = [*((c.lower, c.upper) for c in chosen), (certificate.lower, certificate.upper)]
+    rows = [(low, high) for low, high in rows if math.isfinite(low) and math.isfinite(high)]
+    if not rows:
+        return ""
+    most = max(high for _, high in rows) or 1.0
+    least = min(0.0, *(low for low, _ in rows))
+    drawn = "".join(
+        _interval(k, low, high, least, most, k == len(rows) - 1)
+        for k, (low, high) in enumerate(rows)
+    )
+    lower, upper = bounds_in_digits(certificate)
+    note = f'<p class="soft">{text(wording("steps of proof"))}</p>' if len(rows) > 1 else ""
+    return (
+        f"{_drawing(len(rows), drawn, f'{lower} – {upper}')}"
+        f'<div class="ends"><span>{text(wording("lower"))} <b>{lower}</b></span>'
+        f"<span>{text(wording('upper'))} <b>{upper}</b></span></div>{note}"
+        f"<dl><dt>{text(wording('relative gap'))}</dt>"
+        f'<dd id="gap">{percent(certificate.relative_gap)}</dd></dl>'
+    )
+
+
+def _measured_and_allowed(certificate: Certificate, wording: Wording) -> str:
+    """What was measured beside what a theorem allows."""
+    low, high = certificate.lower, certificate.upper
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    most = max(low, high) or 1.0
+    drawn = _interval(0, 0.0, low, 0.0, most, True) + _interval(1, 0.0, high, 0.0, most, False)
+    lower, upper = bounds_in_digits(certificate)
+    return (
+        f"{_drawing(2, drawn, f'{lower}, {upper}')}"
+        f'<div class="ends"><span>{text(wording("measured"))} <b>{lower}</b></span>'
+        f"<span>{text(wording('allowed'))} <b>{upper}</b></span></div>"
+    )
+
+
+def _drawing(rows: int, drawn: str, label: str) -> str:
+    height = rows * (HEIGHT + 2)
+    return (
+        f'<svg class="bar" role="img" aria-label="{text(label)}" '
+        f'viewBox="0 0 {WIDTH:g} {height:g}" preserveAspectRatio="none" '
+        f'style="height:{height:g}px">{drawn}</svg>'
+    )
+
+
+def _interval(row: int, low: float, high: float, least: float, most: float, strong: bool) -> str:
+    scale = WIDTH / ((most - least) or 1.0)
+    x, width = (low - least) * scale, max(2.0, (high - low) * scale)
+    x = min(x, WIDTH - width)
+    opacity = 1.0 if strong else 0.45
+    return (
+        f'<rect x="0" y="{row * (HEIGHT + 2):g}" width="{WIDTH:g}" height="{HEIGHT:g}" rx="3" '
+        f'fill="var(--line, #d9dee3)" opacity=".5"/>'
+        f'<rect x="{max(0.0, x):.2f}" y="{row * (HEIGHT + 2):g}" width="{width:.2f}" '
+        f'height="{HEIGHT:g}" fill="var(--band, #0072b2)" opacity="{opacity}"/>'
+    )
+
+
+def _spread(count: int) -> list[float]:
+    if count <= MOST_BARS:
+        return [float(k) for k in range(count)]
+    return [k * (count - 1) / (MOST_BARS - 1) for k in range(MOST_BARS)]
+
+
+def figures(values: Mapping[str, str]) -> str:
+    """Names with their numbers, one under the other."""
+    body = "".join(f"<dt>{text(k)}</dt><dd>{text(v)}</dd>" for k, v in values.items())
+    return f"<dl>{body}</dl>"

@@ -1,0 +1,296 @@
+"""What all rooms share: settings and their widgets, the link, the code, pictures, the worker."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import panel as pn
+
+from cotas.exceptions import NotSeparableError
+from cotas.lab.looks import FLOOR, PROSE, WIDGET, Looks
+from cotas.lab.state import Choice, Field, Number, Refused, read_link, write_link
+from cotas.lab.words import speak
+from cotas.lab.worker import Task, Worker
+from cotas.report.markup import text
+from cotas.words import lang as speaking
+
+FORMATS = ("svg", "pdf", "png")
+# matplotlib has one set of settings for all threads.
+_one_picture_at_a_time = threading.Lock()
+
+
+class Room(pn.viewable.Viewer):
+    """One page of the lab: settings on the left, a picture, and what is proved on the right.
+
+    Parameters
+    ----------
+    lang : "en" or "es"
+    dark : bool
+    link : mapping, optional
+        The state as a link has it: names and words.
+    """
+
+    slug: ClassVar[str]
+    FIELDS: ClassVar[tuple[Field, ...]]
+
+    def __init__(
+        self, *, lang: str = "en", dark: bool = False, link: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__()
+        self.lang, self.wording, self.looks = lang, speak(lang), Looks(dark)
+        self.values, problems = read_link(self.FIELDS, link or {})
+        document = pn.state.curdoc
+        served = document is not None and document.session_context is not None
+        self.document = document if served else None
+        self._location = pn.state.location if served else None
+        self.worker = Worker(self._deliver, threaded=self.document is not None)
+        self.widgets: dict[str, Any] = {}
+        self.answer: Any = None
+        self._kept: tuple[Any, Any] | None = None
+        self.message = self.prose(sizing_mode="stretch_width", visible=False)
+        self.status = self.prose(sizing_mode="stretch_width", height=22, margin=0)
+        self.proof = self.prose(sizing_mode="stretch_width")
+        self._code = self.prose(sizing_mode="stretch_width")
+        self._problems = problems
+        self.layout = pn.Column(self.message, self.floor(), sizing_mode="stretch_width", margin=0)
+        self.complain(*problems)
+        self.refresh()
+
+    # ---- for each room to say --------------------------------------------------------------------
+
+    def picture(self) -> Any:
+        """What is drawn in the middle: a pane."""
+        raise NotImplementedError
+
+    def controls(self) -> list[Any]:
+        """What stands on the left."""
+        return [self.widget(field) for field in self.FIELDS if isinstance(field, Choice | Number)]
+
+    def relevant(self) -> set[str]:
+        """The names of the settings that make a difference now."""
+        return {field.name for field in self.FIELDS}
+
+    def work(self) -> Callable[[Task], Any]:
+        """What computes the answer for the present state; it runs in a thread."""
+        raise NotImplementedError
+
+    def show(self, answer: Any) -> None:
+        """Draw and write the answer."""
+        raise NotImplementedError
+
+    def code(self) -> str:
+        """A program that computes what is shown."""
+        raise NotImplementedError
+
+    def draw(self) -> Any:
+        """The picture on paper: a figure of matplotlib, by the library's own plots."""
+        raise NotImplementedError
+
+    # ---- how the page is laid out ----------------------------------------------------------------
+
+    def __panel__(self) -> Any:
+        return self.layout
+
+    def floor(self) -> Any:
+        """Controls, picture and proof side by side, and the code below."""
+        left = pn.Column(*self.controls(), css_classes=["controls"], margin=0)
+        middle = pn.Column(self.picture(), self.status, css_classes=["picture"], margin=0,
+                           sizing_mode="stretch_width")  # fmt: skip
+        right = pn.Column(self.proof, css_classes=["proof"], margin=0)
+        return pn.Column(left, middle, right, self._foot(), stylesheets=[FLOOR],
+                         sizing_mode="stretch_width", margin=0)  # fmt: skip
+
+    def _foot(self) -> Any:
+        card = pn.Card(
+            self._code,
+            title=self.wording("code"),
+            collapsed=True,
+            sizing_mode="stretch_width",
+            margin=(6, 0),
+            stylesheets=[WIDGET, CARD],
+        )
+        saves = [self._saving(form) for form in FORMATS]
+        copy = self.button(self.wording("copy"))
+        copy.js_on_click(
+            args={"word": self.wording("copied")},
+            code="navigator.clipboard.writeText(window.location.href); cb_obj.origin.label = word",
+        )
+        row = pn.Row(*saves, copy, stylesheets=[WRAPPED], margin=0, sizing_mode="stretch_width")
+        return pn.Column(row, card, css_classes=["below"], sizing_mode="stretch_width", margin=0)
+
+    def _saving(self, form: str) -> Any:
+        return pn.widgets.FileDownload(
+            callback=lambda: self.saved(form),
+            filename=f"cotas-{self.slug}.{form}",
+            label=f"{self.wording('save')}: {form.upper()}",
+            embed=False,
+            auto=True,
+            icon=None,
+            stylesheets=[WIDGET],
+            margin=(4, 8, 4, 0),
+        )
+
+    def saved(self, form: str) -> io.BytesIO:
+        """The picture as a file."""
+        import matplotlib.pyplot as plt
+
+        found = io.BytesIO()
+        with _one_picture_at_a_time, speaking(self.lang):
+            figure = self.draw()
+            figure.savefig(found, format=form, dpi=200)
+            plt.close(figure)
+        found.seek(0)
+        return found
+
+    # ---- widgets ---------------------------------------------------------------------------------
+
+    def prose(self, **options: Any) -> Any:
+        """A pane for HTML; whoever fills it escapes what is not its own."""
+        return pn.pane.HTML("", stylesheets=[PROSE], **{"margin": 0, **options})
+
+    def button(self, name: str, **options: Any) -> Any:
+        """A button."""
+        return pn.widgets.Button(
+            label=name, stylesheets=[WIDGET], **{"margin": (4, 8, 4, 0), **options}
+        )
+
+    def widget(self, field: Choice | Number) -> Any:
+        """What sets a field: a menu or a slider."""
+        common = {"label": self.wording(field.name), "stylesheets": [WIDGET],
+                  "sizing_mode": "stretch_width", "margin": (0, 0, 8, 0)}  # fmt: skip
+        value = self.values[field.name]
+        if isinstance(field, Choice):
+            options = {self.option(field.name, word): word for word in field.options}
+            made = pn.widgets.Select(options=options, value=value, **common)
+        else:
+            made = pn.widgets.DiscreteSlider(
+                options=list(field.grid), value=value, formatter="%g", **common
+            )
+        made.visible = field.name in self.relevant()
+        made.param.watch(lambda event, name=field.name: self.set(name, event.new), "value")
+        self.widgets[field.name] = made
+        return made
+
+    def option(self, field: str, word: str) -> str:
+        """What the menu calls an option."""
+        for key in (f"{field} {word}", word):
+            try:
+                return self.wording(key)
+            except KeyError:
+                continue
+        return word
+
+    # ---- what happens ----------------------------------------------------------------------------
+
+    def set(self, name: str, value: Any) -> None:
+        """Change one setting and compute anew."""
+        if self.values[name] == value:
+            return
+        self.values[name] = value
+        self.complain()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Compute what the state asks for, and show it when it is there."""
+        self.refresh_widgets()
+        self._write_link()
+        self.status.object = f'<span class="soft busy">{text(self.wording("solving"))}</span>'
+        self.worker.submit(_timed(self.work()), self._done, self.news)
+
+    def refresh_widgets(self) -> None:
+        """Show the settings that make a difference, and no others."""
+        shown = self.relevant()
+        for name, widget in self.widgets.items():
+            widget.visible = name in shown
+
+    def _done(self, outcome: Any) -> None:
+        with self.held(), speaking(self.lang):
+            self.status.object = ""
+            if isinstance(outcome, Exception):
+                self.complain(outcome)
+                return
+            self.answer, seconds = outcome
+            self.show(self.answer)
+            said = text(self.wording("answered", milliseconds=1000 * seconds))
+            self.status.object = f'<span class="soft" id="answered">{said}</span>'
+            self._code.object = f"<pre>{text(self.code())}</pre>"
+
+    def kept(self, key: Any, compute: Callable[[Task], Any]) -> Callable[[Task], Any]:
+        """The same work, unless its answer for this key is still at hand."""
+
+        def work(task: Task) -> Any:
+            if self._kept is None or self._kept[0] != key:
+                self._kept = (key, compute(task))
+            return self._kept[1]
+
+        return work
+
+    def news(self, report: Any) -> None:
+        """Wording how far a fit has come."""
+        certificate = getattr(report, "certificate", None)
+        if certificate is not None and np.isfinite(certificate.relative_gap):
+            said = self.wording("solving gap", gap=f"{certificate.relative_gap:.1e}")
+            self.status.object = f'<span class="soft busy">{text(said)}</span>'
+
+    def complain(self, *problems: Exception) -> None:
+        """Wording what was refused; nothing clears what was said before."""
+        said = [f'<p class="problem" role="alert">{text(self._in_words(p))}</p>' for p in problems]
+        self.message.object = "".join(said)
+        self.message.visible = bool(said)
+
+    def _in_words(self, problem: Exception) -> str:
+        if isinstance(problem, Refused):
+            return self.wording(problem.key, **problem.values)
+        if isinstance(problem, NotSeparableError):
+            return self.wording("not separable", why=" ".join(str(problem).split()))
+        return self.wording("library refuses", why=" ".join(str(problem).split())[:500])
+
+    # ---- the world outside -----------------------------------------------------------------------
+
+    def _deliver(self, function: Callable[[], None]) -> None:
+        """Run where the page may be changed; a page that was closed needs nothing."""
+        if self.document is None:
+            function()
+        elif self.document.session_context is not None:
+            self.document.add_next_tick_callback(function)
+
+    def held(self) -> Any:
+        """Send all changes of the page at once."""
+        return pn.io.hold(self.document) if self.document is not None else pn.io.hold()
+
+    def _write_link(self) -> None:
+        if self._location is None:
+            return
+        own = {"lang": self.lang, "theme": "dark" if self.looks.dark else "light"}
+        rest = write_link(self.FIELDS, self.values)
+        with self.held():
+            self._location.search = "?" + "&".join(
+                [*(f"{name}={word}" for name, word in own.items()), *([rest] if rest else [])]
+            )
+
+
+def _timed(compute: Callable[[Task], Any]) -> Callable[[Task], tuple[Any, float]]:
+    """The answer and the seconds that it took."""
+
+    def work(task: Task) -> tuple[Any, float]:
+        began = time.perf_counter()
+        return compute(task), time.perf_counter() - began
+
+    return work
+
+
+WRAPPED = ":host { display: flex !important; flex-wrap: wrap; }"
+CARD = """
+:host, :host(.card) { border: 1px solid var(--line, #d9dee3); border-radius: 8px; outline: none;
+  background: transparent; box-shadow: none !important; }
+.bk-panel-models-layout-Card, .card-header { background: var(--card, #f6f8fa);
+  color: var(--ink, #1b1f23); border: 0; }
+.card-header .card-title, .card-button, .card-header * { color: var(--ink, #1b1f23); }
+.card-header, .card-header * { font-size: 14px !important; font-weight: 500 !important; }
+.card-header:focus-visible { outline: 3px solid var(--accent, #0072b2); }
+"""

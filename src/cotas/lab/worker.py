@@ -1,0 +1,123 @@
+"""Work beside the page: a fit in a thread, which a newer change overtakes."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from cotas.fitting.threads import cpu_count
+
+# A page cannot show more than so many changes in a second.
+SECONDS_BETWEEN_NEWS = 0.05
+
+_threads = ThreadPoolExecutor(max(2, cpu_count()), thread_name_prefix="cotas-lab")
+
+
+class Task:
+    """One piece of work; `watch` is a callback for estimators, which ends a fit that is overtaken.
+
+    Attributes
+    ----------
+    reports : list of what the estimator has told
+    """
+
+    def __init__(self) -> None:
+        self.reports: list[Any] = []
+        self.news: Callable[[Any], None] | None = None
+        self._overtaken, self._told = threading.Event(), time.perf_counter()
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether a newer change has made the answer useless."""
+        return self._overtaken.is_set()
+
+    def overtake(self) -> None:
+        """End the work as soon as it looks."""
+        self._overtaken.set()
+
+    def watch(self, report: Any) -> bool:
+        """Keep what a solver tells, pass it on at times, and wording whether to stop."""
+        self.reports.append(report)
+        self.pass_on(report)
+        return self.overtaken
+
+    def pass_on(self, report: Any) -> None:
+        """Show something on the page before the answer is there, unless that was just done."""
+        now = time.perf_counter()
+        if self.news is not None and now - self._told > SECONDS_BETWEEN_NEWS:
+            self._told = now
+            self.news(report)
+
+
+class Worker:
+    """Does the newest piece of work of one visitor, and forgets those before it.
+
+    Parameters
+    ----------
+    deliver : takes a function that has to run where the page may be changed
+    threaded : whether to work in a thread; otherwise the caller waits
+    """
+
+    def __init__(self, deliver: Callable[[Callable[[], None]], Any], threaded: bool) -> None:
+        self._deliver, self._threaded = deliver, threaded
+        self._lock = threading.Lock()
+        self._current: Task | None = None
+        self._next: tuple[Task, Callable[..., Any], Callable[..., None]] | None = None
+
+    def submit(
+        self,
+        compute: Callable[[Task], Any],
+        done: Callable[[Any], None],
+        news: Callable[[Any], None] | None = None,
+    ) -> None:
+        """Compute, then call `done` with the answer or the error, unless something newer came."""
+        task = Task()
+        if not self._threaded:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what was not reached stands in the certificate
+                outcome = _outcome(compute, task)
+            done(outcome)
+            return
+        if news is not None:
+            task.news = lambda report: self._deliver(
+                lambda: None if task.overtaken else news(report)
+            )
+        with self._lock:
+            self._next = (task, compute, done)
+            if self._current is not None:
+                self._current.overtake()
+                return
+            self._begin()
+
+    def _begin(self) -> None:
+        assert self._next is not None
+        self._current, compute, done = self._next
+        self._next = None
+        _threads.submit(self._run, self._current, compute, done)
+
+    def _run(self, task: Task, compute: Callable[..., Any], done: Callable[..., None]) -> None:
+        outcome = _outcome(compute, task)
+        if not task.overtaken:
+            self._deliver(lambda: self._finish(task, done, outcome))
+        with self._lock:
+            self._current = None
+            if self._next is not None:
+                self._begin()
+
+    def _finish(self, task: Task, done: Callable[..., None], outcome: Any) -> None:
+        """Hand over the answer; news that come after it are none."""
+        if not task.overtaken:
+            task.overtake()
+            done(outcome)
+
+
+def _outcome(compute: Callable[[Task], Any], task: Task) -> Any:
+    """The answer, or the error in its place."""
+    try:
+        return compute(task)
+    except Exception as error:
+        return error

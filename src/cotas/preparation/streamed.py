@@ -1,0 +1,82 @@
+"""What can be learned of a table that is read once, some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cotas.arrays import AnyArray
+from cotas.files.cells import understood
+from cotas.files.frames import polars
+from cotas.files.names import some
+from cotas.files.problems import DataFileError
+from cotas.files.tables import batches
+from cotas.scale.decoding import Reading, kind_of, without
+from cotas.scale.shuffling import scattered
+
+# So many rows, drawn from all of them, are enough to tell what the columns are.
+SAMPLE_ROWS, BATCH_ROWS = 100_000, 50_000
+
+
+class Drawn(NamedTuple):
+    """Some rows of a table, drawn at random, and how many it has."""
+
+    frame: Any
+    n_rows: int
+
+    def target(self, name: str) -> AnyArray:
+        """A column as an array."""
+        return np.asarray(self.frame[name].to_numpy())
+
+
+def draw_rows(files: Sequence[Path], reading: Reading, seed: int, most: int = SAMPLE_ROWS) -> Drawn:
+    """Read all the rows once, and keep some: each is as likely as any other.
+
+    A row is kept if a number that looks random, made of its own number, is small enough; what is
+    small enough is halved whenever too many are kept. So it does not matter how it is read.
+
+    Parameters
+    ----------
+    files : tables with the same columns
+    reading : what is read of them
+    seed : int
+    most : int
+        Between half as many rows and so many are kept, or all if there are fewer.
+    """
+    pl = polars()
+    kept: list[Any] = []
+    n_rows, count, halvings = 0, 0, 0
+    for file in files:
+        for table in batches(str(file), BATCH_ROWS, types={}, **dict(reading.text)):
+            frame = without(table, reading).features
+            numbers = scattered(np.arange(n_rows, n_rows + frame.height), seed)
+            n_rows += frame.height
+            frame = frame.with_columns(pl.Series(DRAW, numbers))
+            kept.append(_small_enough(frame, halvings))
+            count += kept[-1].height
+            while count > most:
+                halvings += 1
+                kept = [_small_enough(part, halvings) for part in kept]
+                count = sum(part.height for part in kept)
+    if not count:
+        raise DataFileError("it holds no rows.", str(files[0]))
+    whole = pl.concat(kept, how="vertical_relaxed").drop(DRAW)
+    if kind_of(files[0]) == "csv":
+        whole, _ = understood(whole, False, str(files[0]))
+    gone = [name for name in reading.targets if name not in whole.columns]
+    if gone:
+        raise DataFileError(
+            f"there is no column {gone[0]!r}; there are {some(whole.columns)}.", str(files[0])
+        )
+    return Drawn(whole, n_rows)
+
+
+DRAW = "\x00number drawn"
+
+
+def _small_enough(frame: Any, halvings: int) -> Any:
+    pl = polars()
+    return frame.filter(pl.col(DRAW) <= (2**64 - 1) >> halvings)

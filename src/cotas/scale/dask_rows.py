@@ -1,0 +1,248 @@
+"""Rows in the partitions of Dask's arrays and frames: functions go to where the rows are.
+
+A pass is one graph of pure tasks: a function for each partition, and their sums two by two in a
+fixed order. Nothing is scattered, so a worker that dies takes nothing with it that the scheduler
+cannot compute again, and the sums have the same bits for any number of workers.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import cloudpickle
+import dask
+import dask.array
+import numpy as np
+from dask.delayed import Delayed, delayed
+from scipy import sparse
+
+from cotas.arrays import AnyArray, Each, Matrix
+from cotas.blas import one_thread_in_blas
+from cotas.source import Block, Source, in_pairs
+
+T = TypeVar("T")
+
+
+class DaskRows(Source):
+    """The rows of a Dask collection, as `from_dask` makes them; a source of row blocks.
+
+    A block is a partition that has rows. Partitions are computed anew in each pass unless the
+    collections have been persisted, which is worth it where they fit into the workers' memory.
+
+    Attributes
+    ----------
+    n_rows, n_features : the shape of X
+    feature_names : the names of the columns of a frame
+    """
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None) -> None:
+        parts = _partitions(X, "X")
+        self.n_features = len(X.columns) if hasattr(X, "columns") else int(X.shape[1])
+        names = list(X.columns) if hasattr(X, "columns") else None
+        named = names is not None and all(isinstance(name, str) for name in names)
+        self.feature_names = np.asarray(names, dtype=object) if named else None
+        lengths = _lengths(X, parts)
+        targets = _beside(y, "y", parts, lengths)
+        weights = _beside(sample_weight, "sample_weight", parts, lengths)
+        starts = np.append(0, np.cumsum(lengths))
+        self.n_rows = int(starts[-1])
+        if not self.n_rows:
+            raise ValueError("X has no rows: all of its partitions are empty.")
+        self._blocks = [
+            (int(start), *part)
+            for start, n, *part in zip(starts, lengths, parts, targets, weights, strict=False)
+            if n
+        ]
+
+    def blocks(self) -> Iterator[Block]:
+        return (as_block(*dask.compute(*block)) for block in self._blocks)
+
+    def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
+        packed = _packed(function)
+        found: T = dask.compute(in_pairs(_call(packed, *block) for block in self._blocks))[0]
+        return found
+
+
+def _packed(function: Callable[[Any], Any]) -> Delayed:
+    """A function as bytes, once in the graph and not once for each partition: it holds θ.
+
+    Its arrays are so unpacked at addresses that suit them; see `_aligned`.
+    """
+    return delayed(cloudpickle.dumps(function, protocol=5), pure=False, traverse=False)
+
+
+@delayed(pure=False)
+def _call(packed: bytes, start: int, X: Any, y: Any, weights: Any) -> Any:
+    # The last digits of a product depend on how many threads BLAS has.
+    with one_thread_in_blas():
+        return pickle.loads(packed)(as_block(start, X, y, weights))
+
+
+def from_dask(X: Any, y: Any, sample_weight: Any = None) -> DaskRows:
+    """Make a source of row blocks of Dask's arrays or frames.
+
+    `fit(X, y)` does it by itself; this is for whoever wants to give the same rows and weights to
+    `fit`, `score` and `certificate_.verify`.
+
+    Parameters
+    ----------
+    X : dask.array.Array with one block of columns, or dask.dataframe.DataFrame of numbers
+        Blocks may be arrays or sparse matrices of SciPy; their sizes need not be known.
+    y : dask.array.Array or dask.dataframe.Series with the same rows, or an array
+    sample_weight : likewise, optional
+
+    Returns
+    -------
+    DaskRows
+
+    Examples
+    --------
+    >>> import cotas, dask.array as da
+    >>> from cotas.scale import from_dask
+    >>> X = da.random.default_rng(0).normal(size=(1000, 3), chunks=(250, 3))
+    >>> rows = from_dask(X, X[:, 0] > 0)
+    >>> cotas.LinearSVM(lam=0.01).fit(rows).certificate_.verify(rows)
+    True
+    """
+    if not is_dask(X):
+        raise TypeError(f"X must be an array or a frame of Dask's, not {type(X).__name__}.")
+    if y is None:
+        raise ValueError("y is missing: give the target of each row.")
+    return DaskRows(X, y, sample_weight)
+
+
+def is_dask(X: Any) -> bool:
+    """Whether something is a collection of Dask's."""
+    return bool(dask.is_dask_collection(X)) and hasattr(X, "to_delayed")
+
+
+def _partitions(X: Any, name: str) -> list[Delayed]:
+    """The partitions, none of which is split by columns."""
+    blocks = getattr(X, "numblocks", None)
+    if name == "X" and X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, and it has {X.ndim}.")
+    if blocks is not None and len(blocks) > 1 and blocks[1] != 1:
+        raise ValueError(
+            f"{name} has {blocks[1]} blocks of columns, and all columns of a row are needed at "
+            f"once: call {name}.rechunk({{1: -1}}) first."
+        )
+    return list(np.ravel(np.asarray(X.to_delayed(), dtype=object)))
+
+
+def _lengths(X: Any, parts: list[Delayed]) -> list[int]:
+    """How many rows each partition has; they are counted where Dask does not know it."""
+    known = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
+    if not np.isnan(known).any():
+        return [int(n) for n in known]
+    count = delayed(_n_rows, pure=False)
+    return list(dask.compute(*[count(part) for part in parts]))
+
+
+def _n_rows(part: Any) -> int:
+    return int(part.shape[0])
+
+
+def _beside(given: Any, name: str, parts: list[Delayed], lengths: list[int]) -> list[Any]:
+    """What belongs to the rows of each partition: None, a part of an array, or a partition."""
+    if given is None:
+        return [None] * len(parts)
+    if not is_dask(given):
+        whole = np.asarray(given)
+        if whole.shape[:1] != (sum(lengths),):
+            raise ValueError(f"X has {sum(lengths)} rows, and {name} has {len(whole)}.")
+        return np.split(whole, np.cumsum(lengths)[:-1])
+    chunks = getattr(given, "chunks", None)
+    if chunks is not None and not np.isnan(chunks[0]).any():
+        if sum(chunks[0]) != sum(lengths):
+            raise ValueError(f"X has {sum(lengths)} rows, and {name} has {sum(chunks[0])}.")
+        if chunks[0] != tuple(lengths):
+            given = given.rechunk({0: tuple(lengths)})
+    found = _partitions(given, name)
+    if len(found) != len(parts):
+        raise ValueError(
+            f"X has {len(parts)} partitions, and {name} has {len(found)}: repartition one of them."
+        )
+    return found
+
+
+def as_block(start: int, X: Any, y: Any, weights: Any) -> Block:
+    """A partition as a block of numbers."""
+    rows = _matrix(X)
+    target = _column(y, "y", start, rows.shape[0])
+    if weights is not None:
+        weights = np.asarray(_column(weights, "sample_weight", start, rows.shape[0]), np.float64)
+    return Block(start, rows, target, weights)
+
+
+def _column(given: Any, name: str, start: int, n: int) -> AnyArray:
+    found = _aligned(given)
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    if len(found) != n:
+        raise ValueError(
+            f"The partition of X that begins with row {start} has {n} rows, and that of {name} "
+            f"has {len(found)}."
+        )
+    return found
+
+
+def _aligned(given: Any) -> AnyArray:
+    """An array whose numbers lie at multiples of their size.
+
+    Those that came over the network may not, and their products then have other last digits.
+    """
+    return np.require(given, requirements=["C", "A"])
+
+
+def _matrix(X: Any) -> Matrix:
+    """Rows as a dense or CSR matrix of real numbers."""
+    if sparse.issparse(X):
+        rows = sparse.csr_matrix(X)
+        parts = (_aligned(rows.data), _aligned(rows.indices), _aligned(rows.indptr))
+        rows = sparse.csr_matrix(parts, shape=rows.shape)
+        rows.sum_duplicates()
+        return rows
+    if hasattr(X, "dtypes"):
+        words = [str(name) for name, kind in X.dtypes.items() if not _is_number(kind)]
+        if words:
+            raise ValueError(
+                f"The columns {words} hold no numbers: leave them out, or encode them first."
+            )
+        X = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    rows = _aligned(X)
+    if rows.dtype.kind not in "fiub" or rows.ndim != 2:
+        raise ValueError(f"X must hold real numbers in two dimensions, not {rows.dtype}.")
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+
+
+def _is_number(kind: Any) -> bool:
+    return getattr(kind, "kind", "O") in "fiub"
+
+
+# ---- what a fitted model makes of Dask's collections -------------------------------------------
+
+
+def lazily(model: Any, X: Any, method: str) -> Any:
+    """What a method of a fitted model returns for each row, as an array of Dask's.
+
+    Nothing is computed before it is asked for.
+    """
+    parts = _partitions(X, "X")
+    lengths = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(parts)
+    one = getattr(model, method)(np.zeros((1, model.n_features_in_)))
+    packed = _packed(getattr(model, method))
+    blocks = [
+        dask.array.from_delayed(_answer(packed, part), (n, *one.shape[1:]), dtype=one.dtype)
+        for n, part in zip(lengths, parts, strict=True)
+    ]
+    return dask.array.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
+
+
+@delayed(pure=False)
+def _answer(packed: bytes, part: Any) -> Any:
+    rows, function = _matrix(part), pickle.loads(packed)
+    if not rows.shape[0]:
+        return function(np.zeros((1, rows.shape[1])))[:0]
+    return function(rows)

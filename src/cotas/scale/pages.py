@@ -1,0 +1,517 @@
+"""Rows on disk, in pages: files of any size are decoded once, and read page by page after that."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, Each
+from cotas.files.atomic import lock, write_atomically
+from cotas.files.problems import DataFileError
+from cotas.files.state import digest
+from cotas.progress import ProgressBar
+from cotas.scale.decoding import Decoder, Reading, input_files
+from cotas.scale.page_files import (
+    PageError,
+    matrix_of,
+    matrix_to_arrays,
+    read_page,
+    write_page,
+)
+from cotas.scale.shuffling import Bins, Part
+from cotas.source import Block, Source, in_pairs
+
+T = TypeVar("T")
+Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+ENDING, LIST, LOCK, VERSION = ".cotas-pages", "pages.json", "bin-lock", 1
+PAGE_BYTES = 1 << 23
+DIGEST_BYTES = 1 << 22
+
+
+@dataclass(frozen=True)
+class Page:
+    """One file of the list."""
+
+    name: str
+    start: int
+    rows: int
+    size: int
+    checksum: int
+
+
+class Pages(Source):
+    """Rows in pages on disk, as `open_pages` makes them; a source of row blocks.
+
+    Attributes
+    ----------
+    n_rows, n_features : the shape of X
+    feature_names : the names of the columns, where they have some
+    folder : where the pages are
+    n_bytes : how large they are together
+    reused : whether they were there already
+    """
+
+    def __init__(self, folder: Path, listed: dict[str, Any], progress: bool | None = None) -> None:
+        self.folder, self.progress = folder, progress
+        self.n_rows, self.n_features = int(listed["n_rows"]), int(listed["n_features"])
+        names = listed["names"]
+        self.feature_names = None if names is None else np.asarray(names, dtype=object)
+        self.labels = None if listed["labels"] is None else np.asarray(listed["labels"])
+        self.target_kind, self.zero_based = listed["target_kind"], listed["zero_based"]
+        self.pages = [Page(**entry) for entry in listed["pages"]]
+        self.n_bytes = sum(page.size for page in self.pages)
+        self.reused = self.whole = True
+        self._seen: dict[str, int] = {}
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        size = f"{self.n_rows:,} rows, {self.n_features:,} columns"
+        return f"Pages({size}, {len(self.pages)} pages, {self.n_bytes / 1e6:,.1f} MB)"
+
+    def blocks(self) -> Iterator[Block]:
+        return map(self._block, self.pages)
+
+    def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
+        bar = ProgressBar(len(self.pages), "pages", self.progress, "page")
+
+        def told(found: Iterator[T]) -> Iterator[T]:
+            for part in found:
+                bar.step()
+                yield part
+
+        try:
+            parts = each(lambda page: function(self._block(page)), self.pages)
+            found: T = in_pairs(told(iter(parts)))
+        finally:
+            bar.close()
+        return found
+
+    def collect(self, function: Callable[[Block], AnyArray], each: Each = map) -> Any:
+        """What a function returns for each row, in the order of the rows in the files.
+
+        Of a part of the pages it is the order of the pages.
+        """
+        if not self.whole:
+            return super().collect(function, each)
+        whole: Any = None
+
+        def read(page: Page) -> tuple[AnyArray, AnyArray]:
+            arrays = self._arrays(page)
+            return arrays["rows"], np.asarray(function(self._as_block(page, arrays)))
+
+        for rows, values in each(read, self.pages):
+            if whole is None:
+                whole = np.empty((self.n_rows, *values.shape[1:]), dtype=values.dtype)
+            if whole.dtype != values.dtype:
+                whole = whole.astype(np.result_type(whole.dtype, values.dtype))
+            whole[rows] = values
+        return whole
+
+    def split(self, share: float) -> tuple[Pages, Pages]:
+        """The first pages, and the last ones with about this share of the rows, as two sources.
+
+        The order is random, so the last pages are a random part of the rows.
+
+        Parameters
+        ----------
+        share : float between 0 and 1
+        """
+        if not 0 < share < 1:
+            raise ValueError(f"share must lie between 0 and 1, not {share!r}.")
+        if len(self.pages) < 2:
+            raise ValueError("One page alone cannot be split: choose a smaller page_bytes.")
+        starts = np.array([page.start for page in self.pages])
+        cut = int(np.clip(np.searchsorted(starts, (1 - share) * self.n_rows), 1, len(starts) - 1))
+        return self._some(0, cut), self._some(cut, len(starts))
+
+    def first(self, n_rows: int) -> Pages:
+        """The first pages, which have so many rows together.
+
+        Parameters
+        ----------
+        n_rows : int
+        """
+        ends = [page.start + page.rows for page in self.pages]
+        if n_rows not in ends:
+            raise ValueError(f"No number of pages has {n_rows} rows together.")
+        return self._some(0, ends.index(n_rows) + 1)
+
+    def _some(self, first: int, last: int) -> Pages:
+        part = copy.copy(self)
+        before = self.pages[first].start
+        part.pages = [replace(p, start=p.start - before) for p in self.pages[first:last]]
+        part.n_rows = sum(page.rows for page in part.pages)
+        part.n_bytes = sum(page.size for page in part.pages)
+        part.whole, part._seen, part._lock = self.whole and part.n_rows == self.n_rows, {}, Lock()
+        return part
+
+    def _block(self, page: Page) -> Block:
+        return self._as_block(page, self._arrays(page))
+
+    def _as_block(self, page: Page, arrays: dict[str, AnyArray]) -> Block:
+        y = arrays["y"]
+        if self.labels is not None:
+            y = self.labels[y]
+        elif self.target_kind in "bw":
+            y = y.astype(np.bool_ if self.target_kind == "b" else np.int64)
+        return Block(page.start, matrix_of(arrays, self.n_features), y, arrays.get("weights"))
+
+    def _arrays(self, page: Page) -> dict[str, AnyArray]:
+        """The content of a page; its checksum is compared once, and again if it was changed."""
+        path = self.folder / page.name
+        try:
+            changed = path.stat().st_mtime_ns
+        except OSError:
+            changed = -1
+        known = self._seen.get(page.name) == changed
+        try:
+            found = read_page(path, page.size, None if known else page.checksum)
+        except PageError as error:
+            raise self._given_up(error) from None
+        with self._lock:
+            self._seen[page.name] = changed
+        return found
+
+    def _given_up(self, error: PageError) -> PageError:
+        """The error in words; without its list the folder is decoded anew by the next run."""
+        with contextlib.suppress(OSError):
+            (self.folder / LIST).unlink()
+        return PageError(
+            f"{error} The pages will be written anew when they are opened the next time: call "
+            "open_pages, or the command, once more."
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_seen": {}, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._lock = Lock()
+
+
+def open_pages(
+    path: Files,
+    *,
+    target: str | Sequence[str] | None = None,
+    weights: str | None = None,
+    dtype: str = "float64",
+    preparation: Any = None,
+    drop: Sequence[str] = (),
+    without_target: str = "error",
+    n_features: int | None = None,
+    zero_based: bool | str = "auto",
+    text: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    cache: str | os.PathLike[str] | None = None,
+    page_bytes: int = PAGE_BYTES,
+    progress: bool | None = None,
+) -> Pages:
+    """Open files that need not fit into memory, as a source of row blocks.
+
+    The files are decoded once, into pages in a folder of their own, in a random order. The next
+    call finds the pages, and decodes only if a file was changed or a page is damaged. `cotas clean`
+    removes them.
+
+    Parameters
+    ----------
+    path : str, path or list of them
+        A Parquet, Arrow, CSV or LibSVM file, a folder of such files, or a pattern such as
+        "data-*.parquet" for several with the same columns.
+    target : str or list of str
+        The column to be predicted, or several columns of numbers; LibSVM files carry it.
+    weights : str, optional
+        The column of the weights of the rows; it is then no feature.
+    dtype : {"float64", "float32"}
+        "float32" takes half the space and time, and rounds the numbers: what is proved is about
+        the rounded ones. Columns that are all in single precision stay so in any case.
+    preparation : cotas.tables.Preparation, optional
+        Already fitted; it makes numbers of the other columns. Without it they must hold numbers.
+    drop : sequence of str
+        Columns that are left out.
+    without_target : {"error", "drop"}
+        What becomes of rows in which the target is missing.
+    n_features, zero_based
+        Of LibSVM files; see `cotas.tables.read_libsvm`.
+    text : mapping, optional
+        How text tables are written: `separator`, `header`, `encoding` and `missing`, as for
+        `cotas.tables.read_table`.
+    seed : int, default=0
+        For the order of the rows.
+    cache : str or path, optional
+        The folder in which pages are kept; if not given it is that of the first file.
+    page_bytes : int, default=8 MiB
+        About the size of a page. A few of them are in memory at a time, for each thread.
+    progress : bool or None
+        Show a bar while files are decoded, and for each pass that takes more than a second; None
+        shows it if tqdm is installed and someone is there to look at it.
+
+    Returns
+    -------
+    Pages
+        What `fit`, `predict`, `score` and `certificate_.verify` take in the place of X and y.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import cotas
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.csv").write_text("x,y\\n1,2\\n2,4\\n3,6.5\\n")
+    >>> pages = cotas.open_pages(folder / "a.csv", target="y")
+    >>> pages
+    Pages(3 rows, 1 columns, 1 pages, 0.0 MB)
+    >>> model = cotas.LeastSquares().fit(pages)
+    >>> model.certificate_.verify(pages)
+    True
+    """
+    if dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
+    if page_bytes < 1:
+        raise ValueError(f"page_bytes must be a positive number, not {page_bytes!r}.")
+    names = target if target is None or isinstance(target, str) else tuple(target)
+    reading = Reading(
+        *(names, weights, dtype == "float32", preparation, n_features, zero_based),
+        drop=tuple(drop),
+        without_target=without_target,
+        text=tuple(sorted((text or {}).items())),
+    )
+    files = input_files(path)
+    made = _made_of(reading, seed, page_bytes, files)
+    folder = _folder_for(files, made, cache)
+    listed = _usable(folder, files, made)
+    if listed is None:
+        _decode(folder, files, reading, made, seed, page_bytes, progress)
+        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
+        pages = Pages(folder, listed, progress)
+        pages.reused = False
+        return pages
+    return Pages(folder, listed, progress)
+
+
+def page_folders(place: str | os.PathLike[str]) -> list[Path]:
+    """The folders of pages beside a file of data, or in a folder and those in it."""
+    path = Path(place)
+    if path.is_dir() and not path.name.endswith(ENDING):
+        found = [p for p in path.rglob(f"*{ENDING}*") if p.is_dir()]
+    elif path.is_dir():
+        found = [path]
+    else:
+        found = [p for p in path.parent.glob(f"{path.name}.*{ENDING}*") if p.is_dir()]
+    return sorted(p for p in found if _is_ours(p))
+
+
+def remove_pages(place: str | os.PathLike[str]) -> tuple[int, int]:
+    """Remove the pages of a file or in a folder; how many folders, and how many bytes."""
+    folders = page_folders(place)
+    size = sum(file.stat().st_size for folder in folders for file in folder.iterdir())
+    for folder in folders:
+        shutil.rmtree(folder)
+    return len(folders), size
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder holds nothing but what is written here."""
+    return all(
+        file.name == LIST or file.suffix == ".page" or file.name.startswith(("bin-", f".{LIST}"))
+        for file in folder.iterdir()
+    )
+
+
+# ---- whether pages are there -------------------------------------------------------------------
+
+
+def _made_of(reading: Reading, seed: int, page_bytes: int, files: list[Path]) -> str:
+    """A digest of all that the pages depend on, besides the contents of the files."""
+    prepared = None if reading.preparation is None else digest(reading.preparation)
+    known = {
+        "version": VERSION,
+        "files": [os.path.abspath(file) for file in files],
+        "target": reading.target,
+        "weights": reading.weights,
+        "single": reading.single,
+        "preparation": prepared,
+        "n_features": reading.n_features,
+        "zero_based": reading.zero_based,
+        "drop": reading.drop,
+        "without_target": reading.without_target,
+        "text": reading.text,
+        "seed": seed,
+        "page_bytes": page_bytes,
+    }
+    return hashlib.blake2b(json.dumps(known).encode(), digest_size=8).hexdigest()
+
+
+def _folder_for(files: list[Path], made: str, cache: str | os.PathLike[str] | None) -> Path:
+    home = Path(cache) if cache is not None else files[0].parent
+    if not home.is_dir():
+        raise DataFileError("there is no such folder to keep pages in.", str(home))
+    return home / f"{files[0].name}.{made}{ENDING}"
+
+
+def _usable(folder: Path, files: list[Path], made: str) -> dict[str, Any] | None:
+    """The list of pages that are whole and were made of these files as they are; else None."""
+    try:
+        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
+        entries, inputs = [Page(**entry) for entry in listed["pages"]], listed["inputs"]
+        if listed["version"] != VERSION or listed["made_of"] != made:
+            return None
+        if any((folder / page.name).stat().st_size != page.size for page in entries):
+            return None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    if len(inputs) != len(files):
+        return None
+    moved = False
+    for file, known in zip(files, inputs, strict=True):
+        now = file.stat()
+        if now.st_size != known["size"]:
+            return None
+        if now.st_mtime_ns != known["mtime_ns"]:
+            # Copied or touched: whether it was changed, its content tells.
+            if _digest(file) != known["digest"]:
+                return None
+            known["mtime_ns"], moved = now.st_mtime_ns, True
+    if moved:
+        write_atomically(folder / LIST, [json.dumps(listed).encode()])
+    return dict(listed)
+
+
+def _digest(file: Path) -> str:
+    found = hashlib.blake2b(digest_size=16)
+    with open(file, "rb") as stream:
+        while piece := stream.read(DIGEST_BYTES):
+            found.update(piece)
+    return found.hexdigest()
+
+
+# ---- decoding ----------------------------------------------------------------------------------
+
+
+def _decode(
+    folder: Path,
+    files: list[Path],
+    reading: Reading,
+    made: str,
+    seed: int,
+    page_bytes: int,
+    progress: bool | None,
+) -> None:
+    """Write the pages to a new folder, which then takes its place: whole or not at all."""
+    decoder = Decoder(files, reading)
+    before = [file.stat() for file in files]
+    fresh = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
+    try:
+        fresh.mkdir()
+    except OSError as error:
+        raise DataFileError(
+            f"pages cannot be kept beside it ({error.strerror}): name a folder as `cache`.",
+            str(files[0]),
+        ) from None
+    handle = os.open(fresh / LOCK, os.O_RDWR | os.O_CREAT)
+    lock(handle, wait=True)
+    try:
+        _remove_leftovers(folder)
+        pages = _write_pages(fresh, decoder, seed, page_bytes, progress)
+        digests = [_digest(file) for file in files]
+        after = [file.stat() for file in files]
+        for file, old, new in zip(files, before, after, strict=True):
+            if (old.st_size, old.st_mtime_ns) != (new.st_size, new.st_mtime_ns):
+                raise DataFileError("it was changed while it was read: open it again.", str(file))
+        labels = list(decoder.labels) if decoder.target_kind == "U" else None
+        listed = {
+            "version": VERSION,
+            "made_of": made,
+            "n_rows": decoder.n_rows,
+            "n_features": decoder.width(),
+            "names": decoder.names,
+            "labels": labels,
+            "target_kind": decoder.kind_of_target(),
+            "zero_based": decoder.zero_based(),
+            "inputs": [
+                {"name": file.name, "size": s.st_size, "mtime_ns": s.st_mtime_ns, "digest": digest}
+                for file, s, digest in zip(files, after, digests, strict=True)
+            ],
+            "pages": [vars(page) for page in pages],
+        }
+        write_atomically(fresh / LIST, [json.dumps(listed).encode()])
+        (fresh / LOCK).unlink()
+        _take_the_place(fresh, folder)
+    finally:
+        os.close(handle)
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """What processes that were killed left of these pages; what another one writes is locked."""
+    for left in folder.parent.glob(f"{folder.name}.*"):
+        with contextlib.suppress(OSError):
+            handle = os.open(left / LOCK, os.O_RDWR)
+            try:
+                if lock(handle, wait=False):
+                    shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+def _take_the_place(fresh: Path, folder: Path) -> None:
+    """Give a folder its name; what was there before, damaged or of older files, goes."""
+    if folder.exists():
+        gone = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
+        os.replace(folder, gone)
+        shutil.rmtree(gone, ignore_errors=True)
+    os.replace(fresh, folder)
+
+
+def _write_pages(
+    folder: Path, decoder: Decoder, seed: int, page_bytes: int, progress: bool | None
+) -> list[Page]:
+    bins = Bins(folder, decoder.expected_bytes(), seed)
+    bar = ProgressBar(None, "decoding", progress, "batch")
+    try:
+        for part in decoder.parts():
+            bins.add(part)
+            bar.step(rows=f"{decoder.n_rows:,}")
+    finally:
+        bar.close()
+    if not decoder.n_rows:
+        raise DataFileError("it holds no rows.", str(decoder.files[0]))
+    decoder.refuse_width()
+    pages: list[Page] = []
+    bar = ProgressBar(len(bins.paths), "shuffling", progress, "bin")
+    try:
+        for part in bins.shuffled():
+            for piece in _cut(part, page_bytes):
+                pages.append(_write(folder, piece._replace(X=decoder.settled(piece.X)), pages))
+            bar.step()
+    finally:
+        bar.close()
+    return pages
+
+
+def _cut(part: Part, page_bytes: int) -> Iterator[Part]:
+    rows = max(1, int(page_bytes * len(part.rows) // max(1, part.n_bytes)))
+    for start in range(0, len(part.rows), rows):
+        yield part.take(slice(start, start + rows))
+
+
+def _write(folder: Path, part: Part, before: list[Page]) -> Page:
+    start = before[-1].start + before[-1].rows if before else 0
+    name = f"{len(before):06d}.page"
+    arrays = {"rows": part.rows, "y": part.y}
+    if part.weights is not None:
+        arrays["weights"] = np.asarray(part.weights, dtype=np.float64)
+    X = part.X.tocsr() if sparse.issparse(part.X) else np.ascontiguousarray(part.X)
+    size, checksum = write_page(folder / name, {**arrays, **matrix_to_arrays(X)})
+    return Page(name, start, len(part.rows), size, checksum)

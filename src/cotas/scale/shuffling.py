@@ -1,0 +1,121 @@
+"""Rows in a random order, without ever holding all of them: first into bins, then bin by bin.
+
+Each row goes to a bin drawn at random. When all have come, each bin is small enough to be read
+whole, is put into a random order itself, and is cut into pages. Both draws follow from the seed and
+from the numbers of the rows alone, so that the same files give the same pages, bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, Matrix
+
+# Bytes of a bin, of which one at a time is in memory; and the most bins.
+BIN_BYTES, MOST_BINS = 1 << 25, 1024
+
+
+class Part(NamedTuple):
+    """Some rows on their way to a page: their numbers in the files, X, y and the weights."""
+
+    rows: AnyArray
+    X: Matrix
+    y: AnyArray
+    weights: AnyArray | None
+
+    def take(self, chosen: Any) -> Part:
+        """Some of these rows."""
+        weights = None if self.weights is None else self.weights[chosen]
+        return Part(self.rows[chosen], self.X[chosen], self.y[chosen], weights)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of X."""
+        X = self.X
+        return int(X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes)
+
+
+def scattered(rows: AnyArray, seed: int) -> AnyArray:
+    """A number for each row that looks drawn at random (splitmix64, Steele et al. 2014)."""
+    with np.errstate(over="ignore"):
+        z = rows.astype(np.uint64) + np.uint64(seed) * np.uint64(0xD1342543DE82EF95)
+        z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+class Bins:
+    """Files in a folder, to which rows are added and from which they are read again, shuffled."""
+
+    def __init__(self, folder: Path, expected_bytes: float, seed: int) -> None:
+        self.seed = seed
+        count = int(np.clip(np.ceil(expected_bytes / BIN_BYTES), 1, MOST_BINS))
+        self.paths = [folder / f"bin-{k:03d}" for k in range(count)]
+        self.n_features = 0
+
+    def add(self, part: Part) -> None:
+        """Each row to a bin drawn at random."""
+        self.n_features = max(self.n_features, part.X.shape[1])
+        chosen = scattered(part.rows, self.seed) % np.uint64(len(self.paths))
+        order = np.argsort(chosen, kind="stable")
+        edges = np.searchsorted(chosen[order], np.arange(len(self.paths) + 1))
+        for k, path in enumerate(self.paths):
+            some = order[edges[k] : edges[k + 1]]
+            if len(some):
+                with open(path, "ab") as file:
+                    _put(file, part.take(some))
+
+    def shuffled(self) -> Iterator[Part]:
+        """The rows of each bin in a random order; its file is gone afterwards."""
+        for k, path in enumerate(self.paths):
+            if not path.exists():
+                continue
+            whole = _joined(list(_parts_of(path, self.n_features)))
+            path.unlink()
+            random = np.random.default_rng((self.seed, 1, k))
+            yield whole.take(random.permutation(len(whole.rows)))
+
+
+def _put(file: BinaryIO, part: Part) -> None:
+    arrays = [part.rows, part.y]
+    arrays += [] if part.weights is None else [part.weights]
+    X = part.X
+    arrays += [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
+    np.save(file, np.array([len(arrays), part.weights is not None, sparse.issparse(X)]))
+    for array in arrays:
+        np.save(file, array, allow_pickle=False)
+
+
+def _parts_of(path: Path, n_features: int) -> Iterator[Part]:
+    end = path.stat().st_size
+    with open(path, "rb") as file:
+        while file.tell() < end:
+            count, weighed, in_csr = np.load(file).tolist()
+            arrays = [np.load(file, allow_pickle=False) for _ in range(count)]
+            rows, y, *rest = arrays
+            weights = rest.pop(0) if weighed else None
+            if in_csr:
+                shape = (len(rows), n_features)
+                yield Part(rows, sparse.csr_matrix(tuple(rest), shape=shape), y, weights)
+            else:
+                yield Part(rows, rest[0], y, weights)
+
+
+def _joined(parts: list[Part]) -> Part:
+    in_csr = sparse.issparse(parts[0].X)
+    X = [part.X for part in parts]
+    weights = None
+    if parts[0].weights is not None:
+        weights = np.concatenate([part.weights for part in parts if part.weights is not None])
+    return Part(
+        np.concatenate([part.rows for part in parts]),
+        sparse.vstack(X, format="csr") if in_csr else np.concatenate(X),
+        np.concatenate([part.y for part in parts]),
+        weights,
+    )

@@ -1,0 +1,197 @@
+"""The rows of the support vector machine with a rounded hinge, when they come in blocks.
+
+It answers as `rounded_hinge.Rows` does, and keeps nothing of the rows: the centres of the dual
+variables are made anew from the rounds before (`cotas/rounds.py`). Each answer is one pass, in
+which the Newton system is summed up as well; a step of length one that the line search accepts has
+made the answer for the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.rounds import Rounds
+from cotas.solvers.rounded_hinge import Answer
+from cotas.source import Block, Source, Sums, double
+
+
+class Place(NamedTuple):
+    """A model, a smoothing and the rounds before: they determine α in every row."""
+
+    rounds: Rounds
+    theta: FloatArray
+    theta0: float
+    nu: float
+    total: float  # Σ of the weights as they are given
+
+    def part(self, block: Block, span: slice) -> tuple[Matrix, FloatArray, FloatArray, FloatArray]:
+        """X, s, the excess e and the part α/s before it is clipped, of some rows of a block."""
+        X, y = double(block.X[span]), block.y[span]
+        s = block.shares()[span] / self.total
+        excess = y * (np.asarray(X @ self.theta) + self.theta0) - 1.0
+        return X, s, excess, self.rounds.parts(X, y) - excess / (2.0 * self.nu)
+
+
+def _curved(part: FloatArray, s: FloatArray) -> IntArray:
+    return np.flatnonzero((part > 0.0) & (part < 1.0) & (s > 0.0))
+
+
+@dataclass(frozen=True)
+class Respond:
+    """Σ αᵢyᵢxᵢ, Σ αᵢyᵢ, Σ sᵢ max(0, −eᵢ) and Σ αᵢ of a block; its Newton system if it is small."""
+
+    place: Place
+    with_gram: bool
+
+    def __call__(self, block: Block) -> Sums:
+        d = block.X.shape[1]
+        combination, gram = np.zeros(d), np.zeros((d + 1, d + 1) if self.with_gram else 0)
+        balance = loss = total = 0.0
+        for span in block.spans():
+            X, s, excess, part = self.place.part(block, span)
+            alpha = s * np.clip(part, 0.0, 1.0)
+            signed = alpha * block.y[span]
+            combination += X.T @ signed
+            balance += float(signed.sum())
+            loss += float(s @ np.maximum(0.0, -excess))
+            total += float(alpha.sum())
+            if self.with_gram:
+                _add_gram(gram, X, s, _curved(part, s))
+        return Sums(combination, balance, loss, total, gram)
+
+
+def _add_gram(gram: FloatArray, X: Matrix, s: FloatArray, curved: IntArray) -> None:
+    """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, the lower triangle of it at least."""
+    if not len(curved):
+        return
+    d, rows, weights = X.shape[1], X[curved], s[curved]
+    gram[d, :d] += rows.T @ weights
+    gram[d, d] += float(weights.sum())
+    if sparse.issparse(X):
+        gram[:d, :d] += (rows.T @ sparse.diags(weights) @ rows).toarray()
+    else:
+        scaled = rows * np.sqrt(weights)[:, None]
+        gram[:d, :d] += scaled.T @ scaled
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """Σ sᵢ(xᵢ, 1)² over the curved rows of a block."""
+
+    place: Place
+
+    def __call__(self, block: Block) -> FloatArray:
+        found = np.zeros(block.X.shape[1] + 1)
+        for span in block.spans():
+            X, s, _, part = self.place.part(block, span)
+            curved = _curved(part, s)
+            rows = X[curved]
+            squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
+            found[:-1] += squares.T @ s[curved]
+            found[-1] += float(s[curved].sum())
+        return found
+
+
+@dataclass(frozen=True)
+class Bend:
+    """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows of a block, times a direction."""
+
+    place: Place
+    direction: FloatArray
+
+    def __call__(self, block: Block) -> FloatArray:
+        found = np.zeros(len(self.direction))
+        for span in block.spans():
+            X, s, _, part = self.place.part(block, span)
+            curved = _curved(part, s)
+            rows = X[curved]
+            pressed = s[curved] * (rows @ self.direction[:-1] + self.direction[-1])
+            found[:-1] += rows.T @ pressed
+            found[-1] += float(pressed.sum())
+        return found
+
+
+class BlockRows:
+    """As `rounded_hinge.Rows`, for a source whose y is ±1 and whose weights sum to `total`."""
+
+    def __init__(self, source: Source, total: float, largest_system: int) -> None:
+        self.source, self.total = source, total
+        self.n_features = source.n_features
+        self.with_gram = self.n_features <= largest_system
+        self.rounds = Rounds.none(self.n_features)
+        self.passes = 0
+        self._at = (np.zeros(self.n_features), 0.0)
+        self._along = self._at
+        self._known: tuple[Place, Answer, FloatArray] | None = None
+
+    @property
+    def alpha(self) -> Rounds:
+        """What makes α of any row, as it is now."""
+        assert self._known is not None
+        place = self._known[0]
+        return self.rounds.followed_by(place.theta, place.theta0, place.nu)
+
+    def place(self, theta: FloatArray, theta0: float) -> None:
+        """Begin at this θ."""
+        self._at = (theta, theta0)
+
+    def look_along(self, theta: FloatArray, theta0: float) -> None:
+        """The direction of the next step."""
+        self._along = (theta, theta0)
+
+    def move(self, length: float) -> None:
+        """So far in that direction."""
+        self._at = self._after(length)
+
+    def _after(self, length: float) -> tuple[FloatArray, float]:
+        return self._at[0] + length * self._along[0], self._at[1] + length * self._along[1]
+
+    def recentre(self) -> None:
+        """The centres are where α is now."""
+        self.rounds = self.alpha
+
+    def respond(self, nu: float) -> Answer:
+        """All the sums at the present θ, in one pass unless they are known from the last step."""
+        return self._answer(*self._at, nu)
+
+    def slope(self, nu: float, length: float) -> float:
+        """Σ αᵢ·turnᵢ after a step of this length: what moves with θ in all the sums."""
+        answer = self._answer(*self._after(length), nu)
+        return float(answer.combination @ self._along[0]) + answer.balance * self._along[1]
+
+    def _answer(self, theta: FloatArray, theta0: float, nu: float) -> Answer:
+        known = self._known
+        if known is not None:
+            place, answer, _ = known
+            same = place.nu == nu and len(place.rounds.biases) == len(self.rounds.biases)
+            if same and place.theta0 == theta0 and np.array_equal(place.theta, theta):
+                return answer
+        place = Place(self.rounds, theta, theta0, nu, self.total)
+        self.passes += 1
+        found = self.source.map_reduce(Respond(place, self.with_gram))
+        combination, balance, loss, total, gram = found
+        answer = Answer(combination, balance, loss, total, [])
+        self._known = (place, answer, gram)
+        return answer
+
+    def gram(self, curved: list[IntArray]) -> FloatArray:
+        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, summed up with the last answer."""
+        assert self._known is not None
+        return self._known[2].copy()
+
+    def diagonal(self, curved: list[IntArray]) -> FloatArray:
+        """Σ sᵢ(xᵢ, 1)² over the curved rows."""
+        assert self._known is not None
+        self.passes += 1
+        return self.source.map_reduce(Diagonal(self._known[0]))
+
+    def bend(self, curved: list[IntArray], direction: FloatArray) -> FloatArray:
+        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, times a direction."""
+        assert self._known is not None
+        self.passes += 1
+        return self.source.map_reduce(Bend(self._known[0], direction))

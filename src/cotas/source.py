@@ -1,0 +1,243 @@
+"""A source of row blocks: all that a fit and its proof need of the data are sums over blocks.
+
+Whoever has rows somewhere else, on disk or on other machines, writes a `Source`; solvers and core
+are written on it once. A function that goes over the blocks is pure and can be pickled, and what
+it returns can be added up. The sums run in the order of the blocks, two by two, so that no bit of
+them depends on how many threads or machines there are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+
+T = TypeVar("T")
+# Bytes of a block in double precision: a few of them are in memory at a time.
+BLOCK_BYTES = 1 << 23
+
+
+class Block(NamedTuple):
+    """Some consecutive rows: the number of the first, X, y, and the weights; None for ones."""
+
+    start: int
+    X: Matrix
+    y: AnyArray
+    weights: FloatArray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are; never zero."""
+        return int(self.X.shape[0])
+
+    def shares(self) -> FloatArray:
+        """The weights, or ones."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
+
+    def spans(self, size: int = 1 << 21) -> list[slice]:
+        """Parts that stay in the cache in double precision, by the shape of X alone."""
+        n, d = self.X.shape
+        entries = self.X.nnz / max(1, n) if sparse.issparse(self.X) else d
+        rows = int(np.clip(size // (8 * max(1.0, entries)), 1, n))
+        return [slice(a, min(a + rows, n)) for a in range(0, n, rows)]
+
+
+class Sums(tuple[Any, ...]):
+    """Several results of a block, each added up by itself.
+
+    >>> Sums((1, 2.5)) + Sums((2, 0.5))
+    (3, 3.0)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *parts: Any) -> Self:
+        return super().__new__(cls, parts[0] if len(parts) == 1 else parts)
+
+    def __add__(self, other: Any) -> Any:
+        return Sums(tuple(a + b for a, b in zip(self, other, strict=True)))
+
+
+def in_pairs(parts: Iterable[T]) -> T:
+    """Σ of the parts in their order, two by two: few roundings, and always the same ones.
+
+    >>> in_pairs(["a", "b", "c"])
+    'abc'
+    """
+    stack: list[Any] = []
+    for count, part in enumerate(parts, start=1):
+        stack.append(part)
+        for _ in range((count & -count).bit_length() - 1):
+            last = stack.pop()
+            stack[-1] = stack[-1] + last
+    if not stack:
+        raise ValueError("The source has no rows.")
+    whole = stack.pop()
+    while stack:
+        whole = stack.pop() + whole
+    found: T = whole
+    return found
+
+
+class Source(ABC):
+    """Rows that come in blocks, with their y and their weights.
+
+    Attributes
+    ----------
+    n_rows, n_features : the shape of X
+    feature_names : of the columns, where they have names
+    """
+
+    n_rows: int
+    n_features: int
+    feature_names: AnyArray | None = None
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """The blocks in their order, none of them empty; the same ones each time."""
+
+    @abstractmethod
+    def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
+        """Σ of what a pure function that can be pickled returns for each block, as `in_pairs` adds.
+
+        `each` may call it in threads of this process; a source that works elsewhere leaves it.
+        """
+
+    def collect(self, function: Callable[[Block], AnyArray], each: Each = map) -> Any:
+        """What a function returns for each row, in the order in which the rows were given."""
+        return np.concatenate(self.map_reduce(Listed(function), each))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The result of a function in a list, so that adding up makes a longer one."""
+
+    function: Callable[[Block], Any]
+
+    def __call__(self, block: Block) -> list[Any]:
+        return [self.function(block)]
+
+
+class Arrays(Source):
+    """Arrays in memory as a source of row blocks.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    y : array with an entry for each row, or a row of targets
+    weights : array ≥ 0, optional
+    block_rows : rows of a block; by the shape of X if not given
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source = Arrays(np.arange(6.0).reshape(3, 2), np.ones(3), block_rows=2)
+    >>> source.map_reduce(lambda block: block.X.sum())
+    np.float64(15.0)
+    """
+
+    def __init__(
+        self, X: Matrix, y: Any, weights: Any = None, *, block_rows: int | None = None
+    ) -> None:
+        self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+        self.y = np.asarray(y)
+        self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
+        self.n_rows, self.n_features = (int(size) for size in self.X.shape)
+        for name, given in (("y", self.y), ("weights", self.weights)):
+            if given is not None and len(given) != self.n_rows:
+                raise ValueError(f"X has {self.n_rows} rows, and {name} has {len(given)}.")
+        if not self.n_rows:
+            raise ValueError("X holds no rows.")
+        whole = Block(0, self.X, self.y)
+        self.block_rows = block_rows or whole.spans(BLOCK_BYTES)[0].stop
+
+    def blocks(self) -> Iterator[Block]:
+        return map(self._block, range(0, self.n_rows, self.block_rows))
+
+    def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
+        starts = range(0, self.n_rows, self.block_rows)
+        found: T = in_pairs(each(lambda start: function(self._block(start)), starts))
+        return found
+
+    def _block(self, start: int) -> Block:
+        span = slice(start, min(start + self.block_rows, self.n_rows))
+        weights = None if self.weights is None else self.weights[span]
+        return Block(start, self.X[span], self.y[span], weights)
+
+
+# Collections of other libraries, by the module that makes a source of them.
+READERS = {"dask": "cotas.scale.dask_rows"}
+
+
+def comes_in_blocks(X: Any) -> bool:
+    """Whether X is a source of row blocks, or a collection that one can be made of."""
+    return isinstance(X, Source) or type(X).__module__.partition(".")[0] in READERS
+
+
+def reader_of(X: Any) -> Any:
+    """The module that reads the collections of the library that X is of."""
+    return import_module(READERS[type(X).__module__.partition(".")[0]])
+
+
+def source_of(X: Any, y: Any = None, sample_weight: Any = None) -> Source | None:
+    """X as a source of row blocks, or None if it is none and nothing that one is made of."""
+    if not comes_in_blocks(X):
+        return None
+    if not isinstance(X, Source):
+        found: Source = reader_of(X).from_dask(X, y, sample_weight)
+        return found
+    if y is not None:
+        raise ValueError("A source of row blocks has its own y; leave y out.")
+    if sample_weight is not None:
+        raise ValueError(
+            "A source of row blocks has its own weights, whose rows may be in another order than "
+            "yours: give them to the source, for example open_pages(…, weights=…)."
+        )
+    return X
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A function of a block that was changed before."""
+
+    function: Callable[[Block], Any]
+    change: Callable[[Block], Block]
+
+    def __call__(self, block: Block) -> Any:
+        return self.function(self.change(block))
+
+
+class Changed(Source):
+    """A source seen through a pure function of its blocks, and gone over by `each`."""
+
+    def __init__(
+        self, source: Source, change: Callable[[Block], Block] | None = None, each: Each = map
+    ) -> None:
+        self.source, self.change, self.each = source, change, each
+        self.n_rows, self.n_features = source.n_rows, source.n_features
+        self.feature_names = source.feature_names
+
+    def blocks(self) -> Iterator[Block]:
+        found = self.source.blocks()
+        return found if self.change is None else map(self.change, found)
+
+    def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
+        whole = function if self.change is None else Composed(function, self.change)
+        found: T = self.source.map_reduce(whole, self.each if each is map else each)
+        return found
+
+    def collect(self, function: Callable[[Block], AnyArray], each: Each = map) -> Any:
+        whole = function if self.change is None else Composed(function, self.change)
+        return self.source.collect(whole, self.each if each is map else each)
+
+
+def double(X: Matrix) -> Matrix:
+    """Rows in double precision; those that are so already are not copied."""
+    return X.astype(np.float64, copy=False)

@@ -1,0 +1,122 @@
+"""`cotas.trace`: fit a model, and go through its run again step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from cotas.arrays import Matrix
+from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
+from cotas.boosting.gentleboost import GentleBoost
+from cotas.kernel.pegasos import KernelPegasos
+from cotas.kernel.perceptron import KernelPerceptron
+from cotas.kernel.svm import KernelSVM
+from cotas.linear.passive_aggressive import PassiveAggressive
+from cotas.linear.pegasos import Pegasos
+from cotas.linear.perceptron import AveragedPerceptron, Perceptron
+from cotas.regression.least_squares import LeastSquares
+from cotas.regression.ridge import Ridge
+from cotas.stops import Stop
+from cotas.tracing.boosting import trace_rounds
+from cotas.tracing.descent import trace_descent
+from cotas.tracing.kernel import trace_kernel_run
+from cotas.tracing.online import trace_run
+from cotas.tracing.pairs import trace_pairs
+from cotas.tracing.printed import Printed
+from cotas.tracing.steps import Step
+
+Replay = Callable[[], Iterator[Step]]
+
+# What can be traced, and how: a function of the estimator and the data that fits it and returns
+# the model, the printed algorithm and a function that goes through the run again.
+TRACED: dict[type, Callable[..., tuple[Any, Printed, Replay]]] = {
+    Perceptron: trace_run,
+    AveragedPerceptron: trace_run,
+    PassiveAggressive: trace_run,
+    Pegasos: trace_run,
+    KernelPerceptron: trace_kernel_run,
+    KernelPegasos: trace_kernel_run,
+    KernelSVM: trace_pairs,
+    AdaBoost: trace_rounds,
+    RealAdaBoost: trace_rounds,
+    GentleBoost: trace_rounds,
+    LeastSquares: trace_descent,
+    Ridge: trace_descent,
+}
+
+
+class Trace:
+    """The steps of a run. Each time it is gone through, the run is made again.
+
+    Attributes
+    ----------
+    model : the fitted estimator
+    algorithm : Printed, the algorithm as its document prints it
+    """
+
+    def __init__(self, model: Any, algorithm: Printed, replay: Replay) -> None:
+        self.model, self.algorithm, self._replay = model, algorithm, replay
+
+    def __iter__(self) -> Iterator[Step]:
+        """The steps one by one, the last of which is a `Return`."""
+        return self._replay()
+
+    def __repr__(self) -> str:
+        where = f"{self.algorithm.place} of document {self.algorithm.document}"
+        return f"<Trace of {self.model!r}: {where}>"
+
+
+def trace(estimator: Any, X: Matrix, y: Any, sample_weight: Any = None) -> Trace:
+    """Fit a copy of the estimator, and return the run that led to it, step by step.
+
+    Each step has the numbers of its update, the lines of the printed algorithm that made it, in
+    English and Spanish, and the model as it stood after it. The last one is a `Return`, whose model
+    is that of `fit` to the last bit. The fit itself is as fast as without a trace: the run is made
+    again, one step at a time, while the trace is gone through. Only of `KernelSVM` the moves are
+    kept while it is fitted.
+
+    Parameters
+    ----------
+    estimator : Perceptron, AveragedPerceptron, PassiveAggressive, Pegasos, KernelPerceptron, \
+KernelPegasos, KernelSVM, AdaBoost, RealAdaBoost, GentleBoost, or LeastSquares or Ridge with \
+solver="gradient" or "stochastic"
+        It is left as it is. With `random_state=None` a seed is drawn once for the whole trace.
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+    sample_weight : array of shape (n_samples,), optional
+
+    Examples
+    --------
+    >>> import cotas
+    >>> X, y = [[2.0, 1.0], [1.0, 2.0], [-1.0, -2.0], [-2.0, -1.0]], [1, 1, -1, -1]
+    >>> run = cotas.trace(cotas.Perceptron(max_iter=1), X, y)
+    >>> for step in run:
+    ...     print(step.number, step.line.text("es"))
+    1 θ₀ ← θ₀ + yᵢ
+    2 si yᵢ(θ·xᵢ + θ₀) ≤ 0 entonces
+    3 si yᵢ(θ·xᵢ + θ₀) ≤ 0 entonces
+    4 si yᵢ(θ·xᵢ + θ₀) ≤ 0 entonces
+    5 devolver θ, θ₀
+    >>> first = next(iter(run))
+    >>> first.row, first.margin, first.theta_before, first.theta, first.theta0
+    (0, 0.0, array([0., 0.]), array([2., 1.]), 1.0)
+    """
+    how = TRACED.get(type(estimator))
+    if how is None:
+        known = ", ".join(kind.__name__ for kind in TRACED)
+        raise TypeError(f"trace shows the steps of {known}, and not of {type(estimator).__name__}.")
+    if estimator.max_time is not None:
+        raise ValueError(
+            "A run that a clock ends cannot be made again: set max_time=None and limit it by "
+            "max_iter or n_estimators."
+        )
+    estimator = clone(estimator)
+    if estimator.get_params(deep=False).get("random_state", 0) is None:
+        estimator.set_params(random_state=int(np.random.randint(2**31 - 1)))
+    model, algorithm, replay = how(estimator, X, y, sample_weight)
+    if model.stop_ is Stop.INTERRUPTED:
+        raise KeyboardInterrupt
+    return Trace(model, algorithm, replay)

@@ -1,0 +1,198 @@
+"""Texts for people, in English and Spanish: where the language is set, and how a text is said.
+
+A text is written in English where it is needed, and `say` gives it in the language of the moment;
+`es.po` holds the same texts in Spanish. Nothing in the package decides by what a text says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from functools import cache
+from importlib import resources
+from string import Formatter
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, overload
+
+LANGUAGES = ("en", "es")
+T = TypeVar("T")
+FIELD = re.compile(r"\{(\w+)(!r)?[^}]*\}")
+
+JOINED = re.compile(r"\{text\d+\}(.{0,2}\{text\d+\})*")
+
+_current: ContextVar[str] = ContextVar("language", default="en")
+
+
+class lang:
+    """Say everything in this language: certificates, warnings, plots, reports, the command line.
+
+    It lasts as long as the context (the thread or the asynchronous task), or as the block that
+    follows `with`. Errors of wrong arguments stay in English.
+
+    Parameters
+    ----------
+    language : {"en", "es"}
+        English or Spanish.
+
+    Examples
+    --------
+    >>> import cotas
+    >>> with cotas.lang("es"):
+    ...     print(cotas.hold_out_bound(3, 100).statement)
+    Con un 95% de confianza, el error en filas futuras es a lo sumo 0.07572; aquí 3 de 100 filas \
+están mal predichas.
+    """
+
+    def __init__(self, language: str) -> None:
+        if language not in LANGUAGES:
+            raise ValueError(f"lang must be 'en' (English) or 'es' (Spanish), not {language!r}.")
+        self._token = _current.set(language)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _current.reset(self._token)
+
+
+def current() -> str:
+    """The language of the moment."""
+    return _current.get()
+
+
+class Said(str):
+    """A text with its values, in the language in which it was said; `again` says it in another.
+
+    Attributes
+    ----------
+    text : the English text, with {names} where the values go
+    values : each value as it is written, which may be a text itself
+    """
+
+    __slots__ = ("text", "values")
+    text: str
+    values: Mapping[str, str]
+
+    def __new__(cls, text: str, values: Mapping[str, str]) -> Self:
+        """Fill in the values, which are written already."""
+        said = super().__new__(cls, _filled(_in_current(text), values))
+        said.text, said.values = text, values
+        return said
+
+    def again(self) -> Said:
+        """The same in the language of the moment."""
+        return Said(self.text, {name: again(value) for name, value in self.values.items()})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Said, (self.text, dict(self.values))
+
+
+def say(text: str, /, **values: object) -> str:
+    """A text of the catalogue in the language of the moment.
+
+    >>> with lang("es"):
+    ...     say("best: λ = {value:.3g}", value=0.25)
+    'mejor: λ = 0.25'
+    """
+    written: dict[str, str] = {}
+    for name, form in _fields(text) if values else ():  # else it may be a name with braces
+        value = values[name]
+        written[name] = value if isinstance(value, Said) else format(value, form)
+    return Said(text, written)
+
+
+def knows(text: str, values: Mapping[str, str]) -> bool:
+    """Whether it is a text of the catalogue, or joins others, and these are its values."""
+    names = [name for name, _ in FIELD.findall(text)]
+    joins = JOINED.fullmatch(text) and len(set(names)) == len(names)
+    return set(names) == set(values) and (text in spanish() or bool(joins))
+
+
+def again(text: str) -> str:
+    """A text in the language of the moment; what is no text of the catalogue stays as it is."""
+    return text.again() if isinstance(text, Said) else text
+
+
+def english(text: T) -> T:
+    """A text in English, as files keep it and proofs compare it; anything else as it is."""
+    if not isinstance(text, Said):
+        return text
+    values = {name: english(value) for name, value in text.values.items()}
+    return _filled(text.text, values)  # type: ignore[return-value]
+
+
+def in_one(texts: Sequence[str], between: str = " ") -> str:
+    """Several texts in one."""
+    names = [f"text{k}" for k in range(len(texts))]
+    return Said(between.join(f"{{{name}}}" for name in names), dict(zip(names, texts, strict=True)))
+
+
+class Spoken(Generic[T]):
+    """An attribute of a dataclass that holds a text, or a tuple of texts, in today's language."""
+
+    def __init__(self, default: Any = None) -> None:
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Any: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        if instance is None:
+            if self.default is None:
+                raise AttributeError(self.name)  # there is no default
+            return self.default
+        held = instance.__dict__[self.name]
+        return tuple(map(again, held)) if isinstance(held, tuple) else again(held)
+
+    def __set__(self, instance: object, value: T) -> None:
+        held = tuple(map(_kept, value)) if isinstance(value, tuple) else _kept(value)
+        instance.__dict__[self.name] = held
+
+
+def _kept(text: Any) -> Any:
+    """A text with nothing to fill in is one of the catalogue too."""
+    return Said(text, {}) if isinstance(text, str) and not isinstance(text, Said) else text
+
+
+@cache
+def _fields(text: str) -> list[tuple[str, str]]:
+    """The name and the format of each value in a text."""
+    return [(name, form or "") for _, name, form, _ in Formatter().parse(text) if name]
+
+
+def _in_current(text: str) -> str:
+    if _current.get() == "en":
+        return text
+    return spanish().get(text, text)
+
+
+@cache
+def spanish() -> dict[str, str]:
+    """Every text in Spanish, by its English: the entries of `es.po`."""
+    found: dict[str, str] = {}
+    english = ""
+    for line in resources.files(__name__).joinpath("es.po").read_text("utf-8").splitlines():
+        word, _, text = line.partition(" ")
+        if word == "msgid":
+            english = json.loads(text)
+        elif word == "msgstr":
+            found[english] = json.loads(text)
+    return found
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """The text with its values; {name!r} quotes one."""
+    if not values:
+        return text
+    return FIELD.sub(lambda f: repr(str(values[f[1]])) if f[2] else values[f[1]], text)

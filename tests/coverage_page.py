@@ -1,0 +1,152 @@
+"""Writes docs/coverage.md from tests/coverage_items.txt: where each item of the documents is.
+
+python tests/coverage_page.py
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TESTS = Path(__file__).parent
+ITEMS = TESTS / "coverage_items.txt"
+DOCS = TESTS.parent / "docs"
+PAGE = DOCS / "coverage.md"
+HEAD = """# Where each item of the documents is
+
+Read line by line, the five documents have {count} items: definitions, formulas, algorithms,
+theorems, claims and figures. For each: where it stands, what runs it, and the test that compares
+the two. Where the library departs from what is printed, the printed version is offered beside it,
+or the last column says what is wrong with it. A test is written as `file::name`, without the
+`test_` of both. Written by `tests/coverage_page.py`; CI checks that each name and each test exists.
+"""
+
+
+class Item(NamedTuple):
+    """A line of the table; `names` and `tests` as they are written there."""
+
+    number: int
+    item: str
+    place: str
+    names: tuple[str, ...]
+    tests: tuple[str, ...]
+    note: str
+
+
+def sections() -> Iterator[tuple[str, list[Item]]]:
+    """The documents with their items."""
+    title, items = "", list[Item]()
+    for line in ITEMS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            if items:
+                yield title, items
+            title, items = line[3:], []
+        elif line.strip() and not line.startswith("#"):
+            items.append(read_item(line))
+    yield title, items
+
+
+def read_item(line: str) -> Item:
+    """number | item | place | names | tests | note"""
+    number, item, place, names, tests, *note = (cell.strip() for cell in line.split(" | "))
+    parts = [tuple(part.strip() for part in cell.split(";")) for cell in (names, tests)]
+    return Item(int(number), item, place, *parts, note[0] if note else "")
+
+
+def all_items() -> list[Item]:
+    """All of them, in their order."""
+    return [item for _, items in sections() for item in items]
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [HEAD.format(count=len(all_items()))]
+    for title, items in sections():
+        lines += [f"## {title}\n", "| # | item | place | in cotas | test | departure |"]
+        lines += ["|---|---|---|---|---|---|", *map(row, items), ""]
+    return "\n".join(lines)
+
+
+def row(item: Item) -> str:
+    """A row of the page; a bar inside a formula is not the end of a cell."""
+    names = ", ".join(map(shown, item.names))
+    tests = "<br>".join(f"`{test}`" for test in item.tests)
+    cells = [str(item.number), item.item, item.place, names, tests, item.note]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def shown(name: str) -> str:
+    """A name of the package, or a link to a page."""
+    if name.startswith("docs/"):
+        target = name.removeprefix("docs/")
+        return f"[{target}]({target})"
+    return f"`{name}`"
+
+
+# ---- what CI checks ------------------------------------------------------------------------------
+
+
+def resolve(name: str) -> Any:
+    """The object of a name such as `kernels.RBF` or `experiments.FIGURES["001-1.5"]`."""
+    return _found(ast.parse(name, mode="eval").body)
+
+
+def _found(node: ast.expr) -> Any:
+    if isinstance(node, ast.Name):
+        return _member(import_module("cotas"), node.id)
+    if isinstance(node, ast.Attribute):
+        return _member(_found(node.value), node.attr)
+    if isinstance(node, ast.Subscript):
+        return _found(node.value)[ast.literal_eval(node.slice)]
+    if isinstance(node, ast.Call):
+        return _called(_found(node.func), node)
+    raise ValueError(f"{ast.unparse(node)} is no name.")
+
+
+def _member(owner: Any, name: str) -> Any:
+    if inspect.ismodule(owner) and not hasattr(owner, name):
+        return import_module(f"{owner.__name__}.{name}")
+    return getattr(owner, name)
+
+
+def _called(function: Any, call: ast.Call) -> Any:
+    """The function, which must take these arguments."""
+    known = inspect.signature(function).parameters
+    for keyword in call.keywords:
+        if keyword.arg not in known:
+            raise TypeError(f"{function.__name__} has no parameter {keyword.arg}.")
+    return function
+
+
+@cache
+def file_of(test: str) -> Path:
+    """The file of a test that is written as stem::name, the stem without its test_."""
+    stem = test.split("::")[0]
+    found = list(TESTS.rglob(f"test_{stem}.py"))
+    if len(found) != 1:
+        raise FileNotFoundError(f"{len(found)} files are called test_{stem}.py.")
+    return found[0]
+
+
+@cache
+def functions_of(path: Path) -> dict[str, ast.FunctionDef]:
+    """The tests of a file that always run: neither skipped nor expected to fail."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and not any(
+            "skip" in ast.unparse(d) or "xfail" in ast.unparse(d) for d in node.decorator_list
+        )
+    }
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,211 @@
+"""Rows in partitions: the same fit and the same proof as from the same blocks in memory."""
+
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, is_classifier
+
+import cotas
+from cotas.source import Arrays
+
+da = pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+pd = pytest.importorskip("pandas")
+
+from cotas.scale import from_dask  # noqa: E402
+
+N, D, CHUNK = 2000, 4, 300
+
+
+def problem(classes=2):
+    """Rows, labels, numbers and weights."""
+    random = np.random.default_rng(7)
+    X = random.normal(size=(N, D))
+    score = X @ np.arange(1.0, D + 1) + random.normal(size=N)
+    y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
+    return X, y, score, random.integers(0, 3, N).astype(float)
+
+
+EVERY = [
+    kind
+    for name in cotas.__all__
+    if isinstance(kind := getattr(cotas, name), type) and issubclass(kind, BaseEstimator)
+    if hasattr(kind, "certificate_")
+]
+ESTIMATORS = [
+    cotas.LinearSVM,
+    cotas.LogisticRegression,
+    cotas.LeastSquares,
+    cotas.Ridge,
+    cotas.Lasso,
+    cotas.ElasticNet,
+]
+
+
+def target(kind, y, score):
+    return y if is_classifier(kind()) else score
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_each_estimator_takes_partitions_or_says_that_it_does_not(kind):
+    X, y, score, _ = problem()
+    rows = da.from_array(X, chunks=(CHUNK, D))
+    labels = da.from_array(target(kind, y, score), chunks=CHUNK)
+    if kind in ESTIMATORS:
+        assert kind().fit(rows, labels).certificate_.holds
+        return
+    with pytest.raises(ValueError, match="no collection of Dask"):
+        kind().fit(rows, labels)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers in processes of their own."""
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as made,
+    ):
+        yield made
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_partitions_are_blocks(kind, weighted):
+    """The same blocks give the same bits in memory and in Dask, for any number of threads."""
+    X, y, score, weights = problem()
+    y, s = target(kind, y, score), weights if weighted else None
+    in_memory = kind().fit(Arrays(X, y, s, block_rows=CHUNK))
+    rows = da.from_array(X, chunks=(CHUNK, D))
+    given = None if s is None else da.from_array(s, chunks=700)
+    for options in ({"scheduler": "synchronous"}, {"scheduler": "threads", "num_workers": 3}):
+        with dask.config.set(**options):
+            found = kind().fit(rows, da.from_array(y, chunks=450), sample_weight=given)
+        np.testing.assert_array_equal(found.coef_, in_memory.coef_)
+        np.testing.assert_array_equal(found.intercept_, in_memory.intercept_)
+        assert found.certificate_.lower == in_memory.certificate_.lower
+        assert found.certificate_.verify(from_dask(rows, y, s))
+        assert not found.certificate_.verify(from_dask(rows[::-1], y, s))
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_memory_and_partitions_prove_the_same(kind):
+    X, y, score, _ = problem()
+    y = target(kind, y, score)
+    a = kind().fit(X, y).certificate_
+    b = kind().fit(da.from_array(X, chunks=(CHUNK, D)), da.from_array(y, chunks=CHUNK)).certificate_
+    assert a.holds
+    assert b.holds
+    assert max(a.lower, b.lower) <= min(a.upper, b.upper)
+
+
+def test_any_number_of_workers_and_one_that_dies(cluster):
+    """A worker that is killed in the middle of a fit changes no bit."""
+    X, y, _, _ = problem()
+    plain = cotas.LinearSVM(lam=0.01, tol=1e-3).fit(Arrays(X, y, block_rows=700))
+    squares = cotas.LeastSquares().fit(Arrays(X, y, block_rows=700))
+    rows, labels = da.from_array(X, chunks=(700, D)), da.from_array(y, chunks=700)
+    killed = []
+
+    def kill(report):
+        if not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+        return False
+
+    with distributed.Client(cluster) as client:
+        exact = cotas.LeastSquares().fit(rows, labels)
+        hurt = cotas.LinearSVM(lam=0.01, tol=1e-3, callbacks=kill).fit(rows, labels)
+        assert killed
+        np.testing.assert_array_equal(hurt.coef_, plain.coef_)
+        np.testing.assert_array_equal(exact.coef_, squares.coef_)
+        assert hurt.certificate_.verify(rows, labels)
+        np.testing.assert_array_equal(hurt.predict(rows).compute(), plain.predict(X))
+
+
+def test_partitions_of_all_sorts():
+    """Unequal, empty, of unknown size, sparse, and frames: the same model to rounding."""
+    X, y, score, weights = problem()
+    plain = cotas.LeastSquares().fit(X, score)
+    svm = cotas.LinearSVM(lam=0.01, class_weight="balanced").fit(X, y, weights)
+    odd = (1, 700, 0, 299, 1000)
+    known = da.from_array(X, chunks=(odd, (D,))), da.from_array(y, chunks=(odd,))
+    unknown = known[0][known[0][:, 0] > -np.inf], known[1][known[0][:, 0] > -np.inf]
+    blocks = known[0].map_blocks(sparse.csr_matrix, dtype=float), known[1]
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y, z=score)
+    parts = dd.from_pandas(frame, npartitions=3)
+    frames = parts[list("abcd")], parts["y"]
+    for rows, labels in (known, unknown, blocks, frames):
+        found = cotas.LinearSVM(lam=0.01, class_weight="balanced").fit(rows, labels, weights)
+        a, b = found.certificate_, svm.certificate_
+        assert max(a.lower, b.lower) <= min(a.upper, b.upper)
+        assert np.array_equal(
+            found.predict(rows).compute(),
+            found.predict(X if rows is not frames[0] else frame[list("abcd")]),
+        )
+        assert found.score(rows, labels) == pytest.approx(found.score(from_dask(rows, labels)))
+        linear = cotas.LeastSquares().fit(rows, score)
+        np.testing.assert_allclose(linear.coef_, plain.coef_, rtol=1e-10)
+    assert list(found.feature_names_in_) == list("abcd")
+
+
+def test_predictions_are_lazy():
+    X, y, _, _ = problem(3)
+    model = cotas.LinearSVM(lam=0.01).fit(X, y)
+
+    def never(block):
+        raise AssertionError("computed")
+
+    rows = da.from_array(X, chunks=(CHUNK, D)).map_blocks(never, dtype=float, meta=np.zeros((0, D)))
+    scores = model.decision_function(rows)
+    assert scores.shape == (N, 3)
+    assert model.predict(rows).dtype == model.classes_.dtype
+    with pytest.raises(AssertionError, match="computed"):
+        scores.compute()
+
+
+def test_a_model_from_partitions_needs_no_dask(tmp_path):
+    X, y, _, _ = problem()
+    model = cotas.LinearSVM().fit(da.from_array(X, chunks=(CHUNK, D)), y)
+    assert b"dask" not in pickle.dumps(model)
+    model.save(tmp_path / "model.cotas")
+    np.testing.assert_array_equal(cotas.load(tmp_path / "model.cotas").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda X, y: (X.rechunk((CHUNK, 2)), y), "rechunk"),
+        (lambda X, y: (X[:0], y[:0]), "no rows"),
+        (lambda X, y: (X, y[:-1]), "2000 rows, and y has 1999"),
+        (lambda X, y: (X, np.asarray(y)[:-1]), "2000 rows, and y has 1999"),
+        (lambda X, y: (X, None), "y is missing"),
+        (lambda X, y: (X, y * 0), "one class"),
+        (lambda X, y: (da.where(X > 2, np.nan, X), y), "NaN"),
+        (lambda X, y: (X[:, 0], y), "two dimensions"),
+        (lambda X, y: (X.astype(complex), y), "real numbers"),
+    ],
+)
+def test_bad_partitions_are_refused_in_words(change, words):
+    X, y, _, _ = problem()
+    given = change(da.from_array(X, chunks=(CHUNK, D)), da.from_array(y, chunks=CHUNK))
+    with pytest.raises(ValueError, match=words):
+        cotas.LinearSVM().fit(*given)
+
+
+def test_columns_of_words_and_partitions_that_differ_are_refused():
+    X, y, _, _ = problem()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(word="a")
+    with pytest.raises(ValueError, match="word"):
+        cotas.LinearSVM().fit(dd.from_pandas(frame, npartitions=3), y)
+    rows = dd.from_pandas(frame.drop(columns="word"), npartitions=3)
+    labels = dd.from_pandas(pd.Series(y), npartitions=4)
+    with pytest.raises(ValueError, match="3 partitions, and y has 4"):
+        cotas.LinearSVM().fit(rows, labels)

@@ -1,0 +1,183 @@
+"""What the documents say in passing, each as a law of the library."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import cotas
+from cotas import losses, stops
+from problems import clouds, labelled, plane, regression, separable
+
+# ---- document 000 --------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(data=separable(max_rows=12))
+def test_the_proof_of_theorem_3_1_step_by_step(data):
+    """θ·u ≥ kγ and ‖θ‖ ≤ √k R after k mistakes, and an update raises yθ·x by ‖x‖²."""
+    rows = np.column_stack([data.X, np.ones(len(data.y))])
+    answer = cotas.separability(*data, widest=True)
+    u = np.append(answer.coef, answer.intercept)
+    u, R = u / np.linalg.norm(u), np.linalg.norm(rows, axis=1).max()
+    gamma = (data.y * (rows @ u)).min()
+    *steps, _ = cotas.trace(cotas.Perceptron(max_iter=5), *data)
+    for step in steps:
+        theta = np.append(step.theta, step.theta0)
+        assert theta @ u >= step.mistakes * gamma * (1 - 1e-9) - 1e-9
+        assert np.linalg.norm(theta) <= np.sqrt(step.mistakes) * R * (1 + 1e-9)
+        if step.updated:
+            x = rows[step.row]
+            assert step.y * (theta @ x) == pytest.approx(step.margin + x @ x)
+
+
+@given(data=labelled())
+def test_the_bias_is_a_coordinate_of_value_one(data):
+    with_bias = cotas.Perceptron(max_iter=3).fit(*data)
+    rows = np.column_stack([data.X, np.ones(len(data.y))])
+    without = cotas.Perceptron(max_iter=3, fit_intercept=False).fit(rows, data.y)
+    np.testing.assert_array_equal(
+        np.append(with_bias.coef_, with_bias.intercept_), without.coef_[0]
+    )
+
+
+def test_the_bias_shifts_the_boundary_along_theta():
+    """Figure 3.2: the distance of the boundary from the origin is −θ₀/‖θ‖, whatever θ's length."""
+    X, y = clouds(60, 2)
+    model = cotas.Perceptron(max_iter=5).fit(X, y)
+    theta, theta0 = model.coef_[0], model.intercept_[0]
+    foot = -theta0 / (theta @ theta) * theta
+    across = np.array([-theta[1], theta[0]])
+    np.testing.assert_allclose(model.decision_function([foot, foot + across]), 0, atol=1e-9)
+    np.testing.assert_allclose(model.margins([foot + theta], [1]), np.linalg.norm(theta))
+
+
+def test_the_margin_boundaries_are_one_over_the_length_of_theta_away():
+    X, y = clouds(60, 2, noise=0.3)
+    model = cotas.LinearSVM(margin="hard").fit(X, y)
+    distances = model.margins(X, y)
+    assert distances.min() == pytest.approx(1 / np.linalg.norm(model.coef_))
+    assert model.margin_width_[0] == pytest.approx(2 / np.linalg.norm(model.coef_))
+
+
+def test_the_support_vectors_lie_on_the_margins():
+    X, y = clouds(60, 2, noise=0.3)
+    model = cotas.LinearSVM(margin="hard").fit(X, y)
+    held_up = model.certificate_.witness.alpha > 1e-9
+    assert held_up.any()
+    np.testing.assert_allclose((y * model.decision_function(X))[held_up], 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("lam", [0.1, 1.0, 5.0])
+def test_a_passive_aggressive_step_is_the_best_of_its_objective(lam):
+    """(λ/2)‖θ − θ_k‖² + loss, and a larger λ allows shorter steps."""
+    X, y = clouds(30, 3)
+    random = np.random.default_rng(0)
+    *steps, _ = cotas.trace(cotas.PassiveAggressive(lam=lam, max_iter=2, fit_intercept=False), X, y)
+    for step in steps:
+
+        def objective(theta, step=step):
+            away = theta - step.theta_before
+            return lam / 2 * away @ away + max(0.0, 1 - step.y * (theta @ X[step.row]))
+
+        others = step.theta + random.normal(size=(20, 3)) * random.choice([1e-3, 0.1, 1.0])
+        assert objective(step.theta) <= min(map(objective, others)) + 1e-12
+        assert step.eta <= 1 / lam
+
+
+def test_the_risk_of_training_has_a_half_and_that_of_testing_none():
+    X, y = plane(40, 3)
+    model = cotas.LeastSquares().fit(X, y)
+    mean = np.mean((y - model.predict(X)) ** 2)
+    assert model.certificate_.upper == pytest.approx(mean / 2)
+    Z, z = plane(40, 3, seed=1)
+    options = {"values": [0.1], "validation": (Z, z), "refit": False}
+    found = cotas.choose(cotas.Ridge(), X, y, "lam", **options)
+    away = z - cotas.Ridge(lam=0.1).fit(X, y).predict(Z)
+    assert found.validation_error[0] ** 2 == pytest.approx(np.mean(away**2))
+
+
+# ---- document 001 --------------------------------------------------------------------------------
+
+
+def test_the_log_likelihood_is_minus_the_logistic_loss():
+    """Lemma 1.1.7: L(y*; p) = −ln(1 + e^{−2yF}), p being that of (1.1)."""
+    F = np.linspace(-3, 3, 13)
+    p = np.exp(2 * F) / (1 + np.exp(2 * F))
+    for y in (-1, 1):
+        star = (y + 1) / 2
+        likelihood = star * np.log(p) + (1 - star) * np.log(1 - p)
+        np.testing.assert_allclose(-losses.Logistic().value(2 * y * F), likelihood)
+
+
+def test_the_probabilities_of_a_booster_are_those_of_1_1():
+    X, y = clouds(60, 3)
+    model = cotas.AdaBoost(n_estimators=8).fit(X, y)
+    F = model.decision_function(X)
+    np.testing.assert_allclose(
+        model.predict_proba(X)[:, 1], np.exp(2 * F) / (1 + np.exp(2 * F)), rtol=1e-12
+    )
+    assert model.round_losses_[-1] == pytest.approx(np.mean(np.exp(-y * F)))
+
+
+def test_units_and_offsets_of_the_columns_do_not_matter_to_stagewise_regression():
+    X, y = regression(50, 6, seed=1)
+    moved = X * np.geomspace(0.1, 10, 6) + np.arange(6)
+    for kind in (cotas.LSBoost, cotas.ForwardStagewise):
+        one, other = kind(eps=0.2, max_iter=30).fit(X, y), kind(eps=0.2, max_iter=30).fit(moved, y)
+        np.testing.assert_allclose(one.path_.unit_coef(30), other.path_.unit_coef(30), rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("eps", [0.01, 0.3, 1.0])
+def test_gamma_lies_between_three_quarters_and_one(eps, seed):
+    """γ = 1 − ε(2 − ε)λ_pmin/(4p): the trace of XᵀX is p, so that λ_pmin ≤ p."""
+    X, _ = regression(50, 6, seed=seed)
+    Z = X - X.mean(axis=0)
+    Z = Z / np.linalg.norm(Z, axis=0)
+    least = np.linalg.eigvalsh(Z.T @ Z)[0]
+    assert 0.75 <= 1 - eps * (2 - eps) * least / (4 * 6) < 1
+
+
+def test_lemma_2_2_2():
+    """Lₙ(β) is the largest of −rᵀXβ/n − ‖r − y‖²/2n + ‖y‖²/2n, at r = y − Xβ."""
+    X, y = regression(30, 4)
+    random, n = np.random.default_rng(0), len(y)
+    beta = random.normal(size=4)
+
+    def value(r):
+        return (-r @ X @ beta - (r - y) @ (r - y) / 2 + y @ y / 2) / n
+
+    loss = np.mean((y - X @ beta) ** 2) / 2
+    assert value(y - X @ beta) == pytest.approx(loss)
+    for _ in range(20):
+        assert value(y - X @ random.normal(size=4)) <= loss + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_of_a_quadratic_bounds_its_excess(seed):
+    """Proposition A.1.2: ‖∇h‖ ≥ √(λ_pmin(h − h*)/2), also where Q is singular; 2λ holds as well."""
+    X, y = regression(30, 5, seed=seed)
+    X[:, 4] = X[:, 0]
+    best = np.mean((y - X @ np.linalg.lstsq(X, y, rcond=None)[0]) ** 2) / 2
+    least = np.linalg.eigvalsh(X.T @ X / len(y))[1]
+    for beta in np.random.default_rng(seed).normal(size=(20, 5)):
+        excess = np.mean((y - X @ beta) ** 2) / 2 - best
+        slope = np.linalg.norm(X.T @ (X @ beta - y)) / len(y)
+        assert slope >= np.sqrt(2 * least * excess) * (1 - 1e-9) >= np.sqrt(least * excess / 2)
+
+
+# ---- document 003 --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 7, 10, 64])
+@pytest.mark.filterwarnings("ignore")
+def test_an_epoch_has_a_step_for_each_mini_batch(size):
+    X, y = plane(40, 3)
+    model = cotas.LeastSquares(
+        solver="stochastic", batch_size=size, stop=stops.MaxIterations(2), random_state=0
+    )
+    *steps, _ = cotas.trace(model, X, y)
+    for epoch in (1, 2):
+        batches = [step.rows for step in steps if step.epoch == epoch]
+        assert len(batches) == -(-40 // size)
+        assert sorted(np.concatenate(batches)) == list(range(40))

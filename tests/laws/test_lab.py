@@ -1,0 +1,186 @@
+"""What holds in every room of the lab, without a browser."""
+
+import contextlib
+import io
+import re
+import threading
+import time
+from urllib.parse import parse_qsl
+
+import numpy as np
+import pytest
+
+import cotas
+
+pytest.importorskip("panel")
+from cotas import lab
+from cotas.lab.points import Points
+from cotas.lab.state import Choice, Number, Refused, read_link, write_link
+from cotas.lab.words import TEXTS, speak
+from cotas.lab.worker import Worker
+from cotas.words import FIELD, spanish
+
+# What answers soon in each room.
+SOON = {
+    "penalty": {"part of": "lasso"},
+    "done": {"written": "Ridge(alpha=1.0)", "table": "diabetes"},
+}
+MAGIC = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+
+
+def rooms():
+    return {name: getattr(lab, kind) for name, kind in lab.ROOMS.items()}
+
+
+@pytest.fixture(scope="module")
+def opened():
+    """Each room, opened once."""
+    return {name: room(lang="es", link=SOON.get(name)) for name, room in rooms().items()}
+
+
+@pytest.mark.parametrize("name", lab.ROOMS)
+def test_a_room_answers_and_its_code_computes_the_same(opened, name):
+    room = opened[name]
+    assert not room.message.visible, room.message.object
+    there = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(room.code(), there)
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    if name == "steps":
+        assert np.array_equal(there["step"].theta, room.answer.step.theta)
+    else:
+        model = {"boundary": "model", "boosting": "model", "descent": "model", "done": "model",
+                 "penalty": "there"}[name]  # fmt: skip
+        shown = {
+            "boundary": lambda: room.answer.model.certificate_,
+            "boosting": lambda: room.answer.model.certificate_,
+            "descent": lambda: room.answer.model.certificate_,
+            "penalty": lambda: room.answer.fitted.certificate_,
+            "done": lambda: room.answer.judged.certificate,
+        }[name]()
+        found = there[model]
+        certificate = (
+            cotas.certify(found, there["X"], there["y"]) if name == "done" else found.certificate_
+        )
+        assert (certificate.lower, certificate.upper) == (shown.lower, shown.upper)
+        assert printed.getvalue()
+
+
+@pytest.mark.parametrize("name", lab.ROOMS)
+def test_pictures_are_saved_in_each_format(opened, name):
+    for form in MAGIC if name == "boundary" else ("svg",):
+        assert opened[name].saved(form).read().startswith(MAGIC[form])
+
+
+@pytest.mark.parametrize("name", lab.ROOMS)
+def test_a_link_restores_the_state(name):
+    fields, rng = rooms()[name].FIELDS, np.random.default_rng(0)
+    for _ in range(20):
+        values = {field.name: field.default for field in fields}
+        for field in fields:
+            if isinstance(field, Choice):
+                values[field.name] = str(rng.choice(field.options))
+            elif isinstance(field, Number):
+                values[field.name] = field.grid[rng.integers(len(field.grid))]
+        again, problems = read_link(fields, dict(parse_qsl(write_link(fields, values))))
+        assert again == values
+        assert problems == []
+
+
+def test_points_that_were_moved_are_restored_bit_by_bit():
+    room = lab.Boundary(link={"data": "groups", "model": "LinearSVM"})
+    room.move(3, 1 / 3, -2e-5)
+    again = lab.Boundary(link=dict(parse_qsl(write_link(room.FIELDS, room.values))))
+    assert np.array_equal(again.points.X, room.points.X)
+    assert np.array_equal(again.points.y, room.points.y)
+    assert again.answer.model.certificate_.upper == room.answer.model.certificate_.upper
+    there = {}
+    exec(room.code().replace("print", "str"), there)
+    assert there["model"].certificate_.upper == room.answer.model.certificate_.upper
+    assert room.answer.errors[1] == np.mean(
+        there["model"].predict(room.points.X_new) != room.points.y_new
+    )
+
+
+def test_every_text_is_in_the_catalogue():
+    words = {text for text in TEXTS.values() if re.search(r"[a-z]{3}", FIELD.sub("", text))}
+    assert words <= set(spanish())
+
+
+@pytest.mark.parametrize("name", lab.ROOMS)
+def test_every_setting_has_a_name(opened, name):
+    say = speak("en")
+    assert all(say(f"{part} {name}") for part in ("room", "title", "lead"))
+    for field in rooms()[name].FIELDS:
+        if isinstance(field, Choice | Number):
+            assert say(field.name)
+
+
+def test_every_step_has_the_numbers_of_the_trace():
+    run = list(cotas.trace(cotas.Perceptron(max_iter=20), *_groups()))
+    for at in (1, 4):
+        room = lab.Steps(link={"procedure": "perceptron", "data": "groups", "at": str(at)})
+        assert np.array_equal(room.answer.step.theta, run[at - 1].theta)
+        assert room.answer.step.line == run[at - 1].line
+        assert f"{run[at - 1].margin:.6g}" in room.proof.object
+
+
+def _groups():
+    from cotas.experiments.samples import two_groups
+
+    return two_groups(0, n=40)
+
+
+def test_back_and_step_move_within_the_run():
+    room = lab.Steps(link={"procedure": "perceptron", "at": "1"})
+    room.go(-1)
+    assert room.answer.step is None
+    room.go(-1)
+    assert room.values["at"] == 0
+    room.go(10_000)
+    assert type(room.answer.step).__name__ == "Return"
+    assert room.answer.run.trace.model.certificate_.holds
+
+
+def test_the_newest_work_wins_and_what_it_overtook_is_forgotten():
+    delivered, done = [], threading.Event()
+    worker = Worker(lambda function: function(), threaded=True)
+    begun = threading.Event()
+
+    def slow(task):
+        begun.set()
+        while not task.watch(None):
+            time.sleep(0.001)
+        return "old"
+
+    def finish(outcome):
+        delivered.append(outcome)
+        done.set()
+
+    worker.submit(slow, finish)
+    assert begun.wait(10)
+    worker.submit(lambda task: "forgotten", finish)
+    worker.submit(lambda task: "new", finish)
+    assert done.wait(10)
+    assert delivered == ["new"]
+
+
+def test_an_error_in_the_work_is_handed_over():
+    found = []
+    worker = Worker(lambda function: function(), threaded=False)
+    worker.submit(lambda task: 1 / 0, found.append)
+    assert isinstance(found[0], ZeroDivisionError)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9, -1e15])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_points_keep_their_digits_wherever_they_lie(offset, scale):
+    rng = np.random.default_rng(0)
+    X = offset + scale * rng.normal(size=(20, 2))
+    y = np.arange(20) % 2
+    with contextlib.suppress(Refused):
+        points = Points(X, y, X[:0], y[:0]).moved(X, y)
+        spread = np.ptp(X, axis=0)
+        assert (np.abs(points.X - X) <= 1e-4 * spread + 1e-15 * np.abs(X)).all()

@@ -1,0 +1,438 @@
+"""Rows in blocks: whatever the source, the same model and the same proof."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import dump_svmlight_file
+
+import cotas
+from cotas.cli import big
+from cotas.files.problems import DataFileError
+from cotas.fitting.threads import in_order
+from cotas.scale import pages as pages_module
+from cotas.scale.page_files import PageError
+from cotas.scale.pages import page_folders, remove_pages
+from cotas.source import Arrays, Block, Sums, in_pairs
+from terminal import cotas as terminal
+from terminal import customers
+
+RNG = np.random.default_rng(7)
+N, D = 600, 5
+X = RNG.normal(size=(N, D)) * [1.0, 3.0, 0.2, 1.0, 10.0] + [0.0, 5.0, 0.0, -100.0, 0.0]
+Z = (X - X.mean(axis=0)) / X.std(axis=0) @ RNG.normal(size=D) + 0.7 * RNG.normal(size=N)
+TWO, THREE = np.where(Z > 0, "yes", "no"), np.digitize(Z, [-1.0, 1.0])
+WEIGHTS = RNG.integers(0, 3, size=N).astype(float)
+FEW = sparse.csr_matrix(np.where(RNG.random(X.shape) < 0.4, np.round(X, 3), 0.0))
+LAYOUTS = {"dense": X, "single": X.astype(np.float32), "sparse": FEW}
+ESTIMATORS = [
+    getattr(cotas, name)
+    for name in cotas.__all__
+    if hasattr(getattr(cotas, name), "fit") and hasattr(getattr(cotas, name), "predict")
+]
+
+
+def made(kind):
+    """An estimator that ends soon, with several classes one against the rest where it may."""
+    known = kind().get_params()
+    given = {"lam": 0.01, "max_iter": 200}
+    if kind is cotas.LogisticRegression:
+        given["multiclass"] = "ovr"
+    return kind(**{name: value for name, value in given.items() if name in known})
+
+
+def takes_a_source(kind) -> bool:
+    """Whether it does; all the others must say that they do not."""
+    try:
+        made(kind).fit(Arrays(X, THREE if is_classifier(kind()) else Z, block_rows=200))
+    except ValueError as error:
+        if "source of row blocks" not in str(error):
+            raise
+        return False
+    return True
+
+
+TAKE = [kind for kind in ESTIMATORS if takes_a_source(kind)]
+
+
+def test_these_take_a_source():
+    names = {kind.__name__ for kind in TAKE}
+    assert names >= {"LinearSVM", "LogisticRegression", "LeastSquares", "Ridge"}
+    assert names >= {"Lasso", "ElasticNet"}
+
+
+def same(found, expected):
+    """Labels are the same, numbers up to rounding."""
+    if expected.dtype.kind == "f":
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+def both(kind, layout, y, weights, **given):
+    model = made(kind).set_params(**given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here = clone(model).fit(LAYOUTS[layout], y, sample_weight=weights)
+        source = Arrays(LAYOUTS[layout], y, weights, block_rows=170)
+        return here, clone(model).fit(source), source
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_memory_and_blocks_prove_the_same(kind, layout):
+    for y in (TWO, THREE) if is_classifier(kind()) else (Z, np.stack([Z, Z + X[:, 0]], axis=1)):
+        for weights in (None, WEIGHTS):
+            here, there, source = both(kind, layout, y, weights)
+            pairs = zip(here.certificate_.singles, there.certificate_.singles, strict=True)
+            for one, other in pairs:
+                assert other.holds
+                assert max(one.lower, other.lower) <= min(one.upper, other.upper)
+                assert other.relative_gap <= max(there.tol, 2 * one.relative_gap)
+                assert one.statement.split(" than ")[0] == other.statement.split(" than ")[0]
+            assert there.certificate_.discrepancies(source) == []
+            if not is_classifier(kind()):  # from the Gram matrix
+                scale = np.abs(here.coef_).max()
+                np.testing.assert_allclose(there.coef_, here.coef_, rtol=0, atol=1e-10 * scale)
+            given = LAYOUTS[layout]
+            same(there.predict(source), there.predict(given))
+            score = there.score(given, y, weights)
+            assert there.score(source) == pytest.approx(score, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_what_is_proved_in_blocks_is_verified_in_memory_and_survives_a_file(kind, tmp_path):
+    y = TWO if is_classifier(kind()) else Z
+    model = made(kind).fit(Arrays(X, y, block_rows=170))
+    assert model.certificate_.verify(X, y)
+    model.save(tmp_path / "model.cotas")
+    again = cotas.load(tmp_path / "model.cotas")
+    assert again.certificate_.verify(Arrays(X, y, block_rows=170))
+    model.coef_ = model.coef_ * 1.01
+    assert not model.certificate_.holds
+    swapped = y.copy()
+    swapped[0], swapped[1] = y[np.argmax(y != y[0])], y[0]
+    assert not again.certificate_.verify(Arrays(X, swapped, block_rows=170))
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_no_bit_depends_on_the_number_of_threads(kind):
+    source = Arrays(X, TWO if is_classifier(kind()) else Z, block_rows=31)
+    models = [made(kind).set_params(n_jobs=jobs).fit(source) for jobs in (1, 2, 5)]
+    for model in models[1:]:
+        assert np.array_equal(model.coef_, models[0].coef_)
+        assert np.array_equal(model.intercept_, models[0].intercept_)
+        assert str(model.certificate_.to_dict()) == str(models[0].certificate_.to_dict())
+
+
+@pytest.mark.parametrize("weight", ["balanced", {"yes": 3.0}])
+def test_weights_of_classes(weight):
+    for kind in (kind for kind in TAKE if is_classifier(kind())):
+        here, there, source = both(kind, "dense", TWO, WEIGHTS, class_weight=weight)
+        one, other = here.certificate_, there.certificate_
+        assert max(one.lower, other.lower) <= min(one.upper, other.upper)
+        assert other.verify(source)
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_what_a_source_may_not_hold(kind):
+    y = TWO if is_classifier(kind()) else Z
+    for poison in (np.nan, np.inf):
+        bad = X.copy()
+        bad[400, 2] = poison
+        with pytest.raises(ValueError, match="rows 340 to 509"):
+            made(kind).fit(Arrays(bad, y, block_rows=170))
+    with pytest.raises(ValueError, match="has its own y"):
+        made(kind).fit(Arrays(X, y), y)
+    with pytest.raises(ValueError, match="has its own weights"):
+        made(kind).fit(Arrays(X, y), None, WEIGHTS)
+    with pytest.raises(ValueError, match="egative"):
+        made(kind).fit(Arrays(X, y, -np.ones(N)))
+    with pytest.raises(ValueError, match=r"class|zero"):
+        made(kind).fit(Arrays(X, y, np.zeros(N)))
+    fitted = made(kind).fit(Arrays(X, y))
+    with pytest.raises(ValueError, match="expecting 5 features"):
+        fitted.predict(Arrays(X[:, :4], y))
+    if is_classifier(kind()):
+        with pytest.raises(ValueError, match="one class only"):
+            made(kind).fit(Arrays(X, np.ones(N)))
+
+
+def test_sums_run_in_one_order_whoever_makes_them():
+    source = Arrays(X, Z, block_rows=7)
+    with ThreadPoolExecutor(3) as pool:
+        spread = source.map_reduce(_first_column, in_order(pool, 3))
+    assert source.map_reduce(_first_column) == spread
+    assert in_pairs(_first_column(block) for block in source.blocks()) == spread
+    assert spread[1] == N
+
+
+def _first_column(block: Block) -> Sums:
+    return Sums(float(block.X[:, 0].sum()), block.n_rows)
+
+
+# ---- pages on disk -----------------------------------------------------------------------------
+
+
+def frame(y, name="y"):
+    return pl.DataFrame(X, schema=[f"c{j}" for j in range(D)]).with_columns(pl.Series(name, y))
+
+
+def written(folder, kind, y):
+    table, path = frame(y).with_columns(w=pl.Series(WEIGHTS)), folder / f"rows.{kind}"
+    {"parquet": table.write_parquet, "arrow": table.write_ipc, "csv": table.write_csv}[kind](path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
+def test_pages_hold_the_rows_of_the_file(tmp_path, kind):
+    path = written(tmp_path, kind, TWO)
+    pages = cotas.open_pages(path, target="y", weights="w", page_bytes=4096)
+    assert (pages.n_rows, pages.n_features, len(pages.pages) > 3) == (N, D, True)
+    assert pages.feature_names.tolist() == [f"c{j}" for j in range(D)]
+    np.testing.assert_array_equal(pages.collect(_rows_of), X)
+    np.testing.assert_array_equal(pages.collect(_labels_of), TWO)
+    np.testing.assert_array_equal(pages.collect(_weights_of), WEIGHTS)
+    first = next(iter(pages.blocks()))
+    assert not np.array_equal(first.X, X[: len(first.X)])  # they are shuffled
+    assert [block.start for block in pages.blocks()] == [page.start for page in pages.pages]
+
+
+def _rows_of(block):
+    return block.X
+
+
+def _labels_of(block):
+    return block.y
+
+
+def _weights_of(block):
+    return block.shares()
+
+
+def test_pages_of_libsvm_files_are_sparse(tmp_path):
+    y = np.where(Z > 0, 1.0, -1.0)
+    dump_svmlight_file(FEW[:300], y[:300], str(tmp_path / "a.svm"), zero_based=False)
+    dump_svmlight_file(FEW[300:], y[300:], str(tmp_path / "b.svm"), zero_based=False)
+    pages = cotas.open_pages(tmp_path / "*.svm", page_bytes=4096)
+    assert all(sparse.issparse(block.X) for block in pages.blocks())
+    order = pages.collect(lambda block: block.y)
+    np.testing.assert_array_equal(order, y)
+    np.testing.assert_array_equal(pages.collect(lambda block: block.X.toarray()), FEW.toarray())
+    model = cotas.LinearSVM(tol=1e-3).fit(pages)
+    assert model.certificate_.verify(pages)
+    np.testing.assert_array_equal(model.predict(pages), model.predict(FEW))
+    with pytest.raises(DataFileError, match="only 3 are expected"):
+        cotas.open_pages(tmp_path / "*.svm", n_features=3)
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_memory_and_pages_prove_the_same(tmp_path, kind):
+    y = THREE if is_classifier(kind()) else Z
+    frame(y).write_parquet(tmp_path / "rows.parquet")
+    pages = cotas.open_pages(tmp_path / "rows.parquet", target="y", page_bytes=4096)
+    here, there = made(kind).fit(X, y), made(kind).fit(pages)
+    for one, other in zip(here.certificate_.singles, there.certificate_.singles, strict=True):
+        assert max(one.lower, other.lower) <= min(one.upper, other.upper)
+    assert there.certificate_.verify(pages)
+    table = frame(y).drop("y").to_pandas()
+    same(there.predict(pages), there.predict(table))
+
+
+def test_pages_are_reused_until_a_file_changes(tmp_path):
+    path = written(tmp_path, "csv", Z)
+    given = {"target": "y", "weights": "w", "page_bytes": 4096}
+    first = cotas.open_pages(path, **given)
+    assert (first.reused, cotas.open_pages(path, **given).reused) == (False, True)
+    path.touch()  # another time, the same content
+    assert cotas.open_pages(path, **given).reused
+    assert not cotas.open_pages(path, **given, seed=1).reused
+    path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
+    again = cotas.open_pages(path, **given)
+    assert (again.reused, again.n_rows) == (False, N + 1)
+
+
+def damage(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def shorten(path):
+    path.write_bytes(path.read_bytes()[:-64])
+
+
+def remove(path):
+    path.unlink()
+
+
+@pytest.mark.parametrize("harm", [damage, shorten, remove])
+def test_a_damaged_page_is_told_and_healed_by_the_next_run(tmp_path, harm):
+    path = written(tmp_path, "parquet", TWO)
+    given = {"target": "y", "weights": "w", "page_bytes": 4096}
+    pages = cotas.open_pages(path, **given)
+    model = cotas.LinearSVM(tol=1e-3).fit(pages)
+    harmed = pages.folder / pages.pages[2].name
+    # In the middle of a fit: it has been read before, and found whole.
+    harm(harmed)
+    with pytest.raises(PageError, match="once more"):
+        cotas.LinearSVM(tol=1e-3).fit(pages)
+    healed = cotas.open_pages(path, **given)
+    assert not healed.reused
+    again = cotas.LinearSVM(tol=1e-3).fit(healed)
+    assert np.array_equal(again.coef_, model.coef_)
+
+
+def test_a_run_that_is_broken_off_leaves_nothing_behind(tmp_path, monkeypatch):
+    path = written(tmp_path, "parquet", TWO)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pages_module, "write_page", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            cotas.open_pages(path, target="y")
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_clean_removes_pages_and_nothing_else(tmp_path):
+    path = written(tmp_path, "csv", Z)
+    (tmp_path / "cache").mkdir()
+    cotas.open_pages(path, target="y")
+    cotas.open_pages(path, target="y", cache=tmp_path / "cache")
+    (tmp_path / "mine.cotas-pages").mkdir()
+    (tmp_path / "mine.cotas-pages" / "diary.txt").write_text("not a page")
+    assert len(page_folders(path)) == 1
+    assert len(page_folders(tmp_path)) == 2
+    assert remove_pages(tmp_path)[0] == 2
+    assert page_folders(tmp_path) == []
+    assert (tmp_path / "mine.cotas-pages" / "diary.txt").exists()
+
+
+def test_pages_refuse_what_is_no_number(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,y\n1,x,0\n2,z,1\n")
+    with pytest.raises(DataFileError, match="hold no numbers"):
+        cotas.open_pages(path, target="y")
+    path.write_text("a,b,y\n1,,0\n2,3,1\n")
+    with pytest.raises(DataFileError, match="'b' has a missing value in row 1"):
+        cotas.open_pages(path, target="y")
+    path.write_text("a,b,y\n1,2,\n2,3,1\n")
+    with pytest.raises(DataFileError, match="target 'y' is missing in 1 rows"):
+        cotas.open_pages(path, target="y")
+    for wrong, words in (("c", "no column 'c'"), (None, "which column")):
+        with pytest.raises(DataFileError, match=words):
+            cotas.open_pages(path, target=wrong)
+    pl.DataFrame({"a": [2**60 + 1, 2], "y": [0, 1]}).write_parquet(tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match="double precision cannot hold"):
+        cotas.open_pages(tmp_path / "b.parquet", target="y")
+    with pytest.raises(DataFileError, match="no such file"):
+        cotas.open_pages(tmp_path / "nothing.csv", target="y")
+
+
+def test_a_preparation_makes_numbers_of_a_table(tmp_path):
+    words = pl.DataFrame({"town": RNG.choice(["Lugo", "Vigo", "Noia"], N), "c": X[:, 0], "y": Z})
+    words.write_csv(tmp_path / "rows.csv")
+    preparation = cotas.tables.Preparation().fit(words.drop("y"))
+    pages = cotas.open_pages(tmp_path / "rows.csv", target="y", preparation=preparation)
+    here = cotas.Ridge().fit(preparation.transform(words.drop("y")), Z)
+    np.testing.assert_allclose(cotas.Ridge().fit(pages).coef_, here.coef_, atol=1e-12)
+
+
+def test_pages_travel_to_other_processes(tmp_path):
+    pages = cotas.open_pages(written(tmp_path, "csv", Z), target="y", page_bytes=4096)
+    again = pickle.loads(pickle.dumps(pages))
+    np.testing.assert_array_equal(again.collect(_labels_of), Z)
+
+
+def test_single_precision_takes_half_the_space_and_says_what_it_proves(tmp_path):
+    path = written(tmp_path, "parquet", TWO)
+    whole, half = (cotas.open_pages(path, target="y", dtype=d) for d in ("float64", "float32"))
+    assert half.n_bytes < 0.8 * whole.n_bytes
+    model = cotas.LinearSVM(tol=1e-3).fit(half)
+    assert model.certificate_.verify(half)
+    assert not model.certificate_.verify(whole)
+
+
+# ---- the command line --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """A machine in which every table is too large."""
+    monkeypatch.setattr(big, "free_memory", lambda: 1)
+
+
+def test_a_table_that_does_not_fit_is_fitted_proved_and_used_all_the_same(tmp_path, little_memory):
+    table, where = customers(n=800), tmp_path / "shop.cotas"
+    table.write_csv(tmp_path / "shop.csv")
+    said = terminal("fit", tmp_path / "shop.csv", "-t", "bought", "-o", where, "--json")
+    assert said.code == 0, said.err
+    assert "are read from pages on disk" in said.err
+    document = said.document
+    assert document["certificate"]["holds"]
+    assert document["rows"] == 800
+    assert 0.0 < document["hold_out"]["upper"] < 0.5
+    again = terminal("certify", where, tmp_path / "shop.csv", "--json").document
+    assert again["proved"]
+    assert again["certificate"]["upper"] == document["certificate"]["upper"]
+    predicted = terminal("predict", where, tmp_path / "shop.csv", "--json")
+    assert predicted.code == 0, predicted.err
+    table.with_columns(age=pl.col("age") + 1).write_csv(tmp_path / "shop.csv")
+    assert terminal("certify", where, tmp_path / "shop.csv").code == 1
+    assert "2 folders" not in terminal("clean", tmp_path).out
+    assert page_folders(tmp_path) == []
+
+
+@pytest.mark.parametrize("model", ["logistic", "ridge", "lasso", "elastic-net", "least-squares"])
+def test_these_models_are_trained_from_pages(tmp_path, little_memory, model):
+    frame(THREE if model == "logistic" else Z).write_parquet(tmp_path / "rows.parquet")
+    call = ("fit", tmp_path / "rows.parquet", "-t", "y", "-m", model, "--hold-out", "0.3")
+    said = terminal(*call, "--json")
+    assert said.code == 0, said.err
+    assert said.document["certificate"]["holds"]
+
+
+def test_sparse_files_are_trained_from_pages(tmp_path, little_memory):
+    dump_svmlight_file(FEW, np.where(Z > 0, 1, -1), str(tmp_path / "a.svm"), zero_based=False)
+    said = terminal("fit", tmp_path / "a.svm", "-o", tmp_path / "m.cotas", "--lang", "es")
+    assert said.code == 0, said.err
+    assert "páginas en disco" in said.err
+    assert terminal("certify", tmp_path / "m.cotas", tmp_path / "a.svm").code == 0
+
+
+def test_what_needs_the_whole_table_says_so(tmp_path, little_memory):
+    frame(Z).write_parquet(tmp_path / "rows.parquet")
+    call = ("fit", tmp_path / "rows.parquet", "-t", "y")
+    for more in (("-m", "auto"), ("--select", "lam"), ("--report", tmp_path / "r.html")):
+        said = terminal(*call, *more)
+        assert said.code == 2
+        assert "needs the whole table in memory" in said.err
+    said = terminal(*call, "-m", "huber")
+    assert said.code == 2
+    assert "takes no source of row blocks" in " ".join(said.err.split())
+    for size, words in (("much", "takes a size"), ("10MB", "too little")):
+        said = terminal(*call, "--memory", size)
+        assert said.code == 2
+        assert words in said.err
+
+
+def test_pages_are_split_at_random_and_at_one_place(tmp_path):
+    frame(Z).write_parquet(tmp_path / "rows.parquet")
+    pages = cotas.open_pages(tmp_path / "rows.parquet", target="y", page_bytes=1024)
+    first, last = pages.split(0.25)
+    assert first.n_rows + last.n_rows == N
+    assert 0.15 * N < last.n_rows < 0.35 * N
+    both = np.concatenate([first.collect(_labels_of), last.collect(_labels_of)])
+    np.testing.assert_array_equal(np.sort(both), np.sort(Z))
+    assert pages.first(first.n_rows).n_rows == first.n_rows
+    with pytest.raises(ValueError, match="No number of pages"):
+        pages.first(1)

@@ -1,0 +1,254 @@
+"""One catalogue: every text in both languages, none too many, and one place for the language."""
+
+import ast
+import copy
+import pickle
+import re
+import threading
+import warnings
+from contextvars import copy_context
+from pathlib import Path
+
+import pytest
+from sklearn.base import clone
+
+import cotas
+from cotas.words import FIELD, Said, Spoken, current, english, lang, say, spanish
+from estimators import every_estimator, problems_of
+
+HOME = Path(cotas.__file__).parent
+SOURCES = [path for path in HOME.rglob("*.py") if path.parent.name != "words"]
+# Where every text is for people.
+FOR_PEOPLE = ("report", "plots", "cli")
+
+
+def texts_in(node):
+    """The texts that an expression may be: a literal, or one of the sides of a condition."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    if isinstance(node, ast.IfExp):
+        return texts_in(node.body) + texts_in(node.orelse)
+    return []
+
+
+def said_in(path):
+    """Every literal text that a module says."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
+            yield from texts_in(node.args[0])
+
+
+def literals(path):
+    tree = ast.parse(path.read_text("utf-8"))
+    return {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)} - {None}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(HOME)))
+def test_whatever_is_said_can_be_said_in_spanish(path):
+    assert {text for text in said_in(path) if FIELD.sub("", text).strip()} <= set(spanish())
+
+
+def test_both_languages_have_the_same_values():
+    for text, translated in spanish().items():
+        fields = [{name for name, _ in FIELD.findall(each)} for each in (text, translated)]
+        assert fields[0] == fields[1], text
+        assert translated or not text
+
+
+def test_no_text_is_translated_in_vain():
+    used = set().union(*map(literals, SOURCES))
+    assert not [text for text in spanish() if text and text not in used]
+
+
+SENTENCE = re.compile(r"[A-Za-z]{2,},? [a-zA-Z]{2,},? [a-zA-Z]{2,}")
+# What `--help` shows, and what a programmer is told of a wrong argument, is English.
+FOR_PROGRAMMERS = (
+    *("ValueError", "TypeError", "ImportError", "NotFittedError"),
+    *("Option", "Argument", "Typer", "legend"),
+)
+
+
+def sentences(path):
+    """Every literal of a module that a reader would take for words, but for the documentation."""
+    tree = ast.parse(path.read_text("utf-8"))
+    kept = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if name in FOR_PROGRAMMERS:
+                kept |= set(ast.walk(node))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            kept.add(node.value)
+    for node in ast.walk(tree):
+        if node in kept:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            parts = [v.value if isinstance(v, ast.Constant) else "{}" for v in node.values]
+            yield "".join(parts)
+            kept |= {v for v in node.values if isinstance(v, ast.Constant)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_what_people_read_is_in_the_catalogue():
+    found = []
+    for room in FOR_PEOPLE:
+        for path in (HOME / room).glob("*.py"):
+            if path.name in ("app.py", "codes.py", "options.py", "style.py", "__init__.py"):
+                continue  # help and style sheets
+            plain = {text for text in sentences(path) if "<" not in text}
+            found += [(path.name, t) for t in plain if SENTENCE.search(t) and t not in spanish()]
+    assert not found
+
+
+def test_no_entry_is_there_twice():
+    entries = re.findall(r"^msgid (.*)$", (HOME / "words" / "es.po").read_text("utf-8"), re.M)
+    assert len(entries) == len(set(entries))
+
+
+# ---- the language --------------------------------------------------------------------------------
+
+
+def test_the_language_is_set_in_one_place_and_taken_back():
+    assert current() == "en"
+    with lang("es"):
+        assert (current(), say("mean")) == ("es", "media")
+        with lang("en"):
+            assert say("mean") == "mean"
+        assert say("mean") == "media"
+    assert (current(), say("mean")) == ("en", "mean")
+
+
+def test_without_a_block_it_lasts_as_long_as_the_context():
+    def inside():
+        cotas.lang("es")
+        return say("mean")
+
+    assert copy_context().run(inside) == "media"
+    assert say("mean") == "mean"
+
+
+def test_other_threads_keep_their_own_language():
+    heard = []
+    with lang("es"):
+        thread = threading.Thread(target=lambda: heard.append(current()))
+        thread.start()
+        thread.join()
+    assert heard == ["en"] or heard == ["es"]  # as this version of Python hands contexts on
+    assert current() == "en"
+
+
+@pytest.mark.parametrize("wrong", ["fr", "", None, 3, "ES"])
+def test_an_unknown_language_is_refused(wrong):
+    with pytest.raises(ValueError, match="lang"):
+        lang(wrong)
+    assert current() == "en"
+
+
+def test_a_text_is_said_again_in_another_language_and_survives_copies():
+    text = say("{one}, and {other}", one=say("interrupted"), other=say("max_time reached"))
+    for again in (text, pickle.loads(pickle.dumps(text)), copy.deepcopy(text)):
+        assert isinstance(again, Said)
+        assert again == english(again) == "interrupted, and max_time reached"
+        with lang("es"):
+            assert again.again() == "interrumpido, y se alcanzó max_time"
+            assert english(again.again()) == text
+
+
+def test_values_are_never_read_as_texts():
+    hostile = "{one} {other!r} {0} {{x}}"
+    with lang("es"):
+        assert say("{one} against {other}", one=hostile, other="b") == f"{hostile} contra b"
+        assert say(hostile) == hostile
+
+
+class Spoke:
+    said = Spoken("")
+
+
+def test_an_attribute_speaks_the_language_of_the_reader():
+    spoke = Spoke()
+    spoke.said = "holds"
+    assert spoke.said == "holds"
+    with lang("es"):
+        assert spoke.said == "se cumple"
+
+
+# ---- certificates --------------------------------------------------------------------------------
+
+WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+def texts_of(certificate):
+    """Everything that a certificate says, with the names of its figures."""
+    for part in (certificate, *certificate.parts):
+        yield from (part.statement, part.reference, part.objection, part.label)
+        yield from (*part.remarks, *part.trusted, *part.notes, part.kind, *part.figures)
+
+
+def unknown(text):
+    """What of a text is in no catalogue."""
+    if isinstance(text, Said) and text.values:
+        for value in text.values.values():
+            yield from unknown(value)
+    plain = text.text if isinstance(text, Said) else text
+    if plain not in spanish() and WORD.search(FIELD.sub("", plain)):
+        yield plain
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [
+            (repr(model), clone(model).fit(*data), data)
+            for model in every_estimator()
+            for data in problems_of(model)
+        ]
+
+
+def test_every_certificate_can_be_read_in_spanish(fitted):
+    # Names of classes, of solvers and of code are no words.
+    names = {"no", "perhaps", "yes", "DecisionTreeClassifier", "interior-point"}
+    for name, model, _ in fitted:
+        certificate = model.certificate_
+        found = {each for text in texts_of(certificate) for each in unknown(text)} - names
+        assert not {text for text in found if not text.startswith("k(x, x′) = ")}, name
+        with lang("es"):
+            shown = str(certificate)
+        assert not {"than", "this", "holds", "proved", "bound"} & set(WORD.findall(shown)), shown
+        assert str(certificate) != shown
+
+
+def test_the_language_changes_no_verdict(fitted):
+    for name, model, data in fitted:
+        certificate = model.certificate_
+        with lang("es"):
+            assert certificate.discrepancies(*data) == [], name
+            fresh = pickle.loads(pickle.dumps(certificate))
+        assert fresh.discrepancies(*data) == [], name
+        assert fresh.statement == certificate.statement
+
+
+def test_a_file_keeps_both_languages(fitted, tmp_path):
+    for name, model, data in fitted:
+        if "DecisionTree" in name:
+            continue  # of another library
+        with lang("es"):
+            model.save(tmp_path / "model.cotas")
+            shown = str(model.certificate_)
+        again = cotas.load(tmp_path / "model.cotas")
+        assert str(again.certificate_) == str(model.certificate_), name
+        assert again.certificate_.discrepancies(*data) == [], name
+        with lang("es"):
+            assert str(again.certificate_) == shown, name
+
+
+def test_a_file_with_texts_of_another_version_is_read_in_english(fitted, tmp_path):
+    from cotas.files.schema import Scope, Sentence
+
+    stored = {"english": "It is 3.", "text": "It is {n} now.", "values": {"n": "3"}}
+    with lang("es"):
+        assert Sentence().read(stored, None, Scope(), "here") == "It is 3."
+        known = {"english": "", "text": "{one} against {other}", "values": {"one": "a"}}
+        assert Sentence().read(known, None, Scope(), "here") == ""
