@@ -16,12 +16,15 @@ NO_NUMBERS = {
     "cotas.certificates.words",
     "cotas.certificates.presentation",
 }
+# What computes on a GPU is reached only by who asks for one.
+ON_REQUEST = {"cotas.certificates.device"}
 KINDS = {
     "core only: a linear SVM's bounds": [f"cotas.certificates.core.{m}" for m in ("gap", "rows")],
     "core only: a kernel machine's bounds": ["cotas.certificates.core.gram"],
     "linear SVM, logistic, hard margin": ["cotas.certificates.duality"],
     "softmax": ["cotas.certificates.softmax"],
     "kernel machines": ["cotas.certificates.kernel"],
+    "kernel machines, on a GPU": ["cotas.certificates.kernel", "cotas.certificates.device"],
     "kernel regression": ["cotas.certificates.kernel_regression"],
     "Lasso, elastic net, ball": ["cotas.certificates.lasso"],
     "robust regression": ["cotas.certificates.residuals"],
@@ -75,6 +78,8 @@ def closure(roots: list[str]) -> set[str]:
         name = todo.pop()
         path = path_of(name)
         if name in seen or name in NO_NUMBERS or path is None:
+            continue
+        if name in ON_REQUEST and name not in roots:
             continue
         seen.add(name)
         todo += imported(path)

@@ -33,6 +33,7 @@ class Stop(Enum):
     ITERATIONS = "max_iter reached"
     STALLED = "the solver made no further progress"
     THEORY = "no further step can change the model"
+    DEVICE = "the device failed"
 
 
 class InterruptedWarning(UserWarning):

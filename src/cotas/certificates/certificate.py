@@ -186,17 +186,26 @@ class Certificate:
 
     # ---- checked again -------------------------------------------------------------------------
 
-    def verify(self, X: Any, y: Any = None) -> bool:
+    def verify(self, X: Any, y: Any = None, *, device: str = "cpu") -> bool:
         """Whether everything this certificate says comes out again from the data.
 
         X and y are the data of the fit, in any form that `fit` takes, with the rows in the same
         order; a source of row blocks has its own y. The numbers are computed from them and from
-        the witness; none is taken from the fit, and neither is any tolerance.
+        the witness; none is taken from the fit, and neither is any tolerance. With
+        `device="cuda"` the products with the Gram matrix of a kernel machine are computed on a GPU;
+        whatever proved the certificate, "cpu" serves.
         """
-        return not self.discrepancies(X, y)
+        return not self.discrepancies(X, y, device=device)
 
-    def discrepancies(self, X: Any, y: Any = None) -> list[str]:
+    def discrepancies(self, X: Any, y: Any = None, *, device: str = "cpu") -> list[str]:
         """In words, each point in which the data contradict the certificate; empty if none."""
+        if device != "cpu":
+            from cotas.certificates.device import computed_by, maker_on
+
+            with computed_by(maker_on(device)):
+                found = self.discrepancies(X, y)
+            # Its bounds of rounding can be wider: what it does not confirm, the processor decides.
+            return found and self.discrepancies(X, y)
         source = source_of(X, y)
         rows: Any = read_rows(X) if source is None else source
         labels: Any = read_labels(y) if source is None else None

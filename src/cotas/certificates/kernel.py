@@ -21,7 +21,7 @@ from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.consequences.bias import best_biases, outer
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Weights, feasible
-from cotas.certificates.core.gram import Gram, SquaredLength, bounds, proved_shift
+from cotas.certificates.core.gram import Gram, SquaredLength, bounds, gram_of, proved_shift
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.losses import Hinge
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
@@ -58,6 +58,15 @@ class KernelRegion:
     radius: float
     lowest: float
     highest: float
+
+    def covers(self, other: KernelRegion, slack: float) -> bool:
+        """Whether it holds all of another one, up to a relative slack: a larger one claims less."""
+        room = slack * (1.0 + abs(other.lowest) + abs(other.highest))
+        return (
+            self.radius >= other.radius * (1.0 - slack)
+            and self.lowest <= other.lowest + room
+            and self.highest >= other.highest - room
+        )
 
 
 @dataclass(frozen=True)
@@ -186,7 +195,7 @@ class KernelSurvey:
     def _multiply(self, X: Matrix, each: Each) -> None:
         """K times β and c; where K is examined, of the rows that have a part in it only."""
         factors = np.stack([self.betas, self.duals], axis=2).reshape(self.n, -1)
-        self.gram, self.evidence = Gram(self.points[0].kernel.spec(), X, each), None
+        self.gram, self.evidence = gram_of(self.points[0].kernel.spec(), X, each), None
         rows = np.flatnonzero((self.weights.s > 0) | factors.any(axis=1))
         self.examined = not self.gram.positive and len(rows) <= LARGEST_EXAMINED
         if self.examined:

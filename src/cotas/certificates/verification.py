@@ -183,12 +183,18 @@ def _figures(claimed: Certificate, fresh: Certificate) -> list[str]:
     return [
         _differs(say(name), f"{right:.9g}", f"{claimed.figures[name]:.9g}")
         for name, right in fresh.figures.items()
-        if not _near(claimed.figures[name], right)
+        if not _near(claimed.figures[name], right, _scale(name, fresh))
     ]
 
 
-def _near(said: Any, right: Any) -> bool:
+def _scale(name: str, fresh: Certificate) -> float:
+    """What a figure is small beside: the length of a θ that nearly vanishes is all rounding."""
+    lam = fresh.figures.get("λ", 0.0)
+    return math.sqrt(2.0 * fresh.upper / lam) if name == "‖θ‖" and lam > 0 < fresh.upper else 0.0
+
+
+def _near(said: Any, right: Any, scale: float = 0.0) -> bool:
     if said is None or right is None:
         return said is right
     both_nan = math.isnan(said) and math.isnan(right)
-    return said == right or both_nan or abs(said - right) <= SAME * abs(right)
+    return said == right or both_nan or abs(said - right) <= SAME * max(abs(right), scale)

@@ -72,7 +72,9 @@ def shortfall(gap: float, tol: float, reason: Reason, advice: str) -> str:
 
 
 def same_region(kept: Any, again: Any) -> bool:
-    """Whether two regions are the same up to the order of sums."""
+    """Whether two regions are the same up to the order of sums, or the one kept is larger."""
+    if type(kept) is type(again) and hasattr(kept, "covers"):
+        return bool(kept.covers(again, 1e-9))
     return type(kept) is type(again) and all(
         np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=False)
         for a, b in zip(_numbers(kept), _numbers(again), strict=True)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
+from cotas.certificates.device import computed_by, maker_on
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.theorems.combinations import Labelled
 from cotas.certificates.words import against_the_rest
@@ -92,6 +93,7 @@ def certify(
     *,
     problem: str = "own",
     max_time: float = 30.0,
+    device: str = "cpu",
 ) -> Certificate:
     """How far a fitted model is from the best one for its own problem, proved from the data.
 
@@ -120,6 +122,9 @@ def certify(
         "free-bias" also tells the objective of the same θ with the best bias.
     max_time : float, default=30.0
         Seconds to spend, for each class, on a dual point where the model has none of its own.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where the products with the Gram matrix of an `SVC` or a `KernelSVM` are computed; "cuda" is
+        a GPU, which needs `pip install "cotas[gpu]"`.
 
     Returns
     -------
@@ -141,6 +146,9 @@ def certify(
     if problem not in ("own", "free-bias"):
         raise ValueError(f'problem must be "own" or "free-bias", not {problem!r}.')
     check_positive(max_time, "max_time")
+    if device != "cpu":
+        with computed_by(maker_on(device)):
+            return certify(model, X, y, sample_weight, problem=problem, max_time=max_time)
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise TypeError(f"model must be a fitted estimator, not {model!r}.")
     name = _name(model)

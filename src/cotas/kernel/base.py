@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelRegion
 from cotas.certificates.consequences.kernel_scores import optimal_scores
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.fitting.certified import Certified
+from cotas.device.find import device_for, in_short
+from cotas.fitting.certified import Certified, outside
 from cotas.fitting.data import Examples
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.threads import pooled
@@ -61,10 +63,28 @@ class KernelExpansion(Certified, BaseEstimator):
             return np.tile(self.intercept_, (X.shape[0], 1))
         if is_precomputed(self.kernel_):
             X = vectors = X[:, self.support_]
+        values = self._scores_on_device(X, vectors)
+        if values is not None:
+            return np.asarray(values + self.intercept_)
         with one_thread_in_blas(), pooled(self.n_jobs if X.shape[0] > BLOCK else 1) as each:
             values = expand(self.kernel_, vectors, self._groups(), p, X, each)
         values += self.intercept_
         return values
+
+    def _scores_on_device(self, X: Matrix, vectors: Matrix) -> FloatArray | None:
+        """Σ βᵢ k(xᵢ, x) by the device that `device` says; None if it is not to be, or fails."""
+        spec, size = self.kernel_.spec(), X.shape[0] * len(self.support_)
+        device = device_for(getattr(self, "device", "cpu"), spec, size)
+        if device is None:
+            return None
+        from cotas.device.expansion import expand_on
+
+        try:
+            return expand_on(device, spec, vectors, self.dual_coef_.T, X)
+        except RuntimeError as error:  # such as too little memory on the device
+            said = f"These scores were computed without the device: {in_short(error)}"
+            warnings.warn(said, RuntimeWarning, stacklevel=outside())
+            return None
 
     def _machine_scores(self, X: Matrix) -> FloatArray:
         return self._scores(self._rows(X))

@@ -10,6 +10,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint
+from cotas.certificates.device import Maker, computed_by
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
 from cotas.fitting.monitor import Monitor
@@ -22,6 +23,7 @@ from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.working_set import Move
+from cotas.stops import Reason
 
 if TYPE_CHECKING:
     from cotas.kernel.svm import KernelSVM
@@ -51,6 +53,7 @@ class KernelSetting:
     monitor: Monitor
     began: float
     moves: list[list[Move]] | None = None  # of each problem, where someone wants to see them
+    maker: Maker | None = None  # of Gram matrices on a device; None for NumPy and Numba
 
     def pursuit(
         self, problem: BinaryProblem, part: int, parts: int, threads: int = 1
@@ -61,7 +64,7 @@ class KernelSetting:
         return Pursuit(*limits, self.monitor, began=self.began, label=problem.label)
 
 
-def helped(run: Iterator[Iterate], check: Any) -> Iterator[Iterate]:
+def helped(run: Iterator[Iterate], check: Any) -> Generator[Iterate, None, Reason | None]:
     """The iterates of a solver that is told the scores of a check, if it listens."""
     iterate = next(run, None)
     while iterate is not None:
@@ -70,8 +73,10 @@ def helped(run: Iterator[Iterate], check: Any) -> Iterator[Iterate]:
         told = isinstance(run, Generator) and check.scores is not None
         try:
             iterate = run.send(check.scores) if told else next(run)  # type: ignore[attr-defined]
-        except StopIteration:
-            return
+        except StopIteration as end:
+            reason: Reason | None = end.value
+            return reason
+    return None
 
 
 class KernelCheck:
@@ -95,7 +100,8 @@ class KernelCheck:
             given = None if problem.equal else problem.weights
             theta0 = best_bias(slopes + problem.signs, problem.signs > 0, given)
         point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
-        certificate, self.scores, region = point.survey(self.X, self.y, facts, self.each)
+        with computed_by(self.setting.maker):
+            certificate, self.scores, region = point.survey(self.X, self.y, facts, self.each)
         return Machine(signed, theta0, certificate, region)
 
     def _point(self, signed: FloatArray, theta0: float) -> KernelDualPoint | PairPoint:

@@ -16,6 +16,8 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
 from cotas.certificates.certificate import CHANGED
+from cotas.certificates.device import Maker
+from cotas.device.find import check_device, device_for
 from cotas.files.state import digest
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
@@ -31,6 +33,7 @@ from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeat
 from cotas.kernel.base import KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.expansion import Group
+from cotas.kernel.interface import Kernel
 from cotas.kernel.machine import KernelSetting, Machine
 from cotas.kernel.problems import (
     BinaryProblem,
@@ -44,6 +47,7 @@ from cotas.solvers.working_set import Move
 
 # Rows whose scores are computed before they are turned into the answer.
 ROWS_AT_A_TIME = 1 << 14
+ROWS_FOR_A_DEVICE = 1 << 20  # each time the support vectors travel to it
 
 
 @dataclass(eq=False, repr=False)
@@ -102,6 +106,11 @@ class KernelSVM(KernelClassifier):
         Multiplies the sample weights, class by class.
     random_state : int, RandomState or None
         For the choice of features with `approximate`.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where the fit, its proof and the predictions are computed: "cuda" is a GPU (or "cuda:1", the
+        second), which needs `pip install "cotas[gpu]"`, a kernel that is a formula, and the solver
+        "smo"; "auto" is one if there is one and the problem is large enough. The proof is the same:
+        `certificate_.verify(X, y)` needs no GPU.
     n_jobs : int or None, default=None
         Threads for the fit, its proof and the predictions; None means all cores, but one inside a
         worker of joblib. It does not change the result.
@@ -161,6 +170,7 @@ class KernelSVM(KernelClassifier):
     warm_start: bool = False
     class_weight: Any = None
     random_state: Any = None
+    device: str = "cpu"
     n_jobs: int | None = None
     indefinite: str = "refuse"
     progress: bool | None = None
@@ -193,11 +203,13 @@ class KernelSVM(KernelClassifier):
         split = one_against_one if self.multiclass == "ovo" else against_the_rest
         problems = split(examples, float(self.lam), self.C)
         self.features_: Any = None
+        # Who wants to see each move sees those of the processor.
+        maker = None if watch is not None else self._maker_of_fit(kernel, len(rows))
         with Monitor(self) as monitor:
-            facts = {} if self.approximate else facts_of(examples, problems)
+            facts = {} if self.approximate else facts_of(examples, problems, self.n_jobs)
             if watch is not None:
                 watch.extend([] for _ in problems)
-            setting = KernelSetting(self, kernel, examples, facts, monitor, began, watch)
+            setting = KernelSetting(self, kernel, examples, facts, monitor, began, watch, maker)
             if self.approximate is not None:
                 return self._fit_features(setting, problems)
             ended = solve_all(setting, problems, self._starts(examples, problems))
@@ -308,9 +320,10 @@ class KernelSVM(KernelClassifier):
         X : array or sparse matrix of shape (n_samples, n_features)
         """
         X = self._rows(X)
-        spans = range(0, X.shape[0], ROWS_AT_A_TIME)
+        step = ROWS_AT_A_TIME if self.device == "cpu" else ROWS_FOR_A_DEVICE
+        spans = range(0, X.shape[0], step)
         return np.concatenate(
-            [self._decided(self._scores(X[start : start + ROWS_AT_A_TIME])) for start in spans]
+            [self._decided(self._scores(X[start : start + step])) for start in spans]
         )
 
     def _decided(self, scores: FloatArray) -> FloatArray:
@@ -332,7 +345,19 @@ class KernelSVM(KernelClassifier):
             most[:, first] += ~surely_second
         return fewest, most
 
+    def _maker_of_fit(self, kernel: Kernel, n: int) -> Maker | None:
+        """What makes Gram matrices on the device of a fit on so many rows; None without one."""
+        plain = self.solver == "smo" and self.approximate is None
+        if not plain and self.device.startswith("cuda"):
+            raise ValueError(
+                f"device={self.device!r} has solver='smo' without approximate, and not "
+                f"solver={self.solver!r} with approximate={self.approximate!r}."
+            )
+        device = device_for(self.device, kernel.spec(), n * n) if plain else None
+        return None if device is None else Maker(device)
+
     def _check_parameters(self) -> None:
+        check_device(self.device)
         penalty_of(self, 1.0)
         for name in ("tol", "cache_mb"):
             check_positive(getattr(self, name), name)

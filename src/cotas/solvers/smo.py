@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -87,6 +87,41 @@ def smo(
     work = Decomposition(gram, dual, cache_bytes, each, shrinking, watch)
     if start is not None:
         work.begin_at(start)
+    return ascend(work, tol)
+
+
+class Work(Protocol):
+    """What the outer loop asks for: of the loops of a CPU, or of the programs of a GPU.
+
+    `exact` tells whether F was just computed in double precision, `complete` whether all the rows
+    take part.
+    """
+
+    exact: bool
+
+    @property
+    def a(self) -> FloatArray: ...
+
+    @property
+    def F(self) -> FloatArray: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+    def relative_gap(self, worth: float = 0.0) -> float: ...
+
+    def improve(self) -> bool: ...
+
+    def recompute(self, scores: FloatArray | None = None) -> None: ...
+
+    def use_double_precision(self) -> bool: ...
+
+
+def ascend(work: Work, tol: float) -> Generator[Iterate, FloatArray | None, None]:
+    """The outer loop: solve working sets until F promises `tol`, and doubt F when that is not true.
+
+    The caller may send back the exact scores Ka of an iterate. Invariant and cost: see `smo`.
+    """
     gap_before, target, least, since = np.inf, tol, np.inf, 0
     while True:
         gap = work.relative_gap(target)
@@ -97,7 +132,7 @@ def smo(
         elif gap > target and work.improve():
             continue
         elif not work.exact:
-            complete = work.active is None
+            complete = work.complete
             work.recompute(scores)
             gap = work.relative_gap()
             if complete and gap > 0.25 * gap_before:
@@ -127,7 +162,8 @@ class Decomposition:
     ) -> None:
         n, self.watch = len(gram), watch
         self.gram, self.dual, self.each, self.cache_bytes = gram, dual, each, cache_bytes
-        self.a, self.F = np.zeros(n), -dual.y
+        self.a: FloatArray = np.zeros(n)
+        self.F: FloatArray = -dual.y
         self.dtype: Any = np.float64 if n <= ALWAYS_DOUBLE else np.float32
         self.cache = RowCache(n, cache_bytes, self.dtype)
         self.working_set = np.empty(0, dtype=np.int64)
@@ -138,6 +174,11 @@ class Decomposition:
         self.shrinking = shrinking and n >= FEWEST_TO_SHRINK and dual.kink is None
         self.settled = np.zeros(n, dtype=np.int8)
         self.whole: AnyArray | None = None  # all of K, where it is no larger than a working set
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows take part."""
+        return self.active is None
 
     def begin_at(self, start: FloatArray) -> None:
         """Start at this a, moved into the feasible set."""

@@ -240,24 +240,30 @@ def _whitened(A: Any, B: Any, W: FloatArray) -> tuple[FloatArray, FloatArray, fl
 
 
 def _sum(parts: list[Entries]) -> Entries:
-    def side(sides: list[Side]) -> Side:
-        m, e = sum(m for m, _ in sides), sum(e for _, e in sides)
-        return _up(m), _up(e + gamma(len(sides)) * (m + e))
-
     K = parts[0].K
     for part in parts[1:]:
         K = _into(np.add, K, part.K)
-    return Entries(K, side([part.left for part in parts]), side([part.right for part in parts]))
+    sides = [part.left for part in parts], [part.right for part in parts]
+    return Entries(K, side_of_sum(sides[0]), side_of_sum(sides[1]))
+
+
+def side_of_sum(sides: list[Side]) -> Side:
+    """m and e of a sum of kernels."""
+    m, e = sum(m for m, _ in sides), sum(e for _, e in sides)
+    return _up(m), _up(e + gamma(len(sides)) * (m + e))
 
 
 def _product(one: Entries, other: Entries) -> Entries:
-    def side(a: Side, b: Side) -> Side:
-        (m, e), (n, f) = a, b
-        lost = np.where(np.greater(m, 0) & np.greater(n, 0), TINY, 0.0)
-        return _up(m * n + lost), _up(m * f + e * n + e * f + 2 * U * (m + e) * (n + f) + lost)
-
     K = one.K * other.K if one is other else _into(np.multiply, one.K, other.K)
-    return Entries(K, side(one.left, other.left), side(one.right, other.right))
+    left, right = side_of_product(one.left, other.left), side_of_product(one.right, other.right)
+    return Entries(K, left, right)
+
+
+def side_of_product(a: Side, b: Side) -> Side:
+    """m and e of a product of two kernels."""
+    (m, e), (n, f) = a, b
+    lost = np.where(np.greater(m, 0) & np.greater(n, 0), TINY, 0.0)
+    return _up(m * n + lost), _up(m * f + e * n + e * f + 2 * U * (m + e) * (n + f) + lost)
 
 
 def _power(base: Entries, p: int) -> Entries:
@@ -270,12 +276,16 @@ def _power(base: Entries, p: int) -> Entries:
 
 def _exp(inner: Entries) -> Entries:
     """exp(k) ≤ exp(mᵢ/2)·exp(nⱼ/2), since √(mn) is at most the mean of m and n."""
-    off = math.exp(
-        math.sqrt(np.max(inner.left[1], initial=0.0) * np.max(inner.right[1], initial=0.0))
-    )
-    sides = [(_up(np.exp(_up(m))), e) for m, e in (inner.left, inner.right)]
-    one, two = ((grown, _up(off * grown * (e + 10 * U))) for grown, e in sides)
+    most = math.sqrt(np.max(inner.left[1], initial=0.0) * np.max(inner.right[1], initial=0.0))
+    one, two = side_of_exp(inner.left, most), side_of_exp(inner.right, most)
     return Entries(np.exp(inner.K, out=inner.K if np.ndim(inner.K) else None), one, two)
+
+
+def side_of_exp(side: Side, most: float) -> Side:
+    """m and e of exp(k), where no value of k is off by more than `most`."""
+    m, e = side
+    grown = _up(np.exp(_up(m)))
+    return grown, _up(math.exp(most) * grown * (e + 10 * U))
 
 
 def _normalized(whole: Entries, *own: Entries) -> Entries:
