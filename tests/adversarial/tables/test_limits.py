@@ -17,7 +17,7 @@ import cotas as library
 from cotas.files.compression import Frames
 from cotas.files.limits import MOST_COLUMNS, MOST_SPARSE_COLUMNS, Limits
 from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark, grouped
+from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import batches, read_table
 from cotas.preparation.columns import ColumnError
 from terminal import cotas, customers
@@ -151,12 +151,12 @@ def test_many_columns_are_read_in_time_that_grows_with_them_and_said_in_a_few_li
 def test_groups_keep_the_order_and_count_everything():
     remarks = [Remark("constant", f"c{k}", f"c{k} is constant") for k in range(30)]
     remarks[3:3] = [Remark("few rows", None, "few") for _ in range(3)]
-    found = grouped(remarks)
+    found = gathered(remarks)
     assert [r.kind for r in found] == ["constant"] * 3 + ["few rows"] * 3 + ["constant"] * 5 + [
         "more"
     ]
     assert "22 more columns" in str(found[-1])
-    assert grouped(remarks[:8]) == remarks[:8]
+    assert gathered(remarks[:8]) == remarks[:8]
 
 
 @pytest.mark.parametrize("shift", [0x0660, 0x06F0, 0x0966, 0xFF10], ids=hex)
