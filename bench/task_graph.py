@@ -80,12 +80,9 @@ def main() -> None:
     whole = given.rows * given.columns * 4
     result = 8 * (given.columns + 1) ** 2 + 8 * given.columns + 24
     ideal = whole / given.workers / given.bytes_a_second
-    print(
-        f"{whole / 1e12:.0f} TB in single precision, {given.workers} workers, ideal {ideal:.0f} s.\n"
-    )
-    print(
-        "| partition | partitions | seconds of a pass | workers busy with rows |\n|---|---|---|---|"
-    )
+    print(f"{whole / 1e12:.0f} TB, {given.workers} workers, {ideal:.0f} s of a pass at best.\n")
+    print("| partition | partitions | seconds of a pass | workers busy with rows |")
+    print("|---|---|---|---|")
     for size in (0.128e9, 0.512e9, 2e9, 8e9):
         partitions = max(1, round(whole / size))
         block_s = whole / partitions / given.bytes_a_second

@@ -96,7 +96,7 @@ def changed_object(value):
 def changed_models(model):
     """Name of the attribute, and the model with that attribute changed."""
     for name in vars(model):
-        if name in ("_certificates", "_seal"):  # the claim itself
+        if name in ("_certificates", "_seal", "device"):  # the claim itself, and who computes
             continue
         for other in changed(vars(model)[name]):
             copied = copy.copy(model)

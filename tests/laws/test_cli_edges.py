@@ -7,6 +7,7 @@ import re
 import resource
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -26,12 +27,13 @@ CALLS = {
     "curve": ("shop.csv", "--lams", "1,0.1"),
     "separable": ("shop.csv",),
     "export": ("shop.cotas", "--onnx", "shop.onnx"),
+    "clean": (".",),
     "reproduce": ("--list",),
     "info": (),
 }
-# They run all models, or a program of the source tree, for minutes; what they print goes the same
-# way as that of the others.
-LONG = {"warmup", "bench"}
+# They run all models, a program of the source tree or a server, for minutes; what they print goes
+# the same way as that of the others.
+LONG = {"warmup", "bench", "lab"}
 
 
 @pytest.fixture(scope="module")
@@ -120,12 +122,18 @@ def test_a_real_pipe_and_a_real_full_disk():
     assert "standard output cannot be written" in full.stderr
 
 
-@pytest.fixture
-def small_files(monkeypatch):
-    """Files may have 64 bytes: what a full disk does, without filling one."""
+@contextmanager
+def small_files():
+    """Files may have 64 bytes: what a full disk does, without filling one.
+
+    Nothing of pytest may be written meanwhile, since its output may go to a file as well.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 WRITERS = {
@@ -143,12 +151,12 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("what", WRITERS)
-def test_a_full_disk_names_the_file_and_keeps_what_was_there(here, small_files, what):
+def test_a_full_disk_names_the_file_and_keeps_what_was_there(here, what):
     words, name = WRITERS[what]
     (here / name).write_text("what was there before")
     assert cotas(*words[:-1]).code in (0, WRONG_USE)  # loops are compiled and kept before
-    small_files()
-    said = cotas(*words, here / name)
+    with small_files():
+        said = cotas(*words, here / name)
     assert said.code == NOT_WRITTEN, said
     assert f"{name} cannot be written" in said.err
     assert (here / name).read_text() == "what was there before"
@@ -160,7 +168,7 @@ def test_a_report_that_fails_says_that_the_model_is_saved(here, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("cotas.report.write_report", full)
+    monkeypatch.setattr("cotas.report.writing.write_report", full)
     said = cotas("fit", "shop.csv", "--out", "kept.cotas", "--report", "no.html")
     assert said.code == NOT_WRITTEN
     assert "no.html cannot be written: No space left on device." in said.err

@@ -492,6 +492,9 @@ class PairPoint:
         whole = rows.dtype.kind in "iu" and rows.ndim == 1 and len(rows) > 0
         if not whole or not (rows[0] >= 0 and rows[-1] < len(y) and (np.diff(rows) > 0).all()):
             raise ValueError("The rows of a pair must be numbers of rows, each of them once.")
+        others = y[rows][y[rows] != self.point.positive]
+        if len(others) and not (others == others[0]).all():
+            raise ValueError("The rows of a pair are of two classes, and these are of more.")
         refuse_another_subject(self.subject, y[rows], self.point.positive)
         facts = gather_facts(X, y, [self.point.positive])
         return self.survey(self._some(X), y[rows], facts)[0]

@@ -10,7 +10,6 @@ from pathlib import Path
 from cotas.cli.data import BUILTIN
 from cotas.cli.exits import UsageError
 from cotas.files.problems import DataFileError
-from cotas.scale.decoding import KINDS, decoded_bytes, input_files, kind_of
 from cotas.words import say
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -79,23 +78,28 @@ def too_big(data: str, memory: str | None) -> TooBig | None:
         )
     if data == "-" or "::" in data or data.removeprefix("builtin:") in BUILTIN:
         return None
+    allowed = given if given is not None else free_memory()
+    file = Path(data)
+    if allowed is None or (file.is_file() and _surely_fit([file], allowed)):
+        return None
+    if not file.exists() and not any(mark in data for mark in "*?["):
+        return None  # who reads it says what is wrong
+    from cotas.scale.decoding import KINDS, decoded_bytes, input_files, kind_of  # it loads SciPy
+
     try:
         files = input_files(data)
+        if _surely_fit(files, allowed):
+            return None
+        kinds = [kind_of(file) for file in files]
     except DataFileError:
-        return None  # who reads it says what is wrong
-    allowed = given if given is not None else free_memory()
-    if allowed is None or COPIES * 20 * sum(f.stat().st_size for f in files) < allowed:
-        return None  # even if it were well compressed
-    kinds = [kind_of(file) for file in files if _is_known(file)]
-    if len(kinds) < len(files):
+        return None
+    if not set(kinds) <= set(KINDS):
         return None
     sizes = (decoded_bytes(file, kind) for file, kind in zip(files, kinds, strict=True))
     needed = COPIES * sum(sizes)
     return TooBig(files, needed, allowed) if needed > allowed else None
 
 
-def _is_known(file: Path) -> bool:
-    try:
-        return kind_of(file) in KINDS
-    except DataFileError:
-        return False
+def _surely_fit(files: list[Path], allowed: int) -> bool:
+    """Whether files are so small that they fit even if they are well compressed."""
+    return COPIES * 20 * sum(file.stat().st_size for file in files) < allowed

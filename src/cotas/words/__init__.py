@@ -186,7 +186,7 @@ def spanish() -> dict[str, str]:
         word, _, text = line.partition(" ")
         if word == "msgid":
             english = json.loads(text)
-        elif word == "msgstr":
+        elif word == "msgstr" and english:  # the header has an empty one
             found[english] = json.loads(text)
     return found
 
