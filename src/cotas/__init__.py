@@ -99,8 +99,8 @@ _HOME = {
     "trace": "cotas.tracing",
 }
 _MODULES = (
-    *("datasets", "exceptions", "experiments", "kernels", "lab", "plots", "schedules", "stops"),
-    *("tables", "tracing"),
+    *("datasets", "exceptions", "experiments", "kernels", "lab", "plots", "scale", "schedules"),
+    *("stops", "tables", "tracing"),
 )
 
 __all__ = [
