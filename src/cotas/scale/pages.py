@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import glob
 import hashlib
 import json
 import os
@@ -66,6 +67,7 @@ class Pages(Source):
 
     def __init__(self, folder: Path, listed: dict[str, Any], progress: bool | None = None) -> None:
         self.folder, self.progress = folder, progress
+        self._token = listed.get("token")
         self.n_rows, self.n_features = int(listed["n_rows"]), int(listed["n_features"])
         names = listed["names"]
         self.feature_names = None if names is None else np.asarray(names, dtype=object)
@@ -187,8 +189,10 @@ class Pages(Source):
 
     def _given_up(self, error: PageError) -> PageError:
         """The error in words; without its list the folder is decoded anew by the next run."""
-        with contextlib.suppress(OSError):
-            (self.folder / LIST).unlink()
+        with contextlib.suppress(OSError, ValueError), _alone_in(self.folder.parent):
+            # Another process may have put whole pages there since these were opened.
+            if dict(json.loads((self.folder / LIST).read_bytes())).get("token") == self._token:
+                (self.folder / LIST).unlink()
         return PageError(
             f"{error} The pages will be written anew when they are opened the next time: call "
             "open_pages, or the command, once more."
@@ -292,8 +296,7 @@ def open_pages(
     folder = _folder_for(files, made, cache)
     listed = _usable(folder, files, made)
     if listed is None:
-        _decode(folder, files, reading, made, seed, page_bytes, progress)
-        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
+        listed = _decode(folder, files, reading, made, seed, page_bytes, progress)
         pages = Pages(folder, listed, progress)
         pages.reused = False
         return pages
@@ -308,7 +311,7 @@ def page_folders(place: str | os.PathLike[str]) -> list[Path]:
     elif path.is_dir():
         found = [path]
     else:
-        found = [p for p in path.parent.glob(f"{path.name}.*{ENDING}*") if p.is_dir()]
+        found = [p for p in path.parent.glob(f"{glob.escape(path.name)}.*{ENDING}*") if p.is_dir()]
     return sorted(p for p in found if _is_ours(p))
 
 
@@ -383,8 +386,9 @@ def _usable(folder: Path, files: list[Path], made: str) -> dict[str, Any] | None
             if _digest(file) != known["digest"]:
                 return None
             known["mtime_ns"], moved = now.st_mtime_ns, True
-    if moved:
-        write_atomically(folder / LIST, [json.dumps(listed).encode()])
+    if moved:  # noted so that the next call need not read the file, where one may write
+        with contextlib.suppress(OSError):
+            write_atomically(folder / LIST, [json.dumps(listed).encode()])
     return dict(listed)
 
 
@@ -407,22 +411,27 @@ def _decode(
     seed: int,
     page_bytes: int,
     progress: bool | None,
-) -> None:
-    """Write the pages to a new folder, which then takes its place: whole or not at all."""
+) -> dict[str, Any]:
+    """Write the pages to a new folder, which then takes its place: whole or not at all.
+
+    Returns the list of the pages that are there at the end: these, or those of a process that was
+    faster.
+    """
     decoder = Decoder(files, reading)
     before = [file.stat() for file in files]
     fresh = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
-    try:
-        fresh.mkdir()
-    except OSError as error:
-        raise DataFileError(
-            f"pages cannot be kept beside it ({error.strerror}): name a folder as `cache`.",
-            str(files[0]),
-        ) from None
-    handle = os.open(fresh / LOCK, os.O_RDWR | os.O_CREAT)
-    lock(handle, wait=True)
-    try:
+    with _alone_in(folder.parent):
         _remove_leftovers(folder)
+        try:
+            fresh.mkdir()
+        except OSError as error:
+            raise DataFileError(
+                f"pages cannot be kept beside it ({error.strerror}): name a folder as `cache`.",
+                str(files[0]),
+            ) from None
+        handle = os.open(fresh / LOCK, os.O_RDWR | os.O_CREAT)
+        lock(handle, wait=True)
+    try:
         pages = _write_pages(fresh, decoder, seed, page_bytes, progress)
         digests = [_digest(file) for file in files]
         after = [file.stat() for file in files]
@@ -433,6 +442,7 @@ def _decode(
         listed = {
             "version": VERSION,
             "made_of": made,
+            "token": secrets.token_hex(8),
             "n_rows": decoder.n_rows,
             "n_features": decoder.width(),
             "names": decoder.names,
@@ -447,7 +457,7 @@ def _decode(
         }
         write_atomically(fresh / LIST, [json.dumps(listed).encode()])
         (fresh / LOCK).unlink()
-        _take_the_place(fresh, folder)
+        return _take_the_place(fresh, folder, listed, files, made)
     finally:
         os.close(handle)
         shutil.rmtree(fresh, ignore_errors=True)
@@ -455,7 +465,7 @@ def _decode(
 
 def _remove_leftovers(folder: Path) -> None:
     """What processes that were killed left of these pages; what another one writes is locked."""
-    for left in folder.parent.glob(f"{folder.name}.*"):
+    for left in folder.parent.glob(f"{glob.escape(folder.name)}.*"):
         with contextlib.suppress(OSError):
             handle = os.open(left / LOCK, os.O_RDWR)
             try:
@@ -465,13 +475,44 @@ def _remove_leftovers(folder: Path) -> None:
                 os.close(handle)
 
 
-def _take_the_place(fresh: Path, folder: Path) -> None:
-    """Give a folder its name; what was there before, damaged or of older files, goes."""
-    if folder.exists():
-        gone = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
-        os.replace(folder, gone)
-        shutil.rmtree(gone, ignore_errors=True)
-    os.replace(fresh, folder)
+def _take_the_place(
+    fresh: Path, folder: Path, listed: dict[str, Any], files: list[Path], made: str
+) -> dict[str, Any]:
+    """Give a folder its name, unless another process has put whole pages there meanwhile.
+
+    Those may be in use already, and hold the same rows. What was there before, damaged or of older
+    files, goes when its name is taken.
+    """
+    gone = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
+    with _alone_in(folder.parent):
+        there = _usable(folder, files, made)
+        if there is not None:
+            return there
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(folder, gone)
+        try:
+            os.replace(fresh, folder)
+        except OSError:  # where nothing can be locked, the name may be taken by now
+            there = _usable(folder, files, made)
+            if there is None:
+                raise
+            listed = there
+    shutil.rmtree(gone, ignore_errors=True)
+    return listed
+
+
+@contextlib.contextmanager
+def _alone_in(home: Path) -> Iterator[None]:
+    """Keep other processes from giving or taking names of pages in a folder, for a moment."""
+    handle = -1
+    with contextlib.suppress(OSError):  # Windows opens no folders
+        handle = os.open(home, os.O_RDONLY)
+        lock(handle, wait=True)
+    try:
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)
 
 
 def _write_pages(
