@@ -177,7 +177,7 @@ class Arrays(Source):
 
 
 # Collections of other libraries, by the module that makes a source of them.
-READERS = {"dask": "cotas.scale.dask_rows"}
+READERS = dict.fromkeys(("dask", "dask_expr"), "cotas.scale.dask_rows")
 
 
 def comes_in_blocks(X: Any) -> bool:
