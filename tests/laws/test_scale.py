@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from cotas.fitting.threads import in_order
 from cotas.scale import pages as pages_module
 from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
-from cotas.source import Arrays, Block, Sums, in_pairs
+from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_pairs
 from terminal import cotas as terminal
 from terminal import customers
 
@@ -176,6 +177,91 @@ def test_sums_run_in_one_order_whoever_makes_them():
 
 def _first_column(block: Block) -> Sums:
     return Sums(float(block.X[:, 0].sum()), block.n_rows)
+
+
+# ---- what needs arrays -------------------------------------------------------------------------
+
+
+class DaskFrame:
+    """A frame of Dask's as far as its type goes; whoever takes it for an array pulls it in."""
+
+    shape = (N, D)
+
+    def __len__(self):
+        raise AssertionError("a frame that may not fit was asked for its rows")
+
+    def __array__(self, *_, **__):
+        raise AssertionError("a frame that may not fit was pulled into memory")
+
+
+DaskFrame.__module__ = "dask_expr._collection"
+
+
+def asked_for(function):
+    """The arguments that a call must be given, X and y aside; None where it takes no X."""
+    known = inspect.signature(function).parameters
+    if "X" not in known:
+        return None
+    return [n for n, p in known.items() if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
+
+
+def refuses(call, given, **more):
+    """Whether a call refuses rows in blocks, and says so; generators are followed."""
+    try:
+        found = call(X=given, **more)
+        list(found) if inspect.isgenerator(found) else found
+    except NotInBlocksError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_every_method_takes_rows_in_blocks_or_refuses_them(kind):
+    few = slice(0, 60)
+    y = TWO[few] if is_classifier(kind()) else Z[few]
+    source = Arrays(X[few], y, block_rows=17)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        [short] = [k for k in ("max_iter", "n_estimators") if k in kind().get_params()][:1] or [
+            None
+        ]
+        model = kind(**({short: 3} if short else {})).fit(X[few], y)
+        for name in (name for name in dir(kind) if not name.startswith("_") and name != "fit"):
+            method = getattr(model, name) if callable(getattr(kind, name)) else None
+            asked = None if method is None else asked_for(method)
+            if asked is None or name.startswith("set_"):
+                continue
+            more = {"y": y} if "y" in asked else {}
+            if refuses(method, source, **more):
+                assert refuses(method, DaskFrame(), **more), name
+                continue
+            known = {"y": y} if "y" in inspect.signature(method).parameters else {}
+            np.testing.assert_allclose(
+                *_comparable(method(X=source, **more), method(X=X[few], **known)), atol=1e-9
+            )
+
+
+def _comparable(*found):
+    """Labels as codes."""
+    return [
+        np.unique(f, return_inverse=True)[1] if np.asarray(f).dtype.kind == "U" else f
+        for f in found
+    ]
+
+
+def test_functions_of_rows_refuse_blocks_that_they_do_not_take():
+    calls = {name: getattr(cotas, name) for name in cotas.__all__}
+    calls = {k: f for k, f in calls.items() if inspect.isfunction(f) and asked_for(f)}
+    assert set(calls) >= {"choose", "svm_path", "lasso_path", "logistic_path", "learning_curves"}
+    more = {"model": cotas.LinearSVM(), "y": TWO, "over": "lam", "values": [0.1], "sizes": [0.5]}
+    del calls["certify"]  # which takes them
+    for name, call in calls.items():
+        given = {key: value for key, value in more.items() if key in asked_for(call)}
+        for rows in (Arrays(X, TWO), DaskFrame()):
+            assert refuses(call, rows, **given), name
+        if "validation" in inspect.signature(call).parameters:
+            with pytest.raises(NotInBlocksError, match="validation"):
+                call(**given, X=X, validation=(DaskFrame(), TWO))
 
 
 # ---- pages on disk -----------------------------------------------------------------------------

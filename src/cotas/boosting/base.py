@@ -21,6 +21,7 @@ from cotas.certificates.categories import coded
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.theorems.combinations import Combination, Combined
 from cotas.fitting.certified import Certified
+from cotas.fitting.data import refuse_source
 
 A_PREFIX = (
     "This model is a prefix of the one that was certified; `cotas.certify(model, X, y)` "
@@ -100,6 +101,7 @@ class Boosted(Certified, BaseEstimator):
 
     def _read(self, X: Matrix) -> Matrix:
         check_is_fitted(self, "ensembles_")
+        refuse_source(self, X)
         X = self._in_numbers(X)
         missing = takes_missing_values(resolve(self.weak_learner))
         return validate_data(

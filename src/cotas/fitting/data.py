@@ -74,11 +74,18 @@ class Examples(TrainingRows):
         return np.arange(first, k).astype(self.codes.dtype)
 
 
-def refuse_source(estimator: Any, X: Any) -> None:
-    """Raise where an estimator needs arrays, and was given a source of row blocks."""
+def refuse_source(caller: Any, X: Any) -> None:
+    """Raise where an estimator or a function needs arrays, and was given a source of row blocks.
+
+    Parameters
+    ----------
+    caller : the estimator, or the name of what was called
+    X : whatever was given
+    """
     if comes_in_blocks(X):
+        name = caller if isinstance(caller, str) else type(caller).__name__
         raise NotInBlocksError(
-            f"{type(estimator).__name__} needs X as an array here, and takes no source of row "
+            f"{name} needs X as an array here, and takes no source of row "
             "blocks and no collection of Dask's: docs/scale.md lists what does."
         )
 

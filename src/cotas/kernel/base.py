@@ -18,7 +18,7 @@ from cotas.certificates.consequences.kernel_scores import optimal_scores
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.device.find import device_for, in_short
 from cotas.fitting.certified import Certified, outside
-from cotas.fitting.data import Examples
+from cotas.fitting.data import Examples, refuse_source
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.threads import pooled
 from cotas.kernel.choice import is_precomputed
@@ -51,6 +51,7 @@ class KernelExpansion(Certified, BaseEstimator):
     def _rows(self, X: Matrix) -> Matrix:
         """X as it can be compared with the support vectors."""
         check_is_fitted(self)
+        refuse_source(self, X)
         X = validate_data(
             self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
         )

@@ -19,7 +19,7 @@ from cotas.certificates.certificate import CHANGED
 from cotas.certificates.device import Maker
 from cotas.device.find import check_device, device_for
 from cotas.files.state import digest
-from cotas.fitting.data import Examples, read_examples
+from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
@@ -248,6 +248,7 @@ class KernelSVM(KernelClassifier):
         ----------
         X, y : the data of the fit
         """
+        refuse_source(self, X)
         check_is_fitted(self)
         if not isinstance(self.features_, NystroemFeatures):
             return no_certificate("Only a model with approximate='nystroem' is one of the kernel.")

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.certified import outside
+from cotas.fitting.data import refuse_source
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_fraction, check_time
 from cotas.fitting.path import Path, falling, spread
@@ -96,6 +97,7 @@ def svm_path(
     0.5
     """
     began = time.perf_counter()
+    _refuse_sources("svm_path", X, validation)
     check_count(pieces, "pieces")
     model = LinearSVM(
         fit_intercept=fit_intercept,
@@ -186,6 +188,7 @@ def logistic_path(
     True
     """
     began = time.perf_counter()
+    _refuse_sources("logistic_path", X, validation)
     model = LogisticRegression(
         penalty=penalty,
         l1_ratio=l1_ratio,
@@ -211,6 +214,12 @@ def logistic_path(
         grid = spread(n_lams, ratio * most, most)
     given = (X, y, grid, sample_weight, validation, progress, began)
     return _along("Logistic regressions", model, *given)
+
+
+def _refuse_sources(name: str, X: Matrix, validation: tuple[Matrix, Any] | None) -> None:
+    refuse_source(name, X)
+    if isinstance(validation, tuple | list) and validation:
+        refuse_source("validation", validation[0])
 
 
 def _along(

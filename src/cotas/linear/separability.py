@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from cotas.arrays import BoolArray, FloatArray, Matrix
 from cotas.certificates import PerceptronLedger, Separability, SeparationWitness
+from cotas.fitting.data import refuse_source
 from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.separating_plane import (
     ConvexCombination,
@@ -66,6 +67,7 @@ def separability(
     """
     if not (isinstance(widest, bool | np.bool_) or widest == "distance"):
         raise ValueError(f"widest must be True, False or 'distance', not {widest!r}.")
+    refuse_source("separability", X)
     X, y = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
     check_classification_targets(y)
     classes = np.unique(y)

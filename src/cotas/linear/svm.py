@@ -16,7 +16,7 @@ from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint, Region, optimum_region
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
-from cotas.fitting.data import Examples, read_examples
+from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
@@ -227,6 +227,7 @@ class LinearSVM(LinearClassifier):
         -------
         labels, certified : arrays of shape (n_samples,)
         """
+        refuse_source(self, X)
         labels = self.predict(X)
         X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype="numeric", reset=False)
         regions = [region for region in self._regions if region is not None]

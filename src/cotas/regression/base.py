@@ -13,7 +13,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
-from cotas.fitting.data import refuse_infinite
+from cotas.fitting.data import refuse_infinite, refuse_source
 from cotas.fitting.from_source import r_squared
 from cotas.source import comes_in_blocks, source_of
 
@@ -70,6 +70,7 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
     def _rows_to_predict(self, X: Matrix) -> Matrix:
         """X as the fit would take it."""
         check_is_fitted(self)
+        refuse_source(self, X)
         return validate_data(
             self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
         )

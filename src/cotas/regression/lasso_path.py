@@ -17,7 +17,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.certified import outside
-from cotas.fitting.data import Observations, read_observations
+from cotas.fitting.data import Observations, read_observations, refuse_source
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
@@ -114,6 +114,7 @@ def lasso_path(
     check_positive(tol, "tol")
     check_time(max_time)
     check_jobs(n_jobs)
+    refuse_source("lasso_path", X)
     seen = read_observations(Lasso(), X, y, sample_weight, layout="csc")
     if not seen.single:
         raise ValueError("y must be a vector: a path is about one target.")

@@ -14,7 +14,7 @@ from cotas.arrays import FloatArray, Matrix
 from cotas.boosting.weak_learners import resolve, takes_missing_values
 from cotas.certificates import Certificate
 from cotas.certificates.theorems.unit_columns import UnitColumns
-from cotas.fitting.data import read_observations
+from cotas.fitting.data import read_observations, refuse_source
 from cotas.fitting.parameters import check_fraction, check_rate
 from cotas.regression.boosted import BoostedRegressor
 from cotas.regression.stagewise import StagewiseRegressor
@@ -293,6 +293,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
             raise ValueError("The theorem is about columns (no weak_learner) and one eps.")
         check_rate(self.eps, "eps")
         model = type(self)(fit_intercept=self.fit_intercept)
+        refuse_source(model, X)
         seen = read_observations(model, X, np.arange(np.shape(X)[0]), sample_weight)  # any y
         unit = UnitColumns(seen.X, seen.y, seen.weights, bool(self.fit_intercept))
         smallest, rate = 0.0 if unit.objection else unit.curvature()[0], float(self.eps)

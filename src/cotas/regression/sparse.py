@@ -16,7 +16,7 @@ from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
-from cotas.fitting.data import Observations, read_observations
+from cotas.fitting.data import Observations, read_observations, refuse_source
 from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
@@ -132,6 +132,7 @@ class SparseRegressor(LinearRegressor):
         array of shape (n_features,), or (n_targets, n_features)
         """
         certificates = self._current_certificates()
+        refuse_source(self, X)
         X, y = validate_data(
             self,
             X,

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import Matrix
+from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_fraction, check_jobs
 from cotas.fitting.threads import thread_count
 from cotas.selection.between import bound_between
@@ -157,6 +158,7 @@ def choose(
     """
     _check(model, tighten, enough, confidence, n_jobs, by)
     classifies = is_classifier(model)
+    refuse_source("choose", X)
     rows = read_rows(X, y, sample_weight, classifies, groups)
     parameter = find_parameter(model, over)
     measure = yardstick(model, len(np.unique(rows.y)) if classifies else 0, loss, scoring)

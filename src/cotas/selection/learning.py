@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
+from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_jobs
 from cotas.fitting.threads import thread_count
 from cotas.selection.choice import plain_arrays
@@ -158,6 +159,7 @@ def learning_curves(
     check_estimator(model)
     check_jobs(n_jobs)
     classifies = is_classifier(model)
+    refuse_source("learning_curves", X)
     rows = read_rows(X, y, sample_weight, classifies, groups)
     measure = yardstick(model, len(np.unique(rows.y)) if classifies else 0, loss, scoring)
     parts = split(model, rows, validation, folds, stratify, random_state)

@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.fitting.data import refuse_source
 from cotas.selection.parameter import is_number, is_whole
 from cotas.words import say
 
@@ -112,6 +113,7 @@ def split(
 def _given(rows: CheckedRows, validation: Any) -> Part:
     if len(validation) not in (2, 3):
         raise ValueError("validation must be a fraction, or (X_val, y_val).")
+    refuse_source("validation", validation[0])
     X_val, y_val = validation[0], np.asarray(validation[1])
     X_val = X_val if hasattr(X_val, "shape") else np.asarray(X_val)
     if _num_samples(X_val) != len(y_val) or not len(y_val):
