@@ -12,9 +12,13 @@ import polars as pl
 import pytest
 
 import cotas
+from cotas.cli import big, sizes
 from cotas.scale import pages as pages_module
+from cotas.scale import shuffling
+from cotas.scale.decoding import decoded_bytes
 from cotas.scale.page_files import PageError
 from cotas.scale.pages import LIST, page_folders, remove_pages
+from terminal import cotas as terminal
 
 RNG = np.random.default_rng(11)
 N = 500
@@ -138,3 +142,55 @@ def test_pages_are_found_whatever_the_name_of_their_file(tmp_path, name):
     assert page_folders(path) == [folder]
     assert remove_pages(path)[0] == 1
     assert page_folders(tmp_path) == [kept]
+
+
+@pytest.mark.parametrize("bin_bytes", [300, 1 << 14, 1 << 25])
+@pytest.mark.parametrize("at_a_time", [7, 1 << 18])
+def test_the_order_of_the_pages_is_known_before_they_are_written(
+    tmp_path, monkeypatch, bin_bytes, at_a_time
+):
+    monkeypatch.setattr(shuffling, "BIN_BYTES", bin_bytes)
+    monkeypatch.setattr(shuffling, "ROWS_AT_A_TIME", at_a_time)
+    path = tmp_path / "rows.parquet"
+    TABLE.with_columns(y=pl.Series(np.arange(N))).write_parquet(path)
+    pages = cotas.open_pages(path, **GIVEN, seed=3)
+    order = np.concatenate([block.y for block in pages.blocks()])
+    some = np.sort(RNG.choice(N, 200, replace=False))
+    found = shuffling.places(some, N, decoded_bytes(path, "parquet"), 3)
+    np.testing.assert_array_equal(order[found], some)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("share", [0.003, 0.2, 0.5])
+def test_rows_that_are_set_aside_have_no_part_in_the_model(tmp_path, monkeypatch, kind, share):
+    """Their cells are changed to what a preparation would notice, and the model is the same."""
+    monkeypatch.setattr(sizes, "free_memory", lambda: 1)
+    n = 1500
+    a, noise = RNG.integers(1000, 5000, n), RNG.normal(size=n)
+    y = np.where(a / 1000 + noise > 3, "yes", "no")
+    table = pl.DataFrame({"town": RNG.choice(["Lugo", "Vigo"], n), "a": a, "y": y})
+    path, where = tmp_path / f"rows.{kind}", tmp_path / "model.cotas"
+
+    def fitted(frame):
+        frame.write_csv(path) if kind == "csv" else frame.write_parquet(path)
+        given = ("-t", "y", "-o", where, "--hold-out", str(share), "--json")
+        said = terminal("fit", path, *given)
+        assert said.code == 0, said.err
+        return said.document["hold_out"], cotas.load(where)
+
+    bound, model = fitted(table)
+    [trained] = {one.sketch.n_rows for one in model.certificate_.singles}
+    place = shuffling.places(np.arange(n), n, decoded_bytes(path, kind), 0)
+    aside = pl.Series(place >= max(trained, big.rows_to_learn_from(n, share)))
+    # As many letters as before, so that a text file has the same size, and the pages their order.
+    other = table.with_columns(
+        town=pl.when(aside).then(pl.lit("Noia")).otherwise("town"),
+        a=pl.col("a") + 5000 * aside.cast(pl.Int64),
+    )
+    other_bound, changed = fitted(other)
+    assert bound["figures"]["rows"] == other_bound["figures"]["rows"] == aside.sum()
+    np.testing.assert_array_equal(changed.estimator_.coef_, model.estimator_.coef_)
+    probe = other.filter(~aside).drop("y")
+    np.testing.assert_array_equal(
+        changed.preparation_.transform(probe), model.preparation_.transform(probe)
+    )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import cotas
-from cotas.arrays import AnyArray
+from cotas.arrays import AnyArray, BoolArray, IntArray
 from cotas.cli.data import target_name
 from cotas.cli.exits import UsageError
 from cotas.cli.judging import proof, upwards
@@ -23,8 +23,10 @@ from cotas.cli.sizes import TooBig
 from cotas.cli.streams import writing
 from cotas.cli.training import Settings, blaming
 from cotas.files.names import names_among
+from cotas.files.problems import DataFileError
 from cotas.files.tables import batches
 from cotas.fitting.from_source import squared_error
+from cotas.preparation.columns import ColumnWarning
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.recipe import Recipe
@@ -32,6 +34,7 @@ from cotas.preparation.streamed import draw_rows
 from cotas.preparation.targets import tell_task
 from cotas.scale.decoding import Reading, decoded_bytes, kind_of
 from cotas.scale.pages import PAGE_BYTES, Pages, open_pages
+from cotas.scale.shuffling import places
 from cotas.source import Block, NotInBlocksError
 from cotas.words import say
 
@@ -43,17 +46,24 @@ def open_prepared(
     files: list[Path], target: str | None, preparation: Any, seed: int, bar: bool | None, **how: Any
 ) -> Pages:
     """The pages of a table as they are for every command: prepared, and many enough to split."""
-    kinds = {kind_of(file) for file in files}
-    size = sum(decoded_bytes(file, kind_of(file)) for file in files)
-    return open_pages(
-        files,
-        target=target,
-        preparation=None if kinds == {"libsvm"} else preparation,
-        seed=seed,
-        page_bytes=int(np.clip(size // FEWEST_PAGES, 1 << 12, PAGE_BYTES)),
-        progress=bar,
-        **how,
-    )
+    kinds, size = {kind_of(file) for file in files}, _size(files)
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", ColumnWarning
+        )  # values that only rows not learned from have
+        return open_pages(
+            files,
+            target=target,
+            preparation=None if kinds == {"libsvm"} else preparation,
+            seed=seed,
+            page_bytes=int(np.clip(size // FEWEST_PAGES, 1 << 12, PAGE_BYTES)),
+            progress=bar,
+            **how,
+        )
+
+
+def _size(files: list[Path]) -> float:
+    return sum(decoded_bytes(file, kind_of(file)) for file in files)
 
 
 def refuse_what_needs_memory(settings: Settings, report: Path | None, columns: Columns) -> None:
@@ -110,11 +120,36 @@ def fit_from_pages(
     bound = None
     if held_out is not None and settings.task == "classification":
         wrong = np.concatenate(held_out.map_reduce(Wrong(model)))
+        # A page that is set aside may begin with rows that the preparation was learned from.
+        wrong = wrong[
+            max(0, rows_to_learn_from(pages.n_rows, settings.hold_out) - training.n_rows) :
+        ]
         bound = cotas.hold_out_bound(wrong, confidence=settings.confidence)
     if out is not None:
         _save(learned, model, bound, settings, out)
     _report(session, big, learned, (training, held_out), model, seconds, bound, settings, out)
     return model
+
+
+def rows_to_learn_from(n_rows: int, share: float) -> int:
+    """How many of the rows, in the order of the pages, come before those that are set aside.
+
+    `Pages.split` sets aside none of them, unless a page has more rows than the share.
+    """
+    return int(np.clip(np.ceil((1 - share) * n_rows), 1, max(1, n_rows - 1)))
+
+
+@dataclass(frozen=True)
+class ToTrainOn:
+    """Which rows are not set aside; their order is known before they are prepared."""
+
+    size: float
+    seed: int
+    share: float
+
+    def __call__(self, rows: IntArray, n_rows: int) -> BoolArray:
+        found = places(rows, n_rows, self.size, self.seed)
+        return np.asarray(found < rows_to_learn_from(n_rows, self.share))
 
 
 def _note(session: Session, words: str) -> None:
@@ -142,7 +177,11 @@ def _learned(
     drop = names_among(columns.drop or [], head.names, head.source)
     target = target_name(head, target, drop)
     how: dict[str, Any] = {"drop": tuple(drop), "without_target": columns.rows_without_target}
-    drawn = draw_rows(files, Reading(target, text=tuple(text.items()), **how), settings.seed)
+    # What the rows set aside say about the model is proved only if they had no part in it.
+    share = settings.hold_out
+    among = ToTrainOn(_size(files), settings.seed, share) if share else None
+    reading = Reading(target, text=tuple(text.items()), **how)
+    drawn = draw_rows(files, reading, settings.seed, among=among)
     keep, seconds = columns.keep or [], columns.unix_seconds or []
     preparation = Preparation(keep=keep, unix_seconds=seconds, strict=columns.strict_columns)
     preparation.fit(drawn.frame.drop(target))
@@ -153,6 +192,8 @@ def _learned(
     )
     _note(session, words)
     pages = open_prepared(files, target, preparation, settings.seed, bar, text=text, **how)
+    if pages.n_rows != drawn.n_rows:
+        raise DataFileError("it was changed while it was read: open it again.", str(files[0]))
     return Learned(pages, preparation, target, drawn.target(target))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import AnyArray
+from cotas.arrays import AnyArray, BoolArray, IntArray
 from cotas.files.cells import understood
 from cotas.files.frames import polars
 from cotas.files.names import some
@@ -32,7 +32,13 @@ class Drawn(NamedTuple):
         return np.asarray(self.frame[name].to_numpy())
 
 
-def draw_rows(files: Sequence[Path], reading: Reading, seed: int, most: int = SAMPLE_ROWS) -> Drawn:
+def draw_rows(
+    files: Sequence[Path],
+    reading: Reading,
+    seed: int,
+    most: int = SAMPLE_ROWS,
+    among: Callable[[IntArray, int], BoolArray] | None = None,
+) -> Drawn:
     """Read all the rows once, and keep some: each is as likely as any other.
 
     A row is kept if a number that looks random, made of its own number, is small enough; what is
@@ -44,7 +50,9 @@ def draw_rows(files: Sequence[Path], reading: Reading, seed: int, most: int = SA
     reading : what is read of them
     seed : int
     most : int
-        Between half as many rows and so many are kept, or all if there are fewer.
+        Between half as many rows and so many are drawn, or all if there are fewer.
+    among : function of the numbers of the rows drawn and of how many there are, optional
+        Which of them are kept, before anything is learned of them; all if not given.
     """
     pl = polars()
     kept: list[Any] = []
@@ -52,9 +60,10 @@ def draw_rows(files: Sequence[Path], reading: Reading, seed: int, most: int = SA
     for file in files:
         for table in batches(str(file), BATCH_ROWS, types={}, **dict(reading.text)):
             frame = without(table, reading).features
-            numbers = scattered(np.arange(n_rows, n_rows + frame.height), seed)
+            rows = np.arange(n_rows, n_rows + frame.height)
             n_rows += frame.height
-            frame = frame.with_columns(pl.Series(DRAW, numbers))
+            numbers = pl.Series(DRAW, scattered(rows, seed)), pl.Series(ROW, rows)
+            frame = frame.with_columns(*numbers)
             kept.append(_small_enough(frame, halvings))
             count += kept[-1].height
             while count > most:
@@ -63,7 +72,12 @@ def draw_rows(files: Sequence[Path], reading: Reading, seed: int, most: int = SA
                 count = sum(part.height for part in kept)
     if not count:
         raise DataFileError("it holds no rows.", str(files[0]))
-    whole = pl.concat(kept, how="vertical_relaxed").drop(DRAW)
+    whole = pl.concat(kept, how="vertical_relaxed")
+    if among is not None:
+        whole = whole.filter(pl.Series(among(whole[ROW].to_numpy(), n_rows)))
+        if not whole.height:
+            raise DataFileError("too few rows are left to train on.", str(files[0]))
+    whole = whole.drop(DRAW, ROW)
     if kind_of(files[0]) == "csv":
         whole, _ = understood(whole, False, str(files[0]))
     gone = [name for name in reading.targets if name not in whole.columns]
@@ -74,7 +88,7 @@ def draw_rows(files: Sequence[Path], reading: Reading, seed: int, most: int = SA
     return Drawn(whole, n_rows)
 
 
-DRAW = "\x00number drawn"
+DRAW, ROW = "\x00number drawn", "\x00number of the row"
 
 
 def _small_enough(frame: Any, halvings: int) -> Any:

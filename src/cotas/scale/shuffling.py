@@ -18,6 +18,8 @@ from cotas.arrays import AnyArray, Matrix
 
 # Bytes of a bin, of which one at a time is in memory; and the most bins.
 BIN_BYTES, MOST_BINS = 1 << 25, 1024
+# Rows whose bins are drawn at a time.
+ROWS_AT_A_TIME = 1 << 18
 
 
 class Part(NamedTuple):
@@ -50,19 +52,69 @@ def scattered(rows: AnyArray, seed: int) -> AnyArray:
         return z ^ (z >> np.uint64(31))
 
 
+def bin_count(expected_bytes: float) -> int:
+    """How many bins there are for rows of about this size."""
+    return int(np.clip(np.ceil(expected_bytes / BIN_BYTES), 1, MOST_BINS))
+
+
+def _bins_of(rows: AnyArray, count: int, seed: int) -> AnyArray:
+    return (scattered(rows, seed) % np.uint64(count)).astype(np.int16)  # sorted in linear time
+
+
+def _order_in(k: int, size: int, seed: int) -> AnyArray:
+    """Which row of a bin comes first, second, and so on."""
+    return np.random.default_rng((seed, 1, k)).permutation(size)
+
+
+def places(rows: AnyArray, n_rows: int, expected_bytes: float, seed: int) -> AnyArray:
+    """The places of some rows among all of them in the order of the pages, before any is written.
+
+    Parameters
+    ----------
+    rows : numbers of rows in the files, rising
+    n_rows : how many rows there are
+    expected_bytes : as for `Bins`
+    seed : int
+
+    Examples
+    --------
+    >>> places(np.arange(5), 5, 100.0, seed=0).tolist()
+    [3, 0, 4, 2, 1]
+    """
+    count = bin_count(expected_bytes)
+    sizes, within = np.zeros(count, dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    for first in range(0, n_rows, ROWS_AT_A_TIME):
+        last = min(first + ROWS_AT_A_TIME, n_rows)
+        bins = _bins_of(np.arange(first, last), count, seed)
+        counts = np.bincount(bins, minlength=count)
+        before = np.cumsum(counts) - counts
+        turns = np.empty(last - first, dtype=np.int64)  # the number of each row in its bin
+        turns[np.argsort(bins, kind="stable")] = np.arange(last - first) - np.repeat(before, counts)
+        turns += sizes[bins]
+        here = slice(*np.searchsorted(rows, (first, last)))
+        within[here] = turns[rows[here] - first]
+        sizes += counts
+    starts, bins = np.cumsum(sizes) - sizes, _bins_of(rows, count, seed)
+    found = np.empty(len(rows), dtype=np.int64)
+    for k in np.unique(bins):
+        mine, back = bins == k, np.empty(sizes[k], dtype=np.int64)
+        back[_order_in(int(k), int(sizes[k]), seed)] = np.arange(sizes[k])
+        found[mine] = starts[k] + back[within[mine]]
+    return found
+
+
 class Bins:
     """Files in a folder, to which rows are added and from which they are read again, shuffled."""
 
     def __init__(self, folder: Path, expected_bytes: float, seed: int) -> None:
         self.seed = seed
-        count = int(np.clip(np.ceil(expected_bytes / BIN_BYTES), 1, MOST_BINS))
-        self.paths = [folder / f"bin-{k:03d}" for k in range(count)]
+        self.paths = [folder / f"bin-{k:03d}" for k in range(bin_count(expected_bytes))]
         self.n_features = 0
 
     def add(self, part: Part) -> None:
         """Each row to a bin drawn at random."""
         self.n_features = max(self.n_features, part.X.shape[1])
-        chosen = scattered(part.rows, self.seed) % np.uint64(len(self.paths))
+        chosen = _bins_of(part.rows, len(self.paths), self.seed)
         order = np.argsort(chosen, kind="stable")
         edges = np.searchsorted(chosen[order], np.arange(len(self.paths) + 1))
         for k, path in enumerate(self.paths):
@@ -78,8 +130,7 @@ class Bins:
                 continue
             whole = _joined(list(_parts_of(path, self.n_features)))
             path.unlink()
-            random = np.random.default_rng((self.seed, 1, k))
-            yield whole.take(random.permutation(len(whole.rows)))
+            yield whole.take(_order_in(k, len(whole.rows), self.seed))
 
 
 def _put(file: BinaryIO, part: Part) -> None:
