@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import dump_svmlight_file
 
 import cotas
-from cotas.cli import big
+from cotas.cli import sizes
 from cotas.files.problems import DataFileError
 from cotas.fitting.threads import in_order
 from cotas.scale import pages as pages_module
@@ -368,7 +368,7 @@ def test_single_precision_takes_half_the_space_and_says_what_it_proves(tmp_path)
 @pytest.fixture
 def little_memory(monkeypatch):
     """A machine in which every table is too large."""
-    monkeypatch.setattr(big, "free_memory", lambda: 1)
+    monkeypatch.setattr(sizes, "free_memory", lambda: 1)
 
 
 def test_a_table_that_does_not_fit_is_fitted_proved_and_used_all_the_same(tmp_path, little_memory):
