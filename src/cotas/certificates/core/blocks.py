@@ -3,8 +3,8 @@
 Each block is read as `Rows` in the frame of all, and what it contributes is a number or a vector
 with its two ends. Ends are added up outwards, vectors with a count of the additions that they went
 through, so that nothing depends on who adds them up or in which order. A source has
-`map_reduce(function)`, which gives the sum of what the function returns for each block; a block has
-X. The rows are counted: none may be left out or come twice.
+`map_reduce(function)`, which gives the sum of what the function returns for each block, and
+`frame(claims)`, which is what `frame_of` finds; a block has X and the number of its first row. The rows are counted: none may be left out or come twice.
 
 The dual point c is a function of the row, given (X, y, s), or the slopes of the loss; any will do.
 Where the bias is free, the squared loss has c centred, and others have the two signs of c shrunk to
@@ -51,7 +51,7 @@ from cotas.certificates.core.regularizers import Pull
 from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, U, above, down, gamma, norm_up, sharp_total, total_down, total_up, up,
 )  # fmt: skip
-from cotas.certificates.core.rows import Frame, Rows, pairwise
+from cotas.certificates.core.rows import LARGEST_SAMPLE, SAMPLE, Frame, Rows, pairwise
 
 Dual = Callable[[Any, FloatArray, FloatArray], FloatArray]
 # Gives the targets of a block, a column for each claim, and its weights; None for ones.
@@ -263,14 +263,46 @@ def gain_of(loss: Any, y: Any, c: Any, s: Any, t: float) -> tuple[float, float]:
     return down(value - off), up(value + off)
 
 
+@dataclass(frozen=True)
+class Sampled:
+    """Some rows, the same ones however they are divided into blocks, and Σ of the targets."""
+
+    claims: Claims
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Any) -> Tally:
+        y, s = self.claims.read(block)
+        n, d = self.claims.n, self.claims.d
+        step, (rows, width) = max(1, n // SAMPLE), block.X.shape
+        if len(y) != rows or width != d or (s is not None and np.shape(s) != (rows,)):
+            raise Objection("shape")
+        some, is_sparse = block.X[-block.start % step :: step], hasattr(block.X, "tocsr")
+        if is_sparse:  # of too many columns none is measured
+            few = -(-n // step) * d < LARGEST_SAMPLE
+            some = some.toarray() if few else np.zeros((0, d))
+        used = np.ones(rows, bool) if s is None else s > 0
+        return Tally(
+            rows=rows,
+            X=[np.asarray(some, np.float64)],
+            sparse=Most(is_sparse),
+            y=Array(y[used].sum(axis=0)),
+            used=int(np.count_nonzero(used)),
+        )
+
+
 def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
-    """How to measure columns and targets, from the first block; any choice gives valid bounds."""
-    block = next(iter(source.blocks()))
-    y, _ = claims.read(block)
-    middles = np.zeros(y.shape[1])
+    """How to measure columns and targets, from rows of all blocks; any choice gives valid bounds.
+
+    It is the choice that is made of the same rows in memory.
+    """
+    found = counted(source.map_reduce(Sampled(claims)), claims.n)
+    middles = np.zeros(len(claims.biases))
     if claims.risk.free_bias and not isinstance(claims.risk.loss, Margin):
-        middles = np.nan_to_num(y.mean(axis=0), posinf=0.0, neginf=0.0)
-    return Rows(block.X, claims.risk.free_bias).frame, middles
+        middles = found["y"].value / max(1, found["used"])
+        middles = np.where(np.isfinite(middles), middles, 0.0)
+    some = np.concatenate(found["X"])
+    movable = claims.risk.free_bias and not found["sparse"]
+    return Rows(some if len(some) else np.zeros((1, claims.d)), movable).frame, middles
 
 
 @np.errstate(all="ignore")
@@ -279,7 +311,7 @@ def block_bounds(source: Any, claims: Claims) -> list[Found]:
     k = range(len(claims.biases))
     try:
         claims.refuse()
-        reader = frame_of(source, claims)
+        reader = source.frame(claims)
         first = counted(source.map_reduce(Values(claims, *reader)), claims.n)
         passes = _Passes(source, claims, reader, first)
         found = [objected(passes.bounds, j) for j in k]
@@ -446,7 +478,7 @@ class BlockSquaredRisk(SquaredRisk):
     @np.errstate(all="ignore")
     def __init__(self, source: Any, claims: Claims, largest: int) -> None:
         claims.refuse()
-        self.claims, (self.frame, self.middles) = claims, frame_of(source, claims)
+        self.claims, (self.frame, self.middles) = claims, source.frame(claims)
         squares = Squares(claims, self.frame, self.middles, claims.d <= largest)
         self.sums = counted(source.map_reduce(squares), claims.n)
         low, high = float(self.sums["low"]), float(self.sums["high"])

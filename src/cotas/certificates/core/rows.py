@@ -25,7 +25,9 @@ from cotas.certificates.core.rounding import (  # isort: skip
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 # Bytes of a block, which should stay in the cache, and its rows, which rounding counts.
-BLOCK_BYTES, BLOCK_ROWS, SAMPLE = 1 << 20, 1024, 256
+BLOCK_BYTES, BLOCK_ROWS = 1 << 20, 1024
+# Rows that are measured, twice as many at most, and entries of them where they are sparse.
+SAMPLE, LARGEST_SAMPLE = 256, 1 << 22
 # A column is moved if its centre is so many times as far from zero as its rows are from it.
 FAR = 4.0
 
@@ -62,6 +64,9 @@ class Rows:
     """
 
     def __init__(self, X: Any, movable: bool, each: Each = map, frame: Frame | None = None) -> None:
+        if hasattr(X, "tocsr"):  # rows that others have moved can be moved only if they are dense
+            moved = frame is not None and frame.shift is not None
+            X = X.toarray() if moved else X.tocsr()
         self.sparse, self.each = hasattr(X, "indptr"), each
         if self.sparse and not X.has_canonical_format:
             X = X.copy()
@@ -90,7 +95,9 @@ class Rows:
         """Choose shift and unit by looking at some rows; any choice gives valid bounds."""
         some = self.X[:: max(1, self.n // SAMPLE)].astype(np.float64)
         if self.sparse:
-            some = some.toarray() if some.shape[0] * self.d < 1 << 22 else np.zeros((1, self.d))
+            some = (
+                some.toarray() if some.shape[0] * self.d < LARGEST_SAMPLE else np.zeros((1, self.d))
+            )
         elif self.movable:  # sparse rows would have to store zeros
             centre, spread = some.mean(axis=0), np.abs(some - some[:1]).mean(axis=0)
             far = (spread > 0) & (np.abs(centre) > FAR * spread) & np.isfinite(centre)
