@@ -677,3 +677,29 @@ def test_arrays_that_are_no_source():
             Arrays(*given)
     with pytest.raises(ValueError, match="rows and columns"):
         Arrays(Z, Z)
+
+
+# Rows that come in no good order, and columns of which a block shows little.
+ORDERED = {
+    "trend": X + 1e3 * np.arange(N)[:, None] / N,
+    "steep": X + 1e3 * np.arange(N)[:, None],
+    "constant": np.column_stack([np.full(N, 3.0), X[:, 1:]]),
+    "late": np.where(np.arange(N)[:, None] > N // 2, X, 0.0),
+}
+
+
+@pytest.mark.parametrize("how", ORDERED)
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_a_proof_does_not_depend_on_how_rows_are_divided(kind, how):
+    rows, y = ORDERED[how], targets_for(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here = made(kind).fit(rows, y).certificate_
+        proved = [
+            made(kind).fit(Arrays(rows, y, block_rows=size)).certificate_ for size in (50, 333)
+        ]
+    for one in proved:
+        assert one.relative_gap <= max(made(kind).tol, 10 * here.relative_gap)
+        for size in (50, 100, 333, N):
+            assert one.discrepancies(Arrays(rows, y, block_rows=size)) == []
+        assert one.discrepancies(rows, y) == []

@@ -4,7 +4,8 @@ Each block is read as `Rows` in the frame of all, and what it contributes is a n
 with its two ends. Ends are added up outwards, vectors with a count of the additions that they went
 through, so that nothing depends on who adds them up or in which order. A source has
 `map_reduce(function)`, which gives the sum of what the function returns for each block, and
-`frame(claims)`, which is what `frame_of` finds; a block has X and the number of its first row. The rows are counted: none may be left out or come twice.
+`frame(claims)`, which is what `frame_of` finds; a block has X and the number of its first row. The
+rows are counted: none may be left out or come twice.
 
 The dual point c is a function of the row, given (X, y, s), or the slopes of the loss; any will do.
 Where the bias is free, the squared loss has c centred, and others have the two signs of c shrunk to
@@ -284,7 +285,7 @@ class Sampled:
         return Tally(
             rows=rows,
             X=[np.asarray(some, np.float64)],
-            sparse=Most(is_sparse),
+            sparse=Least(is_sparse),  # beside dense rows sparse ones are moved too
             y=Array(y[used].sum(axis=0)),
             used=int(np.count_nonzero(used)),
         )
