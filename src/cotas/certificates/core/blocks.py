@@ -52,7 +52,14 @@ from cotas.certificates.core.regularizers import Pull
 from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, U, above, down, gamma, norm_up, sharp_total, total_down, total_up, up,
 )  # fmt: skip
-from cotas.certificates.core.rows import LARGEST_SAMPLE, SAMPLE, Frame, Rows, pairwise
+from cotas.certificates.core.rows import (
+    BLOCK_ROWS,
+    LARGEST_SAMPLE,
+    SAMPLE,
+    Frame,
+    Rows,
+    pairwise,
+)
 
 Dual = Callable[[Any, FloatArray, FloatArray], FloatArray]
 # Gives the targets of a block, a column for each claim, and its weights; None for ones.
@@ -125,6 +132,25 @@ class Claims:
     n: int
     d: int
 
+    @property
+    def additions(self) -> int:
+        """So many of them a number goes through, at most, when blocks are added two by two."""
+        return 2 * self.n.bit_length()
+
+    @property
+    def roundings(self) -> int:
+        """Of a sum over rows, at most, however they are divided: so all divisions prove the same.
+
+        Rows are added up some at a time, then these sums two by two, then those of the blocks.
+        """
+        return BLOCK_ROWS + 2 * self.additions
+
+    def added(self, u: Array, mass: float) -> float:
+        """What adding up the blocks costs Σ of them beside what their rows were charged."""
+        if u.additions <= self.additions:
+            return 0.0
+        return above(gamma(u.additions + 2) * mass, 2)
+
     def refuse(self) -> None:
         """Refuse models that are none of the problem."""
         if isinstance(self.risk.loss, HardMargin) or len(self.risk.regularizer.free()):
@@ -172,7 +198,8 @@ class Reader:
 
     def rows(self, block: Any) -> Rows:
         """The rows of a block in the frame of all."""
-        return Rows(block.X, self.claims.risk.free_bias, frame=self.frame)
+        given = (self.frame, self.claims.roundings)
+        return Rows(block.X, self.claims.risk.free_bias, map, *given)
 
 
 @dataclass(frozen=True)
@@ -355,7 +382,7 @@ class _Passes:
     def pull(self, k: int) -> Pull:
         """Xᵀc, and how far it may be off: also by the additions of the blocks."""
         u, unit = self.second[f"u {k}"], self.reader[0].unit
-        added = above(gamma(u.additions + 2) * float(self.second[f"mass {k}"]), 2)
+        added = self.claims.added(u, float(self.second[f"mass {k}"]))
         off = up(float(self.second[f"off {k}"]) + added)
         if not np.isfinite(u.value.sum() + off):
             return Pull(np.zeros(self.claims.d), unit, math.inf)
@@ -508,7 +535,7 @@ class BlockSquaredRisk(SquaredRisk):
         sums, claim = self.sums, self.claims.claim(k)
         most = objective(claim, float(sums[f"losses {k}"]), self.w.low)
         u = sums[f"u {k}"]
-        added = above(gamma(u.additions + 2) * float(sums[f"mass {k}"]), 2)
+        added = self.claims.added(u, float(sums[f"mass {k}"]))
         pull = Pull(u.value, self.frame.unit, up(float(sums[f"off {k}"]) + added))
         mean = (float(sums[f"mean low {k}"]), float(sums[f"mean high {k}"]))
         found = ResidualSums(mean, float(sums[f"felt {k}"]), float(sums[f"near {k}"]))
@@ -529,6 +556,6 @@ class BlockSquaredRisk(SquaredRisk):
         whole = H.value / self.w.high + np.diag(added)
         if not np.isfinite(whole).all():
             raise Objection("not finite")
-        roundings = int(self.sums["tallest"]) + H.additions
+        roundings = max(int(self.sums["tallest"]) + H.additions, self.claims.roundings)
         found = Hessian(*in_scale(whole, roundings, self.w.low, self.w.high))
         return found, found.least()
