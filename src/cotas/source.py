@@ -193,8 +193,9 @@ class Arrays(Source):
                 raise ValueError(f"X has {self.n_rows} rows, and {name} has {found}.")
         if not self.n_rows:
             raise ValueError("X holds no rows.")
-        if block_rows is not None and (not isinstance(block_rows, Integral) or block_rows < 1):
-            raise ValueError(f"block_rows must be a whole number above zero: {block_rows!r}.")
+        size: Any = block_rows
+        if size is not None and not (isinstance(size, Integral) and int(size) > 0):
+            raise ValueError(f"block_rows must be a whole number above zero: {size!r}.")
         whole = Block(0, self.X, self.y)
         self.block_rows = int(block_rows or whole.spans(BLOCK_BYTES)[0].stop)
 

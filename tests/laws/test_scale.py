@@ -704,3 +704,14 @@ def test_a_proof_does_not_depend_on_how_rows_are_divided(kind, how):
         for size in (50, 100, 333, N):
             assert one.discrepancies(Arrays(rows, y, block_rows=size)) == []
         assert one.discrepancies(rows, y) == []
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_what_is_proved_in_memory_is_verified_in_blocks_or_says_that_it_cannot_be(kind):
+    y = targets_for(kind)
+    several = [{}, {"solver": "gradient", "standardize": True}]
+    for given in several if kind is cotas.LeastSquares else several[:1]:
+        proved = made(kind).set_params(**given).fit(X, y).certificate_
+        for size in (100, 333, N):
+            found = proved.discrepancies(Arrays(X, y, block_rows=size))
+            assert not found or "about rows in memory" in found[0]

@@ -54,7 +54,7 @@ class Sound:
 
     def _rows(self, block: Block) -> Matrix:
         X: Any = block.X
-        shape = getattr(X, "shape", ())
+        shape: Any = getattr(X, "shape", ())
         where = rows_of(block)
         if len(shape) != 2 or not shape[0]:
             raise ValueError(

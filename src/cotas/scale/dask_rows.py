@@ -152,8 +152,8 @@ def _beside(given: Any, name: str, parts: list[Delayed], lengths: list[int]) -> 
     if not is_dask(given):
         whole = as_given(given)
         if whole.shape[:1] != (sum(lengths),):
-            found = len(whole) if whole.ndim else 1
-            raise ValueError(f"X has {sum(lengths)} rows, and {name} has {found}.")
+            size = len(whole) if whole.ndim else 1
+            raise ValueError(f"X has {sum(lengths)} rows, and {name} has {size}.")
         return np.split(whole, np.cumsum(lengths)[:-1])
     chunks = getattr(given, "chunks", None)
     if chunks is not None and not np.isnan(chunks[0]).any():
@@ -161,7 +161,7 @@ def _beside(given: Any, name: str, parts: list[Delayed], lengths: list[int]) -> 
             raise ValueError(f"X has {sum(lengths)} rows, and {name} has {sum(chunks[0])}.")
         if chunks[0] != tuple(lengths):
             given = given.rechunk({0: tuple(lengths)})
-    found: list[Any] = _partitions(given, name)
+    found = _partitions(given, name)
     if len(found) != len(parts):
         raise ValueError(
             f"X has {len(parts)} partitions, and {name} has {len(found)}: repartition one of them."
