@@ -143,7 +143,7 @@ class Claims:
 
         Rows are added up some at a time, then these sums two by two, then those of the blocks.
         """
-        return BLOCK_ROWS + 2 * self.additions
+        return min(BLOCK_ROWS, self.n) + 2 * self.additions
 
     def added(self, u: Array, mass: float) -> float:
         """What adding up the blocks costs Σ of them beside what their rows were charged."""
