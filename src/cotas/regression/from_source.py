@@ -1,4 +1,4 @@
-"""Least squares and ridge from a source of row blocks: one pass for the moments, one for the proof.
+"""Least squares and ridge from a source of row blocks: one pass for the moments, two for the proof.
 
 Where squaring the data costs digits the residuals are gone over once more, and where it costs too
 many the triangle of the rows is made of those of the blocks.

@@ -3,9 +3,9 @@
 Each block is read as `Rows` in the frame of all, and what it contributes is a number or a vector
 with its two ends. Ends are added up outwards, vectors with a count of the additions that they went
 through, so that nothing depends on who adds them up or in which order. A source has
-`map_reduce(function)`, which gives the sum of what the function returns for each block, and
-`frame(claims)`, which is what `frame_of` finds; a block has X and the number of its first row. The
-rows are counted: none may be left out or come twice.
+`map_reduce(function)`, which gives the sum of what the function returns for each block, and it may
+keep what `frame_of` finds; a block has X and the number of its first row. The rows are counted:
+none may be left out or come twice.
 
 The dual point c is a function of the row, given (X, y, s), or the slopes of the loss; any will do.
 Where the bias is free, the squared loss has c centred, and others have the two signs of c shrunk to
@@ -333,13 +333,20 @@ def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
     return Rows(some if len(some) else np.zeros((1, claims.d)), movable).frame, middles
 
 
+def kept_frame(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
+    """The frame that a source keeps for several models, or a new one."""
+    found: Callable[[Claims], Any] = getattr(source, "frame", lambda c: frame_of(source, c))
+    frame, middles = found(claims)
+    return frame, middles
+
+
 @np.errstate(all="ignore")
 def block_bounds(source: Any, claims: Claims) -> list[Found]:
     """Both bounds of each model; the blocks are read twice for all of them together."""
     k = range(len(claims.biases))
     try:
         claims.refuse()
-        reader = source.frame(claims)
+        reader = kept_frame(source, claims)
         first = counted(source.map_reduce(Values(claims, *reader)), claims.n)
         passes = _Passes(source, claims, reader, first)
         found = [objected(passes.bounds, j) for j in k]
@@ -506,7 +513,7 @@ class BlockSquaredRisk(SquaredRisk):
     @np.errstate(all="ignore")
     def __init__(self, source: Any, claims: Claims, largest: int) -> None:
         claims.refuse()
-        self.claims, (self.frame, self.middles) = claims, source.frame(claims)
+        self.claims, (self.frame, self.middles) = claims, kept_frame(source, claims)
         squares = Squares(claims, self.frame, self.middles, claims.d <= largest)
         self.sums = counted(source.map_reduce(squares), claims.n)
         low, high = float(self.sums["low"]), float(self.sums["high"])
