@@ -304,7 +304,9 @@ class Sampled:
         step, (rows, width) = max(1, n // SAMPLE), block.X.shape
         if len(y) != rows or width != d or (s is not None and np.shape(s) != (rows,)):
             raise Objection("shape")
-        some, is_sparse = block.X[-block.start % step :: step], hasattr(block.X, "tocsr")
+        is_sparse = hasattr(block.X, "tocsr")
+        X = block.X.tocsr() if is_sparse else block.X
+        some = X[-block.start % step :: step]
         if is_sparse:  # of too many columns none is measured
             few = -(-n // step) * d < LARGEST_SAMPLE
             some = some.toarray() if few else np.zeros((0, d))
