@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from numbers import Integral
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -51,6 +52,12 @@ class Block(NamedTuple):
         entries = self.X.nnz / max(1, n) if sparse.issparse(self.X) else d
         rows = int(np.clip(size // (8 * max(1.0, entries)), 1, n))
         return [slice(a, min(a + rows, n)) for a in range(0, n, rows)]
+
+
+def rows_of(block: Block) -> str:
+    """In words, which rows of the source a block holds, counted from zero."""
+    n = max((1, *getattr(block.X, "shape", ())[:1]))
+    return f"rows {block.start} to {block.start + n - 1} of the source"
 
 
 class Sums(tuple[Any, ...]):
@@ -129,6 +136,31 @@ class Listed:
         return [self.function(block)]
 
 
+def as_given(values: Any) -> Any:
+    """An array that holds what was given: masks are kept, and what a list holds is not rounded.
+
+    Whoever reads the blocks refuses what cannot be used.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        return values
+    found = np.asarray(values)
+    if isinstance(values, list | tuple) and found.dtype.kind in "fU":
+        # Beside a float a whole number becomes one, and beside a word it becomes a word.
+        exact = np.asarray(values, dtype=object)
+        if exact.shape == found.shape and exact.ravel().tolist() != found.ravel().tolist():
+            return exact
+    return found
+
+
+def rows_as_given(X: Any) -> Any:
+    """A CSR matrix; entries that are stored in parts stay so, since their sum may be no double."""
+    if X.format != "coo" or X.has_canonical_format:
+        return X.tocsr()
+    order = np.argsort(X.row, kind="stable")
+    pointers = np.append(0, np.cumsum(np.bincount(X.row, minlength=X.shape[0])))
+    return sparse.csr_matrix((X.data[order], X.col[order], pointers), shape=X.shape)
+
+
 class Arrays(Source):
     """Arrays in memory as a source of row blocks.
 
@@ -150,17 +182,22 @@ class Arrays(Source):
     def __init__(
         self, X: Matrix, y: Any, weights: Any = None, *, block_rows: int | None = None
     ) -> None:
-        self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-        self.y = np.asarray(y)
-        self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
+        self.X = rows_as_given(X) if sparse.issparse(X) else as_given(X)
+        self.y, self.weights = as_given(y), None if weights is None else as_given(weights)
+        if self.X.ndim != 2:
+            raise ValueError(f"X must have rows and columns, and it has {self.X.ndim} dimensions.")
         self.n_rows, self.n_features = (int(size) for size in self.X.shape)
         for name, given in (("y", self.y), ("weights", self.weights)):
-            if given is not None and len(given) != self.n_rows:
-                raise ValueError(f"X has {self.n_rows} rows, and {name} has {len(given)}.")
+            if given is not None and given.shape[:1] != (self.n_rows,):
+                found = len(given) if given.ndim else 1
+                raise ValueError(f"X has {self.n_rows} rows, and {name} has {found}.")
         if not self.n_rows:
             raise ValueError("X holds no rows.")
+        size: Any = block_rows
+        if size is not None and not (isinstance(size, Integral) and int(size) > 0):
+            raise ValueError(f"block_rows must be a whole number above zero: {size!r}.")
         whole = Block(0, self.X, self.y)
-        self.block_rows = block_rows or whole.spans(BLOCK_BYTES)[0].stop
+        self.block_rows = int(block_rows or whole.spans(BLOCK_BYTES)[0].stop)
 
     def blocks(self) -> Iterator[Block]:
         return map(self._block, range(0, self.n_rows, self.block_rows))

@@ -155,7 +155,7 @@ def test_interrupted_runs_are_honest(monkeypatch):
     def interrupted(gram, c, c0, schedule, path, k, least):
         if k >= 20:
             raise KeyboardInterrupt
-        short = stagewise.Path(path.chosen[: k + 20], path.steps[: k + 20])
+        short = stagewise.StagewiseSteps(path.chosen[: k + 20], path.steps[: k + 20])
         return real(gram, c, c0, schedule, short, k, least)
 
     monkeypatch.setattr(stagewise, "follow", interrupted)

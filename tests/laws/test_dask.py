@@ -190,7 +190,7 @@ def test_a_model_from_partitions_needs_no_dask(tmp_path):
         (lambda X, y: (X, y * 0), "one class"),
         (lambda X, y: (da.where(X > 2, np.nan, X), y), "NaN"),
         (lambda X, y: (X[:, 0], y), "two dimensions"),
-        (lambda X, y: (X.astype(complex), y), "real numbers"),
+        (lambda X, y: (X.astype(complex), y), "holds complex numbers"),
     ],
 )
 def test_bad_partitions_are_refused_in_words(change, words):

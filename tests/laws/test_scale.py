@@ -6,6 +6,7 @@ import inspect
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
@@ -522,3 +523,281 @@ def test_pages_are_split_at_random_and_at_one_place(tmp_path):
     assert pages.first(first.n_rows).n_rows == first.n_rows
     with pytest.raises(ValueError, match="No number of pages"):
         pages.first(1)
+
+
+# ---- whatever a source hands over --------------------------------------------------------------
+
+
+class Handed(Arrays):
+    """A source that changes its blocks before it hands them over."""
+
+    def __init__(self, given, change, block_rows=150):
+        super().__init__(*given, block_rows=block_rows)
+        self.change = change
+
+    def _block(self, start):
+        return self.change(super()._block(start))
+
+
+def as_sparse(block, others=lambda start: start > 0):
+    return block._replace(X=sparse.csr_matrix(block.X)) if others(block.start) else block
+
+
+def targets_for(kind):
+    return TWO if is_classifier(kind()) else Z
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_dense_and_sparse_blocks_mixed_prove_what_dense_ones_do(kind):
+    far, y = X + 100.0, targets_for(kind)
+    proved = made(kind).fit(Arrays(far, y, block_rows=150)).certificate_
+    for others in (lambda start: start > 0, lambda start: start == 0):
+        mixed = Handed((far, y), lambda block, others=others: as_sparse(block, others))
+        with pytest.raises(ValueError, match="sparse and others are dense"):
+            made(kind).fit(mixed)
+        for one in proved.singles:
+            again = one.witness.check(mixed)
+            assert again.holds
+            assert max(one.lower, again.lower) <= min(one.upper, again.upper)
+            assert again.upper == pytest.approx(one.upper, rel=1e-9)
+
+
+def in_other_formats(block):
+    made_by = (sparse.csc_matrix, sparse.coo_matrix, sparse.csr_array, sparse.bsr_matrix)
+    return block._replace(X=made_by[block.start // 150](block.X))
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_sparse_blocks_of_any_format_are_read_as_csr(kind):
+    y = targets_for(kind)
+    expected = made(kind).fit(Arrays(FEW, y, block_rows=150))
+    found = made(kind).fit(Handed((FEW, y), in_other_formats))
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    assert found.certificate_.upper == expected.certificate_.upper
+
+
+LARGE, FINE = 2**53 + 1, np.longdouble(1) + np.longdouble(2) ** -60
+
+
+def with_first(values, entry, dtype=object):
+    changed = np.array(values, dtype=dtype)
+    changed[(300,) if changed.ndim == 1 else (300, 0)] = entry
+    return changed
+
+
+def masked(values):
+    mask = np.zeros(np.shape(values), dtype=bool)
+    mask[300] = True
+    return np.ma.array(values, mask=mask)
+
+
+TWICE = sparse.csr_matrix(
+    (
+        np.append([1.0, 2.0**-53], np.ones(N)),
+        np.zeros(N + 2, int),
+        np.append([0], np.arange(3, N + 3)),
+    ),
+    shape=(N, D),
+)
+UNUSABLE_NUMBERS = {
+    "whole": lambda v: with_first(np.rint(v), LARGE, np.int64),
+    "objects": lambda v: with_first(v, LARGE),
+    "list": lambda v: with_first(v, LARGE).tolist(),
+    "masked": masked,
+    "complex": lambda v: np.asarray(v) + 0j,
+    "dates": lambda v: np.rint(v).astype("datetime64[s]"),
+    "words": lambda v: with_first(v, "many"),
+}
+if np.finfo(np.longdouble).nmant > 52:
+    UNUSABLE_NUMBERS["fine"] = lambda v: with_first(v, FINE, np.longdouble)
+
+
+@pytest.mark.parametrize("how", UNUSABLE_NUMBERS)
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_no_number_is_rounded_or_uncovered(kind, how):
+    spoil, y = UNUSABLE_NUMBERS[how], targets_for(kind)
+    proved = made(kind).fit(Arrays(X, y)).certificate_
+    bad = [(spoil(X), y, None), (X, y, spoil(np.ones(N)))]
+    if not is_classifier(kind()):
+        bad.append((X, spoil(Z), None))
+    for given in bad:
+        source = Arrays(*given, block_rows=150)
+        with pytest.raises(ValueError, match=r"rows \d+ to \d+ of the source"):
+            made(kind).fit(source)
+        assert any("of the source" in words for words in proved.discrepancies(source))
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_no_sum_of_the_parts_of_an_entry_is_rounded(kind):
+    for rows in (TWICE, TWICE.tocsc(), sparse.coo_matrix(_coordinates(TWICE), shape=(N, D))):
+        with pytest.raises(ValueError, match="stores an entry in parts"):
+            made(kind).fit(Arrays(rows, targets_for(kind), block_rows=150))
+
+
+def _coordinates(rows):
+    return rows.data, (np.repeat(np.arange(N), np.diff(rows.indptr)), rows.indices)
+
+
+def test_pages_round_no_number_either(tmp_path):
+    whole = np.where(np.arange(N) == 300, LARGE, np.arange(N))
+    decimals = pl.Series([Decimal(int(v)) for v in whole])
+    for name, spoilt in (("csv", whole), ("parquet", whole), ("parquet", decimals)):
+        for column in ("c0", "y", "w"):
+            table = frame(Z).with_columns(pl.Series("w", WEIGHTS))
+            table = table.with_columns(pl.Series(column, spoilt))
+            path = tmp_path / f"rows.{name}"
+            table.write_csv(path) if name == "csv" else table.write_parquet(path)
+            with pytest.raises(ValueError, match="double precision cannot hold"):
+                cotas.Ridge().fit(cotas.open_pages(path, target="y", weights="w"))
+
+
+OTHER_LABELS = {
+    "text": lambda y: y.astype(str),
+    "bytes": lambda y: y.astype(bytes),
+    "truth": lambda y: y.astype(bool),
+    "dates": lambda y: y.astype("datetime64[s]"),
+    "complex": lambda y: y + 0j,
+    "none": lambda y: with_some(y, None),
+    "nan": lambda y: with_some(y, np.nan),
+    "mixed": lambda y: with_some(y, "1"),
+}
+
+
+def with_some(values, entry):
+    changed = values.astype(object)
+    changed[0] = entry
+    return changed
+
+
+@pytest.mark.parametrize("how", OTHER_LABELS)
+@pytest.mark.parametrize("kind", [kind for kind in TAKE if is_classifier(kind())])
+def test_labels_are_of_one_kind_in_all_blocks(kind, how):
+    y = np.where(Z > 0, 1, 0)
+    for others in (lambda start: start > 0, lambda start: start == 0):
+        source = Handed(
+            (X, y),
+            lambda block, others=others: (
+                block._replace(y=OTHER_LABELS[how](block.y)) if others(block.start) else block
+            ),
+        )
+        with pytest.raises(ValueError, match=r"y (must hold|holds) labels"):
+            made(kind).fit(source)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TAKE if is_classifier(kind())])
+def test_two_labels_never_become_one(kind):
+    y = np.where(Z > 0, LARGE, 0)
+    source = Handed(
+        (X, y),
+        lambda block: (
+            block._replace(y=np.where(block.y > 0, float(LARGE), 0.0)) if block.start else block
+        ),
+    )
+    with pytest.raises(ValueError, match="two classes would become one"):
+        made(kind).fit(source)
+    assert made(kind).fit(Arrays(X, y)).classes_.tolist() == [0, LARGE]
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_rows_without_weight_have_no_part_in_any_figure(kind):
+    y, s = targets_for(kind).copy(), np.ones(N)
+    s[:200] = 0.0
+    quiet = made(kind).fit(Arrays(X, y, s, block_rows=50)).certificate_
+    if is_classifier(kind()):
+        y[:200] = y[::-1][:200]
+    else:
+        y[:200] = 1e12
+    loud = made(kind).fit(Arrays(X, y, s, block_rows=50)).certificate_
+    for one, other in zip(quiet.singles, loud.singles, strict=True):
+        assert other.relative_gap <= max(made(kind).tol, 2 * one.relative_gap)
+        for name, figure in one.figures.items():
+            if isinstance(figure, float):
+                assert other.figures[name] == pytest.approx(figure, rel=1e-6, abs=1e-6), name
+
+
+@pytest.mark.parametrize("part", ["X", "y", "weights"])
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_blocks_that_change_between_passes_are_noticed(kind, part):
+    y, random = targets_for(kind), np.random.default_rng(0)
+
+    def change(block):
+        if part == "X":
+            return block._replace(X=block.X + 1e-6 * random.normal(size=block.X.shape))
+        if part == "y":
+            return block._replace(y=random.permutation(block.y))
+        return block._replace(weights=random.uniform(1.0, 2.0, size=block.n_rows))
+
+    with pytest.raises(ValueError, match="not the same when they were read again"):
+        made(kind).fit(Handed((X, y, np.ones(N)), change))
+
+
+BAD_BLOCKS = {
+    "empty": lambda block: block._replace(X=block.X[:0], y=block.y[:0]),
+    "narrow": lambda block: block._replace(X=block.X[:, :2]),
+    "flat": lambda block: block._replace(X=block.X[:, 0]),
+    "short": lambda block: block._replace(y=block.y[:-1]),
+    "one number": lambda block: block._replace(y=block.y[0]),
+    "column of weights": lambda block: block._replace(weights=np.ones((block.n_rows, 1))),
+}
+
+
+@pytest.mark.parametrize("how", BAD_BLOCKS)
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_blocks_of_a_wrong_shape_are_named(kind, how):
+    def change(block):
+        return BAD_BLOCKS[how](block) if block.start == 150 else block
+
+    y = targets_for(kind)
+    proved = made(kind).fit(Arrays(X, y)).certificate_
+    with pytest.raises(ValueError, match=r"rows 150 to \d+ of the source"):
+        made(kind).fit(Handed((X, y), change))
+    assert not proved.verify(Handed((X, y), change))
+
+
+def test_arrays_that_are_no_source():
+    for rows in (-1, 0, 2.5, "5"):
+        with pytest.raises(ValueError, match="block_rows must be a whole number above zero"):
+            Arrays(X, Z, block_rows=rows)
+    for given in ((X, Z[:5]), (X, 1.0), (X, Z, np.ones(3))):
+        with pytest.raises(ValueError, match=f"X has {N} rows"):
+            Arrays(*given)
+    with pytest.raises(ValueError, match="rows and columns"):
+        Arrays(Z, Z)
+
+
+# Rows that come in no good order, and columns of which a block shows little.
+ORDERED = {
+    "trend": X + 1e3 * np.arange(N)[:, None] / N,
+    "steep": X + 1e3 * np.arange(N)[:, None],
+    "constant": np.column_stack([np.full(N, 3.0), X[:, 1:]]),
+    "late": np.where(np.arange(N)[:, None] > N // 2, X, 0.0),
+}
+
+
+@pytest.mark.parametrize("how", ORDERED)
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_a_proof_does_not_depend_on_how_rows_are_divided(kind, how):
+    rows, y = ORDERED[how], targets_for(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole, *proved = [
+            made(kind).fit(Arrays(rows, y, block_rows=size)).certificate_ for size in (N, 50, 333)
+        ]
+    for one in proved:
+        assert one.relative_gap <= max(made(kind).tol, 2 * whole.relative_gap)
+        if how == "steep":
+            continue  # rounding is so large that its last digits are more than is allowed for
+        for size in (50, 100, 333, N):
+            assert one.discrepancies(Arrays(rows, y, block_rows=size)) == []
+        assert one.discrepancies(rows, y) == []
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_what_is_proved_in_memory_is_verified_in_blocks_or_says_that_it_cannot_be(kind):
+    y = targets_for(kind)
+    several = [{}, {"solver": "gradient", "standardize": True}]
+    for given in several if kind is cotas.LeastSquares else several[:1]:
+        proved = made(kind).set_params(**given).fit(X, y).certificate_
+        for size in (100, 333, N):
+            found = proved.discrepancies(Arrays(X, y, block_rows=size))
+            assert not found or "about rows in memory" in found[0]

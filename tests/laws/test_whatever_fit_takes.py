@@ -60,7 +60,8 @@ def targets(kind):
 def few_rounds(kind):
     """With the default parameters, but no more rounds than it takes to have a certificate."""
     known = kind().get_params()
-    return kind(**({"n_estimators": 3} if "n_estimators" in known else {}))
+    boosts = "n_estimators" in known and "max_iter" not in known
+    return kind(**({"n_estimators": 3} if boosts else {}))
 
 
 def everything(kind, rows, y):

@@ -15,7 +15,13 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.core.blocks import BlockSquaredRisk, Claims, Most, block_bounds
+from cotas.certificates.core.blocks import (
+    BlockSquaredRisk,
+    Claims,
+    Most,
+    block_bounds,
+    frame_of,
+)
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredFound
 from cotas.certificates.core.gap import Found, Risk
@@ -31,6 +37,7 @@ from cotas.certificates.least_squares import (
     in_certificate,
 )
 from cotas.certificates.ledger import plain_fields
+from cotas.certificates.sound import Sound
 from cotas.certificates.sweep import (
     GOLDEN_RATIO,
     SQUARE_ROOT_OF_TWO,
@@ -99,14 +106,10 @@ class Columns:
 
 @dataclass(frozen=True)
 class WithSketch:
-    """What a function finds in a block, and the sums of which sketches are made.
-
-    Also Σ sᵢ, Σ sᵢyᵢ and Σ sᵢyᵢ², y less the `middle`.
-    """
+    """What a function finds in a block, the sums of which sketches are made, and the scatter."""
 
     function: Callable[[Block], Any]
     read: Callable[[Block], tuple[FloatArray, FloatArray | None]]
-    middle: FloatArray
 
     @np.errstate(all="ignore")
     def __call__(self, block: Block) -> Sums:
@@ -115,46 +118,94 @@ class WithSketch:
         fixed = sketch_weights(block.start, block.start + block.n_rows, SQUARE_ROOT_OF_TWO)
         stretch = sketch_weights(0, block.X.shape[1], GOLDEN_RATIO)
         projected = np.asarray(block.X.astype(np.float64, copy=False) @ stretch)
-        about = y - self.middle
         sums = (fixed @ projected, fixed @ np.abs(projected), fixed @ y)
-        moments = (float(s.sum()), s @ about, s @ about**2)
         largest = Sums(tuple(map(Most, np.abs(y).max(axis=0))))
         ends = Sums(Most(-s.min()), Most(s.max()))
-        return Sums(self.function(block), *sums, largest, ends, *moments)
+        return Sums(self.function(block), *sums, largest, ends, fixed @ s, Scatter.of(y, s))
 
 
-class Moments(NamedTuple):
-    """Σ of the weights, the mean of each target, and the mean square about it and about zero."""
+class Scatter(NamedTuple):
+    """Σ of the weights, the mean of each target, and Σ s(y − mean)², which is never negative."""
 
     total: float
     mean: FloatArray
-    spread: FloatArray
-    square: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(cls, y: FloatArray, s: FloatArray) -> Scatter:
+        """That of some rows; those without weight have no part in it."""
+        total = float(s.sum())
+        mean = s @ y / total if total else np.zeros(y.shape[1])
+        return cls(total, mean, s @ (y - mean) ** 2)
+
+    def __add__(self, other: Any) -> Any:  # Chan, Golub and LeVeque 1979
+        total = self.total + other.total
+        share = other.total / total if total else 0.0
+        apart = other.mean - self.mean
+        squares = self.squares + other.squares + self.total * share * apart**2
+        return Scatter(total, self.mean + share * apart, squares)
+
+    @property
+    def spread(self) -> FloatArray:
+        """The mean square about the mean."""
+        return np.asarray(self.squares / self.total)
+
+    @property
+    def square(self) -> FloatArray:
+        """The mean square about zero."""
+        return np.asarray(self.spread + self.mean**2)
 
 
 class Watched(Changed):
-    """A source whose first pass makes the sketches besides."""
+    """A source whose blocks are sound, and of which every pass makes the sketches besides."""
 
     def __init__(self, source: Source, read: Any, each: Each = map) -> None:
-        super().__init__(source, None, each)
+        sound = Sound(source.n_features, isinstance(read, Columns))
+        super().__init__(source, sound, each)
         self.read = read
         self.seen: Any = None
-        self.middle = np.nan_to_num(read(next(iter(source.blocks())))[0].mean(axis=0))
+        self._frame: Any = None
+
+    @classmethod
+    def over(cls, source: Source, read: Any, each: Each = map) -> Watched:
+        """The source itself, if it is watched already by who reads the same targets."""
+        if isinstance(source, cls) and source.read == read:
+            return source
+        return cls(source, read, each)
+
+    def frame(self, claims: Claims) -> Any:
+        """How columns and targets are measured, which is chosen once."""
+        if self._frame is None:
+            self._frame = frame_of(self, claims)
+        return self._frame
 
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
-        if self.seen is not None:
-            return super().map_reduce(function, each)
-        both: Any = super().map_reduce(WithSketch(function, self.read, self.middle), each)
+        both: Any = super().map_reduce(WithSketch(function, self.read), each)
+        before, self.seen = self.seen, both[1:]
+        if before is not None and not self._same_rows(before):
+            raise ValueError(
+                "The blocks of the source were not the same when they were read again, and what "
+                "is proved would be of no data at all: seed what makes them, or keep them, which "
+                "persist() does in Dask."
+            )
         found: T = both[0]
-        self.seen = both[1:]
         return found
+
+    def _same_rows(self, before: Any) -> bool:
+        """Whether X, y and the weights were the same before, as their sketches tell."""
+        now, weights, earlier = self.sketches(), self.seen[5], before[5]
+        alike = all(a.matches(b) for a, b in zip(self._sketches(before), now, strict=True))
+        slack = 1e-12 * self.n_rows * abs(self.seen[4][1])
+        return alike and bool(abs(weights - earlier) <= slack)
 
     def sketches(self) -> list[Sketch]:
         """One for each column of the targets."""
         if self.seen is None:
             self.map_reduce(_nothing)
-        assert self.seen is not None
-        entries, scale, labels, largest = self.seen[:4]
+        return self._sketches(self.seen)
+
+    def _sketches(self, seen: Any) -> list[Sketch]:
+        entries, scale, labels, largest = seen[:4]
         size = (self.n_rows, self.n_features)
         return [
             Sketch(*size, float(entries), float(label), float(scale), float(most))
@@ -167,13 +218,11 @@ class Watched(Changed):
         lowest, highest = self.seen[4]
         return np.array([-lowest, highest])
 
-    def moments(self) -> Moments:
+    def moments(self) -> Scatter:
         """Of the targets, with the weights."""
         assert self.seen is not None
-        total, first, second = self.seen[5:]
-        mean, square = first / total, second / total
-        whole = square + self.middle * (self.middle + 2 * mean)
-        return Moments(float(total), mean + self.middle, square - mean**2, whole)
+        found: Scatter = self.seen[6]
+        return found
 
 
 def _nothing(block: Block) -> int:
@@ -224,7 +273,7 @@ class BlockPoint:
         """The certificates of several classes of one fit, the blocks being read for all at once."""
         one = points[0]
         read = Signs(tuple(point.positive for point in points), one._class_factors())
-        watched = Watched(source, read, each)
+        watched = Watched.over(source, read, each)
         claims = Claims(
             risk_of(one.problem),
             np.stack([np.asarray(p.coef, np.float64) for p in points], axis=1),
@@ -292,7 +341,7 @@ def squared_certificates(
     """The certificates of several targets of one fit from blocks, in one pass."""
     one = points[0]
     read = Columns(tuple(point.column for point in points))
-    watched = Watched(source, read, each)
+    watched = Watched.over(source, read, each)
     sigma = None if one.penalty_scale is None else np.asarray(one.penalty_scale, np.float64)
     claims = Claims(
         Risk(Squared(), L2(float(one.lam), sigma), bool(one.free_bias)),
@@ -340,7 +389,7 @@ def lasso_certificates(
 
 def _lasso_certificate(point: LassoPoint, source: Source, each: Each) -> Certificate:
     read = Columns((point.column,))
-    watched = Watched(source, read, each)
+    watched = Watched.over(source, read, each)
     try:
         risk = point.problem.risk(point.penalty_scale)
         coef = np.asarray(point.coef, np.float64)[:, None]

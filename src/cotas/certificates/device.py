@@ -26,6 +26,7 @@ from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gram import MAKER, Each, Gram
 from cotas.certificates.core.rounding import TINY, FloatArray, U, gamma
 from cotas.device.find import WORTH_A_DEVICE, device_for, in_short
+from cotas.words import say
 
 # Columns of a product that are added up at a time, where no program of ours adds them.
 COLUMNS = 4096
@@ -77,7 +78,7 @@ def gram_on(device: Any, spec: Any, X: Any, each: Each = map) -> Gram:
 
 
 def _on_processor(error: Exception, spec: Any, X: Any, each: Each) -> Gram:
-    said = f"The proof goes on without the device: {in_short(error)}"
+    said = say("The proof goes on without the device: {error}", error=in_short(error))
     warnings.warn(said, RuntimeWarning, stacklevel=2)
     return Gram(spec, X, each)
 

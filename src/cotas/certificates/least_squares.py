@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -87,8 +87,6 @@ class SquaredLossPoint:
     descent : the run that found the model, where it was gradient descent with a constant step
     """
 
-    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
-
     coef: FloatArray
     intercept: float
     lam: float
@@ -97,6 +95,11 @@ class SquaredLossPoint:
     weights: FloatArray | None = field(default=None, repr=False)
     penalty_scale: FloatArray | None = field(default=None, repr=False)
     descent: Descent | None = None
+
+    @property
+    def takes_blocks(self) -> bool:
+        """Whether X of `check` may be a source: the spectrum needs all rows in memory."""
+        return self.descent is None
 
     @classmethod
     def check_all(

@@ -188,9 +188,14 @@ def _figures(claimed: Certificate, fresh: Certificate) -> list[str]:
 
 
 def _scale(name: str, fresh: Certificate) -> float:
-    """What a figure is small beside: the length of a θ that nearly vanishes is all rounding."""
+    """What a figure is small beside.
+
+    ‖θ‖² of a kernel machine is a sum over pairs of support vectors: where it nearly vanishes it is
+    all rounding. That of a linear model is a sum of squares, and needs no allowance.
+    """
     lam = fresh.figures.get("λ", 0.0)
-    return math.sqrt(2.0 * fresh.upper / lam) if name == "‖θ‖" and lam > 0 < fresh.upper else 0.0
+    of_pairs = name == "‖θ‖" and "support vectors" in fresh.figures
+    return math.sqrt(2.0 * fresh.upper / lam) if of_pairs and lam > 0 < fresh.upper else 0.0
 
 
 def _near(said: Any, right: Any, scale: float = 0.0) -> bool:

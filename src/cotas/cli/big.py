@@ -38,6 +38,10 @@ from cotas.scale.shuffling import places
 from cotas.source import Block, NotInBlocksError
 from cotas.words import say
 
+INDEPENDENT = (
+    "Copies of rows, columns that give the target away and rare classes are not looked for in "
+    "pages: the bound takes the rows as independent draws."
+)
 # A table gives at least so many pages, so that a share of them is about that share of the rows.
 FEWEST_PAGES = 64
 
@@ -244,6 +248,7 @@ def _report(
             confidence=100 * settings.confidence,
         )
         lines.append((say("error on future rows"), words))
+        session.note(f"{say('Note')}: {say(INDEPENDENT)}")
     if out is not None:
         lines.append((say("saved"), str(out)))
     width = max(len(name) for name, _ in lines)

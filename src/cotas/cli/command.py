@@ -13,7 +13,6 @@ import typer
 from cotas import words
 from cotas.cli.exits import UsageError, guarded
 from cotas.cli.session import Session
-from cotas.files.problems import DataFileError
 from cotas.words import LANGUAGES, say
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
@@ -75,12 +74,12 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
 
 @contextmanager
 def _options_blamed(names: Collection[str]) -> Iterator[None]:
-    """A complaint of the library that begins with the name of an option is wrong use of it."""
+    """A parameter that the library refuses is wrong use of the option of that name."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        name, _, _ = str(error).partition(" ")
-        if name not in names or isinstance(error, DataFileError):
+        name = str(getattr(error, "parameter", ""))
+        if name not in names:
             raise
         raise UsageError(f"--{name.replace('_', '-')}: {error}") from error
 

@@ -219,7 +219,8 @@ def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) ->
         _add(found, "score", _scores(model, X), saved)
         if saved.tells_probabilities:
             _add(found, "probability", saved.probabilities_of(X), saved)
-        if hasattr(model, "certified_predict"):
+        regions = getattr(model, "_regions", None)
+        if hasattr(model, "certified_predict") and (regions is None or any(regions)):
             found["certified"] = model.certified_predict(X)[1]
             tally.certifies = True
             tally.certified += int(found["certified"].sum())

@@ -15,8 +15,9 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.blas import one_thread_in_blas
 from cotas.certificates.blocks import weighed
+from cotas.certificates.sound import Sound, kind_of_labels, refuse_mixed_labels
 from cotas.fitting.threads import in_order, thread_count
-from cotas.source import Block, Changed, Source, Sums, double, reader_of
+from cotas.source import Block, Changed, Source, Sums, double, reader_of, rows_of
 
 # y with more different values than this is one of numbers, not of classes.
 MOST_CLASSES = 1000
@@ -67,9 +68,8 @@ def refuse_not_finite(block: Block) -> None:
         sound = np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all()
     if not sound:
         what = "NaN" if np.isnan(values).any() else "infinity"
-        rows = f"rows {block.start} to {block.start + block.n_rows - 1}"
         raise ValueError(
-            f"Input X contains {what}, in {rows} of the source: fill in or leave out such rows."
+            f"Input X contains {what}, in {rows_of(block)}: fill in or leave out such rows."
         )
     s = block.weights
     if s is not None and not (np.isfinite(s).all() and (s >= 0).all()):
@@ -78,37 +78,55 @@ def refuse_not_finite(block: Block) -> None:
 
 @dataclass(frozen=True)
 class LabelTotals:
-    """How many rows each label has, and what they weigh together."""
+    """How many rows each label has, and what they weigh together; all labels are of one kind."""
 
     found: dict[Any, tuple[int, float]]
+    kind: str
+    where: str
 
     def __add__(self, other: LabelTotals) -> LabelTotals:
+        refuse_mixed_labels((self.kind, other.kind), other.where)
         whole = dict(self.found)
         for label, (rows, weight) in other.found.items():
             before = whole.get(label, (0, 0.0))
             whole[label] = (before[0] + rows, before[1] + weight)
-        if len(whole) > MOST_CLASSES:
+        return LabelTotals(refuse_many(whole), self.kind, self.where)
+
+    def labels(self) -> AnyArray:
+        """The labels in their order, each of which is found again in the array."""
+        found = np.unique(np.array(list(self.found)))
+        if len(found) != len(self.found) or set(found.tolist()) != set(self.found):
             raise ValueError(
-                f"Unknown label type: y has more than {MOST_CLASSES} different values, so it holds "
-                "numbers, and a classifier needs classes."
+                "y holds whole numbers and floats of which double precision cannot hold all: two "
+                "classes would become one. Give all labels the same type, or make them text."
             )
-        return LabelTotals(whole)
+        return found
+
+
+def refuse_many(labels: dict[Any, Any]) -> dict[Any, Any]:
+    """The labels, unless there are too many of them."""
+    if len(labels) > MOST_CLASSES:
+        raise ValueError(
+            f"Unknown label type: y has more than {MOST_CLASSES} different values, so it holds "
+            "numbers, and a classifier needs classes."
+        )
+    return labels
 
 
 def count_labels(block: Block) -> LabelTotals:
     """The labels of a block, which is looked at for NaN besides."""
     refuse_not_finite(block)
-    y = np.asarray(block.y)
+    y, where = np.asarray(block.y), rows_of(block)
     if y.ndim != 1:
         raise ValueError(f"y of a classifier must be a vector, and it has {y.ndim} dimensions.")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("Input y contains NaN or infinity.")
+    kind = kind_of_labels(y, where)
     labels, codes = np.unique(y, return_inverse=True)
     counts = np.bincount(codes, minlength=len(labels))
     weights = np.bincount(codes, block.shares(), len(labels))
-    return LabelTotals({}) + LabelTotals(
-        dict(zip(labels.tolist(), zip(counts.tolist(), weights.tolist(), strict=True), strict=True))
-    )
+    found = zip(counts.tolist(), weights.tolist(), strict=True)
+    return LabelTotals(refuse_many(dict(zip(labels.tolist(), found, strict=True))), kind, where)
 
 
 @dataclass(frozen=True)
@@ -133,8 +151,8 @@ class Classes:
 
 def read_classes(source: Source, class_weight: Any, each: Each = map) -> Classes:
     """One pass over the blocks: which classes there are, and what they weigh."""
-    totals = source.map_reduce(count_labels, each).found
-    labels = np.unique(np.array(list(totals)))
+    whole_y = source.map_reduce(count_labels, each)
+    totals, labels = whole_y.found, whole_y.labels()
     if len(labels) < 2:
         only = labels.tolist()[0]
         raise ValueError(
@@ -313,6 +331,12 @@ def squared_error(model: Any, source: Source) -> tuple[float, float]:
     return float(np.sqrt(left / total).mean()), float(parts.mean())
 
 
-def bound_to(source: Source, each: Each) -> Source:
-    """The same source, gone over by `each` wherever nothing else is said."""
-    return Changed(source, None, each)
+def bound_to(source: Source, each: Each, *, targets: bool) -> Source:
+    """The same source, gone over by `each` wherever nothing else is said; its blocks are sound.
+
+    `targets` says whether y holds numbers to be predicted; labels otherwise.
+    """
+    first = next(iter(source.blocks()), None)
+    if first is None:
+        raise ValueError("The source has no blocks.")
+    return Changed(source, Sound(source.n_features, targets, sparse.issparse(first.X)), each)

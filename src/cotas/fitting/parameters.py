@@ -13,18 +13,33 @@ import numpy as np
 from cotas.arrays import FloatArray
 
 
+class ParameterError(ValueError):
+    """A value that a parameter cannot have."""
+
+    def __init__(self, parameter: str, words: str) -> None:
+        super().__init__(words)
+        self.parameter = parameter
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.parameter, str(self))
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """A value of a type that a parameter cannot have."""
+
+
 def check_number(value: Any, name: str, means: str = "a finite number") -> None:
     """A finite number: neither NaN, which compares with nothing, nor True, nor a string."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be {means}, not {value!r}.")
+        raise ParameterTypeError(name, f"{name} must be {means}, not {value!r}.")
     if not math.isfinite(value):
-        raise ValueError(f"{name} must be {means}, not {value!r}.")
+        raise ParameterError(name, f"{name} must be {means}, not {value!r}.")
 
 
 def _check_limits(value: Any, name: str, means: str, within: Callable[[Any], bool]) -> None:
     check_number(value, name, means)
     if not within(value):
-        raise ValueError(f"{name} must be {means}, not {value!r}.")
+        raise ParameterError(name, f"{name} must be {means}, not {value!r}.")
 
 
 def check_positive(value: Any, name: str) -> None:
@@ -55,9 +70,9 @@ def check_rate(value: Any, name: str) -> None:
 def check_count(value: Any, name: str) -> None:
     """A whole number above zero, of any integer type; True counts nothing."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number above zero, not {value!r}.")
+        raise ParameterTypeError(name, f"{name} must be a whole number above zero, not {value!r}.")
     if value < 1:
-        raise ValueError(f"{name} must be a whole number above zero, not {value!r}.")
+        raise ParameterError(name, f"{name} must be a whole number above zero, not {value!r}.")
 
 
 def check_jobs(value: Any) -> None:
@@ -65,9 +80,11 @@ def check_jobs(value: Any) -> None:
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"n_jobs must be a whole number or None, not {value!r}.")
+        raise ParameterTypeError("n_jobs", f"n_jobs must be a whole number or None, not {value!r}.")
     if value == 0:
-        raise ValueError("n_jobs must not be 0: give a number of threads, -1 or None for all.")
+        raise ParameterError(
+            "n_jobs", "n_jobs must not be 0: give a number of threads, -1 or None for all."
+        )
 
 
 def penalty_of(model: Any, total: float) -> float:

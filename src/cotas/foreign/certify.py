@@ -24,7 +24,7 @@ from cotas.certificates.theorems.combinations import Labelled
 from cotas.certificates.words import against_the_rest
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import checked_weights
-from cotas.fitting.parameters import check_positive
+from cotas.fitting.parameters import check_not_negative
 from cotas.foreign.boosting import adaboost_classifier
 from cotas.foreign.kernel import svc
 from cotas.foreign.kernel_regression import kernel_ridge, svr
@@ -145,7 +145,7 @@ def certify(
     """
     if problem not in ("own", "free-bias"):
         raise ValueError(f'problem must be "own" or "free-bias", not {problem!r}.')
-    check_positive(max_time, "max_time")
+    check_not_negative(max_time, "max_time")
     if device != "cpu":
         with computed_by(maker_on(device)):
             return certify(model, X, y, sample_weight, problem=problem, max_time=max_time)

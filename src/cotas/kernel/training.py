@@ -23,6 +23,7 @@ from cotas.solvers.smo import ascend, smo
 from cotas.solvers.smo_simple import smo_simple
 from cotas.solvers.working_set import Move, Watch
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
@@ -98,7 +99,7 @@ def guarded(
     try:
         yield from run
     except RuntimeError as error:
-        return Reason(Stop.DEVICE, f"{Stop.DEVICE.value}: {in_short(error)}")
+        return Reason(Stop.DEVICE, say("the device failed: {error}", error=in_short(error)))
     return None
 
 

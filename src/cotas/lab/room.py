@@ -231,14 +231,14 @@ class Room(pn.viewable.Viewer):
         return work
 
     def news(self, report: Any) -> None:
-        """Wording how far a fit has come."""
+        """Say how far a fit has come."""
         certificate = getattr(report, "certificate", None)
         if certificate is not None and np.isfinite(certificate.relative_gap):
             said = self.wording("solving gap", gap=f"{certificate.relative_gap:.1e}")
             self.status.object = f'<span class="soft busy">{text(said)}</span>'
 
     def complain(self, *problems: Exception) -> None:
-        """Wording what was refused; nothing clears what was said before."""
+        """Say what was refused; nothing clears what was said before."""
         said = [f'<p class="problem" role="alert">{text(self._in_words(p))}</p>' for p in problems]
         self.message.object = "".join(said)
         self.message.visible = bool(said)

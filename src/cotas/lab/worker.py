@@ -40,7 +40,7 @@ class Task:
         self._overtaken.set()
 
     def watch(self, report: Any) -> bool:
-        """Keep what a solver tells, pass it on at times, and wording whether to stop."""
+        """Keep what a solver tells, pass it on at times, and say whether to stop."""
         self.reports.append(report)
         self.pass_on(report)
         return self.overtaken

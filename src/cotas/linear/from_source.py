@@ -11,7 +11,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
-from cotas.certificates.blocks import BlockPoint
+from cotas.certificates.blocks import BlockPoint, Signs, Watched
 from cotas.fitting.from_source import (
     AgainstTheRest,
     Classes,
@@ -88,7 +88,7 @@ def fit_in_blocks(
     """
     began = time.perf_counter()
     with Monitor(model) as monitor, blocks_in_threads(model.n_jobs) as each:
-        bound = bound_to(source, each)
+        bound = bound_to(source, each, targets=False)
         classes = read_classes(bound, model.class_weight)
         if against_several is not None and len(classes.labels) > 2:
             raise ValueError(against_several)
@@ -103,7 +103,8 @@ def fit_in_blocks(
             until = end_of_turn(began, model.max_time, c, len(labels))
             limits = (model.tol, model.max_iter, until, monitor)
             pursuit: Pursuit[BlockSolution] = Pursuit(*limits, began=began, label=label)
-            check = BlockCheck(bound, classes, label, problem)
+            watched = Watched(bound, Signs((label,), classes.pairs))
+            check = BlockCheck(watched, classes, label, problem)
             method = hinge_iterates if problem.gain_is_linear else smooth_iterates
             iterates = method(bound, classes, label, problem, sample)
             ended.append(pursuit.follow(iterates, check, start=check.start()))

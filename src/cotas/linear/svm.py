@@ -94,7 +94,7 @@ class LinearSVM(LinearClassifier):
         The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
         lower by at most that share, and warns if it cannot get there.
     max_iter : int, default=1000
-        Newton steps, or rounds of coordinate ascent, for each class.
+        Newton steps (on small tables rounds of them) or rounds of coordinate ascent, each class.
     max_time : float or None
         Seconds after the call of `fit` at which the best model so far is returned; each class has
         an equal share of them. margin="hard" has no model before its last step: nothing ends it.

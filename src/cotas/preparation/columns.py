@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,10 +98,11 @@ def roles_of(
     unknown = [name for name in (*keep, *unix_seconds) if name not in frame.columns]
     if unknown:
         raise ColumnError(f"there is no column {unknown[0]!r} among {', '.join(frame.columns)}.")
+    different = cache(frame.n_unique)  # asked for where it decides
     roles = {
         name: Role("date", "unix")
         if name in unix_seconds
-        else _role_of(frame[name], name, name in keep)
+        else _role_of(frame[name], name, name in keep, different)
         for name in frame.columns
     }
     if all(role.kind in ("empty", *LEFT_OUT) for role in roles.values()):
@@ -110,7 +112,7 @@ def roles_of(
     return roles
 
 
-def _role_of(column: Any, name: str, keep: bool) -> Role:
+def _role_of(column: Any, name: str, keep: bool, different: Callable[[], int]) -> Role:
     pl = polars()
     dtype = column.dtype
     if column.null_count() == len(column) or dtype == pl.Null:
@@ -118,7 +120,8 @@ def _role_of(column: Any, name: str, keep: bool) -> Role:
     if dtype == pl.Boolean:
         return Role("boolean")
     if dtype.is_numeric():
-        return Role("number") if keep or not _is_identifier(column, name) else _identifier(name)
+        counts = not keep and _is_identifier(column, name, different)
+        return _identifier(name) if counts else Role("number")
     if dtype == pl.Duration:
         return Role("number")
     if dtype.is_temporal():
@@ -131,19 +134,22 @@ def _role_of(column: Any, name: str, keep: bool) -> Role:
     return Role("other", remark=Remark("other", name, say(words, name=name, type=str(dtype))))
 
 
-def _is_identifier(column: Any, name: str) -> bool:
+def _is_identifier(column: Any, name: str, different: Callable[[], int]) -> bool:
     """Whether whole numbers merely tell the rows apart.
 
-    All are different, and they stand close together or have such a name; years do too.
+    All are different, but for copies of whole rows, and they stand close together or have such a
+    name; years do too. `different` counts the different rows.
     """
     if not column.dtype.is_integer() or len(column) <= ENOUGH_ROWS:
         return False
-    if column.null_count() or column.n_unique() < len(column):
+    count = column.n_unique()
+    if column.null_count() or 2 * count <= len(column):
         return False
     low, high = int(column.min()), int(column.max())
     if YEARS[0] <= low and high <= YEARS[1]:
         return False
-    return high - low < 2 * len(column) or _has_name_of_one(name)
+    close = high - low < 2 * len(column) or _has_name_of_one(name)
+    return close and (count == len(column) or count >= different())
 
 
 def _has_name_of_one(name: str) -> bool:

@@ -210,7 +210,8 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
 def copies(table: Table) -> tuple[AnyArray | None, list[Remark]]:
     """A mark for each row, the same for equal rows, if some rows are copies of others.
 
-    Where most rows have a twin the table has few different rows, and twins are no copies.
+    Where most rows have a twin, and no column of fractions tells most of the different rows
+    apart, the table has few different rows, and twins are no copies.
     """
     if table.has_names:
         used = [n for n, role in roles_of(table.features).items() if role.kind not in LEFT_OUT]
@@ -220,7 +221,7 @@ def copies(table: Table) -> tuple[AnyArray | None, list[Remark]]:
     twins = int(counts[counts > 1].sum())
     if twins == 0:
         return None, []
-    if 2 * twins > len(marks):
+    if 2 * twins > len(marks) and not _one_column_tells(table, len(different)):
         words = say(
             "{count} of the {rows} rows have a twin: there are {different} different ones, and "
             "rows held out are like rows trained on.",
@@ -231,6 +232,18 @@ def copies(table: Table) -> tuple[AnyArray | None, list[Remark]]:
         return None, [Remark("twins", None, words)]
     words = "{count} rows occur more than once; copies are kept on one side of the split."
     return marks, [Remark("duplicates", None, say(words, count=twins))]
+
+
+def _one_column_tells(table: Table, different: int) -> bool:
+    """Whether some column of fractions has another value in most of the different rows."""
+    if sparse.issparse(table.features):
+        return False
+    frame = table.features if table.has_names else polars().DataFrame(table.features)
+    fractions = (column for column in frame if column.dtype.is_float())
+    return any(
+        2 * column.n_unique() > different and not (column == column.round()).all()
+        for column in fractions
+    )
 
 
 def _row_marks(table: Table) -> AnyArray:

@@ -1,4 +1,4 @@
-"""Least squares and ridge from a source of row blocks: one pass for the moments, one for the proof.
+"""Least squares and ridge from a source of row blocks: one pass for the moments, two for the proof.
 
 Where squaring the data costs digits the residuals are gone over once more, and where it costs too
 many the triangle of the rows is made of those of the blocks.
@@ -71,7 +71,7 @@ class BlockTask:
     """One fit of a squared-loss model from blocks."""
 
     def __init__(self, model: Any, source: Source, lam: float, each: Each) -> None:
-        self.model, self.source, self.lam = model, bound_to(source, each), lam
+        self.model, self.source, self.lam = model, bound_to(source, each, targets=True), lam
         self.free_bias = bool(model.fit_intercept)
         self.moments = read_moments(self.source)
         scale = self.moments.deviation(self.free_bias)

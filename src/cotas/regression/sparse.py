@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
+from cotas.certificates.blocks import Columns, Watched
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations, read_observations, refuse_source
@@ -291,7 +292,7 @@ class InBlocks:
 
 def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[InBlocks], bool]:
     """For each target a small problem in the place of that of the source."""
-    bound = bound_to(source, each)
+    bound = bound_to(source, each, targets=True)
     single = np.ndim(next(iter(source.blocks())).y) == 1
     moments, triangle = triangle_in_blocks(bound, problem.free_bias)
     d, found = source.n_features, []
@@ -302,7 +303,9 @@ def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[I
     columns = CentredColumns(np.ascontiguousarray(X), shares, False, problem.standardize)
     for t, mean in enumerate(moments.target_mean.tolist()):
         column, y = None if single else t, np.ascontiguousarray(rows[:, d + t])
-        found.append(InBlocks(columns, y, column, (moments.mean, mean), bound))
+        found.append(
+            InBlocks(columns, y, column, (moments.mean, mean), Watched(bound, Columns((column,))))
+        )
     return found, single
 
 

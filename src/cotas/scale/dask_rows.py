@@ -20,7 +20,8 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, Matrix
 from cotas.blas import one_thread_in_blas
-from cotas.source import Block, Source, in_pairs
+from cotas.certificates.numbers import refuse_inexact
+from cotas.source import Block, Source, as_given, in_pairs
 
 T = TypeVar("T")
 
@@ -149,9 +150,10 @@ def _beside(given: Any, name: str, parts: list[Delayed], lengths: list[int]) -> 
     if given is None:
         return [None] * len(parts)
     if not is_dask(given):
-        whole = np.asarray(given)
+        whole = as_given(given)
         if whole.shape[:1] != (sum(lengths),):
-            raise ValueError(f"X has {sum(lengths)} rows, and {name} has {len(whole)}.")
+            size = len(whole) if whole.ndim else 1
+            raise ValueError(f"X has {sum(lengths)} rows, and {name} has {size}.")
         return np.split(whole, np.cumsum(lengths)[:-1])
     chunks = getattr(given, "chunks", None)
     if chunks is not None and not np.isnan(chunks[0]).any():
@@ -169,10 +171,11 @@ def _beside(given: Any, name: str, parts: list[Delayed], lengths: list[int]) -> 
 
 def as_block(start: int, X: Any, y: Any, weights: Any) -> Block:
     """A partition as a block of numbers."""
+    refuse_inexact(X, f"X, in the partition that begins with row {start},")
     rows = _matrix(X)
     target = _column(y, "y", start, rows.shape[0])
     if weights is not None:
-        weights = np.asarray(_column(weights, "sample_weight", start, rows.shape[0]), np.float64)
+        weights = _column(weights, "sample_weight", start, rows.shape[0])
     return Block(start, rows, target, weights)
 
 

@@ -116,6 +116,7 @@ class Decoder:
         self.lowest, self.largest = LARGEST_INDEX, -1  # indices of LibSVM files, as written
         self._columns: list[str] = []
         self._types: dict[str, Any] = {}
+        self._counts: set[str] = set()  # columns of text tables that hold whole numbers
 
     def expected_bytes(self) -> float:
         """About how much the rows are in memory, too much rather than too little."""
@@ -145,8 +146,24 @@ class Decoder:
                 raise DataFileError(
                     f"its columns are not those of {self.files[0].name}: {odd}.", table.source
                 )
+            self._refuse_rounded(table)
             if table.n_rows:
                 yield table
+
+    def _refuse_rounded(self, table: Table) -> None:
+        """Raise if whole numbers were so large that reading them as doubles may have changed them.
+
+        2⁵³ itself is what the next whole number is rounded to.
+        """
+        for name in self._counts & set(table.features.columns):
+            column = table.features[name]
+            if column.dtype.is_float() and (column.abs() >= WHOLE).any():
+                raise DataFileError(
+                    f"the column {name!r} holds whole numbers above 2⁵³, which double precision "
+                    "cannot hold: they would be rounded, and what is proved would be about other "
+                    "data. Subtract an offset first, or leave the column out.",
+                    table.source,
+                )
 
     def _look_at(self, file: Path) -> None:
         """The columns, and in a text table what their types are, from its first rows."""
@@ -160,6 +177,7 @@ class Decoder:
             frame, _ = understood(frame, False, first.source)
             numbers = [name for name in frame.columns if frame[name].dtype != pl.String]
             self._types = dict.fromkeys(numbers, pl.Float64)
+            self._counts = {name for name in numbers if frame[name].dtype.is_integer()}
             frame = frame.with_columns(pl.col(numbers).cast(pl.Float64))
         self._columns = list(frame.columns)
         wanted = [*self._targets(), *([self.reading.weights] if self.reading.weights else [])]
@@ -248,6 +266,8 @@ class Decoder:
         elif column.dtype.is_integer():
             found, kind = column.cast(pl.Int64).to_numpy(), "i"
         elif column.dtype.is_numeric():
+            if column.dtype.is_decimal():
+                refuse_inexact(column.to_numpy(), f"the target {column.name!r}")
             found, kind = column.cast(pl.Float64).to_numpy(), "f"
         else:
             words = column.cast(pl.String)
@@ -371,7 +391,7 @@ def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyAr
                 "give a fitted Preparation that fills them in.",
                 source,
             )
-        if column.dtype.is_integer():
+        if column.dtype.is_integer() or column.dtype.is_decimal():
             refuse_inexact(column.to_numpy(), f"the column {name!r}")
     same = {str(dtype) for dtype in part.dtypes} == {"Float32"}
     kind = np.float32 if same else np.float64

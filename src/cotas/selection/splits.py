@@ -24,6 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.fitting.data import refuse_source
+from cotas.fitting.parameters import ParameterError
 from cotas.selection.parameter import is_number, is_whole
 from cotas.words import say
 
@@ -222,7 +223,8 @@ def _checked_share(validation: Any) -> float:
 
 def _fold_splitter(rows: CheckedRows, folds: int, stratify: bool, random_state: Any) -> Any:
     if not 2 <= folds <= rows.count:
-        raise ValueError(f"folds must lie between 2 and the {rows.count} rows, not {folds}.")
+        words = f"folds must lie between 2 and the {rows.count} rows, not {folds}."
+        raise ParameterError("folds", words)
     if not (rows.classifies and stratify):
         return KFold(folds, shuffle=True, random_state=random_state)
     labels, counts = np.unique(rows.y, return_counts=True)

@@ -74,7 +74,7 @@ def semismooth_newton(
     start: Start | None = None,
     each: Each = map,
 ) -> Iterator[PrimalDual]:
-    """Primal–dual iterates for the SVM, one for each Newton step.
+    """Primal–dual iterates for the SVM, one for each Newton step, or round on a small table.
 
         min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
 

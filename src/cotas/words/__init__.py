@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from functools import cache
 from importlib import resources
 from string import Formatter
@@ -48,9 +48,12 @@ están mal predichas.
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
             raise ValueError(f"lang must be 'en' (English) or 'es' (Spanish), not {language!r}.")
-        self._token = _current.set(language)
+        self._language = language
+        self._token: Token[str] | None = _current.set(language)
 
     def __enter__(self) -> Self:
+        if self._token is None:  # a second time
+            self._token = _current.set(self._language)
         return self
 
     def __exit__(
@@ -59,7 +62,9 @@ están mal predichas.
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _current.reset(self._token)
+        if self._token is not None:
+            _current.reset(self._token)
+            self._token = None
 
 
 def current() -> str:

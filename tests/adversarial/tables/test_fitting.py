@@ -368,3 +368,22 @@ def test_wrong_parameters_are_wrong_use_and_faults_are_not(tmp_path, monkeypatch
 
     monkeypatch.setattr(PreparedModel, "fit_prepared", broken)
     assert cotas("fit", path, *TARGET, "--lam", "0.1").code == 70
+
+
+def test_copies_of_rows_give_no_false_bound(tmp_path):
+    """Noise that stands in the table many times is not learned: most rows have a twin here."""
+    random = np.random.default_rng(0)
+    X = np.repeat(random.normal(size=(60, 80)), 6, axis=0)
+    y = np.repeat(random.choice(["a", "b"], 60), 6)
+    frame = pl.DataFrame(X, schema=[f"x{j}" for j in range(80)]).with_columns(y=pl.Series(y))
+    document = fitted(
+        write(tmp_path / "noise.csv", frame.sample(fraction=1.0, shuffle=True, seed=0)), "-t", "y"
+    )
+    assert document["bound"]["upper"] >= 0.5
+
+
+def test_a_copied_row_makes_no_feature_of_an_identifier(tmp_path):
+    frame = customers(160).with_columns(customer_id=pl.int_range(1, 161))
+    twice = pl.concat([frame, frame[:1], frame[5:7]])
+    document = fitted(write(tmp_path / "shop.csv", twice), *TARGET)
+    assert remarks(document, "identifier") == ["customer_id"]

@@ -9,6 +9,7 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from cotas.certificates.core import losses, sparsity
 from cotas.certificates.core.blocks import Claims, block_bounds
@@ -62,7 +63,7 @@ def _in_blocks(
     """The same, when the rows come in blocks of some size, whose dual points come in turn."""
     if isinstance(case.risk.loss, losses.HardMargin) or len(case.risk.regularizer.free()):
         return
-    source = Arrays(case.X, case.y, case.weights, block_rows=block_rows)
+    source = Mixed(case.X, case.y, case.weights, block_rows=block_rows)
     for claim, value in zip(asked, values[:2], strict=True):
         spans = cycle(range(0, len(case.y), block_rows))
 
@@ -76,6 +77,17 @@ def _in_blocks(
         [found] = block_bounds(source, claims)
         for words in _of_claim(case, claim, value, best, found.bounds):
             yield f"in blocks of {block_rows}: {words}"
+
+
+class Mixed(Arrays):
+    """Dense blocks, of which every other one is sparse, in some format: all are the same rows."""
+
+    def _block(self, start: int) -> Any:
+        block, turn = super()._block(start), start // self.block_rows
+        if turn % 2 == 0 or sparse.issparse(block.X):
+            return block
+        formats = (sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix)
+        return block._replace(X=formats[turn // 2 % 3](block.X))
 
 
 class Targets:

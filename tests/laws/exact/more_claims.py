@@ -20,9 +20,8 @@ from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.core.sparsity import ElasticNet
-from cotas.source import Arrays
 from laws.exact.cases import SHARES, STYLES, _layout, _rows, _weights
-from laws.exact.claims import Targets
+from laws.exact.claims import Mixed, Targets
 from laws.exact.oracle import DIGITS, Exact, Rational, at_least, at_most, decimal, near, rational
 
 
@@ -60,7 +59,7 @@ def _of_squares(rng: np.random.Generator) -> Iterator[str]:
         return risk.bounds([Claim(risk.risk, y, theta, bias)], 1e-10)[0]
 
     def in_blocks() -> Any:
-        source = Arrays(layout, y, s, block_rows=block_rows)
+        source = Mixed(layout, y, s, block_rows=block_rows)
         model = (theta[:, None], (bias,), Targets(s is not None), (None,), n, d)
         return BlockSquaredRisk(source, Claims(exact.risk, *model), 2000).all_bounds(1e-10, [0.0])[
             0
@@ -74,8 +73,7 @@ def _of_squares(rng: np.random.Generator) -> Iterator[str]:
         except Exception as error:  # every other exception is a failure here
             yield f"{style}: {error!r}"
             return
-        seen = rows if asked is in_memory else Rows(layout[:block_rows], free)
-        for words in _false_of_squares(found, seen, style, free, best, value, least):
+        for words in _false_of_squares(found, rows, style, free, best, value, least):
             yield f"{asked.__name__} {words}"
 
 

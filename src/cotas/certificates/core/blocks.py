@@ -3,8 +3,9 @@
 Each block is read as `Rows` in the frame of all, and what it contributes is a number or a vector
 with its two ends. Ends are added up outwards, vectors with a count of the additions that they went
 through, so that nothing depends on who adds them up or in which order. A source has
-`map_reduce(function)`, which gives the sum of what the function returns for each block; a block has
-X. The rows are counted: none may be left out or come twice.
+`map_reduce(function)`, which gives the sum of what the function returns for each block, and it may
+keep what `frame_of` finds; a block has X and the number of its first row. The rows are counted:
+none may be left out or come twice.
 
 The dual point c is a function of the row, given (X, y, s), or the slopes of the loss; any will do.
 Where the bias is free, the squared loss has c centred, and others have the two signs of c shrunk to
@@ -51,7 +52,14 @@ from cotas.certificates.core.regularizers import Pull
 from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, U, above, down, gamma, norm_up, sharp_total, total_down, total_up, up,
 )  # fmt: skip
-from cotas.certificates.core.rows import Frame, Rows, pairwise
+from cotas.certificates.core.rows import (
+    BLOCK_ROWS,
+    LARGEST_SAMPLE,
+    SAMPLE,
+    Frame,
+    Rows,
+    pairwise,
+)
 
 Dual = Callable[[Any, FloatArray, FloatArray], FloatArray]
 # Gives the targets of a block, a column for each claim, and its weights; None for ones.
@@ -124,6 +132,25 @@ class Claims:
     n: int
     d: int
 
+    @property
+    def additions(self) -> int:
+        """So many of them a number goes through, at most, when blocks are added two by two."""
+        return 2 * self.n.bit_length()
+
+    @property
+    def roundings(self) -> int:
+        """Of a sum over rows, at most, however they are divided: so all divisions prove the same.
+
+        Rows are added up some at a time, then these sums two by two, then those of the blocks.
+        """
+        return min(BLOCK_ROWS, self.n) + 2 * self.additions
+
+    def added(self, u: Array, mass: float) -> float:
+        """What adding up the blocks costs Σ of them beside what their rows were charged."""
+        if u.additions <= self.additions:
+            return 0.0
+        return above(gamma(u.additions + 2) * mass, 2)
+
     def refuse(self) -> None:
         """Refuse models that are none of the problem."""
         if isinstance(self.risk.loss, HardMargin) or len(self.risk.regularizer.free()):
@@ -171,7 +198,8 @@ class Reader:
 
     def rows(self, block: Any) -> Rows:
         """The rows of a block in the frame of all."""
-        return Rows(block.X, self.claims.risk.free_bias, frame=self.frame)
+        given = (self.frame, self.claims.roundings)
+        return Rows(block.X, self.claims.risk.free_bias, map, *given)
 
 
 @dataclass(frozen=True)
@@ -263,14 +291,55 @@ def gain_of(loss: Any, y: Any, c: Any, s: Any, t: float) -> tuple[float, float]:
     return down(value - off), up(value + off)
 
 
+@dataclass(frozen=True)
+class Sampled:
+    """Some rows, the same ones however they are divided into blocks, and Σ of the targets."""
+
+    claims: Claims
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Any) -> Tally:
+        y, s = self.claims.read(block)
+        n, d = self.claims.n, self.claims.d
+        step, (rows, width) = max(1, n // SAMPLE), block.X.shape
+        if len(y) != rows or width != d or (s is not None and np.shape(s) != (rows,)):
+            raise Objection("shape")
+        is_sparse = hasattr(block.X, "tocsr")
+        X = block.X.tocsr() if is_sparse else block.X
+        some = X[-block.start % step :: step]
+        if is_sparse:  # of too many columns none is measured
+            few = -(-n // step) * d < LARGEST_SAMPLE
+            some = some.toarray() if few else np.zeros((0, d))
+        used = np.ones(rows, bool) if s is None else s > 0
+        return Tally(
+            rows=rows,
+            X=[np.asarray(some, np.float64)],
+            sparse=Least(is_sparse),  # beside dense rows sparse ones are moved too
+            y=Array(y[used].sum(axis=0)),
+            used=int(np.count_nonzero(used)),
+        )
+
+
 def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
-    """How to measure columns and targets, from the first block; any choice gives valid bounds."""
-    block = next(iter(source.blocks()))
-    y, _ = claims.read(block)
-    middles = np.zeros(y.shape[1])
+    """How to measure columns and targets, from rows of all blocks; any choice gives valid bounds.
+
+    It is the choice that is made of the same rows in memory.
+    """
+    found = counted(source.map_reduce(Sampled(claims)), claims.n)
+    middles = np.zeros(len(claims.biases))
     if claims.risk.free_bias and not isinstance(claims.risk.loss, Margin):
-        middles = np.nan_to_num(y.mean(axis=0), posinf=0.0, neginf=0.0)
-    return Rows(block.X, claims.risk.free_bias).frame, middles
+        middles = found["y"].value / max(1, found["used"])
+        middles = np.where(np.isfinite(middles), middles, 0.0)
+    some = np.concatenate(found["X"])
+    movable = claims.risk.free_bias and not found["sparse"]
+    return Rows(some if len(some) else np.zeros((1, claims.d)), movable).frame, middles
+
+
+def kept_frame(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
+    """The frame that a source keeps for several models, or a new one."""
+    found: Callable[[Claims], Any] = getattr(source, "frame", lambda c: frame_of(source, c))
+    frame, middles = found(claims)
+    return frame, middles
 
 
 @np.errstate(all="ignore")
@@ -279,7 +348,7 @@ def block_bounds(source: Any, claims: Claims) -> list[Found]:
     k = range(len(claims.biases))
     try:
         claims.refuse()
-        reader = frame_of(source, claims)
+        reader = kept_frame(source, claims)
         first = counted(source.map_reduce(Values(claims, *reader)), claims.n)
         passes = _Passes(source, claims, reader, first)
         found = [objected(passes.bounds, j) for j in k]
@@ -322,7 +391,7 @@ class _Passes:
     def pull(self, k: int) -> Pull:
         """Xᵀc, and how far it may be off: also by the additions of the blocks."""
         u, unit = self.second[f"u {k}"], self.reader[0].unit
-        added = above(gamma(u.additions + 2) * float(self.second[f"mass {k}"]), 2)
+        added = self.claims.added(u, float(self.second[f"mass {k}"]))
         off = up(float(self.second[f"off {k}"]) + added)
         if not np.isfinite(u.value.sum() + off):
             return Pull(np.zeros(self.claims.d), unit, math.inf)
@@ -446,7 +515,7 @@ class BlockSquaredRisk(SquaredRisk):
     @np.errstate(all="ignore")
     def __init__(self, source: Any, claims: Claims, largest: int) -> None:
         claims.refuse()
-        self.claims, (self.frame, self.middles) = claims, frame_of(source, claims)
+        self.claims, (self.frame, self.middles) = claims, kept_frame(source, claims)
         squares = Squares(claims, self.frame, self.middles, claims.d <= largest)
         self.sums = counted(source.map_reduce(squares), claims.n)
         low, high = float(self.sums["low"]), float(self.sums["high"])
@@ -475,7 +544,7 @@ class BlockSquaredRisk(SquaredRisk):
         sums, claim = self.sums, self.claims.claim(k)
         most = objective(claim, float(sums[f"losses {k}"]), self.w.low)
         u = sums[f"u {k}"]
-        added = above(gamma(u.additions + 2) * float(sums[f"mass {k}"]), 2)
+        added = self.claims.added(u, float(sums[f"mass {k}"]))
         pull = Pull(u.value, self.frame.unit, up(float(sums[f"off {k}"]) + added))
         mean = (float(sums[f"mean low {k}"]), float(sums[f"mean high {k}"]))
         found = ResidualSums(mean, float(sums[f"felt {k}"]), float(sums[f"near {k}"]))
@@ -496,6 +565,6 @@ class BlockSquaredRisk(SquaredRisk):
         whole = H.value / self.w.high + np.diag(added)
         if not np.isfinite(whole).all():
             raise Objection("not finite")
-        roundings = int(self.sums["tallest"]) + H.additions
+        roundings = max(int(self.sums["tallest"]) + H.additions, self.claims.roundings)
         found = Hessian(*in_scale(whole, roundings, self.w.low, self.w.high))
         return found, found.least()

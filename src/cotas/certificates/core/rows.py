@@ -25,7 +25,9 @@ from cotas.certificates.core.rounding import (  # isort: skip
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 # Bytes of a block, which should stay in the cache, and its rows, which rounding counts.
-BLOCK_BYTES, BLOCK_ROWS, SAMPLE = 1 << 20, 1024, 256
+BLOCK_BYTES, BLOCK_ROWS = 1 << 20, 1024
+# Rows that are measured, twice as many at most, and entries of them where they are sparse.
+SAMPLE, LARGEST_SAMPLE = 256, 1 << 22
 # A column is moved if its centre is so many times as far from zero as its rows are from it.
 FAR = 4.0
 
@@ -58,15 +60,25 @@ class Rows:
 
     `unit` are powers of two, `width` is the number of products in a score, at most, and `spans` are
     the blocks, which depend on nothing but the shape of X. Rows that are a part of others are
-    measured as those, by their `frame`.
+    measured as those, by their `frame`. No fewer than `roundings` are charged for a sum of rows.
     """
 
-    def __init__(self, X: Any, movable: bool, each: Each = map, frame: Frame | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        movable: bool,
+        each: Each = map,
+        frame: Frame | None = None,
+        roundings: int = 0,
+    ) -> None:
+        if hasattr(X, "tocsr"):  # rows that others have moved can be moved only if they are dense
+            moved = frame is not None and frame.shift is not None
+            X = X.toarray() if moved else X.tocsr()
         self.sparse, self.each = hasattr(X, "indptr"), each
         if self.sparse and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()  # an entry that is stored twice would be counted once in a length
-        self.X, self.movable = X, movable
+        self.X, self.movable, self.roundings = X, movable, roundings
         self.n, self.d = int(X.shape[0]), int(X.shape[1])
         self.width = int(np.diff(X.indptr).max(initial=0)) if self.sparse else self.d
         entries = 2 * X.nnz / max(1, self.n) if self.sparse else self.d
@@ -90,7 +102,9 @@ class Rows:
         """Choose shift and unit by looking at some rows; any choice gives valid bounds."""
         some = self.X[:: max(1, self.n // SAMPLE)].astype(np.float64)
         if self.sparse:
-            some = some.toarray() if some.shape[0] * self.d < 1 << 22 else np.zeros((1, self.d))
+            some = (
+                some.toarray() if some.shape[0] * self.d < LARGEST_SAMPLE else np.zeros((1, self.d))
+            )
         elif self.movable:  # sparse rows would have to store zeros
             centre, spread = some.mean(axis=0), np.abs(some - some[:1]).mean(axis=0)
             far = (spread > 0) & (np.abs(centre) > FAR * spread) & np.isfinite(centre)
@@ -203,7 +217,7 @@ class Rows:
         """
         if whole is None:
             whole = pairwise(self.blocks(lambda span, rows: self.combine(rows, c[span])))
-        factor = gamma(self.spans[0].stop + whole[1] + 4)
+        factor = gamma(max(self.spans[0].stop + whole[1], self.roundings) + 4)
         lost = above(self.n * self.d * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # underflow
         found, nothing = [], Pull(np.zeros(self.d), self.unit, math.inf)
         for u, mass in zip(whole[0].T, np.abs(c).T @ self.lengths, strict=True):
