@@ -26,7 +26,6 @@ from cotas.files.names import names_among
 from cotas.files.problems import DataFileError
 from cotas.files.tables import batches
 from cotas.fitting.from_source import squared_error
-from cotas.preparation.columns import ColumnWarning
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.recipe import Recipe
@@ -51,19 +50,15 @@ def open_prepared(
 ) -> Pages:
     """The pages of a table as they are for every command: prepared, and many enough to split."""
     kinds, size = {kind_of(file) for file in files}, _size(files)
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ColumnWarning
-        )  # values that only rows not learned from have
-        return open_pages(
-            files,
-            target=target,
-            preparation=None if kinds == {"libsvm"} else preparation,
-            seed=seed,
-            page_bytes=int(np.clip(size // FEWEST_PAGES, 1 << 12, PAGE_BYTES)),
-            progress=bar,
-            **how,
-        )
+    return open_pages(
+        files,
+        target=target,
+        preparation=None if kinds == {"libsvm"} else preparation,
+        seed=seed,
+        page_bytes=int(np.clip(size // FEWEST_PAGES, 1 << 12, PAGE_BYTES)),
+        progress=bar,
+        **how,
+    )
 
 
 def _size(files: list[Path]) -> float:
@@ -125,10 +120,8 @@ def fit_from_pages(
     if held_out is not None and settings.task == "classification":
         wrong = np.concatenate(held_out.map_reduce(Wrong(model)))
         # A page that is set aside may begin with rows that the preparation was learned from.
-        wrong = wrong[
-            max(0, rows_to_learn_from(pages.n_rows, settings.hold_out) - training.n_rows) :
-        ]
-        bound = cotas.hold_out_bound(wrong, confidence=settings.confidence)
+        seen = rows_to_learn_from(pages.n_rows, settings.hold_out) - training.n_rows
+        bound = cotas.hold_out_bound(wrong[max(0, seen) :], confidence=settings.confidence)
     if out is not None:
         _save(learned, model, bound, settings, out)
     _report(session, big, learned, (training, held_out), model, seconds, bound, settings, out)
@@ -158,6 +151,12 @@ class ToTrainOn:
 
 def _note(session: Session, words: str) -> None:
     session.note(f"{say('Note')}: {words}")
+
+
+def _pass_on(session: Session, caught: list[warnings.WarningMessage]) -> None:
+    """Say what was warned of, each thing once."""
+    words = dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
+    session.note(*(f"{say('Warning')}: {each}" for each in words))
 
 
 def _learned(
@@ -195,7 +194,10 @@ def _learned(
         rows=drawn.n_rows,
     )
     _note(session, words)
-    pages = open_prepared(files, target, preparation, settings.seed, bar, text=text, **how)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pages = open_prepared(files, target, preparation, settings.seed, bar, text=text, **how)
+    _pass_on(session, caught)
     if pages.n_rows != drawn.n_rows:
         raise DataFileError("it was changed while it was read: open it again.", str(files[0]))
     return Learned(pages, preparation, target, drawn.target(target))
@@ -300,8 +302,7 @@ def _train(session: Session, training: Pages, y: AnyArray, settings: Settings) -
         seconds = time.perf_counter() - began
     if hasattr(estimator, "callbacks"):
         estimator.callbacks = None
-    words = dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
-    session.note(*(f"{say('Warning')}: {each}" for each in words))
+    _pass_on(session, caught)
     return estimator, seconds
 
 
