@@ -199,7 +199,8 @@ def _learned(
         pages = open_prepared(files, target, preparation, settings.seed, bar, text=text, **how)
     _pass_on(session, caught)
     if pages.n_rows != drawn.n_rows:
-        raise DataFileError("it was changed while it was read: open it again.", str(files[0]))
+        words = say("it was changed while it was read: open it again.")
+        raise DataFileError(words, str(files[0]))
     return Learned(pages, preparation, target, drawn.target(target))
 
 
