@@ -61,7 +61,8 @@ def few_rounds(kind):
     """With the default parameters, but no more rounds than it takes to have a certificate."""
     known = kind().get_params()
     boosts = "n_estimators" in known and "max_iter" not in known
-    return kind(**({"n_estimators": 3} if boosts else {}))
+    wanted = {"n_estimators": 3} if boosts else {}
+    return kind(**wanted, **({"random_state": 0} if "random_state" in known else {}))
 
 
 def everything(kind, rows, y):
@@ -119,8 +120,8 @@ def test_one_pass_holds_no_rows_out(kind):
         model.partial_fit(X, targets(kind), classes=[0, 1])
 
 
-@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), "1"])
-def test_the_time_to_look_for_a_proof_is_above_zero(seconds):
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "1"])
+def test_the_time_to_look_for_a_proof_is_not_negative(seconds):
     model = cotas.LinearSVM().fit(X, SCORES > 0)
     with pytest.raises((ValueError, TypeError), match="max_time must be"):
         cotas.certify(model, X, SCORES > 0, max_time=seconds)
