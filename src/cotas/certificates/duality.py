@@ -90,6 +90,26 @@ def penalty_figures(problem: RegularizedRisk | SoftmaxRisk, coef: FloatArray) ->
     return {"λ": problem.lam, "ρ": problem.l1_ratio, "coefficients that are not zero": used}
 
 
+def conclude_duality(
+    found: Bounds | Objection, *, vacuous: bool | None = None, **said: Any
+) -> Certificate:
+    """Make a certificate of the bounds that the core has found, or of what it objects.
+
+    Unless told otherwise it is vacuous if it does not exclude a model with an objective a hundred
+    times smaller.
+    """
+    return conclude(
+        kind="duality",
+        lower=found.lower,
+        upper=found.upper,
+        objection=in_words(found),
+        vacuous=found.lower <= 0.01 * found.upper if vacuous is None else vacuous,
+        charge=found.charge,
+        moved=found.moved,
+        **said,
+    )
+
+
 @dataclass(frozen=True)
 class Expectation:
     """PEGASOS by independent draws: E[P(θ̄)] − P* ≤ c(1 + ln T)/(2λT) for the averaged vector.
@@ -179,13 +199,8 @@ class DualPoint:
             figures["mean gap in theory, at most"] = self.expectation.gap(problem.lam, longest)
             remarks.append("The theory bounds the mean over all random draws, not this run.")
             trusted.append("The number of draws is what the run says of itself.")
-        return conclude(
-            kind="duality",
-            lower=lower,
-            upper=upper,
-            objection=in_words(found),
-            # It does not exclude a model with an objective a hundred times smaller.
-            vacuous=lower <= 0.01 * upper,
+        return conclude_duality(
+            found,
             statement=say(
                 "No classifier has a smaller {mean} {loss} loss + {penalty} ({bias}) than {lower}; "
                 "this one has {upper}.",
@@ -200,8 +215,6 @@ class DualPoint:
             figures=figures,
             remarks=(*remarks, OPTIMIZATION_ONLY),
             trusted=trusted,
-            charge=found.charge,
-            moved=found.moved,
             witness=self,
             sketch=sketch,
         )
@@ -257,12 +270,8 @@ class HardMarginPoint:
             )
         if lower > 0:
             figures["no separator keeps a distance above"] = above(1.0 / math.sqrt(2 * lower), 4)
-        return conclude(
-            kind="duality",
-            lower=lower,
-            upper=upper,
-            objection=in_words(found),
-            vacuous=lower <= 0.01 * upper,
+        return conclude_duality(
+            found,
             statement=say(
                 "No separator with all margins at least 1 has ½‖θ‖² below {lower}; this one, "
                 "scaled to that, has {upper}.",
@@ -272,8 +281,6 @@ class HardMarginPoint:
             reference=SECTION,
             figures=figures,
             remarks=(OPTIMIZATION_ONLY,),
-            charge=found.charge,
-            moved=found.moved,
             witness=self,
             sketch=sketch,
         )

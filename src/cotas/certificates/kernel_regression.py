@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Risk, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds
 from cotas.certificates.core.residuals import EpsilonInsensitive, Squared
 from cotas.certificates.core.rounding import U
-from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of
+from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, conclude_duality, mean_of
 from cotas.certificates.kernel import (
     LARGEST_EXAMINED,
     KernelFunction,
@@ -36,7 +36,7 @@ from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch, as_rows
 from cotas.certificates.targets import ROUNDED, TargetSweep
-from cotas.certificates.words import in_words, other_rows
+from cotas.certificates.words import other_rows
 from cotas.words import say
 
 
@@ -176,12 +176,8 @@ class _RegressionSurvey:
         """Put both values and what follows from them into words."""
         point, found = self.point, self.found
         lower, upper = found.lower, found.upper
-        return conclude(
-            kind="duality",
-            lower=lower,
-            upper=upper,
-            objection=in_words(found),
-            # It does not exclude a model with an objective a hundred times smaller.
+        return conclude_duality(
+            found,
             vacuous=lower < 0.01 * upper,
             statement=say(
                 "No θ in the feature space of k has a smaller {objective} than {lower}; this one "
@@ -199,8 +195,6 @@ class _RegressionSurvey:
             },
             remarks=(f"k(x, x′) = {point.kernel}", *self.remarks, OPTIMIZATION_ONLY),
             trusted=on_trust(point.kernel.spec()),
-            charge=found.charge,
-            moved=found.moved,
             scale=self.constant,
             witness=point,
             sketch=sketch,

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gap import Claim, Found, Risk, Weights, all_bounds
 from cotas.certificates.core.regularizers import Pull
@@ -24,7 +24,13 @@ from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
-from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of, rows_of
+from cotas.certificates.duality import (
+    OPTIMIZATION_ONLY,
+    bias_in_words,
+    conclude_duality,
+    mean_of,
+    rows_of,
+)
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch
@@ -34,7 +40,7 @@ from cotas.certificates.targets import (
     constant_model,
     sketches_in_passing,
 )
-from cotas.certificates.words import in_words, other_rows
+from cotas.certificates.words import other_rows
 from cotas.source import Source
 from cotas.words import in_one, say
 
@@ -222,12 +228,8 @@ def in_certificate(
     problem, found = point.problem, proved.bounds
     lower, upper = found.lower, found.upper
     said = problem.in_words(mean_of(point), point.penalty_scale is not None)
-    return conclude(
-        kind="duality",
-        lower=lower,
-        upper=upper,
-        objection=in_words(found),
-        # It does not exclude a model with an objective a hundred times smaller.
+    return conclude_duality(
+        found,
         vacuous=lower < 0.01 * upper,
         statement=say(
             "No linear model has a smaller {objective} than {lower}; this one has {upper}.",
@@ -245,8 +247,6 @@ def in_certificate(
             "objective of the constant model": constant[0],
         },
         remarks=(OPTIMIZATION_ONLY,),
-        charge=found.charge,
-        moved=found.moved,
         scale=constant[1],
         witness=point,
         sketch=sketch,

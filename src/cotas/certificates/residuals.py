@@ -8,17 +8,23 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Risk, all_bounds
 from cotas.certificates.core.regularizers import L2
 from cotas.certificates.core.residuals import EpsilonInsensitive, Huber
-from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of, rows_of
+from cotas.certificates.duality import (
+    OPTIMIZATION_ONLY,
+    bias_in_words,
+    conclude_duality,
+    mean_of,
+    rows_of,
+)
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.targets import TargetSweep, sketches_in_passing
-from cotas.certificates.words import in_words, other_rows
+from cotas.certificates.words import other_rows
 from cotas.words import say
 
 # By name, and the letter of the threshold.
@@ -82,12 +88,8 @@ class ResidualPoint(Parametric):
     def _conclude(self, found: Bounds | Objection, constant: float, sketch: Sketch) -> Certificate:
         """Put both values and what follows from them into words."""
         letter, lower, upper = LOSSES[self.loss][1], found.lower, found.upper
-        return conclude(
-            kind="duality",
-            lower=lower,
-            upper=upper,
-            objection=in_words(found),
-            # It does not exclude a model with an objective a hundred times smaller.
+        return conclude_duality(
+            found,
             vacuous=lower < 0.01 * upper,
             statement=say(
                 "No linear model has a smaller {mean} {loss} loss + (λ/2)‖θ‖² ({bias}) than "
@@ -106,8 +108,6 @@ class ResidualPoint(Parametric):
                 "objective of the constant model": constant,
             },
             remarks=(OPTIMIZATION_ONLY,),
-            charge=found.charge,
-            moved=found.moved,
             scale=constant,
             witness=self,
             sketch=sketch,

@@ -9,11 +9,12 @@ import numpy as np
 from scipy.special import softmax
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.duality import (
     OPTIMIZATION_ONLY,
+    conclude_duality,
     mean_of,
     penalty_figures,
     penalty_in_words,
@@ -23,7 +24,7 @@ from cotas.certificates.duality import (
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
-from cotas.certificates.words import in_words, other_rows
+from cotas.certificates.words import other_rows
 from cotas.problem import SoftmaxRisk
 from cotas.words import say
 
@@ -81,12 +82,8 @@ class SoftmaxPoint:
         problem = self.problem
         bias = say("the biases are free" if problem.free_bias else "without biases")
         lower, upper = found.lower, found.upper
-        return conclude(
-            kind="duality",
-            lower=lower,
-            upper=upper,
-            objection=in_words(found),
-            vacuous=lower <= 0.01 * upper,
+        return conclude_duality(
+            found,
             statement=say(
                 "No softmax regression has a smaller {mean} log loss + {penalty} ({bias}) than "
                 "{lower}; this one has {upper}.",
@@ -103,8 +100,6 @@ class SoftmaxPoint:
                 "classes": float(len(self.classes)),
             },
             remarks=(OPTIMIZATION_ONLY,),
-            charge=found.charge,
-            moved=found.moved,
             witness=self,
             sketch=sketch,
         )

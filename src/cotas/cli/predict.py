@@ -219,8 +219,7 @@ def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) ->
         _add(found, "score", _scores(model, X), saved)
         if saved.tells_probabilities:
             _add(found, "probability", saved.probabilities_of(X), saved)
-        regions = getattr(model, "_regions", None)
-        if hasattr(model, "certified_predict") and (regions is None or any(regions)):
+        if hasattr(model, "certified_predict") and model._knows_regions():
             found["certified"] = model.certified_predict(X)[1]
             tally.certifies = True
             tally.certified += int(found["certified"].sum())

@@ -222,6 +222,11 @@ class Certified:
         vars(nameless).pop("feature_names_in_", None)
         return contradictions(nameless, witnesses, X, y) or self._false_regions(X, y)
 
+    def _knows_regions(self) -> bool:
+        """Whether it is known where an optimum lies, for the models that keep that."""
+        regions = getattr(self, "_regions", None)
+        return regions is None or any(region is not None for region in regions)
+
     def _false_regions(self, X: Matrix, y: AnyArray) -> list[str]:
         """Whether what is kept of where an optimum lies is other than the certificates prove."""
         for kept, certificate in zip(

@@ -13,7 +13,8 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import add, add_outer
 from cotas.loops import generic, loop
-from cotas.solvers.rounded_hinge import RowState, look_along, respond, slope
+from cotas.solvers.interior_point import PrimalDual
+from cotas.solvers.rounded_hinge import Answer, RowState, look_along, respond, slope
 
 # A round that takes more steps than this does not get on.
 MOST_STEPS = 100
@@ -21,12 +22,35 @@ MOST_STEPS = 100
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
 
 
-class Smoothed(NamedTuple):
-    """The problem: λ, whether there is a bias, and the weight of its penalty."""
+class RoundedProblem(NamedTuple):
+    """The problem: λ, one if there is a bias, and the weight of its penalty, θ₀² times half."""
 
     lam: float
     bias: float
     anchor: float
+
+    def iterate(self, theta: FloatArray, theta0: float, answer: Answer, alpha: Any) -> PrimalDual:
+        """θ, θ₀ and α with their P and D."""
+        penalty = 0.5 * (self.lam * float(theta @ theta) + self.anchor * theta0 * theta0)
+        cost = 0.5 * float(answer.combination @ answer.combination) / self.lam
+        if self.anchor:
+            cost += 0.5 * answer.balance * answer.balance / self.anchor
+        elif self.bias:
+            # About what it will cost to bring Σ αᵢyᵢ to zero.
+            cost += abs(answer.balance) * (1.0 + abs(theta0))
+        return PrimalDual(theta, theta0, alpha, answer.loss + penalty, answer.total - cost)
+
+    def gradient(self, theta: FloatArray, theta0: float, answer: Answer) -> FloatArray:
+        """Of the rounded objective, by θ and θ₀."""
+        slope0 = self.bias * (self.anchor * theta0 - answer.balance)
+        return np.append(self.lam * theta - answer.combination, slope0)
+
+    def is_solved(self, gradient: FloatArray, theta0: float, gap: float) -> bool:
+        """Whether the gap is what rounding the hinge off costs, no longer what θ and θ₀ lack."""
+        lack, lack0 = float(gradient[:-1] @ gradient[:-1]), abs(float(gradient[-1]))
+        if self.anchor:
+            return lack <= self.lam * gap and lack0 * lack0 <= self.anchor * gap
+        return lack <= self.lam * gap and lack0 * (1.0 + abs(theta0)) <= 0.25 * gap
 
 
 class Line(NamedTuple):
@@ -51,7 +75,7 @@ def _derivative(line: Line, length: float) -> float:
 
 @loop
 def newton_round(
-    rows: Any, state: RowState, problem: Smoothed, model: FloatArray, combination: FloatArray,
+    rows: Any, state: RowState, problem: RoundedProblem, model: FloatArray, combination: FloatArray,
     nu: float,
 ) -> tuple[bool, float, float]:  # fmt: skip
     """Minimize the objective that ν rounds off, from θ and θ₀, which `model` holds and keeps.
@@ -107,8 +131,8 @@ def newton_round(
 
 @loop
 def _add_up(
-    rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: Smoothed, nu: float,
-    system: FloatArray,
+    rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
+    nu: float, system: FloatArray,
 ) -> None:  # fmt: skip
     """The lower triangle of the second derivative: Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ/2ν over the curved rows,
     and the penalty."""

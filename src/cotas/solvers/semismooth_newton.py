@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -13,7 +12,7 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design import as_design
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
-from cotas.solvers.newton_round import Smoothed, derivative, newton_round, zero
+from cotas.solvers.newton_round import RoundedProblem, derivative, newton_round, zero
 from cotas.solvers.rounded_blocks import BlockRows
 from cotas.solvers.rounded_hinge import Answer, HingeRows
 from cotas.source import Block, Source
@@ -33,35 +32,6 @@ LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
 SMALL, FEW_FOR_ONE_CALL = 1 << 16, 100
 # Where so many steps do not halve the gap, another method goes on.
 PATIENCE = 25
-
-
-@dataclass(frozen=True)
-class _Problem:
-    lam: float
-    bias: float  # one if there is a bias
-    anchor: float  # what penalizes it, times one half of its square
-
-    def iterate(self, theta: FloatArray, theta0: float, answer: Answer, alpha: Any) -> PrimalDual:
-        penalty = 0.5 * (self.lam * float(theta @ theta) + self.anchor * theta0 * theta0)
-        cost = 0.5 * float(answer.combination @ answer.combination) / self.lam
-        if self.anchor:
-            cost += 0.5 * answer.balance * answer.balance / self.anchor
-        elif self.bias:
-            # About what it will cost to bring Σ αᵢyᵢ to zero.
-            cost += abs(answer.balance) * (1.0 + abs(theta0))
-        return PrimalDual(theta, theta0, alpha, answer.loss + penalty, answer.total - cost)
-
-    def gradient(self, theta: FloatArray, theta0: float, answer: Answer) -> FloatArray:
-        """Of the rounded objective, by θ and θ₀."""
-        slope0 = self.bias * (self.anchor * theta0 - answer.balance)
-        return np.append(self.lam * theta - answer.combination, slope0)
-
-    def is_solved(self, gradient: FloatArray, theta0: float, gap: float) -> bool:
-        """Whether the gap is what rounding the hinge off costs, no longer what θ and θ₀ lack."""
-        lack, lack0 = float(gradient[:-1] @ gradient[:-1]), abs(float(gradient[-1]))
-        if self.anchor:
-            return lack <= self.lam * gap and lack0 * lack0 <= self.anchor * gap
-        return lack <= self.lam * gap and lack0 * (1.0 + abs(theta0)) <= 0.25 * gap
 
 
 def semismooth_newton(
@@ -93,7 +63,9 @@ def semismooth_newton(
     what it will be when Σ αᵢyᵢ = 0. Cost: O(nnz) and O(md²) a step, m being the rows with
     0 < αᵢ < sᵢ.
     """
-    problem = _Problem(lam, 1.0 if bias_scale else bias, lam / bias_scale**2 if bias_scale else 0.0)
+    problem = RoundedProblem(
+        lam, 1.0 if bias_scale else bias, lam / bias_scale**2 if bias_scale else 0.0
+    )
     rows = HingeRows(as_design(X), y, weights, each)
     while X.shape[1] > FEW_FEATURES:
         for reached in _by_sweeps(rows, lam, bias, bias_scale, start):
@@ -136,7 +108,7 @@ def newton_over_blocks(
     `sample`. Each Newton step is one pass over the blocks or, where the line search shortens it, a
     few; with very many features each of the conjugate gradients is a pass too.
     """
-    rows, problem = BlockRows(source, total, LARGEST_SYSTEM), _Problem(lam, bias, 0.0)
+    rows, problem = BlockRows(source, total, LARGEST_SYSTEM), RoundedProblem(lam, bias, 0.0)
     found = None if sample is None else _rough(sample.X, sample.y, sample.shares(), lam, bias, 0.0)
     nu = SMOOTHING_FROM_START
     if found is None:
@@ -145,14 +117,14 @@ def newton_over_blocks(
 
 
 def _newton_steps(
-    rows: HingeRows | BlockRows, problem: _Problem, start: Start, nu: float
+    rows: HingeRows | BlockRows, problem: RoundedProblem, start: Start, nu: float
 ) -> Iterator[PrimalDual]:
     """From the centres of the rows, until the steps no longer get on."""
     theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
     rows.place(theta, theta0)
     few = rows.n_features <= FEW_FOR_ONE_CALL
     if few and isinstance(rows, HingeRows) and rows.size <= SMALL:
-        yield from _rounds(rows, Smoothed(*astuple(problem)), np.append(theta, theta0), nu)
+        yield from _rounds(rows, problem, np.append(theta, theta0), nu)
         return
     best, idle = np.inf, 0
     while idle < PATIENCE:
@@ -176,7 +148,7 @@ def _newton_steps(
 
 
 def _rounds(
-    rows: HingeRows, problem: Smoothed, model: FloatArray, nu: float
+    rows: HingeRows, problem: RoundedProblem, model: FloatArray, nu: float
 ) -> Iterator[PrimalDual]:
     """The same with an iterate for each round, which is one call."""
     best, idle, solved = np.inf, 0, True
@@ -229,7 +201,7 @@ def _by_sweeps(
             return
 
 
-def _after_sweeps(rows: HingeRows, problem: _Problem, start: Start) -> PrimalDual:
+def _after_sweeps(rows: HingeRows, problem: RoundedProblem, start: Start) -> PrimalDual:
     """P and D of what coordinate ascent has reached."""
     rows.place(start.theta, start.theta0)
     y, weights, excess = rows.state.y, rows.state.weights, rows.state.excess
@@ -240,7 +212,11 @@ def _after_sweeps(rows: HingeRows, problem: _Problem, start: Start) -> PrimalDua
 
 
 def _newton_step(
-    rows: HingeRows | BlockRows, problem: _Problem, answer: Answer, nu: float, gradient: FloatArray
+    rows: HingeRows | BlockRows,
+    problem: RoundedProblem,
+    answer: Answer,
+    nu: float,
+    gradient: FloatArray,
 ) -> FloatArray | None:
     """The step to the minimum of the parabola that the rounded objective is near by."""
     d, curved = rows.n_features, answer.curved
@@ -288,7 +264,7 @@ def _derivative(line: _LineOfSpans, length: float) -> float:
 
 def _line_search(
     rows: HingeRows | BlockRows,
-    problem: _Problem,
+    problem: RoundedProblem,
     theta: FloatArray,
     theta0: float,
     step: FloatArray,
