@@ -13,11 +13,10 @@ from cotas import plots
 from cotas.lab import numbers
 from cotas.lab.calls import Call
 from cotas.lab.charts import Chart, Curve
-from cotas.lab.looks import WIDGET
 from cotas.lab.numbers import Numbers
 from cotas.lab.proof import card, figures
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Number, Refused, decades
+from cotas.lab.state import Choice, Number, decades
 from cotas.lab.worker import Task
 from cotas.report.markup import text
 
@@ -81,26 +80,12 @@ class Boosting(Room):
     def controls(self) -> list[Any]:
         first, *others = super().controls()
         self.loaded: Numbers | None = None
-        file = pn.widgets.FileInput(accept=".csv,.txt,.tsv", sizing_mode="stretch_width",
-                                    stylesheets=[WIDGET], margin=(0, 0, 8, 0))  # fmt: skip
-        file.param.watch(lambda event: self.load(event.new), "value")
-        label = self.prose()
-        label.object = f'<span class="soft">{text(self.wording("csv numbers"))}</span>'
-        self.widgets["csv"] = pn.Column(label, file, margin=0, sizing_mode="stretch_width",
-                                        visible=self.values["numbers"] == "own")  # fmt: skip
+        own = self.values["numbers"] == "own"
+        self.widgets["csv"] = self.file_box(self.wording("csv numbers"), own)
         return [first, self.widgets["csv"], *others]
 
-    def load(self, content: bytes | None) -> None:
-        """Take the numbers of a file."""
-        if not content:
-            return
-        try:
-            self.loaded = numbers.from_csv(content)
-        except Refused as problem:
-            self.complain(problem)
-            return
-        self.complain()
-        self.refresh()
+    def keep_file(self, content: bytes) -> None:
+        self.loaded = numbers.from_csv(content)
 
     def data(self) -> Numbers:
         """The data as they are now: until there is a file, those of the document."""

@@ -190,15 +190,8 @@ class Boundary(Room):
 
     def controls(self) -> list[Any]:
         found = super().controls()
-        self.file = pn.widgets.FileInput(
-            accept=".csv,.txt,.tsv", label=self.wording("csv"), sizing_mode="stretch_width",
-            stylesheets=[WIDGET], margin=(0, 0, 8, 0),
-        )  # fmt: skip
-        self.file.param.watch(lambda event: self.load(event.new), "value")
-        label = self.prose()
-        label.object = f'<span class="soft">{self.wording("csv")}</span>'
-        self.widgets["csv"] = pn.Column(label, self.file, margin=0, visible=False,
-                                        sizing_mode="stretch_width")  # fmt: skip
+        words = self.wording("csv")
+        self.widgets["csv"] = self.file_box(words, False, label=words)
         draw = self.button(self.wording("seed"), sizing_mode="stretch_width", margin=(0, 0, 10, 0))
         draw.on_click(lambda _: self.set("seed", (int(self.values["seed"]) + 1) % 100))
         self.widgets.pop("seed")
@@ -362,14 +355,9 @@ class Boundary(Room):
             self._replace(np.delete(self.points.X, row, axis=0), np.delete(self.points.y, row))
 
     def _replace(self, X: Any, y: Any) -> None:
-        try:
-            self._keep(self.points.moved(X, y))
-        except Refused as problem:
-            self.complain(problem)
-            return
-        self.complain()
-        self._fill()
-        self.refresh()
+        if self.understood(lambda: self._keep(self.points.moved(X, y))):
+            self._fill()
+            self.refresh()
 
     def _keep(self, points: Points) -> None:
         """Make these the points of the state."""
@@ -381,18 +369,9 @@ class Boundary(Room):
         for widget, value in zip(self.at, self.points.X[row], strict=True):
             widget.value = float(value)
 
-    def load(self, content: bytes | None) -> None:
-        """Take the points of a file."""
-        if not content:
-            return
-        try:
-            self.values["points"] = from_csv(content)
-        except Refused as problem:
-            self.complain(problem)
-            return
-        self.complain()
+    def keep_file(self, content: bytes) -> None:
+        self.values["points"] = from_csv(content)
         self._fill()
-        self.refresh()
 
 
 def _share(value: float) -> str:

@@ -83,12 +83,8 @@ class Done(Room):
             label=self.wording("example"), options=list(EXAMPLES), value=None, **options
         )
         self.example.param.watch(lambda event: self._take(event.new), "value")
-        file = pn.widgets.FileInput(accept=".csv,.txt,.tsv", **options)
-        file.param.watch(lambda event: self.load(event.new), "value")
-        label = self.prose()
-        label.object = f'<span class="soft">{text(self.wording("csv any"))}</span>'
-        self.widgets["csv"] = pn.Column(label, file, margin=0, sizing_mode="stretch_width",
-                                        visible=self.values["table"] == "own")  # fmt: skip
+        own = self.values["table"] == "own"
+        self.widgets["csv"] = self.file_box(self.wording("csv any"), own)
         note = self.prose()
         note.object = (
             f'<p class="soft">{text(self.wording("known", known=", ".join(foreign.KNOWN)))}</p>'
@@ -115,17 +111,8 @@ class Done(Room):
             return
         self.set("written", written)
 
-    def load(self, content: bytes | None) -> None:
-        """Take the table of a file."""
-        if not content:
-            return
-        try:
-            self.loaded = foreign.from_csv(content)
-        except Refused as problem:
-            self.complain(problem)
-            return
-        self.complain()
-        self.refresh()
+    def keep_file(self, content: bytes) -> None:
+        self.loaded = foreign.from_csv(content)
 
     def data(self) -> Data:
         """The data as they are now; until there is a file, those of the tumours."""

@@ -18,7 +18,7 @@ import cotas
 from cotas.arrays import AnyArray, FloatArray
 from cotas.certificates import Certificate
 from cotas.foreign.certify import READERS
-from cotas.lab.points import MOST_BYTES, MOST_POINTS
+from cotas.lab.points import read_table
 from cotas.lab.state import Refused
 
 # Where scikit-learn keeps what `cotas.certify` can read.
@@ -118,21 +118,16 @@ def builtin(name: str) -> Data:
 
 def from_csv(content: bytes) -> Data:
     """Columns of numbers, and the last one as the class or the number to predict."""
-    from cotas.files.csv_tables import read_csv
     from cotas.files.problems import DataFileError
     from cotas.preparation.targets import as_target, tell_task
 
-    if len(content) > MOST_BYTES:
-        raise Refused("too many rows", rows=content.count(b"\n"), most=MOST_POINTS)
+    frame = read_table(content)
+    *others, last = frame.columns
+    names = [name for name in others if frame[name].dtype.is_numeric()]
+    if not names or frame[last].null_count():
+        raise Refused("no numbers", most=len(frame.columns))
+    target = frame[last].to_numpy()
     try:
-        frame = read_csv(content)[0]
-        if frame.height > MOST_POINTS:
-            raise Refused("too many rows", rows=frame.height, most=MOST_POINTS)
-        *others, last = frame.columns
-        names = [name for name in others if frame[name].dtype.is_numeric()]
-        if not names or frame[last].null_count():
-            raise Refused("no numbers", most=len(frame.columns))
-        target = frame[last].to_numpy()
         y = as_target(target, tell_task(target), f"the last column, {last!r},")
     except DataFileError as error:
         raise Refused("bad file", why=str(error)) from None

@@ -8,9 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.experiments.samples import informative_covariates
-from cotas.files.csv_tables import read_csv
-from cotas.files.problems import DataFileError
-from cotas.lab.points import MOST_BYTES, MOST_POINTS
+from cotas.lab.points import read_table
 from cotas.lab.state import Refused
 
 SAMPLES = ("document", "diabetes")
@@ -46,14 +44,7 @@ def sample(name: str) -> Numbers:
 
 def from_csv(content: bytes) -> Numbers:
     """All columns of numbers, the last of them as the target."""
-    if len(content) > MOST_BYTES:
-        raise Refused("too many rows", rows=content.count(b"\n"), most=MOST_POINTS)
-    try:
-        frame = read_csv(content)[0]
-    except DataFileError as error:
-        raise Refused("bad file", why=str(error)) from None
-    if frame.height > MOST_POINTS:
-        raise Refused("too many rows", rows=frame.height, most=MOST_POINTS)
+    frame = read_table(content)
     columns = [name for name in frame.columns if frame[name].dtype.is_numeric()]
     if not 2 <= len(columns) <= MOST_COLUMNS + 1 or columns[-1] != frame.columns[-1]:
         raise Refused("no numbers", most=MOST_COLUMNS)

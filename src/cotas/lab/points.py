@@ -125,17 +125,22 @@ def checked(points: Points) -> Points:
     return points
 
 
-def from_csv(content: bytes) -> Points:
-    """The first two columns of numbers, and the last column as the class."""
+def read_table(content: bytes) -> Any:
+    """The table of a small CSV file."""
     if len(content) > MOST_BYTES:
-        lines = content.count(b"\n")
-        raise Refused("too many rows", rows=lines, most=MOST_POINTS)
+        raise Refused("too many rows", rows=content.count(b"\n"), most=MOST_POINTS)
     try:
         frame = read_csv(content)[0]
     except DataFileError as error:
         raise Refused("bad file", why=str(error)) from None
     if frame.height > MOST_POINTS:
         raise Refused("too many rows", rows=frame.height, most=MOST_POINTS)
+    return frame
+
+
+def from_csv(content: bytes) -> Points:
+    """The first two columns of numbers, and the last column as the class."""
+    frame = read_table(content)
     *others, last = frame.columns
     numbers = [name for name in others if frame[name].dtype.is_numeric()][:2]
     if len(numbers) < 2:

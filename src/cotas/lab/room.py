@@ -237,6 +237,36 @@ class Room(pn.viewable.Viewer):
             said = self.wording("solving gap", gap=f"{certificate.relative_gap:.1e}")
             self.status.object = f'<span class="soft busy">{text(said)}</span>'
 
+    def file_box(self, words: str, shown: bool, **options: Any) -> Any:
+        """A place for a CSV file, which `load` takes, under a line of words."""
+        file = pn.widgets.FileInput(
+            accept=".csv,.txt,.tsv", sizing_mode="stretch_width", stylesheets=[WIDGET],
+            margin=(0, 0, 8, 0), **options,
+        )  # fmt: skip
+        file.param.watch(lambda event: self.load(event.new), "value")
+        label = self.prose()
+        label.object = f'<span class="soft">{text(words)}</span>'
+        return pn.Column(label, file, margin=0, sizing_mode="stretch_width", visible=shown)
+
+    def load(self, content: bytes | None) -> None:
+        """Take what is in a file, if it can be understood."""
+        if content and self.understood(lambda: self.keep_file(content)):
+            self.refresh()
+
+    def keep_file(self, content: bytes) -> None:
+        """Make what is in a file the data of the room; `Refused` if that cannot be."""
+        raise NotImplementedError
+
+    def understood(self, keep: Callable[[], None]) -> bool:
+        """Whether something was kept; if it was refused, that is said."""
+        try:
+            keep()
+        except Refused as problem:
+            self.complain(problem)
+            return False
+        self.complain()
+        return True
+
     def complain(self, *problems: Exception) -> None:
         """Say what was refused; nothing clears what was said before."""
         said = [f'<p class="problem" role="alert">{text(self._in_words(p))}</p>' for p in problems]
