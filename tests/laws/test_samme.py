@@ -17,6 +17,7 @@ import cotas
 from cotas import AdaBoost, Stump, Tree
 from cotas.boosting.weak_learners import prepare
 from cotas.solvers.boosting import NothingLeft, adaboost
+from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.samme import samme
 from problems import LAYOUTS, noisy_clouds, three_clouds
 
@@ -92,7 +93,7 @@ def test_with_two_classes_it_is_discrete_adaboost(weak):
     s /= s.sum()
     learner = prepare(weak, X, None, map, 1, None).learner
     F, votes = np.zeros(len(y)), np.zeros((len(y), 2))
-    one = adaboost(learner, y.astype(float), s, F)
+    one = adaboost(learner, ExponentialWeights(y.astype(float), s, F))
     other = samme(learner, (y > 0).astype(np.int64), s, votes)
     for _ in range(20):
         a, b = next(one), next(other)

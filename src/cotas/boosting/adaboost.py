@@ -182,23 +182,14 @@ class AdaBoost(ExponentialBooster):
             votes[:] = votes_of(before, examples.X)
         return [BoostingRun(None, examples.codes, examples.shares(), votes, before)]
 
-    def _functions(self, machine: BoostingRun) -> int:
-        return machine.F.shape[1] if self._votes() else 1
-
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         spent = 0.0 if machine.before is None else float(np.abs(machine.before[0].steps).sum())
-        run = samme if self._votes() else adaboost
-        return run(
-            weak.learner,
-            machine.y,
-            machine.s,
-            machine.F,
-            self._steps(),
-            spent,
-            machine.first,
-            each,
-            float(self.learning_rate),
-        )
+        how = (self._steps(), spent, machine.first)
+        rate = float(self.learning_rate)
+        if self._votes():
+            given = (machine.y, machine.s, machine.F)
+            return samme(weak.learner, *given, *how, each, rate)
+        return adaboost(weak.learner, machine.exponential(each), *how, rate)
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         if F.ndim == 1:
@@ -264,12 +255,6 @@ class RealAdaBoost(ExponentialBooster):
         check_steps(self.step, ())
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
-        return real_adaboost(
-            weak.learner,
-            machine.y,
-            machine.s,
-            machine.F,
-            slowed(check_steps(self.step, ()), float(self.learning_rate)),  # type: ignore[arg-type]
-            machine.first,
-            each,
-        )
+        steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
+        weights, steps = machine.exponential(each), slowed(steps, float(self.learning_rate))
+        return real_adaboost(weak.learner, weights, steps, machine.first)

@@ -8,7 +8,7 @@ from cotas.arrays import Each
 from cotas.boosting.adaboost import ExponentialBooster
 from cotas.boosting.training import BoostingRun, check_steps
 from cotas.boosting.weak_learners import PreparedLearner
-from cotas.solvers.boosting import Round, gentleboost, slowed
+from cotas.solvers.boosting import Round, Steps, gentleboost, slowed
 
 
 class GentleBoost(ExponentialBooster):
@@ -40,12 +40,6 @@ class GentleBoost(ExponentialBooster):
         check_steps(self.step, ())
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
-        return gentleboost(
-            weak.learner,
-            machine.y,
-            machine.s,
-            machine.F,
-            slowed(check_steps(self.step, ()), float(self.learning_rate)),  # type: ignore[arg-type]
-            machine.first,
-            each,
-        )
+        steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
+        weights, steps = machine.exponential(each), slowed(steps, float(self.learning_rate))
+        return gentleboost(weak.learner, weights, steps, machine.first)

@@ -18,6 +18,7 @@ from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Logistic
 from cotas.solvers.boosting import Round, Steps, logitboost, logitboost_classes, slowed
+from cotas.solvers.logistic_weights import centred
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -69,43 +70,33 @@ class LogitBoost(BoostedClassifier, Booster):
             T[:, k] = ensemble.values(examples.X)
         return [BoostingRun(None, examples.codes, examples.shares(), T, before)]
 
-    def _functions(self, machine: BoostingRun) -> int:
-        return machine.F.shape[1] if machine.F.ndim == 2 else 1
-
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
         steps = slowed(steps, float(self.learning_rate))
-        learner, y, s, F, first = weak.learner, machine.y, machine.s, machine.F, machine.first
-        safe = bool(self.safeguard)
-        if F.ndim == 2:
-            return logitboost_classes(learner, y, s, F, steps, first, safe)
-        return logitboost(learner, y, s, F, steps, first, each, safe)
+        how = (steps, machine.first, bool(self.safeguard))
+        if machine.n_functions > 1:
+            return logitboost_classes(weak.learner, machine.of_classes(), *how)
+        return logitboost(weak.learner, machine.logistic(each), *how)
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         if F.ndim == 1:
             return Logistic().value(2 * y * F)
-        return np.asarray(-log_softmax(_centred(F), axis=1)[np.arange(len(F)), y])
+        return np.asarray(-log_softmax(centred(F), axis=1)[np.arange(len(F)), y])
 
     def _prove(
         self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
     ) -> Any:
         return SurrogateBound(
             combinations=tuple(e.combination() for e in self.ensembles_),
-            classes=examples.classes if machine.F.ndim == 2 else np.array([machine.label]),
+            classes=examples.classes if machine.n_functions > 1 else np.array([machine.label]),
             weights=examples.weights,
             surrogate="likelihood",
         )
 
     def _decided(self, values: FloatArray) -> FloatArray:
-        return super()._decided(values if values.shape[1] == 1 else _centred(values))
+        return super()._decided(values if values.shape[1] == 1 else centred(values))
 
     def _probabilities(self, values: FloatArray) -> FloatArray:
         if values.ndim == 1:
             return super()._probabilities(values)
         return np.asarray(softmax(values, axis=1))
-
-
-def _centred(T: FloatArray) -> FloatArray:
-    """F = (K−1)/K (T − mean of T)"""
-    K = T.shape[1]
-    return np.asarray((K - 1) / K * (T - T.mean(axis=1, keepdims=True)))

@@ -35,8 +35,11 @@ from cotas.fitting.parameters import (
 from cotas.fitting.pursuit import Pursuit, end_of_turn, foremost_of
 from cotas.fitting.threads import taking_turns
 from cotas.fitting.validation import Patience, hold_out
+from cotas.solvers.boosted_regression import Error, Residuals
 from cotas.solvers.boosting import NothingLeft, Round, Steps
+from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.logistic_weights import ClassWeights, LogisticWeights
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -95,6 +98,27 @@ class BoostingRun:
     def first(self) -> int:
         """The number of the next round."""
         return 1 if self.before is None else len(self.before[0]) + 1
+
+    @property
+    def n_functions(self) -> int:
+        """How many functions a round adds: one, or one for each class."""
+        return 1 if self.F.ndim == 1 else int(self.F.shape[1])
+
+    def exponential(self, each: Each) -> ExponentialWeights:
+        """The weights of the algorithms that descend on E[exp(−yF)]."""
+        return ExponentialWeights(self.y, self.s, self.F, each)
+
+    def logistic(self, each: Each) -> LogisticWeights:
+        """The weights and targets of LogitBoost."""
+        return LogisticWeights(self.y, self.s, self.F, each)
+
+    def of_classes(self) -> ClassWeights:
+        """The same for several classes at once."""
+        return ClassWeights(self.y, self.s, self.F)
+
+    def residuals(self, error: Error) -> Residuals:
+        """What is left of numbers to be predicted."""
+        return Residuals(error, self.y, self.s, self.F)
 
 
 @dataclass(eq=False, repr=False)
@@ -240,7 +264,7 @@ class Booster(Boosted):
                 pursuit: Pursuit[Any] = Pursuit(*limits, began=began, label=machine.label)
                 rounds, reason = self._follow(source, machine, held_out, pursuit)
                 reasons.append(reason)
-                for c in range(self._functions(machine)):
+                for c in range(machine.n_functions):
                     old = None if machine.before is None else machine.before[c]
                     self.ensembles_.append(collect(rounds, c, old, weak.categories))
                 records.append(rounds)
@@ -288,10 +312,6 @@ class Booster(Boosted):
         if reason.stop is Stop.ITERATIONS:
             reason = Reason(Stop.ITERATIONS, say("n_estimators reached"))
         return rounds if held_out is None else rounds[: patience.best_look], reason
-
-    def _functions(self, machine: BoostingRun) -> int:
-        """How many functions a round of this machine adds."""
-        return 1
 
     def _record(self, records: list[list[Round]], machines: list[BoostingRun]) -> None:
         """Error, −⟨∇H, f⟩ and loss of each round; lists with several classes."""

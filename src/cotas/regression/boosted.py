@@ -65,14 +65,8 @@ class BoostedRegressor(Booster):
         return [BoostingRun(None, y, s, F, before)]
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
-        return boosted_regression(
-            weak.learner,
-            ERRORS[self.loss],
-            machine.y,
-            machine.s,
-            machine.F,
-            float(self.learning_rate),
-        )
+        residuals = machine.residuals(ERRORS[self.loss])
+        return boosted_regression(weak.learner, residuals, float(self.learning_rate))
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         return ERRORS[self.loss].value(y - F)

@@ -1,7 +1,6 @@
 """LS-Boost with any weak learner: gradient boosting for numbers (Friedman 2001, Algorithms 2, 3).
 
-y are numbers, s are weights that sum to one, F holds the model on all the rows and is updated in
-place.
+y are numbers, s are weights that sum to one, F holds the model on all the rows.
 """
 
 from __future__ import annotations
@@ -56,9 +55,33 @@ class AbsoluteError(NamedTuple):
 Error = SquaredError | AbsoluteError
 
 
-def boosted_regression(
-    weak: WeakLearner, error: Error, y: FloatArray, s: FloatArray, F: FloatArray, rate: float
-) -> Iterator[Round]:
+class Residuals:
+    """r = y − F on all the rows, and Σ sℓ(r)."""
+
+    def __init__(self, error: Error, y: FloatArray, s: FloatArray, F: FloatArray) -> None:
+        self.error, self.y, self.s, self.F = error, y, s, F
+        self.r = y - F
+        self.loss = self._loss(self.r)
+
+    def _loss(self, r: FloatArray) -> float:
+        return float(self.s @ self.error.value(r))
+
+    def fit(self, weak: WeakLearner) -> Fitted:
+        """A function with a small Σ sℓ(r − f)."""
+        return self.error.fit(weak, self.r, self.s)
+
+    def left(self, f: FloatArray) -> float:
+        """Σ sℓ(r − f)"""
+        return self._loss(self.r - f)
+
+    def advance(self, f: FloatArray, a: float) -> None:
+        """F ← F + a·f"""
+        self.F += a * f
+        np.subtract(self.y, self.F, out=self.r)
+        self.loss = self._loss(self.r)
+
+
+def boosted_regression(weak: WeakLearner, residuals: Residuals, rate: float) -> Iterator[Round]:
     """LS-Boost with functions in place of columns: F ← F + rate·f, f fitted to r = y − F.
 
         squared:   f ← least squares of r
@@ -70,14 +93,10 @@ def boosted_regression(
     Invariant: for 0 < rate ≤ 1 the loss never rises: it is convex along F + t·f and no larger at
     t = 1 than at t = 0. Cost: a learner and O(n) a round.
     """
-    r = y - F
-    loss = float(s @ error.value(r))
     while True:
-        f = error.fit(weak, r, s)
-        left = float(s @ error.value(r - f.values))
-        if not left < (1 - CHANCE) * loss:
+        f, before = residuals.fit(weak), residuals.loss
+        left = residuals.left(f.values)
+        if not left < (1 - CHANCE) * before:
             raise NothingLeft("the learner found nothing that would lower the loss")
-        F += rate * f.values
-        np.subtract(y, F, out=r)
-        before, loss = loss, float(s @ error.value(r))
-        yield Round((f.learner,), rate, left / before, before - left, loss)
+        residuals.advance(f.values, rate)
+        yield Round((f.learner,), rate, left / before, before - left, residuals.loss)

@@ -1,6 +1,7 @@
 """Algorithms 1 to 4 of document 001: AdaBoost discrete and real, LogitBoost, GentleBoost.
 
-y is ±1, s are weights that sum to one, F holds the model on all the rows and is updated in place.
+The weights of the rows stand for what is known of them: F, the model on all the rows, and the w and
+targets that belong to it. In memory they are arrays; of rows in blocks they are sums over passes.
 Each algorithm yields its rounds and ends when the theory says that no round can follow.
 """
 
@@ -10,18 +11,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-from scipy.special import log_softmax, softmax
-
-from cotas.arrays import Each, FloatArray, IntArray
+from cotas.arrays import FloatArray
 from cotas.solvers.exponential_weights import ExponentialWeights
-from cotas.solvers.logistic_weights import (
-    HALVINGS,
-    LARGEST_Z,
-    LEAST_UNCLIPPED,
-    LEAST_WEIGHT,
-    LogisticWeights,
-)
+from cotas.solvers.logistic_weights import ClassWeights, LogisticWeights
 from cotas.solvers.weak_learners import WeakLearner
 
 ERR_CLIP = 2.0**-52  # an error below this counts as this in ½ ln((1−err)/err)
@@ -81,13 +73,10 @@ def best_step(error: float) -> float:
 
 def adaboost(
     weak: WeakLearner,
-    y: FloatArray,
-    s: FloatArray,
-    F: FloatArray,
+    weights: ExponentialWeights,
     steps: Steps | None = None,
     spent: float = 0.0,
     first: int = 1,
-    each: Each = map,
     rate: float = 1.0,
 ) -> Iterator[Round]:
     """AdaBoost discrete, Algorithm 1 of 001.
@@ -102,7 +91,6 @@ def adaboost(
     Invariant: with the closed form and rate 1 the weighted error of f after the round is ½
     (Corollary 1), and Σ sᵢ exp(−yᵢF) = Π 2√(err(1−err)). Cost: a learner and O(n) a round.
     """
-    weights = ExponentialWeights(y, s, F, each)
     m = first
     while True:
         f = weak.edge(weights.signed)
@@ -126,13 +114,7 @@ def adaboost(
 
 
 def real_adaboost(
-    weak: WeakLearner,
-    y: FloatArray,
-    s: FloatArray,
-    F: FloatArray,
-    steps: Steps = 1.0,
-    first: int = 1,
-    each: Each = map,
+    weak: WeakLearner, weights: ExponentialWeights, steps: Steps = 1.0, first: int = 1
 ) -> Iterator[Round]:
     """AdaBoost real, Algorithm 2 of 001: F ← F + ½ ln(p/(1−p)), p = P_w(y = 1 | x).
 
@@ -140,7 +122,6 @@ def real_adaboost(
     leaf of a tree the weights of the two classes are equal after the round, unless p was clipped.
     Cost: a learner and O(n) a round.
     """
-    weights = ExponentialWeights(y, s, F, each)
     m = first
     while True:
         yield _exponential_round(weights, *weak.log_odds(weights.signed, weights.w), steps, m)
@@ -148,20 +129,13 @@ def real_adaboost(
 
 
 def gentleboost(
-    weak: WeakLearner,
-    y: FloatArray,
-    s: FloatArray,
-    F: FloatArray,
-    steps: Steps = 1.0,
-    first: int = 1,
-    each: Each = map,
+    weak: WeakLearner, weights: ExponentialWeights, steps: Steps = 1.0, first: int = 1
 ) -> Iterator[Round]:
     """GentleBoost, Algorithm 4 of 001: F ← F + E_w[y | x], a Newton step for E[e^{−yF}].
 
     Departures: Theorem 1.1.9 prints the step with the other sign; `steps` may multiply f.
     Invariant: |f| ≤ 1 for trees, whose leaves hold weighted means of y. Cost: a learner and O(n).
     """
-    weights = ExponentialWeights(y, s, F, each)
     m = first
     while True:
         yield _exponential_round(weights, *weak.least_squares(weights.signed, weights.w), steps, m)
@@ -172,11 +146,9 @@ def _exponential_round(
     weights: ExponentialWeights, learner: Any, f: FloatArray, steps: Steps, m: int
 ) -> Round:
     """F ← F + step·f for a real f, with what is known of it."""
-    largest = float(np.abs(f).max())
-    edge = float(weights.signed @ f) / weights.total
+    edge, error, largest = weights.judged(f)
     if not edge > CHANCE * largest:
         raise NothingLeft("the learner found nothing that would lower the loss")
-    error = weights.error(np.sign(f))
     before, a = _exp(weights.log_loss), step_of(steps, m)
     weights.advance(f, a, largest)
     after = weights.log_loss
@@ -185,12 +157,9 @@ def _exponential_round(
 
 def logitboost(
     weak: WeakLearner,
-    y: FloatArray,
-    s: FloatArray,
-    F: FloatArray,
+    weights: LogisticWeights,
     steps: Steps = 1.0,
     first: int = 1,
-    each: Each = map,
     safeguard: bool = True,
 ) -> Iterator[Round]:
     """LogitBoost, Algorithm 3 of 001: Newton steps for the log-likelihood of p = 1/(1+e^{−2F}).
@@ -204,20 +173,12 @@ def logitboost(
     ends. The factor ½ stays in F, so that p is as in (1.1); the document's last line drops it.
     Invariant: with `safeguard` the likelihood rises in every round. Cost: a learner and O(n).
     """
-    weights = LogisticWeights(y, s, F, each)
     m = first
     while True:
-        a = 0.5 * step_of(steps, m)
         for clipped in (True, False):
             f = weak.least_squares(*weights.targets(clipped))
-            edge, mass = float(weights.g @ f.values), float(weights.w.sum())
-            error = float(weights.w[(y * f.values) < 0].sum() / mass)
-            if not safeguard:
-                weights.advance(f.values, a)
-                break
-            taken = weights.raise_likelihood(f.values, a) if edge > 0 else 0.0
-            if taken:
-                a = taken
+            a, edge, error = weights.step(f.values, 0.5 * step_of(steps, m), safeguard)
+            if a:
                 break
         else:
             raise NothingLeft("the learner found nothing that would raise the likelihood")
@@ -227,9 +188,7 @@ def logitboost(
 
 def logitboost_classes(
     weak: WeakLearner,
-    codes: IntArray,
-    s: FloatArray,
-    T: FloatArray,
+    weights: ClassWeights,
     steps: Steps = 1.0,
     first: int = 1,
     safeguard: bool = True,
@@ -240,55 +199,21 @@ def logitboost_classes(
     p = softmax(F). Each round fits one function for each class. z, w and the departures are those
     of `logitboost`.
     """
-    m, loss = first, _loss_of_classes(T, codes, s)
+    m = first
     while True:
-        a, before, start = step_of(steps, m), loss, T.copy()
         for clipped in (True, False):
-            learners, values, edge = _newton_classes(weak, codes, s, start, clipped)
-            for _ in range(HALVINGS if safeguard else 1):
-                T[:] = start + a * values
-                loss = _loss_of_classes(T, codes, s)
-                if loss < before or not safeguard:
-                    break
-                a /= 2
-            if loss < before or not safeguard:
+            learners, values = [], []
+            for k in range(weights.n_classes):
+                f = weak.least_squares(*weights.targets(k, clipped))
+                learners.append(f.learner)
+                values.append(weights.kept(f.values))
+            a, edge, error = weights.step(values, step_of(steps, m), safeguard)
+            if a:
                 break
-            a = step_of(steps, m)
         else:
-            T[:] = start
             raise NothingLeft("the learners found nothing that would raise the likelihood")
-        error = float(s @ (T.argmax(axis=1) != codes))
-        yield Round(tuple(learners), a, error, edge, loss)
+        yield Round(tuple(learners), a, error, edge, weights.loss)
         m += 1
-
-
-def _newton_classes(
-    weak: WeakLearner, codes: IntArray, s: FloatArray, T: FloatArray, clipped: bool
-) -> tuple[list[Any], FloatArray, float]:
-    """For each class the least squares of z with the weights p(1−p), and the edge of all."""
-    p = softmax(_centred(T), axis=1)
-    learners, values, edge = [], np.empty_like(T), 0.0
-    for k in range(T.shape[1]):
-        others = np.delete(p, k, axis=1).sum(axis=1)  # 1 − p, to all its digits
-        g = s * np.where(codes == k, others, -p[:, k])
-        least = LEAST_WEIGHT if clipped else LEAST_UNCLIPPED
-        w = s * np.maximum(p[:, k] * others, least)
-        wz = np.clip(g, -LARGEST_Z * w, LARGEST_Z * w) if clipped else g
-        f = weak.least_squares(wz, w, math.inf if clipped else LARGEST_Z)
-        learners.append(f.learner)
-        values[:, k] = f.values
-        edge += float(g @ f.values)
-    return learners, values, edge
-
-
-def _centred(T: FloatArray) -> FloatArray:
-    """F = (K−1)/K (T − mean of T)"""
-    K = T.shape[1]
-    return np.asarray((K - 1) / K * (T - T.mean(axis=1, keepdims=True)))
-
-
-def _loss_of_classes(T: FloatArray, codes: IntArray, s: FloatArray) -> float:
-    return float(-s @ log_softmax(_centred(T), axis=1)[np.arange(len(T)), codes])
 
 
 def _exp(x: float) -> float:

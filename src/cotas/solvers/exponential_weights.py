@@ -149,3 +149,8 @@ class ExponentialWeights:
             return wrong_weight(self.signed[part], f[part])
 
         return float(sum(self.each(one, self.parts)) / self.total)
+
+    def judged(self, f: FloatArray) -> tuple[float, float, float]:
+        """Σ wyf/Σ w, the weighted error of the sign of f, and the largest |f|."""
+        largest, edge = float(np.abs(f).max()), float(self.signed @ f) / self.total
+        return edge, self.error(np.sign(f)), largest

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import log_softmax, softmax
 
-from cotas.arrays import Each, FloatArray
+from cotas.arrays import Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.exponential_weights import parts_of
 
@@ -85,6 +87,18 @@ class LogisticWeights:
             return self.wz, self.w, math.inf
         return self.g, np.maximum(self.w, LEAST_UNCLIPPED * self.s), LARGEST_Z
 
+    def step(self, f: FloatArray, a: float, safeguard: bool) -> tuple[float, float, float]:
+        """F ← F + a·f, or a part of it: the step taken, −⟨∇H, f⟩ and the weighted error of f.
+
+        With `safeguard` the step is zero where none lowers the loss.
+        """
+        edge, mass = float(self.g @ f), float(self.w.sum())
+        error = float(self.w[(self.y * f) < 0].sum() / mass)
+        if safeguard:
+            return self.raise_likelihood(f, a) if edge > 0 else 0.0, edge, error
+        self.advance(f, a)
+        return a, edge, error
+
     def raise_likelihood(self, f: FloatArray, a: float) -> float:
         """F ← F + a·f, a being halved until the loss falls; zero if it never does."""
         F, before = self.F.copy(), self.loss
@@ -96,3 +110,63 @@ class LogisticWeights:
             a /= 2
         self.advance(f, 0.0)
         return 0.0
+
+
+class ClassWeights:
+    """T with a column for each of K classes, F = (K−1)/K (T − mean of T), and p = softmax(F).
+
+    The loss is −Σ sᵢ ln p of the class of row i.
+    """
+
+    def __init__(self, codes: IntArray, s: FloatArray, T: FloatArray) -> None:
+        self.codes, self.s, self.T = codes, s, T
+        self.n_classes = T.shape[1]
+        self._look()
+
+    def _look(self) -> None:
+        F = centred(self.T)
+        self.p = softmax(F, axis=1)
+        own = log_softmax(F, axis=1)[np.arange(len(F)), self.codes]
+        self.loss = float(-self.s @ own)
+
+    def slope(self, k: int) -> tuple[FloatArray, FloatArray]:
+        """s(y* − p) of class k, and 1 − p to all its digits."""
+        others = np.delete(self.p, k, axis=1).sum(axis=1)
+        return self.s * np.where(self.codes == k, others, -self.p[:, k]), others
+
+    def targets(self, k: int, clipped: bool) -> tuple[FloatArray, FloatArray, float]:
+        """As `LogisticWeights.targets`, for class k."""
+        g, others = self.slope(k)
+        w = self.s * np.maximum(self.p[:, k] * others, LEAST_WEIGHT if clipped else LEAST_UNCLIPPED)
+        if clipped:
+            return np.clip(g, -LARGEST_Z * w, LARGEST_Z * w), w, math.inf
+        return g, w, LARGEST_Z
+
+    def kept(self, f: FloatArray) -> FloatArray:
+        """The values of a function, which the next one overwrites."""
+        return f.copy()
+
+    def step(
+        self, f: Sequence[FloatArray], a: float, safeguard: bool
+    ) -> tuple[float, float, float]:
+        """T ← T + a·f: the step taken, −⟨∇H, f⟩ and the weighted error after it.
+
+        With `safeguard` it is halved until the loss falls; zero where it never does.
+        """
+        edge = sum(float(self.slope(k)[0] @ values) for k, values in enumerate(f))
+        start, before, values = self.T.copy(), self.loss, np.stack(f, axis=1)
+        for _ in range(HALVINGS if safeguard else 1):
+            self.T[:] = start + a * values
+            self._look()
+            if self.loss < before or not safeguard:
+                return a, edge, float(self.s @ (self.T.argmax(axis=1) != self.codes))
+            a /= 2
+        self.T[:] = start
+        self._look()
+        return 0.0, edge, math.nan
+
+
+def centred(T: FloatArray) -> FloatArray:
+    """F = (K−1)/K (T − mean of T)"""
+    K = T.shape[1]
+    return np.asarray((K - 1) / K * (T - T.mean(axis=1, keepdims=True)))

@@ -60,7 +60,7 @@ class RoundReplay:
     ) -> None:
         self.model, self.again, self.weak, self.machines = model, again, weak, machines
         self.algorithm, self.number = algorithm, 0
-        self.functions = [again._functions(machine) for machine in machines]
+        self.functions = [machine.n_functions for machine in machines]
         self.rounds: list[list[Round]] = [[] for _ in machines]
 
     def steps(self) -> Iterator[Step]:
