@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -12,6 +12,7 @@ from scipy.special import softmax
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import ClassFunction, Ensemble, WeakFunction, votes_of
+from cotas.boosting.from_source import BlockExamples
 from cotas.boosting.training import Booster, BoostingRun, check_steps
 from cotas.boosting.weak_learners import PreparedLearner, check_choice
 from cotas.certificates.theorems.surrogates import SurrogateBound
@@ -19,6 +20,7 @@ from cotas.fitting.data import Examples
 from cotas.losses import Exponential
 from cotas.solvers.boosting import Round, Steps, adaboost, real_adaboost, slowed
 from cotas.solvers.samme import samme
+from cotas.source import NotInBlocksError
 
 MARGINS_UP_TO = 1 << 23  # entries of X
 
@@ -28,6 +30,8 @@ class ExponentialBooster(BoostedClassifier, Booster):
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         return Exponential().value(np.maximum(y * F, -700.0))
+
+    _takes_blocks: ClassVar[bool] = True
 
     def _claims(self, weak: PreparedLearner, n_entries: int) -> dict[str, Any]:
         """What the certificate says beyond the bound, for an X with so many entries."""
@@ -41,7 +45,7 @@ class ExponentialBooster(BoostedClassifier, Booster):
             classes=np.array([machine.label]),
             weights=examples.weights,
             surrogate="exponential",
-            **self._claims(weak, examples.n_rows * examples.X.shape[1]),
+            **self._claims(weak, examples.n_entries),
         )
 
 
@@ -181,6 +185,14 @@ class AdaBoost(ExponentialBooster):
         if before is not None:
             votes[:] = votes_of(before, examples.X)
         return [BoostingRun(None, examples.codes, examples.shares(), votes, before)]
+
+    def _block_runs(self, examples: BlockExamples) -> list[Any]:
+        if self._votes():
+            raise NotInBlocksError(
+                "multiclass='samme' needs X as an array: take 'ovr' for a source of row blocks."
+            )
+        self._voted = False
+        return super()._block_runs(examples)
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         spent = 0.0 if machine.before is None else float(np.abs(machine.before[0].steps).sum())

@@ -22,6 +22,8 @@ from cotas.certificates.certificate import CHANGED
 from cotas.certificates.theorems.combinations import Combination, Combined
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_source
+from cotas.fitting.from_source import accuracy
+from cotas.source import Source, comes_in_blocks, source_of
 
 A_PREFIX = (
     "This model is a prefix of the one that was certified; `cotas.certify(model, X, y)` "
@@ -114,7 +116,7 @@ class Boosted(Certified, BaseEstimator):
         )
 
     def _in_numbers(self, X: Any) -> Any:
-        return coded(X, self._known_categories())
+        return X if isinstance(X, Source) else coded(X, self._known_categories())
 
     def _known_categories(self) -> dict[int, list[str]]:
         """The names in each column of categories that the model was fitted on."""
@@ -139,8 +141,10 @@ class BoostedClassifier(ClassifierMixin, Boosted):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "decision_function")  # type: ignore[no-any-return]
         return self._decided(self._machine_scores(X))
 
     def predict(self, X: Matrix) -> AnyArray:
@@ -148,9 +152,25 @@ class BoostedClassifier(ClassifierMixin, Boosted):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "predict")  # type: ignore[no-any-return]
         return self._chosen(self.decision_function(X))
+
+    def score(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy of `predict`, the rows weighted where weights are given.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source has y and the weights itself.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return accuracy(self, source)
+        return float(super().score(X, y, sample_weight))
 
     def predict_proba(self, X: Matrix) -> FloatArray:
         """The probability of each class by the logistic model (1.1) of document 001.
@@ -160,8 +180,10 @@ class BoostedClassifier(ClassifierMixin, Boosted):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "predict_proba")  # type: ignore[no-any-return]
         return self._probabilities(self.decision_function(X))
 
     def staged_decision_function(self, X: Matrix) -> Iterator[FloatArray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -12,6 +12,7 @@ from scipy.special import log_softmax, softmax
 from cotas.arrays import Each, FloatArray
 from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import Ensemble
+from cotas.boosting.from_source import BlockExamples
 from cotas.boosting.training import Booster, BoostingRun, check_steps
 from cotas.boosting.weak_learners import PreparedLearner
 from cotas.certificates.theorems.surrogates import SurrogateBound
@@ -56,6 +57,8 @@ class LogitBoost(BoostedClassifier, Booster):
 
     safeguard: bool = True
 
+    _takes_blocks: ClassVar[bool] = True
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_steps(self.step, ())
@@ -69,6 +72,11 @@ class LogitBoost(BoostedClassifier, Booster):
         for k, ensemble in enumerate(before or []):
             T[:, k] = ensemble.values(examples.X)
         return [BoostingRun(None, examples.codes, examples.shares(), T, before)]
+
+    def _block_runs(self, examples: BlockExamples) -> list[Any]:
+        if len(examples.classes) == 2:
+            return super()._block_runs(examples)
+        return [examples.run(together=True)]
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]

@@ -6,13 +6,19 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.boosting.base import Boosted
 from cotas.boosting.ensemble import Ensemble, collect
+from cotas.boosting.from_source import (
+    IN_BLOCKS,
+    BlockExamples,
+    read_blocks,
+    refuse_what_needs_rows,
+)
 from cotas.boosting.weak_learners import (
     PreparedLearner,
     Stump,
@@ -23,7 +29,9 @@ from cotas.boosting.weak_learners import (
 )
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.categories import categories_of, coded
-from cotas.fitting.data import Examples, read_examples
+from cotas.certificates.theorems.block_combinations import in_blocks
+from cotas.fitting.data import Examples, read_examples, refuse_source
+from cotas.fitting.from_source import blocks_in_threads, note_columns
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
@@ -40,6 +48,7 @@ from cotas.solvers.boosting import NothingLeft, Round, Steps
 from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.logistic_weights import ClassWeights, LogisticWeights
+from cotas.source import Source, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -142,6 +151,8 @@ class Booster(Boosted):
     callbacks: Any = None
     progress: bool | None = None
 
+    _takes_blocks: ClassVar[bool] = False  # whether X of `fit` may be a source of row blocks
+
     # ---- what a subclass says ----------------------------------------------------------------
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
@@ -167,12 +178,16 @@ class Booster(Boosted):
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             Stumps and trees take missing values (NaN), and columns of categories of pandas,
-            polars or Arrow as they are.
+            polars or Arrow as they are. Or a source of row blocks, which has y and the weights
+            itself: docs/scale.md says what it serves.
         y : array of shape (n_samples,)
             Two classes or more.
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero is left out.
         """
+        if self._takes_blocks and (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_source(source)
+        refuse_source(self, X)
         began = time.perf_counter()
         self._check_parameters()
         learner = resolve(self.weak_learner)
@@ -188,6 +203,32 @@ class Booster(Boosted):
             reason = self._train(weak, machines, held_out, each, began)
             self._finish(weak, machines, examples, each)
         return self._conclude_fit(reason, "Raise n_estimators, max_time or tol.")
+
+    def _fit_source(self, source: Source) -> Self:
+        """The same from a source of row blocks, each level of a tree being one pass."""
+        began = time.perf_counter()
+        self._check_parameters()
+        learner = resolve(self.weak_learner)
+        refuse_what_needs_rows(self, learner)
+        with blocks_in_threads(self.n_jobs) as each:
+            examples = self._block_examples(source, learner, each)
+            note_columns(self, source)
+            self.__dict__.pop("categories_", None)
+            weak, runs = examples.prepared(learner), self._block_runs(examples)
+            reason = self._train(weak, runs, None, each, began)
+            self._finish(weak, runs, examples, each)
+        self._certificates = [c.noted(say(IN_BLOCKS)) for c in self._certificates]
+        return self._conclude_fit(reason)
+
+    def _block_examples(self, source: Source, learner: Any, each: Each) -> BlockExamples:
+        """What one pass tells of the blocks."""
+        found = read_blocks(source, learner, each, targets=False, class_weight=self.class_weight)
+        self.classes_ = found.classes
+        return found
+
+    def _block_runs(self, examples: BlockExamples) -> list[Any]:
+        """One run for two classes, one against the rest for each of several."""
+        return [examples.run(label) for label in examples.positives().tolist()]
 
     # ---- how a fit goes ----------------------------------------------------------------------
 
@@ -341,6 +382,8 @@ class Booster(Boosted):
         witness = self._prove(weak, machine, k, examples)
         if isinstance(witness, str):
             return no_certificate(witness)
+        if isinstance(examples, BlockExamples):
+            witness = in_blocks(witness, examples.factors)
         return witness.check(examples.X, examples.y, each)  # type: ignore[no-any-return]
 
 

@@ -158,10 +158,7 @@ def prepare(
         return PreparedLearner(LinearRegression(X))
     if not isinstance(learner, Stump | Tree):
         return PreparedLearner(EstimatorLearner(learner, X, used, random_state))
-    check_scalar(learner.depth, "depth", Integral, min_val=1, max_val=8)
-    check_choice(learner.search, "search", ("histogram", "exact"))
-    check_choice(learner.criterion, "criterion", ("error", "gini"))
-    categorical = _mask(learner.categorical_features, X.shape[1])
+    categorical = check_tests(learner, X.shape[1])
     categorical[list(named)] = True
     if learner.search == "exact":
         if categorical.any() or learner.criterion != "error":
@@ -175,6 +172,14 @@ def prepare(
     trees = BinnedTrees(bins, scale, learner.depth, each, threads, gini=learner.criterion == "gini")
     tests = StumpClass(tuple(scale.edges), categorical)
     return PreparedLearner(trees, list_categories(scale), tests if trees.by_edge else None, tests)
+
+
+def check_tests(learner: Any, n_features: int) -> BoolArray:
+    """Refuse parameters that no stump or tree has; which features are categorical."""
+    check_scalar(learner.depth, "depth", Integral, min_val=1, max_val=8)
+    check_choice(learner.search, "search", ("histogram", "exact"))
+    check_choice(learner.criterion, "criterion", ("error", "gini"))
+    return _mask(learner.categorical_features, n_features)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:

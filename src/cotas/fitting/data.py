@@ -43,6 +43,11 @@ class TrainingRows:
             return np.full(self.n_rows, 1.0 / self.n_rows)
         return np.asarray(self.weights / self.weights.sum())
 
+    @property
+    def n_entries(self) -> int:
+        """How many numbers X has, zeros included."""
+        return self.n_rows * int(self.X.shape[1])
+
     def total_weight(self) -> float:
         """The sum of the weights, as they were given."""
         return float(self.n_rows if self.weights is None else self.weights.sum())

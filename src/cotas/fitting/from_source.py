@@ -61,13 +61,13 @@ def refuse_other_columns(model: Any, X: Any) -> None:
         raise ValueError("The columns of the source have other names than those of the fit.")
 
 
-def refuse_not_finite(block: Block) -> None:
-    """Raise if a block holds NaN or infinity, or weights that are none."""
+def refuse_not_finite(block: Block, gaps: bool = False) -> None:
+    """Raise if a block holds infinity, NaN where no gaps may be, or weights that are none."""
     values = block.X.data if sparse.issparse(block.X) else block.X
     with np.errstate(all="ignore"):
         sound = np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all()
-    if not sound:
-        what = "NaN" if np.isnan(values).any() else "infinity"
+    if not sound and not (gaps and not np.isinf(values).any()):
+        what = "infinity" if gaps or not np.isnan(values).any() else "NaN"
         raise ValueError(
             f"Input X contains {what}, in {rows_of(block)}: fill in or leave out such rows."
         )
@@ -116,6 +116,11 @@ def refuse_many(labels: dict[Any, Any]) -> dict[Any, Any]:
 def count_labels(block: Block) -> LabelTotals:
     """The labels of a block, which is looked at for NaN besides."""
     refuse_not_finite(block)
+    return label_totals(block)
+
+
+def label_totals(block: Block) -> LabelTotals:
+    """The labels of a block."""
     y, where = np.asarray(block.y), rows_of(block)
     if y.ndim != 1:
         raise ValueError(f"y of a classifier must be a vector, and it has {y.ndim} dimensions.")
@@ -151,7 +156,11 @@ class Classes:
 
 def read_classes(source: Source, class_weight: Any, each: Each = map) -> Classes:
     """One pass over the blocks: which classes there are, and what they weigh."""
-    whole_y = source.map_reduce(count_labels, each)
+    return classes_of(source.map_reduce(count_labels, each), class_weight)
+
+
+def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
+    """The classes of all the blocks together."""
     totals, labels = whole_y.found, whole_y.labels()
     if len(labels) < 2:
         only = labels.tolist()[0]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.boosting.ensemble import Ensemble
+from cotas.boosting.from_source import BlockExamples, read_blocks
 from cotas.boosting.training import Booster, BoostingRun
 from cotas.boosting.weak_learners import PreparedLearner, check_choice
 from cotas.certificates.theorems.additive import AdditiveFit
@@ -25,6 +26,7 @@ from cotas.solvers.boosted_regression import (
     boosted_regression,
 )
 from cotas.solvers.boosting import Round
+from cotas.source import NotInBlocksError, Source
 
 ERRORS: dict[str, Error] = {"squared": SquaredError(), "absolute": AbsoluteError()}
 
@@ -35,6 +37,8 @@ class BoostedRegressor(Booster):
     loss: str
     learning_rate: float
     intercept_: Any
+
+    _takes_blocks: ClassVar[bool] = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -50,6 +54,19 @@ class BoostedRegressor(Booster):
         if not self.early_stopping:
             return examples, None
         return hold_out(examples, self.validation_fraction, self.random_state)
+
+    def _block_examples(self, source: Source, learner: Any, each: Each) -> BlockExamples:
+        if self.loss != "squared":
+            raise NotInBlocksError(
+                f"loss={self.loss!r} needs X as an array, since medians are no sums: take "
+                "'squared' for a source of row blocks."
+            )
+        found = read_blocks(source, learner, each, targets=True)
+        self.intercept_ = found.constant
+        return found
+
+    def _block_runs(self, examples: BlockExamples) -> list[Any]:
+        return [examples.run()]
 
     def _machines(self, examples: TrainingRows, before: list[Ensemble] | None) -> list[BoostingRun]:
         y, s = examples.y, examples.shares()
@@ -75,7 +92,7 @@ class BoostedRegressor(Booster):
         self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Any
     ) -> AdditiveFit:
         combination = self.ensembles_[k].combination()
-        every = StumpClass(None, np.zeros(examples.X.shape[1], dtype=np.bool_))
+        every = StumpClass(None, np.zeros(self.n_features_in_, dtype=np.bool_))
         return AdditiveFit(
             combinations=(combination,),
             weights=examples.weights,

@@ -18,6 +18,7 @@ from cotas.fitting.data import read_observations, refuse_source
 from cotas.fitting.parameters import check_fraction, check_rate
 from cotas.regression.boosted import BoostedRegressor
 from cotas.regression.stagewise import StagewiseRegressor
+from cotas.source import comes_in_blocks
 
 # Which parameters belong to which of the two, and what the other calls the same thing.
 OF_COLUMNS = {"eps": "learning_rate", "max_iter": "n_estimators", "fit_intercept": "", "ties": ""}
@@ -254,8 +255,10 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
         """
+        if comes_in_blocks(X):
+            return self._of_source(X, "predict")  # type: ignore[no-any-return]
         if hasattr(self, "ensembles_"):
             return self._totals(self._read(X))[:, 0]
         return StagewiseRegressor.predict(self, X)

@@ -12,8 +12,8 @@ from typing import Any
 
 from cotas.arrays import AnyArray, IntArray
 from cotas.loops import generic, loop
-from cotas.solvers.binning import Bins
-from cotas.solvers.split_search import Edge, Gini, SquaresCriterion
+from cotas.solvers.binning import MOST_BINS, Bins
+from cotas.solvers.split_search import Edge, Gini, Signs, SquaresCriterion
 
 LANES = 4  # sums of the same bin in turn, so that an addition need not wait for the one before
 
@@ -38,6 +38,11 @@ def place_by_sign(criterion: Gini, code: int, g: float) -> int:
     return 2 * int(code) + int(g > 0)
 
 
+@place_of.when(Signs)
+def place_of_signs(criterion: Signs, code: int, g: float) -> int:
+    return 2 * int(code) + int(g > 0)
+
+
 @generic
 def collected(criterion: Any, added: AnyArray, b: int) -> Any:
     """The sum of bin b, from what was added in the places above."""
@@ -56,6 +61,20 @@ def collected_squares(criterion: SquaresCriterion, added: AnyArray, b: int) -> c
 @collected.when(Gini)
 def collected_signs(criterion: Gini, added: AnyArray, b: int) -> complex:
     return complex(added[2 * b + 1] + added[2 * b], added[2 * b + 1] - added[2 * b])
+
+
+@collected.when(Signs)
+def collected_parts(criterion: Signs, added: AnyArray, b: int) -> complex:
+    return complex(added[2 * b + 1], -added[2 * b])
+
+
+@loop
+def n_codes(bins: Bins, j: int) -> int:
+    """How many codes feature j has: those of its values, and one for what is missing.
+
+    A feature with 256 values has no code left for that.
+    """
+    return min(bins.sizes[j] + 1, MOST_BINS)
 
 
 @loop
@@ -87,7 +106,7 @@ def column_histogram(
             lanes[e & 3, place_of(criterion, bins.listed[e], x)] += x
     for p in range(lanes.shape[1]):
         lanes[0, p] += lanes[1, p] + lanes[2, p] + lanes[3, p]
-    for b in range(bins.sizes[j] + 1):
+    for b in range(n_codes(bins, j)):
         sums[b] = collected(criterion, lanes[0], b)
     if k < 0:
         fill_usual(bins, j, total[0], sums)
@@ -126,7 +145,7 @@ def nodes_histogram(
             if s >= 0:
                 added[s, place_of(criterion, bins.listed[e], g[i])] += g[i]
     for s in range(len(sums)):
-        for b in range(bins.sizes[j] + 1):
+        for b in range(n_codes(bins, j)):
             sums[s, b] = collected(criterion, added[s], b)
         if k < 0:
             fill_usual(bins, j, total[s], sums[s])
@@ -136,7 +155,7 @@ def nodes_histogram(
 def fill_usual(bins: Bins, j: int, total: Any, sums: AnyArray) -> None:
     """The bin that was not listed has what the others leave."""
     usual = bins.usual[j]
-    for b in range(bins.sizes[j] + 1):
+    for b in range(n_codes(bins, j)):
         if b != usual:
             total = total - sums[b]
     sums[usual] = total

@@ -43,6 +43,12 @@ class Gini(NamedTuple):
     least: float
 
 
+class Signs(NamedTuple):
+    """The positive and the negative part of signed weights, each by itself; it compares nothing."""
+
+    least: float
+
+
 @loop
 def split_squares(least: float, left: complex, right: complex) -> float:
     """S²/W of both sides, with one division in place of two."""

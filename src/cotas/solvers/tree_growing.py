@@ -14,6 +14,7 @@ from cotas.solvers.histograms import (
     LANES,
     column_histogram,
     gather_rows,
+    n_codes,
     node_counts,
     node_totals,
     nodes_histogram,
@@ -68,7 +69,7 @@ def search_level(
                 kept[j, v] = sums[s]
             if len(parents):
                 sibling = v ^ 1
-                for b in range(bins.sizes[j] + 1):
+                for b in range(n_codes(bins, j)):
                     other[b] = parents[j, v // 2, b] - sums[s, b]
                 cut_node(bins, criterion, j, sibling, other, total[sibling], cuts)
                 if len(kept):
@@ -109,7 +110,7 @@ class Grower:
         kept = np.empty((0, 0, 0), dtype=totals.dtype)
         for level in range(self.depth):
             cuts, kept = self._search(level, criterion, g, totals, counts, kept)
-            before = np.array([_score_of(total, criterion) for total in totals])
+            before = np.array([score_of(total, criterion) for total in totals])
             feature, route, tree = self.write(level, tree, cuts, before)
             self.send(feature, route)
             if level + 1 < self.depth:
@@ -220,7 +221,7 @@ def _children(totals: AnyArray, cuts: Cuts, feature: IntArray) -> AnyArray:
     return np.stack([left, totals - left], axis=1).ravel()
 
 
-def _score_of(total: Any, criterion: Any) -> float:
+def score_of(total: Any, criterion: Any) -> float:
     """The score of a node that is not cut."""
     if isinstance(total, complex):
         return total.real**2 / total.imag if total.imag > criterion.least else np.inf

@@ -93,7 +93,7 @@ class BinnedTrees:
     def edge(self, s: FloatArray) -> Fitted:
         """For a stump the best of its class; a deeper tree is grown greedily by squared error."""
         if self.by_edge:
-            tree, leaf, sums = self.grower.grow(Edge(0.0), s, float(s.sum()))
+            tree, leaf, sums = self._grow_edge(s)
         else:
             tree, leaf, sums = self._grow_signed(s)
         return self._with(tree, leaf, np.where(sums.real > 0, 1.0, -1.0))
@@ -123,6 +123,9 @@ class BinnedTrees:
         chosen = weights.argmax(axis=1)
         values = np.where(chosen == np.arange(n_classes)[:, None], 1.0, -1.0)
         return Named(tuple(tree._replace(value=f[None, :]) for f in values), chosen[leaf])
+
+    def _grow_edge(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
+        return self.grower.grow(Edge(0.0), s, float(s.sum()))
 
     def _grow(self, wz: FloatArray, w: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
         g = np.empty(len(w), dtype=np.complex128)

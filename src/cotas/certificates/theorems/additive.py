@@ -32,6 +32,7 @@ from cotas.certificates.theorems.combinations import (
     Combined,
     ExampleWeights,
     LongSweep,
+    mean_in_words,
     read_sketch,
     sketch_block,
 )
@@ -41,6 +42,9 @@ from cotas.words import say
 REFERENCE = "docs/theory/boosted-regression.md; Friedman 2001, Algorithms 2 and 3"
 OWN_WEIGHT = "The radius is the total weight Σ|c| of the model's own stumps."
 EVERY_FUNCTION = "Only rows that no function of the class can tell apart give such a bound."
+RISE = "rise of the loss in a round, at most"
+TAKEN_OFF = "share of the best constant's loss taken off, at least"
+OVERFLOWS = "The loss of the model overflows."
 LOSSES = {"squared": "half squared error", "absolute": "absolute error"}
 VALUE_OPERATIONS = 8  # roundings of a loss
 
@@ -52,6 +56,45 @@ class Dual(NamedTuple):
     rows: IntArray
     cells: IntArray
     largest: float
+
+
+class DualSums(NamedTuple):
+    """Of g = wu: how many there are, Σ|g|, Σ over the cells of |Σ g|, Σ gy and Σ gu.
+
+    All are rounded up but Σ gy.
+    """
+
+    n: int
+    size: float
+    rest: float
+    low: float
+    curve: float
+
+
+class Losses(NamedTuple):
+    """The mean loss from both sides, the sums after each round, and what they are compared with."""
+
+    low: float
+    high: float
+    after: FloatArray
+    slack: float  # how far a residual may be off
+    constant: float  # what the best constant has at least
+    rounded: float  # what makes the rounding of the targets a small relative gap
+    n: int
+
+
+class Said(NamedTuple):
+    """The class that a bound is about, and what is to be known of it."""
+
+    who: str
+    remarks: list[str]
+
+
+def products_down(g: FloatArray, y: FloatArray) -> float:
+    """Σ gᵢyᵢ, rounded down, each g being rounded itself."""
+    products = g * y
+    value, off = total(products)
+    return down(value - up(off + above(gamma(4) * total_up(np.abs(products)))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,21 +141,39 @@ class AdditiveFit(Combined):
         if not np.isfinite(y).all():
             raise Objection("y holds what is not a finite number.")
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            r, slack, found = self._residuals(sweep, weights, each)
-            upper = weights.mean(self._value(np.abs(r) + slack), VALUE_OPERATIONS)[1]
+            r, slack, found = self.residuals(sweep, weights, each)
+            upper = weights.mean(self.value(np.abs(r) + slack), VALUE_OPERATIONS)[1]
             if not math.isfinite(upper):
-                raise Objection("The loss of the model overflows.")
-            charge = up(upper - weights.mean(self._value(r))[0])
+                raise Objection(OVERFLOWS)
+            low = weights.mean(self.value(r))[0]
             constant = self._least(self._whole(y, used, weights, y), y, weights)
             lower, class_in_words, remarks = self._lower(sweep, used, weights, r, each)
-        lower, upper, moved = moved_apart(lower, upper, charge)
+        size, share = (y * y, ROUNDED) if self.loss == "squared" else (np.abs(y), ROUNDED / EPS)
+        losses = Losses(
+            low,
+            upper,
+            found["sum losses"],
+            float(slack.max()),
+            constant,
+            share * float(weights.w @ size) / weights.mass,
+            len(y),
+        )
+        said = Said(class_in_words, remarks)
+        return self.in_certificate(losses, lower, said, weights, _sketch(found, sweep))
+
+    def in_certificate(
+        self, losses: Losses, lower: float, said: Said, weights: ExampleWeights, sketch: Sketch
+    ) -> Certificate:
+        """What was found in words; no other model of the class has a loss below `lower`."""
+        constant, charge = losses.constant, up(losses.high - losses.low)
+        lower, upper, moved = moved_apart(lower, losses.high, charge)
         figures = {"rounds": float(len(self.combinations[0].learners))}
         if _exact(self.combinations[0]):
-            figures["rise of the loss in a round, at most"] = self._rise(found, weights, slack)
+            figures[RISE] = self._rise(losses, weights)
         if constant > 0:
             explained = down(1.0 - up(upper / constant))
-            figures["share of the best constant's loss taken off, at least"] = explained
-        scale = constant + self._rounded(y, weights)
+            figures[TAKEN_OFF] = explained
+        scale = constant + losses.rounded
         return conclude(
             self.kind,
             lower,
@@ -120,24 +181,25 @@ class AdditiveFit(Combined):
             vacuous=lower <= 0.01 * upper and upper > 1e-9 * scale,
             statement=say(
                 "{who} a smaller {mean} {loss} than {lower}; this model has {upper}.",
-                who=class_in_words,
-                mean=weights.mean_in_words,
+                who=said.who,
+                mean=mean_in_words(weights.uniform),
                 loss=say(LOSSES[self.loss]),
                 lower=at_least(lower),
                 upper=at_most(upper),
             ),
             reference=REFERENCE,
             figures=figures,
-            remarks=(*remarks, OPTIMIZATION_ONLY),
+            remarks=(*said.remarks, OPTIMIZATION_ONLY),
             trusted=self.trusted(),
             charge=charge,
             moved=moved,
             scale=scale,
             witness=self,
-            sketch=_sketch(found, sweep),
+            sketch=sketch,
         )
 
-    def _value(self, r: FloatArray) -> FloatArray:
+    def value(self, r: FloatArray) -> FloatArray:
+        """ℓ of each residual."""
         return 0.5 * r * r if self.loss == "squared" else np.abs(r)
 
     def _total(self, w: FloatArray, r: FloatArray, uniform: bool) -> float:
@@ -146,12 +208,7 @@ class AdditiveFit(Combined):
             return float(np.einsum("i,i->", w, np.abs(r)))
         return float(0.5 * (np.einsum("i,i->", r, r) if uniform else np.einsum("i,i,i->", w, r, r)))
 
-    def _rounded(self, y: FloatArray, weights: ExampleWeights) -> float:
-        """What makes the rounding of the targets, EPS or EPS² of them, a small relative gap."""
-        size, share = (y * y, ROUNDED) if self.loss == "squared" else (np.abs(y), ROUNDED / EPS)
-        return share * float(weights.w @ size) / weights.mass
-
-    def _residuals(
+    def residuals(
         self, sweep: LongSweep, weights: ExampleWeights, each: Each
     ) -> tuple[FloatArray, FloatArray, Tally]:
         """y − F of each row as computed, how far it may be off, and the loss after each round."""
@@ -174,19 +231,19 @@ class AdditiveFit(Combined):
             delta = up(above(2 * gamma(rounds + 8) * size, rounds + 4) + TINY)
             r[block.span] = left
             slack[block.span] = off * (1 + 4 * gamma(rounds + 8)) + delta
-            return {"sum losses": losses, **sketch_block(block)}
+            return {"sum losses": losses, **sketch_block(block, sweep.first)}
 
         return r, slack, sweep.tally(read, each)
 
-    def _rise(self, found: Tally, weights: ExampleWeights, slack: FloatArray) -> float:
+    def _rise(self, losses: Losses, weights: ExampleWeights) -> float:
         """The largest difference of the losses after a round and before it, rounded up."""
-        losses, widest, W = found["sum losses"], float(slack.max()), weights.most
-        top = float(losses.max())
-        off = gamma(len(slack) + 16) * top + W * widest * (1 + widest)
+        after, widest, W = losses.after, losses.slack, weights.most
+        top = float(after.max())
+        off = gamma(losses.n + 16) * top + W * widest * (1 + widest)
         if self.loss == "squared":
             off += widest * math.sqrt(2 * top * W)
-        rise = up(float(np.diff(losses).max(initial=-np.inf)) + 2 * above(off, 16))
-        return up(rise / (weights.mass if rise > 0 else W)) if len(losses) > 1 else 0.0
+        rise = up(float(np.diff(after).max(initial=-np.inf)) + 2 * above(off, 16))
+        return up(rise / (weights.mass if rise > 0 else W)) if len(after) > 1 else 0.0
 
     # ---- the lower bound -----------------------------------------------------------------------
 
@@ -194,28 +251,40 @@ class AdditiveFit(Combined):
         self, sweep: LongSweep, used: IntArray, weights: ExampleWeights, r: FloatArray, each: Each
     ) -> tuple[float, str, list[str]]:
         """The bound, the class that it is about, and what is to be known of it."""
-        learners, y = self.combinations[0].learners, sweep.y
+        y = sweep.y
         rows, cells = self.tests.cells(sweep.X, used)
         largest = float(np.abs(y[used]).max())
         lower = 0.0
         if len(rows):
             u = self._balanced(y, weights.w, rows, cells)
             lower = self._least(Dual(u, rows, cells, largest), y, weights)
-        words = self.tests.in_words()
-        if not (isinstance(learners, PlainTrees) and learners.feature.shape[1] == 1):
-            text = "No functions of the columns of X, of any size and number, have"
-            text = "No trees with {tests}, of any size and number, have" if words else text
-            return lower, say(text, tests=words), [EVERY_FUNCTION]
-        radius = _radius(self.combinations[0])
+        radius, said = self.radius(), self.said()
+        if radius is None:
+            return lower, *said
         dual = self._whole(y, used, weights, r)._replace(largest=up(largest + radius))
         edge = self.tests.largest_edge(sweep.X, weights.w * dual.u, each)
-        found = self._least(dual, y, weights, radius, edge)
+        return max(lower, self._least(dual, y, weights, radius, edge)), *said
+
+    def radius(self) -> float | None:
+        """Σ|c| of stumps, rounded up; None for functions of another kind."""
+        learners = self.combinations[0].learners
+        if not (isinstance(learners, PlainTrees) and learners.feature.shape[1] == 1):
+            return None
+        return _radius(self.combinations[0])
+
+    def said(self) -> Said:
+        """The class that the bound is about in words, and what is to be known of it."""
+        words, radius = self.tests.in_words(), self.radius()
+        if radius is None:
+            text = "No functions of the columns of X, of any size and number, have"
+            text = "No trees with {tests}, of any size and number, have" if words else text
+            return Said(say(text, tests=words), [EVERY_FUNCTION])
         who = say(
             "No combination of stumps with {tests}, Σ|c| ≤ {radius} and any constant has",
             tests=words,
             radius=at_least(radius),
         )
-        return max(lower, found), who, [OWN_WEIGHT]
+        return Said(who, [OWN_WEIGHT])
 
     def _whole(self, y: FloatArray, used: IntArray, weights: ExampleWeights, v: FloatArray) -> Dual:
         """u made of v for functions that may add any constant."""
@@ -256,19 +325,25 @@ class AdditiveFit(Combined):
         g = w * u
         size = total_up(np.abs(g))
         # The sums of the cells, and what the products g may be off by.
-        sums = total_up(np.abs(np.bincount(dual.cells, g)))
-        bias = up(above(dual.largest * up(sums + above(gamma(n + 4) * size)), 2))
-        reach = up(above(radius * up(edge + above(2 * U * size)), 2))
-        products = g * y[dual.rows]
-        value, off = total(products)
-        off = up(off + above(gamma(4) * total_up(np.abs(products))))
-        lost = above(n * TINY * (4.0 + dual.largest + radius), 4)
-        gain = down(down(value - off) - up(up(bias + reach) + lost))
+        sums = up(total_up(np.abs(np.bincount(dual.cells, g))) + above(gamma(n + 4) * size))
+        low = products_down(g, y[dual.rows])
+        return self.least(
+            DualSums(n, size, sums, low, total_up(g * u)), dual.largest, weights, radius, edge
+        )
+
+    def least(
+        self, sums: DualSums, largest: float, weights: ExampleWeights, radius: float, edge: float
+    ) -> float:
+        """What every function of the class has at least, where b or G is at most `largest`."""
+        bias = up(above(largest * sums.rest, 2))
+        reach = up(above(radius * up(edge + above(2 * U * sums.size)), 2))
+        lost = above(sums.n * TINY * (4.0 + largest + radius), 4)
+        gain = down(sums.low - up(up(bias + reach) + lost))
         if not 0.0 < gain < math.inf:
             return 0.0
         if self.loss == "absolute":
             return max(0.0, down(gain / weights.most))
-        curve = above(0.5 * total_up(g * u), 4)
+        curve = above(0.5 * sums.curve, 4)
         step = gain / (2 * curve)
         spent = up(step * step * curve * (1 + gamma(8)))
         return max(0.0, down(down(down(step * gain) - spent) / weights.most))
@@ -297,4 +372,4 @@ def _radius(combination: Combination) -> float:
 
 
 def _sketch(found: Tally, sweep: LongSweep) -> Sketch:
-    return replace(read_sketch(found, sweep), label_scale=float(np.abs(sweep.y).max()))
+    return replace(read_sketch(found, sweep.X.shape), label_scale=float(np.abs(sweep.y).max()))

@@ -114,9 +114,14 @@ class Combined:
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
         sweep = self.sweep(X, y)
+        n = sweep.X.shape[0]
+        return self.proved(lambda: self.measure(sweep, ExampleWeights.of(self.weights, n), each))
+
+    def proved(self, measure: Callable[[], Certificate]) -> Certificate:
+        """What is measured, or why nothing can be."""
         try:
             self.refuse_unsound()
-            return self.measure(sweep, ExampleWeights.of(self.weights, sweep.X.shape[0]), each)
+            return measure()
         except Objection as why:
             return conclude(
                 self.kind, 0.0, math.inf, statement="Nothing is proved.", reference="",
@@ -266,19 +271,12 @@ class ExampleWeights:
             raise Objection("The weights of the examples are too far apart for double precision.")
         return cls(w, total_down(w), total_up(w), False)
 
-    @property
-    def mean_in_words(self) -> str:
-        """What the mean over the rows is called."""
-        return say("mean" if self.uniform else "weighted mean")
-
     def mean(self, values: FloatArray, operations: int = 2) -> tuple[float, float]:
         """Σ wᵢvᵢ/Σ wᵢ from both sides, each v with so many roundings; w = 0 hides a row."""
-        used = self.w > 0
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            products = self.w[used] * values[used]
-        value, off = total(products)
-        off = up(off + above(gamma(operations + 2) * above(total(np.abs(products))[0], 64)) + TINY)
-        low, high = down(value - off), up(value + off)
+        return self.quotient(*weighted_total(self.w, values, operations))
+
+    def quotient(self, low: float, high: float) -> tuple[float, float]:
+        """Both over Σ wᵢ, which lies between two numbers itself."""
         return (
             down(min(low / self.mass, low / self.most)) - TINY,
             up(max(high / self.mass, high / self.most)) + TINY,
@@ -294,14 +292,32 @@ class ExampleWeights:
         return min(1.0, self.mean(marked.astype(np.float64))[1])
 
 
+def mean_in_words(uniform: bool) -> str:
+    """What the mean over the rows is called."""
+    return say("mean" if uniform else "weighted mean")
+
+
+def weighted_total(w: FloatArray, values: FloatArray, operations: int = 2) -> tuple[float, float]:
+    """Σ wᵢvᵢ from both sides, each v with so many roundings; w = 0 hides a row."""
+    used = w > 0
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        products = w[used] * values[used]
+    value, off = total(products)
+    off = up(off + above(gamma(operations + 2) * above(total(np.abs(products))[0], 64)) + TINY)
+    return down(value - off), up(value + off)
+
+
 # ---- the fingerprint of data that may have gaps --------------------------------------------------
 
 
 class LongSweep(Sweep):
     """Longer blocks: each is read many times, once for every function of the combination.
 
-    On the way the rows are multiplied by the weights of the sketch.
+    On the way the rows are multiplied by the weights of the sketch. `first` is the number of the
+    first row, where they are some of many.
     """
+
+    first = 0
 
     def __init__(self, X: Matrix, y: AnyArray, positives: Sequence[Any]) -> None:
         super().__init__(X, y, positives, sketch_weights(0, np.shape(X)[1], GOLDEN_RATIO)[:, None])
@@ -320,17 +336,21 @@ def _fill(rows: Matrix) -> Matrix:
     return filled
 
 
-def sketch_block(block: Block) -> Tally:
-    """What a block adds to the sketch of the data; a missing value counts as a fixed number."""
+def sketch_block(block: Block, first: int = 0) -> Tally:
+    """What a block adds to the sketch of the data; a missing value counts as a fixed number.
+
+    `first` is the number of the row that the span counts from.
+    """
     projected = block.products[:, 0]
     if np.isnan(projected).any():
         projected = _fill(block.rows) @ sketch_weights(0, block.rows.shape[1], GOLDEN_RATIO)
-    row_weights = sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
+    begin, end = first + block.span.start, first + block.span.stop
+    row_weights = sketch_weights(begin, end, SQUARE_ROOT_OF_TWO)
     labels = block.signs @ np.arange(1.0, block.signs.shape[1] + 1)
     seen = np.stack([projected, labels, np.abs(projected)])
     return {"sum sketch": (seen * row_weights).sum(axis=1)}
 
 
-def read_sketch(tally: Tally, sweep: Sweep) -> Sketch:
-    """The sketch that the blocks add up to."""
-    return Sketch(*sweep.X.shape, *tally["sum sketch"].tolist())
+def read_sketch(tally: Tally, shape: tuple[int, int]) -> Sketch:
+    """The sketch of data of this shape that the blocks add up to."""
+    return Sketch(*shape, *tally["sum sketch"].tolist())

@@ -28,6 +28,7 @@ from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
     LongSweep,
+    mean_in_words,
     read_sketch,
     sketch_block,
 )
@@ -149,7 +150,7 @@ class HullPoint(Labelled):
                 "means class {label}) below {lower}; this model has at most {upper}.",
                 stumps=self.stumps.described(),
                 radius=at_least(radius),
-                mean=weights.mean_in_words,
+                mean=mean_in_words(weights.uniform),
                 cost=say(self.cost.name),
                 label=str(self.classes[0]),
                 lower=at_least(lower),
@@ -162,5 +163,5 @@ class HullPoint(Labelled):
             charge=charge,
             moved=moved,
             witness=self,
-            sketch=read_sketch(tally, sweep),
+            sketch=read_sketch(tally, sweep.X.shape),
         )

@@ -15,21 +15,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import BoolArray, Each, FloatArray
+from cotas.arrays import Each, FloatArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import U, above, down, gamma, total_down, up
 from cotas.certificates.presentation import at_most
-from cotas.certificates.sweep import Block, Tally
+from cotas.certificates.sweep import Block, Sketch, Tally
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
     LongSweep,
     Terms,
+    mean_in_words,
     read_sketch,
     sketch_block,
 )
@@ -51,6 +52,7 @@ REFERENCES = {
     "likelihood": "docs/theory/boosting.md: a class that is not chosen has p at most ½",
     "votes": "docs/theory/boosting.md, SAMME (Zhu, Zou, Rosset and Hastie 2009, Algorithm 2)",
 }
+AFTER_A_ROUND = "largest |err − ½| after a round"
 OPERATIONS = 64  # units u that a surrogate may be off: three functions of 8 and a few operations
 FOLLOWED_UP_TO = 300.0  # Σ|c| for which no weight of a round over- or underflows
 HALVINGS = 24  # of the interval that holds the best θ
@@ -64,6 +66,20 @@ class SurrogateSurvey:
     costs: FloatArray  # the surrogate of the margin rounded down, but for "votes"
     final: FloatArray  # the weight after the last round, where it was followed
     tally: Tally = field(default_factory=dict)
+
+
+class Surveyed(NamedTuple):
+    """What all the examples together say; shares and sums are rounded up, but for `mass`."""
+
+    n: int
+    wrong: int  # examples whose margin is not known to be above zero
+    error: float  # their share of the weight
+    bound: float
+    theta: float
+    least: float  # the smallest margin, rounded down
+    mass: float  # Σ of the weights, rounded down
+    uniform: bool
+    tally: Tally
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +105,8 @@ class SurrogateBound(Labelled):
         if self.surrogate not in (("votes", "likelihood") if several else SURROGATES):
             raise Objection("This surrogate does not belong to so many classes.")
 
-    def _survey(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> SurrogateSurvey:
+    def survey(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> SurrogateSurvey:
+        """The margin and the cost of each example, and the weights of the rounds."""
         n = sweep.X.shape[0]
         survey = SurrogateSurvey(np.empty(n), np.empty(n), np.zeros(n))
         follows = self.discrete and self.size()[1] <= FOLLOWED_UP_TO
@@ -108,7 +125,7 @@ class SurrogateBound(Labelled):
                 "max slack": lead.slack.min(),  # of rows whose functions are all told
                 "min votes": lead.votes,
                 "max open": lead.open,
-                **sketch_block(block),
+                **sketch_block(block, sweep.first),
             }
             if rounds is not None:
                 survey.final[block.span] = rounds.w
@@ -148,16 +165,30 @@ class SurrogateBound(Labelled):
         return above(self.stumps.largest_edge(sweep.X, signs * survey.final, each) / mass)
 
     def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
-        survey = self._survey(sweep, weights, each)
+        survey = self.survey(sweep, weights, each)
         edge = self._edge(sweep, survey, each)
-        bound, theta = self._bound(survey, weights)
-        if not np.isfinite(survey.margins[weights.w > 0]).all():
+        margins = survey.margins[weights.w > 0]
+        if not np.isfinite(margins).all():
             raise Objection("F is not a finite number for some example.")
         # An example whose sign rounding leaves open counts as a mistake.
         wrong = survey.margins <= 0
-        upper = bound if bound < math.inf else 1.0  # no error is larger
-        error = min(weights.share_up(wrong), upper)
-        slack, bracket = float(survey.tally["max slack"]), []
+        found = Surveyed(
+            len(wrong),
+            np.count_nonzero(wrong),
+            weights.share_up(wrong),
+            *self._bound(survey, weights),
+            float(margins.min()),
+            weights.mass,
+            weights.uniform,
+            survey.tally,
+        )
+        return self.in_certificate(found, edge, read_sketch(survey.tally, sweep.X.shape))
+
+    def in_certificate(self, found: Surveyed, edge: float, sketch: Sketch) -> Certificate:
+        """What was found in words; `edge` is infinite where it is not known."""
+        upper = found.bound if found.bound < math.inf else 1.0  # no error is larger
+        error = min(found.error, upper)
+        slack, bracket = float(found.tally["max slack"]), []
         if self.stumps is not None and math.isfinite(edge):
             bracket = [say(MARGIN_BRACKET, stumps=self.stumps.described())]
         return conclude(
@@ -165,57 +196,52 @@ class SurrogateBound(Labelled):
             error,
             upper,
             vacuous=upper >= 1.0,
-            statement=self._statement(wrong, error, bound, theta, weights),
+            statement=self._statement(found, error),
             reference=REFERENCES[self.surrogate],
-            figures=self._figures(survey, weights, edge, theta),
+            figures=self._figures(found, edge),
             remarks=[*bracket, ABOUT_TRAINING],
             trusted=self.trusted(),
             charge=upper * (8 * slack + gamma(4 * OPERATIONS)),
             witness=self,
-            sketch=read_sketch(survey.tally, sweep),
+            sketch=sketch,
         )
 
-    def _statement(
-        self, wrong: BoolArray, error: float, bound: float, theta: float, weights: ExampleWeights
-    ) -> str:
+    def _statement(self, found: Surveyed, error: float) -> str:
         K = len(self.combinations)
         text = "F > 0 means class {label}" if K == 1 else "{K} classes"
         who = say(text, label=str(self.classes[0]), K=K)
-        how = say("{wrong} of {n} examples", wrong=np.count_nonzero(wrong), n=len(wrong))
-        limit = "allows at most {bound}" if bound < math.inf else "overflows"
+        how = say("{wrong} of {n} examples", wrong=found.wrong, n=found.n)
+        limit = "allows at most {bound}" if found.bound < math.inf else "overflows"
         return say(
             "The training error ({who}) is at most {how}; the {mean} of {name} {limit}."
-            if weights.uniform
+            if found.uniform
             else "The weighted training error ({who}) is at most {how}; the {mean} of {name} "
             "{limit}.",
             who=who,
-            how=how if weights.uniform else at_most(error),
-            mean=weights.mean_in_words,
-            name=say(SURROGATES[self.surrogate], theta=f"{theta:.4g}"),
-            limit=say(limit, bound=at_most(bound)),
+            how=how if found.uniform else at_most(error),
+            mean=mean_in_words(found.uniform),
+            name=say(SURROGATES[self.surrogate], theta=f"{found.theta:.4g}"),
+            limit=say(limit, bound=at_most(found.bound)),
         )
 
-    def _figures(
-        self, survey: SurrogateSurvey, weights: ExampleWeights, edge: float, theta: float
-    ) -> dict[str, float]:
+    def _figures(self, found: Surveyed, edge: float) -> dict[str, float]:
         K, k = len(self.combinations), len(self.combinations[0].learners)
         figures = {"rounds": float(k)} if K == 1 else {"classes": float(K), "rounds": float(k)}
         if self.surrogate == "votes":
-            figures["θ"] = theta
+            figures["θ"] = found.theta
         if k:
-            figures["largest |f|"] = float(survey.tally["max largest"])
+            figures["largest |f|"] = float(found.tally["max largest"])
         if k and self.discrete and self.size()[0] > 0:
-            figures |= self._margin_figures(survey.margins, weights)
-            if "sum wrong" in survey.tally and not survey.tally["max open"]:
-                figures |= self._round_figures(survey.tally, weights)
+            figures |= self._margin_figures(found.least)
+            if "sum wrong" in found.tally and not found.tally["max open"]:
+                figures |= self._round_figures(found)
         if math.isfinite(edge):
             figures["largest edge of a stump at the last weights"] = edge
         return figures
 
-    def _margin_figures(self, margins: FloatArray, weights: ExampleWeights) -> dict[str, float]:
+    def _margin_figures(self, least: float) -> dict[str, float]:
         """The smallest margin as a share of the votes, at least."""
         low, high = self.size()
-        least = float(margins[weights.w > 0].min())
         if len(self.combinations) > 1:
             low, high = 2 * low, 2 * high
         smallest = max(-1.0, down(least / (high if least > 0 else low)))
@@ -223,26 +249,25 @@ class SurrogateBound(Labelled):
         name = "smallest margin, as a share of all votes" if several else "smallest margin yF/Σ|c|"
         return {name: smallest}
 
-    def _round_figures(self, tally: Tally, weights: ExampleWeights) -> dict[str, float]:
+    def _round_figures(self, found: Surveyed) -> dict[str, float]:
         """Corollary 1 and the product of the rounds, each at most what is told.
 
         The weights of round m are products of m factors, so their sums are off by a share ρ.
         """
         K, c = len(self.combinations), np.asarray(self.combinations[0].coefficients)
-        rho = gamma(24 * (len(c) + 2) + 2 * len(weights.w))
-        sums, wrong = tally["sum weights"], tally["sum wrong"]
+        rho = gamma(24 * (len(c) + 2) + 2 * found.n)
+        sums, wrong = found.tally["sum weights"], found.tally["sum wrong"]
         err, after = wrong / sums[:-1], wrong * np.exp(c) / sums[1:]
         chance = 0.5 if K == 1 else 1 - 1 / K
         far = up(float(np.abs(after - chance).max()) + 4 * rho)
-        name = "largest |err − ½| after a round"
-        found = {name if K == 1 else "largest |err − (1 − 1/K)| after a round": far}
+        figures = {AFTER_A_ROUND if K == 1 else "largest |err − (1 − 1/K)| after a round": far}
         if K == 1:
             factors = 2 * np.sqrt((err + 4 * rho) * (1 - err + 4 * rho))
-            return found | {"Π 2√(err(1−err))": above(float(np.prod(factors)), 8 * len(c))}
-        half = above(float(sums[-1]) / weights.mass * (1 + 4 * rho), 4)
+            return figures | {"Π 2√(err(1−err))": above(float(np.prod(factors)), 8 * len(c))}
+        half = above(float(sums[-1]) / found.mass * (1 + 4 * rho), 4)
         shrunk = half * math.exp(-(1 - 2 / K) * total_down(c))
-        found["bound if the right class needs half of the votes"] = half
-        return found | {"multiclass exponential loss": above(shrunk, int(8 * FOLLOWED_UP_TO))}
+        figures["bound if the right class needs half of the votes"] = half
+        return figures | {"multiclass exponential loss": above(shrunk, int(8 * FOLLOWED_UP_TO))}
 
 
 class Rounds:

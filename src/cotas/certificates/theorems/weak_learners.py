@@ -316,9 +316,41 @@ class StumpClass:
         self._refuse_unsound(source.shape[1])
         features = range(source.shape[1])
         edges = each(lambda j: self._edge_of_feature(_column(source, j), j, g), features)
-        # Sums of at most n numbers g, then over at most n bins; three of them make an edge.
-        off = above(3 * gamma(2 * len(g) + 8) * total_up(np.abs(g)))
-        return up(above(float(max(abs(g.sum()), *edges))) + off)
+        return _edge_up(max(abs(g.sum()), *edges), len(g), total_up(np.abs(g)))
+
+    def bin_sums(self, X: Matrix, g: FloatArray) -> FloatArray:
+        """Σ gᵢ over each bin of each feature in turn, as sums that those of other rows add to.
+
+        A category that is not among those known counts with Σ|gᵢ|.
+        """
+        source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
+        self._refuse_unsound(source.shape[1])
+        return np.concatenate([self._sums(_column(source, j), j, g) for j in range(X.shape[1])])
+
+    def edge_of_sums(self, sums: FloatArray, whole: float, n: int, size: float) -> float:
+        """`largest_edge` from the sums over the bins of all n rows, Σ gᵢ and Σ|gᵢ|."""
+        ends = np.cumsum([len(cuts) + 2 for cuts in self.thresholds or ()])
+        parts = np.split(sums, ends[:-1])
+        edges = (self._edge_of_sums(part, j) for j, part in enumerate(parts))
+        return _edge_up(max(abs(whole), *edges), n, size)
+
+    def _sums(self, x: FloatArray, j: int, g: FloatArray) -> FloatArray:
+        """Σ gᵢ over each bin, and over what is missing."""
+        absent, cuts = np.isnan(x), np.asarray((self.thresholds or ())[j], dtype=np.float64)
+        known, h = (x[~absent], g[~absent]) if absent.any() else (x, g)
+        place = places(cuts, known)
+        if self.categorical[j]:
+            strange = np.append(cuts, np.nan)[place] != known
+            place, h = np.where(strange, len(cuts), place), np.where(strange, np.abs(h), h)
+        return np.append(np.bincount(place, h, len(cuts) + 1), g[absent].sum())
+
+    def _edge_of_sums(self, sums: FloatArray, j: int) -> float:
+        missing = abs(float(sums[-1]))
+        if self.categorical[j]:
+            return float(np.abs(sums[:-1]).sum()) + missing
+        left = np.cumsum(sums[:-1])
+        # Both leaves are free to be ±1, and so is the side of the missing values.
+        return float(np.abs(left[-1] - 2 * left).max()) + missing
 
     def _refuse_unsound(self, d: int) -> None:
         named = np.asarray(self.categorical)
@@ -331,20 +363,17 @@ class StumpClass:
             raise Objection("The thresholds of the stumps are not in increasing order.")
 
     def _edge_of_feature(self, column: FloatArray, j: int, g: FloatArray) -> float:
-        x, h, missing, absent = column, g, 0.0, np.isnan(column)
-        if absent.any():
-            x, h, missing = column[~absent], g[~absent], float(g[absent].sum())
-        if self.thresholds is None or self.categorical[j]:
-            values, codes = np.unique(x, return_inverse=True)
-            sums = np.bincount(codes, h, len(values)) if len(values) else np.zeros(1)
-        else:
-            cuts = np.asarray(self.thresholds[j], dtype=np.float64)
-            sums = np.bincount(places(cuts, x), h, len(cuts) + 1)
-        if self.categorical[j]:
-            return float(np.abs(sums).sum()) + abs(missing)
-        left = np.cumsum(sums)
-        # Both leaves are free to be ±1, and so is the side of the missing values.
-        return float(np.abs(left[-1] - 2 * left).max()) + abs(missing)
+        if self.thresholds is not None and not self.categorical[j]:
+            return self._edge_of_sums(self._sums(column, j, g), j)
+        absent = np.isnan(column)
+        values, codes = np.unique(column[~absent], return_inverse=True)
+        sums = np.bincount(codes, g[~absent], len(values)) if len(values) else np.zeros(1)
+        return self._edge_of_sums(np.append(sums, g[absent].sum()), j)
+
+
+def _edge_up(edge: float, n: int, size: float) -> float:
+    """An edge of sums of at most n numbers g, then over at most n bins; three of them make it."""
+    return up(above(float(edge)) + above(3 * gamma(2 * n + 8) * size))
 
 
 def places(cuts: FloatArray, x: FloatArray) -> IntArray:

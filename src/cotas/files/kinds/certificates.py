@@ -170,6 +170,20 @@ _STUMPS = Record(
 )
 _COMBINED: dict[str, Field] = {"combinations": Each(_SUM, tuple), "weights": _WEIGHTS}
 _BOOSTED: dict[str, Field] = {**_COMBINED, "classes": Labels("k")}
+_SURROGATE: dict[str, Field] = {
+    **_BOOSTED,
+    "surrogate": Text(),
+    "discrete": Flag(),
+    "stumps": _STUMPS.or_none(),
+}
+_ADDITIVE: dict[str, Field] = {
+    **_COMBINED,
+    "constant": _NUMBER,
+    "loss": Text(),
+    "tests": _STUMPS,
+}
+# Classes may have weights besides those of the rows, which stay with the source.
+_IN_BLOCKS: dict[str, Field] = {"labels": Labels("c").or_none(), "factors": _given("c").or_none()}
 
 WITNESS = Family(
     "witness",
@@ -260,21 +274,20 @@ WITNESS = Family(
         ),
         "stagewise run": STAGEWISE_RUN,
         "surrogate bound": Record(
-            "cotas.certificates.theorems.surrogates.SurrogateBound",
-            {
-                **_BOOSTED,
-                "surrogate": Text(),
-                "discrete": Flag(),
-                "stumps": _STUMPS.or_none(),
-            },
+            "cotas.certificates.theorems.surrogates.SurrogateBound", _SURROGATE
+        ),
+        "surrogate bound of blocks": Record(
+            "cotas.certificates.theorems.block_combinations.BlockSurrogate",
+            {**_SURROGATE, **_IN_BLOCKS},
         ),
         "hull": Record(
             "cotas.certificates.theorems.hull.HullPoint",
             {**_BOOSTED, "cost": LOSS, "stumps": _STUMPS, "radius": _NUMBER.or_none()},
         ),
-        "sum of functions": Record(
-            "cotas.certificates.theorems.additive.AdditiveFit",
-            {**_COMBINED, "constant": _NUMBER, "loss": Text(), "tests": _STUMPS},
+        "sum of functions": Record("cotas.certificates.theorems.additive.AdditiveFit", _ADDITIVE),
+        "sum of functions of blocks": Record(
+            "cotas.certificates.theorems.block_combinations.BlockAdditive",
+            {**_ADDITIVE, **_IN_BLOCKS},
         ),
     },
 )

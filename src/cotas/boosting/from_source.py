@@ -1,0 +1,189 @@
+"""Boosters from a source of row blocks: the rounds of the algorithm, each level a pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each
+from cotas.boosting.weak_learners import PreparedLearner, Stump, Tree, check_tests
+from cotas.certificates.blocks import Scatter, weighed
+from cotas.certificates.theorems.weak_learners import StumpClass
+from cotas.fitting.from_source import (
+    Classes,
+    bound_to,
+    classes_of,
+    label_totals,
+    refuse_not_finite,
+)
+from cotas.solvers.block_binning import Coder, LookAtColumns
+from cotas.solvers.block_boosting import (
+    BlockExponential,
+    BlockLikelihood,
+    BlockResiduals,
+    Lowest,
+)
+from cotas.solvers.block_trees import BlockRounds, BlockTrees, Sum
+from cotas.source import Block, NotInBlocksError, Source, Sums
+
+IN_BLOCKS = "Trained on histograms, the rows coming in blocks."
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """What is to be known of a block before anything is fitted to it: y, and its columns."""
+
+    columns: LookAtColumns
+    targets: bool
+
+    def __call__(self, block: Block) -> Sums:
+        refuse_not_finite(block, gaps=True)
+        return Sums(numbers(block) if self.targets else label_totals(block), self.columns(block))
+
+
+def numbers(block: Block) -> Sums:
+    """The mean of the targets and their squares about it, the smallest and minus the largest."""
+    y = np.asarray(block.y, dtype=np.float64)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"y must be a vector of numbers, and its shape is {y.shape}.")
+    if not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity.")
+    s = block.shares()
+    used = y[s > 0]
+    ends = (Lowest(used.min(initial=np.inf)), Lowest((-used).min(initial=np.inf)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Sums(Scatter.of(y[:, None], s), *ends)
+
+
+@dataclass(frozen=True)
+class ToLearnFrom:
+    """A block with y as an algorithm has it, and weights that sum to one over all the rows."""
+
+    total: float
+    pairs: tuple[tuple[Any, float], ...]
+    codes: tuple[Any, ...] = ()  # the classes, where they are told by their places among these
+    signs: bool = False  # whether y is ±1, one class against the rest
+    label: Any = None
+
+    def __call__(self, block: Block) -> Block:
+        s, y = weighed(block, self.pairs), np.asarray(block.y)
+        shares = np.full(len(y), 1.0 / self.total) if s is None else s / self.total
+        if self.codes:
+            y = np.searchsorted(np.array(self.codes), y)
+        elif self.signs:
+            y = np.where(y == self.label, 1.0, -1.0)
+        else:
+            y = y.astype(np.float64).ravel()
+        return block._replace(y=y, weights=shares)
+
+
+@dataclass
+class BlockRun:
+    """One run of an algorithm over blocks; it stands for a `BoostingRun` in memory."""
+
+    label: Any
+    source: Source
+    change: ToLearnFrom
+    coder: Coder
+    constant: float = 0.0
+    n_functions: int = 1
+    before: None = None
+    first: int = 1
+
+    def _rounds(self) -> BlockRounds:
+        nothing = Sum(self.constant, (), np.empty(0), self.coder.categories())
+        return BlockRounds(self.source, self.change, self.coder, nothing)
+
+    def exponential(self, each: Each) -> Any:
+        """The weights of the algorithms that descend on E[exp(−yF)]."""
+        return BlockExponential(self._rounds())
+
+    def logistic(self, each: Each) -> Any:
+        """The weights and targets of LogitBoost."""
+        return BlockLikelihood(self._rounds())
+
+    def of_classes(self) -> Any:
+        """The same for several classes at once."""
+        return BlockLikelihood(self._rounds(), self.n_functions)
+
+    def residuals(self, error: Any) -> Any:
+        """What is left of numbers to be predicted."""
+        return BlockResiduals(self._rounds())
+
+
+@dataclass(frozen=True)
+class BlockExamples:
+    """The training data of a fit from blocks; `weights` stay with the rows."""
+
+    X: Source
+    coder: Coder
+    total: float
+    classes: Any = None
+    factors: tuple[tuple[Any, float], ...] = ()
+    constant: float = 0.0
+    y: None = None
+    weights: None = None
+
+    @property
+    def n_entries(self) -> int:
+        """How many numbers X has."""
+        return self.X.n_rows * self.X.n_features
+
+    def positives(self) -> AnyArray:
+        """The labels that are trained against the rest."""
+        return np.asarray(self.classes[1:] if len(self.classes) == 2 else self.classes)
+
+    def prepared(self, learner: Any) -> PreparedLearner:
+        """The learner with its bins."""
+        scale = self.coder.scale
+        trees = BlockTrees(self.coder, learner.depth, learner.criterion == "gini")
+        tests = StumpClass(tuple(scale.edges), scale.categorical)
+        return PreparedLearner(trees, self.coder.categories(), None, tests)
+
+    def run(self, label: Any = None, together: bool = False) -> BlockRun:
+        """A run for one class against the rest, for all together, or for numbers."""
+        codes = tuple(self.classes.tolist()) if together else ()
+        signs = self.classes is not None and not together
+        change = ToLearnFrom(self.total, self.factors, codes, signs, label)
+        return BlockRun(label, self.X, change, self.coder, self.constant, len(codes) or 1)
+
+
+def read_blocks(
+    source: Source, learner: Any, each: Each, *, targets: bool, class_weight: Any = None
+) -> BlockExamples:
+    """One pass: the classes or the mean of y, and some rows that the bins are chosen from."""
+    bound = bound_to(source, each, targets=targets)
+    first = next(iter(bound.blocks()))
+    categorical = check_tests(learner, source.n_features)
+    look = LookAtColumns.at(source.n_rows, first.X, categorical)
+    found, columns = bound.map_reduce(FirstLook(look, targets))
+    if targets:
+        scatter, lowest, highest = found
+        if not scatter.total > 0:
+            raise ValueError("The weights of the source are zero for all rows: one must count.")
+        if not np.isfinite(scatter.squares).all():
+            raise ValueError("The squares of y overflow. Rescale y, and what is predicted with it.")
+        middle = float(np.clip(scatter.mean[0], float(lowest), -float(highest)))
+        return BlockExamples(bound, Coder.of(columns, categorical), scatter.total, constant=middle)
+    classes: Classes = classes_of(found, class_weight)
+    coder = Coder.of(columns, categorical)
+    return BlockExamples(bound, coder, classes.total, classes.labels, classes.pairs)
+
+
+def refuse_what_needs_rows(model: Any, learner: Any) -> None:
+    """Raise for wishes that blocks do not serve."""
+    name = type(model).__name__
+    if not isinstance(learner, Stump | Tree) or learner.search != "histogram":
+        raise NotInBlocksError(
+            f"{name}({learner!r}) needs X as an array, and takes no source of row blocks: of the "
+            "weak learners Stump and Tree, on histograms, do."
+        )
+    for wish in ("early_stopping", "warm_start"):
+        if getattr(model, wish):
+            raise NotInBlocksError(
+                f"{wish}=True needs X as an array: leave it out for a source of row blocks."
+            )

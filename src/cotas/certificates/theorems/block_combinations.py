@@ -1,0 +1,325 @@
+"""The proofs of boosted models whose rows come in blocks: each is a sum over blocks.
+
+A block is measured as a whole X is, and its sums are rounded outwards and added up outwards. The
+weights of the examples stay with the rows. What is no sum is not claimed: the margins beside the
+best that stumps can reach, and rows that no test tells apart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each, FloatArray
+from cotas.certificates.blocks import as_source, weighed
+from cotas.certificates.certificate import Certificate
+from cotas.certificates.core.blocks import Down, Least, Most, Up, counted
+from cotas.certificates.core.blocks import Tally as BlockTally
+from cotas.certificates.core.bounds import APART, Objection
+from cotas.certificates.core.rounding import TINY, above, gamma, total_down, total_up, up
+from cotas.certificates.ledger import plain_fields
+from cotas.certificates.sound import Sound
+from cotas.certificates.sweep import Sketch, Tally
+from cotas.certificates.targets import ROUNDED
+from cotas.certificates.theorems.additive import (
+    OVERFLOWS,
+    RISE,
+    TAKEN_OFF,
+    VALUE_OPERATIONS,
+    AdditiveFit,
+    DualSums,
+    Losses,
+    Said,
+    products_down,
+)
+from cotas.certificates.theorems.combinations import (
+    Combined,
+    ExampleWeights,
+    read_sketch,
+    weighted_total,
+)
+from cotas.certificates.theorems.surrogates import (
+    AFTER_A_ROUND,
+    OPERATIONS,
+    SurrogateBound,
+    Surveyed,
+)
+from cotas.source import Block, Changed, Source
+
+NOT_LOOKED_FOR = "Rows that no test tells apart are not looked for where rows come in blocks."
+ENDS = {"max": Most, "min": Least, "sum": np.asarray}
+
+
+@dataclass(frozen=True, kw_only=True)
+class InBlocks(Combined):
+    """What both witnesses have in common: classes may weigh more than their rows do."""
+
+    takes_blocks: ClassVar[bool] = True
+    targets: ClassVar[bool] = False
+
+    labels: AnyArray | None = None
+    factors: FloatArray | None = None
+
+    def check(self, X: Any, y: Any = None, each: Each = map) -> Certificate:
+        """The certificate, recomputed from a source, or from arrays."""
+        source = as_source(X, y)
+        sound = Changed(source, Sound(source.n_features, self.targets), each)
+        return self.proved(lambda: self.over(sound))
+
+    def over(self, source: Source) -> Certificate:
+        """What is proved of the model, which is sound, from all the blocks."""
+        raise NotImplementedError
+
+    def pairs(self) -> tuple[tuple[Any, float], ...]:
+        """Label and factor of each class that has one."""
+        if self.labels is None or self.factors is None:
+            return ()
+        return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        more = ("labels", "factors")
+        plain = {name: value for name, value in plain_fields(self).items() if name in more}
+        return {**super().to_dict(), **plain}
+
+
+def weights_of(block: Block, pairs: tuple[tuple[Any, float], ...]) -> ExampleWeights:
+    """The weights of the rows of a block, as they are."""
+    s = weighed(block, pairs)
+    w = np.ones(block.n_rows) if s is None else np.asarray(s, dtype=np.float64)
+    if not np.isfinite(w).all() or (w < 0).any() or (w[w > 0] < TINY).any():
+        raise Objection("The weights of the examples are negative, or all zero.")
+    return ExampleWeights(w, total_down(w), total_up(w), False)
+
+
+def common(weights: ExampleWeights, tally: Tally) -> BlockTally:
+    """What both proofs add up of each block: rows, weights and what a sweep has found."""
+    w = weights.w
+    whole = BlockTally(rows=len(w), low=Down(weights.mass), high=Up(weights.most))
+    whole |= {"lightest": Least(w.min()), "heaviest": Most(w.max())}
+    return BlockTally(whole | {name: ENDS[name[:3]](value) for name, value in tally.items()})
+
+
+def all_weights(found: BlockTally) -> ExampleWeights:
+    """The sum of all weights from both sides; those of the rows are not kept."""
+    low, high = float(found["low"]), float(found["high"])
+    if not (low > 0 and high < math.inf):
+        raise Objection("The weights of the examples are negative, or all zero.")
+    return ExampleWeights(np.zeros(0), low, high, found["lightest"] == found["heaviest"])
+
+
+def in_few_digits(found: Certificate, unit: float) -> Certificate:
+    """The same with figures that are small differences of sums rounded to a millionth of a unit.
+
+    They are still true, and no longer depend on how the rows are divided into blocks.
+    """
+    grid, figures = math.ldexp(1.0, math.frexp(unit)[1] - 20), dict(found.figures)
+    for name in figures.keys() & {AFTER_A_ROUND, RISE}:
+        figures[name] = grid * math.ceil(figures[name] / grid)
+    if TAKEN_OFF in figures:
+        figures[TAKEN_OFF] = math.floor(figures[TAKEN_OFF] * 2**20) / 2**20
+    return replace(found, figures=figures)
+
+
+# ---- the training error ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockSurrogate(InBlocks, SurrogateBound):
+    """The training error of a booster, and the surrogate that bounds it, from blocks."""
+
+    def refuse_unsound(self) -> None:
+        super().refuse_unsound()
+        if self.surrogate == "votes" or self.stumps is not None or self.weights is not None:
+            raise Objection("This surrogate does not belong to so many classes.")
+
+    def over(self, source: Source) -> Certificate:
+        """One pass."""
+        found = counted(source.map_reduce(SurveyOfBlock(self)), source.n_rows)
+        weights = all_weights(found)
+        if found["strange"]:
+            raise Objection("F is not a finite number for some example.")
+        share = min(1.0, weights.quotient(0.0, float(found["wrongly"]))[1])
+        if weights.uniform:
+            share = min(1.0, up(found["wrong"] / source.n_rows))
+        surveyed = Surveyed(
+            source.n_rows,
+            found["wrong"],
+            share if found["wrong"] else 0.0,
+            weights.quotient(0.0, float(found["cost"]))[1],
+            1.0,
+            float(found["least"]),
+            weights.mass,
+            weights.uniform,
+            found,
+        )
+        sketch = read_sketch(found, (source.n_rows, source.n_features))
+        return in_few_digits(self.in_certificate(surveyed, math.inf, sketch), 1.0)
+
+
+@dataclass(frozen=True)
+class SurveyOfBlock:
+    """The margins of the rows of a block, and their costs, as sums."""
+
+    witness: BlockSurrogate
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Block) -> BlockTally:
+        witness = self.witness
+        weights = weights_of(block, witness.pairs())
+        sweep = witness.sweep(block.X, block.y)
+        sweep.first = block.start
+        survey = witness.survey(sweep, weights, map)
+        used, wrong = weights.w > 0, survey.margins <= 0
+        margins, operations = survey.margins[used], OPERATIONS + len(witness.combinations)
+        return BlockTally(
+            common(weights, survey.tally)
+            | {
+                "cost": Up(weighted_total(weights.w, survey.costs, operations)[1]),
+                "wrong": int(np.count_nonzero(wrong)),
+                "wrongly": Up(weighted_total(weights.w, wrong.astype(np.float64))[1]),
+                "least": Least(margins.min(initial=math.inf)),
+                "strange": int(np.count_nonzero(~np.isfinite(margins))),
+            }
+        )
+
+
+# ---- numbers -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockAdditive(InBlocks, AdditiveFit):
+    """b + Σ cₘfₘ(x), to be compared with others of the same kind, from blocks."""
+
+    targets: ClassVar[bool] = True
+
+    def refuse_unsound(self) -> None:
+        super().refuse_unsound()
+        known = self.tests.thresholds is not None and self.weights is None
+        if self.loss != "squared" or self.factors is not None or not known:
+            raise Objection("There is not one combination with a known loss.")
+
+    def over(self, source: Source) -> Certificate:
+        """Two passes: the losses, and the dual point that is made of the residuals."""
+        n, shape = source.n_rows, (source.n_rows, source.n_features)
+        first = counted(source.map_reduce(ResidualsOfBlock(self)), n)
+        weights, sketch = all_weights(first), self._sketch(first, shape)
+        if not math.isfinite(first["value high"]):
+            raise Objection(OVERFLOWS)
+        total = weights.mass
+        middles = (float(first["residuals"]) / total, float(first["numbers"]) / total)
+        radius = self.radius()
+        dual = counted(source.map_reduce(DualOfBlock(self, middles, radius is not None)), n)
+        if not sketch.matches(self._sketch(dual, shape)):
+            raise Objection("The blocks of the source were not the same when read again.")
+        largest = float(first["largest"])
+        constant = self.least(_sums(dual, n, "of y"), largest, weights, 0.0, 0.0)
+        lower = 0.0
+        if radius is not None:
+            sums = _sums(dual, n, "of r")
+            whole = max(-dual["of r low"], dual["of r high"])
+            edge = self.tests.edge_of_sums(dual["bins"], whole, n, sums.size)
+            lower = self.least(sums, up(largest + radius), weights, radius, edge)
+        high = weights.quotient(0.0, float(first["value high"]))[1]
+        low = weights.quotient(float(first["value low"]), 0.0)[0]
+        losses = Losses(
+            min(low, high - APART * high),  # the same rows in other blocks prove a little less
+            high,
+            first["sum losses"],
+            float(first["slack"]),
+            constant,
+            ROUNDED * float(first["squares"]) / total,
+            n,
+        )
+        said = self.said()
+        if radius is None:
+            said = Said(said.who, [*said.remarks, NOT_LOOKED_FOR])
+        found = self.in_certificate(losses, lower, said, weights, sketch)
+        return in_few_digits(found, float(losses.after[0]) / weights.most)
+
+    def _sketch(self, found: BlockTally, shape: tuple[int, int]) -> Sketch:
+        return replace(read_sketch(found, shape), label_scale=float(found["furthest"]))
+
+
+@dataclass(frozen=True)
+class ResidualsOfBlock:
+    """The losses of the rows of a block, as sums, and what the second pass begins with."""
+
+    witness: BlockAdditive
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Block) -> BlockTally:
+        weights, y, r, slack, tally = _residuals(self.witness, block)
+        w, value = weights.w, self.witness.value
+        return BlockTally(
+            common(weights, tally)
+            | {
+                "value low": Down(weighted_total(w, value(r))[0]),
+                "value high": Up(weighted_total(w, value(np.abs(r) + slack), VALUE_OPERATIONS)[1]),
+                "slack": Most(slack.max()),
+                "largest": Most(np.abs(y[w > 0]).max(initial=0.0)),
+                "furthest": Most(np.abs(y).max()),
+                # Guesses, which need not be accurate.
+                "residuals": float((w * r).sum()),
+                "numbers": float((w * y).sum()),
+                "squares": float((w * y * y).sum()),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class DualOfBlock:
+    """g = wu for u = r less its mean, and for u = y less its mean: what the bounds are made of."""
+
+    witness: BlockAdditive
+    middles: tuple[float, float]
+    edges: bool
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Block) -> BlockTally:
+        weights, y, r, _, tally = _residuals(self.witness, block)
+        whole = common(weights, tally) | {"furthest": Most(np.abs(y).max())}
+        for name, v, middle in zip(("of r", "of y"), (r, y), self.middles, strict=True):
+            u = np.where(weights.w > 0, v - middle, 0.0)
+            g = weights.w * u
+            whole |= {
+                f"{name} size": Up(total_up(np.abs(g))),
+                f"{name} low": Down(total_down(g)),
+                f"{name} high": Up(total_up(g)),
+                f"{name} gain": Down(products_down(g, y)),
+                f"{name} curve": Up(total_up(g * u)),
+            }
+            if self.edges and name == "of r":
+                whole["bins"] = self.witness.tests.bin_sums(block.X, g)
+        return BlockTally(whole)
+
+
+def _residuals(witness: BlockAdditive, block: Block) -> Any:
+    """The weights, y, y − F as computed, how far it may be off, and what the sweep found."""
+    y = np.asarray(block.y, dtype=np.float64)
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    if not np.isfinite(y).all():
+        raise Objection("y holds what is not a finite number.")
+    sweep, weights = witness.sweep(block.X, y), weights_of(block, ())
+    sweep.first = block.start
+    return weights, y, *witness.residuals(sweep, weights, map)
+
+
+def _sums(found: BlockTally, n: int, name: str) -> DualSums:
+    """Those of all the blocks; the products g have been rounded themselves."""
+    size = float(found[f"{name} size"])
+    rest = max(-float(found[f"{name} low"]), float(found[f"{name} high"]), 0.0)
+    rest = up(rest + above(gamma(4) * size))
+    return DualSums(n, size, rest, float(found[f"{name} gain"]), float(found[f"{name} curve"]))
+
+
+def in_blocks(witness: Any, factors: tuple[tuple[Any, float], ...]) -> Any:
+    """The same witness for rows in blocks; classes may have weights besides those of the rows."""
+    kind = BlockSurrogate if isinstance(witness, SurrogateBound) else BlockAdditive
+    given = {f.name: getattr(witness, f.name) for f in fields(witness)}
+    if factors:
+        labels, numbers = zip(*factors, strict=True)
+        given |= {"labels": np.array(labels), "factors": np.array(numbers)}
+    return kind(**given)

@@ -1,0 +1,220 @@
+"""What the algorithms of boosting know of rows in blocks: F is the model, and the rest are sums.
+
+Each stands in the place of the arrays that the algorithm has in memory. A step is one pass,
+after which the loss is known; the functions come as trees with the sums over their leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray
+from cotas.solvers.block_trees import (
+    SIGNED,
+    BlockRounds,
+    Leaves,
+    Looked,
+    Quantity,
+    Target,
+)
+from cotas.solvers.exponential_weights import advance_rows
+from cotas.solvers.logistic_weights import HALVINGS, LARGEST_Z, ClassWeights, LogisticWeights
+from cotas.solvers.weak_learners import Fitted, WeakLearner
+from cotas.source import Sums
+
+
+class Lowest(float):
+    """A number of which the smallest counts."""
+
+    def __add__(self, other: float) -> Lowest:
+        return Lowest(min(float(self), float(other)))
+
+
+# ---- E[exp(−yF)] -------------------------------------------------------------------------------
+
+
+class ExponentialCost(NamedTuple):
+    """w = s·exp(shift − yF): Σ w and the smallest yF."""
+
+    shift: float
+    n_functions: int = 1
+
+    def look(
+        self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
+    ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
+        signed, w = np.empty_like(s), np.empty_like(s)
+        given = (np.zeros_like(s), 0.0) if f is None else (f[0], a)
+        total, lowest = advance_rows(F[0], y, s, *given, self.shift, signed, w)
+        return Sums(total, Lowest(lowest)), lambda quantity: signed
+
+
+class BlockExponential:
+    """Stands for `ExponentialWeights`; the shift is the smallest margin before a step, less it."""
+
+    def __init__(self, rounds: BlockRounds) -> None:
+        self.rounds, self.signed, self.w = rounds, Target(rounds, SIGNED), None
+        self._advance(0.0)
+
+    def _advance(self, shift: float, *step: Any) -> None:
+        self.shift = shift
+        found = self.rounds.look(ExponentialCost(shift), *step)
+        self.total, self.lowest = (float(number) for number in found.sums)
+        self.rounds.adopt(found)
+
+    def advance(self, f: Leaves, a: float, largest: float) -> None:
+        """F ← F + a·f, |f| being at most `largest`."""
+        self._advance(self.lowest - abs(a) * largest, (f.tree,), a)
+
+    def advance_signs(self, f: Leaves, a: float) -> None:
+        """F ← F + a·f for f = ±1."""
+        self.advance(f, a, 1.0)
+
+    @property
+    def log_loss(self) -> float:
+        """ln Σ sᵢ exp(−yᵢF(xᵢ))"""
+        return math.log(self.total) - self.shift if self.total > 0 else -math.inf
+
+    def error(self, f: Leaves) -> float:
+        """Σ w|f| over the rows where f is wrong, over Σ w: the weighted error, if f = ±1."""
+        return f.wrong() / self.total
+
+    def judged(self, f: Leaves) -> tuple[float, float, float]:
+        """Σ wyf/Σ w, the weighted error of the sign of f, and the largest |f|."""
+        edge = float(f.value @ (f.parts.real - f.parts.imag)) / self.total
+        return edge, self.error(f.sign()), float(np.abs(f.value).max())
+
+
+# ---- the likelihood ----------------------------------------------------------------------------
+
+CLIPPED, PLAIN = "clipped", "plain"
+
+
+class LogisticCost(NamedTuple):
+    """The loss after a step, −⟨∇H, f⟩ before it, the weight of what f has wrong, and all of it."""
+
+    n_functions: int = 1
+
+    def look(
+        self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
+    ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
+        weights, edge, wrong, mass = LogisticWeights(y, s, F[0]), 0.0, 0.0, 0.0
+        if f is not None:
+            edge, mass = float(weights.g @ f[0]), float(weights.w.sum())
+            wrong = float(weights.w[(y * f[0]) < 0].sum())
+            weights.advance(f[0], a)
+
+        def targets(quantity: Quantity) -> AnyArray:
+            wz, w, _ = weights.targets(quantity.name == CLIPPED)
+            return wz + 1j * w
+
+        return Sums(weights.loss, edge, wrong, mass), targets
+
+
+class ClassCost(NamedTuple):
+    """The same for several classes: the loss, −⟨∇H, f⟩ and the weight of the mistakes after it."""
+
+    n_functions: int
+
+    def look(
+        self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
+    ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
+        weights, edge, wrong = ClassWeights(y, s, np.ascontiguousarray(F.T)), 0.0, 0.0
+        if f is not None:
+            _, edge, wrong = weights.step(f, a, False)
+
+        def targets(quantity: Quantity) -> AnyArray:
+            wz, w, _ = weights.targets(quantity.of_class, quantity.name == CLIPPED)
+            return wz + 1j * w
+
+        return Sums(weights.loss, edge, wrong), targets
+
+
+class BlockLikelihood:
+    """Stands for `LogisticWeights`, and with several classes for `ClassWeights`."""
+
+    def __init__(self, rounds: BlockRounds, n_classes: int = 1) -> None:
+        self.rounds, self.n_classes = rounds, n_classes
+        self.cost: Any = LogisticCost() if n_classes == 1 else ClassCost(n_classes)
+        self._adopt(rounds.look(self.cost))
+
+    def _adopt(self, found: Looked) -> None:
+        self.loss = float(found.sums[0])
+        self.rounds.adopt(found)
+
+    def kept(self, f: Leaves) -> Leaves:
+        """A function, which no other one overwrites."""
+        return f
+
+    def targets(self, *of: Any) -> tuple[Target, None, float]:
+        """What trees are fitted to, and the largest value that a leaf may have.
+
+        `of` is the class, where there are several, and whether z is clipped.
+        """
+        *k, clipped = of
+        quantity = Quantity(CLIPPED if clipped else PLAIN, *k)
+        return Target(self.rounds, quantity), None, math.inf if clipped else LARGEST_Z
+
+    def step(
+        self, f: Leaves | Sequence[Leaves], a: float, safeguard: bool
+    ) -> tuple[float, float, float]:
+        """F ← F + a·f, or a part of it: the step taken, −⟨∇H, f⟩ and the weighted error."""
+        trees = (f.tree,) if isinstance(f, Leaves) else tuple(one.tree for one in f)
+        edge = 0.0
+        for _ in range(HALVINGS):
+            found = self.rounds.look(self.cost, trees, a)
+            loss, edge, wrong, *mass = (float(number) for number in found.sums)
+            if loss < self.loss or not safeguard:
+                self._adopt(found)
+                return a, edge, wrong / (mass[0] if mass else 1.0)
+            if not edge > 0:
+                break
+            a /= 2
+        return 0.0, edge, math.nan
+
+
+# ---- numbers -----------------------------------------------------------------------------------
+
+RESIDUAL = Quantity("residual")
+
+
+class SquaresCost(NamedTuple):
+    """Σ ½sr² of r = y − F."""
+
+    n_functions: int = 1
+
+    def look(
+        self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
+    ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
+        r = y - (F[0] if f is None else F[0] + a * f[0])
+        return Sums((float(0.5 * (s * r * r).sum()),)), lambda quantity: s * r + 1j * s
+
+
+class BlockResiduals:
+    """Stands for `Residuals` of squares."""
+
+    def __init__(self, rounds: BlockRounds) -> None:
+        self.rounds = rounds
+        self._look()
+
+    def _look(self, *step: Any) -> None:
+        found = self.rounds.look(SquaresCost(), *step)
+        self.loss = float(found.sums[0])
+        self.rounds.adopt(found)
+
+    def fit(self, weak: WeakLearner) -> Fitted:
+        """A function with a small Σ s(r − f)²."""
+        target: Any = Target(self.rounds, RESIDUAL)
+        return weak.least_squares(target, target)
+
+    def left(self, f: Leaves) -> float:
+        """Σ ½s(r − f)², from the sums over the leaves."""
+        value = f.value
+        return self.loss - float(value @ f.parts.real - 0.5 * value**2 @ f.parts.imag)
+
+    def advance(self, f: Leaves, a: float) -> None:
+        """F ← F + a·f"""
+        self._look((f.tree,), a)

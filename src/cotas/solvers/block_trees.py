@@ -1,0 +1,358 @@
+"""Trees on rows that come in blocks: each level is one pass, and its histograms are a sum.
+
+A block is binned, F of its rows is computed from the model so far, and what comes back is for each
+feature, node and bin the sum of what the round asks for. So nothing of the size of n is kept, and
+a block that is lost is computed again. The cut of a histogram is searched as in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.loops import loop
+from cotas.solvers.binning import MOST_BINS, Bins
+from cotas.solvers.block_binning import Coder
+from cotas.solvers.histograms import LANES, column_histogram, nodes_histogram
+from cotas.solvers.split_search import (
+    Cuts,
+    Edge,
+    Gini,
+    Signs,
+    SquaresCriterion,
+    cut_node,
+    new_cuts,
+)
+from cotas.solvers.tree_growing import Grower, score_of
+from cotas.solvers.trees import (
+    Categories,
+    Trees,
+    add_trees,
+    dense_parts,
+    find_leaves,
+    join_trees,
+    tree_without_tests,
+)
+from cotas.solvers.weak_learners import LEAST_SHARE, BinnedTrees, Fitted, Named
+from cotas.source import Block, Source, Sums
+
+# Bytes of the histograms of a level, which come back from each block.
+LARGEST_LEVEL = 1 << 26
+ROWS_ONLY = "This weak learner needs rows in memory."
+
+
+class Sum(NamedTuple):
+    """F of each row: a constant, and trees for each function, whose coefficients are the same."""
+
+    constant: float
+    trees: tuple[Trees, ...]
+    coefficients: FloatArray
+    categories: Categories
+
+    def and_then(self, trees: tuple[Trees, ...], a: float) -> Sum:
+        """The model with one more round."""
+        if not len(self.coefficients):
+            return self._replace(trees=trees, coefficients=np.array([a]))
+        joined = tuple(join_trees(pair) for pair in zip(self.trees, trees, strict=True))
+        return self._replace(trees=joined, coefficients=np.append(self.coefficients, a))
+
+    def values(self, X: Matrix, n_functions: int) -> FloatArray:
+        """F of each function, in the rows of an array; added up in the order of the rounds."""
+        F = np.full((n_functions, X.shape[0]), self.constant)
+        for trees, out in zip(self.trees, F, strict=False):
+            for span, rows in dense_parts(X):
+                add_trees(rows, trees, self.coefficients, self.categories, out[span])
+        return F
+
+
+class Quantity(NamedTuple):
+    """What a tree is fitted to, as a name: the blocks compute it of F, y and the weights."""
+
+    name: str
+    of_class: int = 0
+
+
+class Cost(Protocol):
+    """What is known of the rows of a block after a step, in sums, and what trees are fitted to."""
+
+    n_functions: int
+
+    def look(
+        self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
+    ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
+        """After F ← F + a·f: sums over the rows, and each quantity; real ones are ±w."""
+        ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which histograms a pass is to make: those of the nodes of a level of a tree."""
+
+    quantities: tuple[Quantity, ...]
+    coder: Coder
+    tree: Trees | None = None
+    level: int = 0
+
+    def histograms(
+        self, X: Matrix, quantity: Callable[[Quantity], AnyArray], categories: Categories
+    ) -> AnyArray:
+        """For each quantity, feature, node and bin the sum over these rows.
+
+        Of ±w it is the sum of the positive ones, and as the imaginary part that of the others.
+        """
+        given = [quantity(one) for one in self.quantities]
+        size = (self.coder.n_features, 2**self.level, self.coder.width)
+        whole = np.zeros((len(given), *size), dtype=np.complex128)
+        for span, rows in dense_parts(X):
+            bins, node = self.coder.bins(rows), self._nodes(rows, categories)
+            for g, sums in zip(given, whole, strict=True):
+                criterion = SquaresCriterion(0.0) if g.dtype == np.complex128 else Signs(0.0)
+                add_histograms(bins, criterion, g[span], node, sums)
+        return whole
+
+    def _nodes(self, rows: AnyArray, categories: Categories) -> AnyArray:
+        """The node of each row."""
+        if self.tree is None:
+            return np.zeros(len(rows), dtype=np.uint8)
+        leaves = np.empty(len(rows), dtype=np.int64)
+        find_leaves(rows, self.tree, 0, categories, leaves)
+        depth = self.tree.value.shape[1].bit_length() - 1
+        return (leaves >> (depth - self.level)).astype(np.uint8)
+
+
+@loop
+def add_histograms(
+    bins: Bins, criterion: Any, g: AnyArray, node: AnyArray, whole: AnyArray
+) -> None:
+    """whole[j, v, b] += Σ gᵢ over the rows of node v with feature j in bin b."""
+    n_nodes, width = whole.shape[1], whole.shape[2]
+    lanes = np.zeros((max(LANES, n_nodes), 2 * MOST_BINS), dtype=g.dtype)
+    sums = np.zeros((n_nodes, MOST_BINS), dtype=whole.dtype)
+    all_rows, every = np.arange(len(g)), np.arange(n_nodes)
+    for j in range(len(bins.place)):
+        if n_nodes == 1:
+            column_histogram(bins, j, criterion, g, sums[0], lanes, sums[0])
+        else:
+            nodes_histogram(
+                bins, j, criterion, node, every, all_rows, node, g, g, sums[0], lanes, sums
+            )
+        for v in range(n_nodes):
+            for b in range(min(bins.sizes[j] + 1, width)):
+                whole[j, v, b] += sums[v, b]
+
+
+@dataclass(frozen=True)
+class Look:
+    """One pass: F ← F + a·f, what is known after it, and the histograms that were asked for."""
+
+    change: Callable[[Block], Block]
+    model: Sum
+    cost: Cost
+    trees: tuple[Trees, ...]
+    a: float
+    asked: Asked | None
+
+    def __call__(self, block: Block) -> Sums:
+        block, K = self.change(block), self.cost.n_functions
+        F, f = self.model.values(block.X, K), None
+        if self.trees:
+            step = Sum(0.0, self.trees, np.ones(1), self.model.categories)
+            f = step.values(block.X, K)
+        sums, quantity = self.cost.look(block.y, block.shares(), F, f, self.a)
+        if self.asked is None:
+            return Sums(sums, 0)
+        return Sums(sums, self.asked.histograms(block.X, quantity, self.model.categories))
+
+
+class BlockRounds:
+    """The model so far and how to go over the blocks with it; the next root is looked at ahead.
+
+    The pass that tells what a step has done makes the histograms of the roots, too, since the next
+    round asks for the same quantities as this one; so a tree of depth D costs D passes.
+    """
+
+    def __init__(
+        self, source: Source, change: Callable[[Block], Block], coder: Coder, model: Sum
+    ) -> None:
+        self.source, self.change, self.coder, self.model = source, change, coder, model
+        self.expected: tuple[Quantity, ...] = ()
+        self.asked: list[Quantity] = []
+        self.roots: dict[Quantity, AnyArray] = {}
+        self.cost: Any = None
+
+    def look(self, cost: Cost, trees: tuple[Trees, ...] = (), a: float = 0.0) -> Looked:
+        """What the blocks say after F ← F + a·f, which is not yet the model."""
+        expected = tuple(self.asked) or self.expected
+        asked = Asked(expected, self.coder) if expected else None
+        seen, found = self.source.map_reduce(Look(self.change, self.model, cost, trees, a, asked))
+        model = self.model.and_then(trees, a) if trees else self.model
+        return Looked(
+            seen, dict(zip(expected, found if expected else (), strict=True)), model, cost
+        )
+
+    def adopt(self, looked: Looked) -> None:
+        """Make it the model."""
+        self.model, self.cost, self.roots = looked.model, looked.cost, looked.roots
+        self.expected, self.asked = tuple(self.asked) or self.expected, []
+
+    def root(self, quantity: Quantity) -> AnyArray:
+        """The histograms of all the rows."""
+        self.asked.append(quantity)
+        if quantity not in self.roots:
+            self.roots[quantity] = self.level(quantity, None, 0)
+        return self.roots[quantity]
+
+    def level(self, quantity: Quantity, tree: Trees | None, level: int) -> AnyArray:
+        """The histograms of the nodes of a level, in one pass."""
+        asked = Asked((quantity,), self.coder, tree, level)
+        given = Look(self.change, self.model, self.cost, (), 0.0, asked)
+        return np.asarray(self.source.map_reduce(given)[1][0])
+
+
+class Looked(NamedTuple):
+    """What one pass has found of a step."""
+
+    sums: Any
+    roots: dict[Quantity, AnyArray]
+    model: Sum
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Target:
+    """A quantity of the rows of a run: what weak learners are handed in the place of an array."""
+
+    rounds: BlockRounds
+    quantity: Quantity
+
+
+class Leaves(NamedTuple):
+    """A tree, and the sums over its leaves: of wz and w, or of the weights of both signs."""
+
+    tree: Trees
+    parts: AnyArray
+
+    @property
+    def value(self) -> FloatArray:
+        """What the function is in each leaf."""
+        return self.tree.value[0]
+
+    def wrong(self) -> float:
+        """Σ w|f| over the rows where f has the other sign, of ±w."""
+        value = self.value
+        return float(np.abs(value) @ np.where(value > 0, self.parts.imag, self.parts.real))
+
+    def sign(self) -> Self:
+        """The sign of the function."""
+        return self._replace(tree=self.tree._replace(value=np.sign(self.tree.value)))
+
+
+@loop
+def search_sums(bins: Bins, criterion: Any, sums: AnyArray, totals: AnyArray, cuts: Cuts) -> None:
+    """The best cut of each node by each feature, from their histograms."""
+    for j in range(sums.shape[0]):
+        for v in range(sums.shape[1]):
+            cut_node(bins, criterion, j, v, sums[j, v], totals[v], cuts)
+
+
+class BlockGrower(Grower):
+    """Grows trees on histograms that come from passes over the blocks.
+
+    Departures from `Grower`: no histogram is a difference of two others, so that the sums of the
+    leaves are exact zeros where they should be. Cost: a pass for each level.
+    """
+
+    def __init__(self, coder: Coder, depth: int) -> None:
+        self.bins = coder.bins(np.empty((0, coder.n_features)))
+        self.scale, self.depth, self.n_features = coder.scale, depth, coder.n_features
+        width = max(coder.width, int(coder.sizes.max(initial=0)) + 1)
+        if (size := 16 * coder.n_features * 2 ** (depth - 1) * width) > LARGEST_LEVEL:
+            raise ValueError(
+                f"The histograms of {coder.n_features} features for trees of depth {depth} take "
+                f"{size / 2**20:.0f} MiB for each block of rows; {LARGEST_LEVEL / 2**20:.0f} MiB "
+                "are the most. Give a smaller depth, or fewer columns."
+            )
+
+    def grow_on(
+        self, kind: Any, target: Target, converted: Callable[[AnyArray], AnyArray]
+    ) -> tuple[Trees, AnyArray]:
+        """A tree without values, and the sums over its leaves as they came from the blocks.
+
+        `converted` makes of such sums those that the criterion compares.
+        """
+        tree, parts = tree_without_tests(self.depth), np.empty(0)
+        criterion: Any = None
+        for level in range(self.depth):
+            found = (
+                target.rounds.level(target.quantity, tree, level)
+                if level
+                else target.rounds.root(target.quantity)
+            )
+            sums = np.ascontiguousarray(converted(found))
+            totals = sums[0].sum(axis=1)
+            criterion = kind(LEAST_SHARE * float(totals.imag.sum())) if not level else criterion
+            named = bool(self.bins.categorical.any())
+            cuts = new_cuts(self.n_features, len(totals), named, totals.dtype)
+            search_sums(self.bins, criterion, sums, totals, cuts)
+            before = np.array([score_of(total, criterion) for total in totals])
+            feature, route, tree = self.write(level, tree, cuts, before)
+            parts = _of_children(found, feature, route)
+        return tree, parts
+
+
+def _of_children(found: AnyArray, feature: AnyArray, route: AnyArray) -> AnyArray:
+    """The sums of both sides of each node; one that was not cut hands all to its left child."""
+    width, nodes = found.shape[2], np.arange(found.shape[1])
+    mine = found[np.maximum(feature, 0), nodes]
+    right = np.where(feature[:, None] >= 0, route[:, :width], 0)
+    sides = [np.where(right == side, mine, 0).sum(axis=1) for side in (0, 1)]
+    return np.stack(sides, axis=1).ravel()
+
+
+class BlockTrees(BinnedTrees):
+    """Trees on histograms of rows in blocks; what is asked for comes as a `Target`."""
+
+    def __init__(self, coder: Coder, depth: int, gini: bool) -> None:
+        self.blocks = BlockGrower(coder, depth)
+        self.by_edge = depth == 1 and not gini
+
+    def least_absolute(self, z: Any, w: Any) -> Fitted:
+        raise ValueError(ROWS_ONLY)
+
+    def name(self, classes: Any, w: Any, n_classes: int) -> Named:
+        raise ValueError(ROWS_ONLY)
+
+    def _grow_edge(self, s: Any) -> tuple[Trees, AnyArray, AnyArray]:
+        tree, parts = self.blocks.grow_on(Edge, s, _signed)
+        return tree, parts, _signed(parts)
+
+    def _grow(self, wz: Any, w: Any) -> tuple[Trees, AnyArray, AnyArray]:
+        if wz.quantity == SIGNED:
+            return self._grow_signed(wz)
+        tree, parts = self.blocks.grow_on(SquaresCriterion, wz, np.asarray)
+        return tree, parts, parts
+
+    def _grow_signed(self, s: Any) -> tuple[Trees, AnyArray, AnyArray]:
+        tree, parts = self.blocks.grow_on(Gini, s, _both)
+        return tree, parts, _both(parts)
+
+    def _with(self, tree: Trees, leaf: AnyArray, value: FloatArray) -> Fitted:
+        found = tree._replace(value=value[None, :])
+        return Fitted(found, Leaves(found, leaf))  # type: ignore[arg-type]
+
+
+SIGNED = Quantity("signed")
+
+
+def _signed(parts: AnyArray) -> AnyArray:
+    """Σ ±w"""
+    return np.asarray(parts.real - parts.imag)
+
+
+def _both(parts: AnyArray) -> AnyArray:
+    """Σ ±w + i·Σ w"""
+    return np.asarray((parts.real - parts.imag) + 1j * (parts.real + parts.imag))
