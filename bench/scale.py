@@ -87,6 +87,15 @@ class Counted:
         return self._reduce(*given)
 
 
+MODELS: dict[str, Any] = {
+    "svm": lambda tol: cotas.LinearSVM(tol=tol),
+    "ridge": lambda tol: cotas.Ridge(),
+    "stumps": lambda tol: cotas.AdaBoost("stump", 10),
+    "trees": lambda tol: cotas.LogitBoost("tree", 10),
+    "regression trees": lambda tol: cotas.LSBoost("tree", 10),
+}
+
+
 def measure(pattern: str, task: str, tol: float) -> dict[str, Any]:
     """Decode or find the pages, fit, and say what it took; in this process."""
     sparse = pattern.endswith(".svm")
@@ -97,7 +106,7 @@ def measure(pattern: str, task: str, tol: float) -> dict[str, Any]:
     reading = min(seconds_to_read(pages) for _ in range(2))
     after_decoding = peak()
     counted = Counted(pages)
-    model: Any = cotas.LinearSVM(tol=tol) if task == "svm" else cotas.Ridge()
+    model: Any = MODELS[task](tol)
     began, used = time.perf_counter(), time.process_time()
     model.fit(pages)
     taken, used = time.perf_counter() - began, time.process_time() - used
@@ -130,6 +139,7 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-3)
     parser.add_argument("--sparse", action="store_true")
     parser.add_argument("--folder", help="where the rows are written; a temporary one by default")
+    parser.add_argument("--tasks", nargs="*", choices=MODELS, help="which models are fitted")
     parser.add_argument("--pattern", help=argparse.SUPPRESS)
     parser.add_argument("--task", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -139,7 +149,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         write = write_sparse if given.sparse else write_dense
         pattern = write(Path(folder), given.rows)
-        for task in ("svm",) if given.sparse else ("svm", "ridge"):
+        for task in given.tasks or (["svm"] if given.sparse else ["svm", "ridge"]):
             call = ["--pattern", pattern, "--task", task, "--tol", str(given.tol)]
             subprocess.run([sys.executable, "-m", "bench.scale", *call], check=True)
 

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 
 import cotas
 from cotas.source import Arrays
@@ -19,6 +19,7 @@ distributed = pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
 from cotas.scale import from_dask  # noqa: E402
+from in_blocks import EVERY, TAKE, made, same_parameters  # noqa: E402
 
 N, D, CHUNK = 2000, 4, 300
 
@@ -32,22 +33,6 @@ def problem(classes=2):
     return X, y, score, random.integers(0, 3, N).astype(float)
 
 
-EVERY = [
-    kind
-    for name in cotas.__all__
-    if isinstance(kind := getattr(cotas, name), type) and issubclass(kind, BaseEstimator)
-    if hasattr(kind, "certificate_")
-]
-ESTIMATORS = [
-    cotas.LinearSVM,
-    cotas.LogisticRegression,
-    cotas.LeastSquares,
-    cotas.Ridge,
-    cotas.Lasso,
-    cotas.ElasticNet,
-]
-
-
 def target(kind, y, score):
     return y if is_classifier(kind()) else score
 
@@ -57,11 +42,11 @@ def test_each_estimator_takes_partitions_or_says_that_it_does_not(kind):
     X, y, score, _ = problem()
     rows = da.from_array(X, chunks=(CHUNK, D))
     labels = da.from_array(target(kind, y, score), chunks=CHUNK)
-    if kind in ESTIMATORS:
-        assert kind().fit(rows, labels).certificate_.holds
+    if kind in TAKE:
+        assert made(kind).fit(rows, labels).certificate_.holds
         return
     with pytest.raises(ValueError, match="no collection of Dask"):
-        kind().fit(rows, labels)
+        made(kind).fit(rows, labels)
 
 
 @pytest.fixture(scope="module")
@@ -77,30 +62,33 @@ def cluster():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("kind", TAKE)
 def test_partitions_are_blocks(kind, weighted):
     """The same blocks give the same bits in memory and in Dask, for any number of threads."""
     X, y, score, weights = problem()
     y, s = target(kind, y, score), weights if weighted else None
-    in_memory = kind().fit(Arrays(X, y, s, block_rows=CHUNK))
+    in_memory = made(kind).fit(Arrays(X, y, s, block_rows=CHUNK))
     rows = da.from_array(X, chunks=(CHUNK, D))
     given = None if s is None else da.from_array(s, chunks=700)
     for options in ({"scheduler": "synchronous"}, {"scheduler": "threads", "num_workers": 3}):
         with dask.config.set(**options):
-            found = kind().fit(rows, da.from_array(y, chunks=450), sample_weight=given)
-        np.testing.assert_array_equal(found.coef_, in_memory.coef_)
-        np.testing.assert_array_equal(found.intercept_, in_memory.intercept_)
+            found = made(kind).fit(rows, da.from_array(y, chunks=450), sample_weight=given)
+        same_parameters(found, in_memory)
         assert found.certificate_.lower == in_memory.certificate_.lower
         assert found.certificate_.verify(from_dask(rows, y, s))
         assert not found.certificate_.verify(from_dask(rows[::-1], y, s))
 
 
-@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("kind", TAKE)
 def test_memory_and_partitions_prove_the_same(kind):
     X, y, score, _ = problem()
     y = target(kind, y, score)
-    a = kind().fit(X, y).certificate_
-    b = kind().fit(da.from_array(X, chunks=(CHUNK, D)), da.from_array(y, chunks=CHUNK)).certificate_
+    a = made(kind).fit(X, y).certificate_
+    b = (
+        made(kind)
+        .fit(da.from_array(X, chunks=(CHUNK, D)), da.from_array(y, chunks=CHUNK))
+        .certificate_
+    )
     assert a.holds
     assert b.holds
     assert max(a.lower, b.lower) <= min(a.upper, b.upper)

@@ -265,7 +265,7 @@ class Booster(Boosted):
             y,
             sample_weight,
             self.class_weight,
-            classes=self.classes_ if resumes else None,  # type: ignore[has-type]
+            classes=self.classes_ if resumes else None,
             reset=not resumes,
             finite=finite,
         )
@@ -365,7 +365,7 @@ class Booster(Boosted):
             setattr(self, kept_as, found[0] if len(found) == 1 else found)
 
     def _finish(
-        self, weak: PreparedLearner, machines: list[BoostingRun], examples: Examples, each: Each
+        self, weak: PreparedLearner, machines: list[BoostingRun], examples: Any, each: Each
     ) -> None:
         if not self.certify:
             unproved = no_certificate("certify=False was given, so nothing was proved.")
@@ -377,7 +377,7 @@ class Booster(Boosted):
         ]
 
     def _certificate(
-        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples, each: Each
+        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Any, each: Each
     ) -> Certificate:
         witness = self._prove(weak, machine, k, examples)
         if isinstance(witness, str):

@@ -83,7 +83,7 @@ class LookAtColumns:
         some = np.arange(-block.start % self.step, block.n_rows, self.step)
         some = some if s is None else some[s[some] > 0]
         gaps = np.unique(X.indices[np.isnan(X.data)]) if sparse.issparse(X) else _gaps(X)
-        named = (_values(X, j)[used] for j in np.flatnonzero(self.categorical))
+        named = (_values(X, j)[used] for j in np.flatnonzero(self.categorical).tolist())
         found = Either(np.unique(x[~np.isnan(x)]) for x in named)
         return ColumnsSeen([X[some]], Either((gaps,)), found)
 

@@ -47,8 +47,8 @@ class ExponentialCost(NamedTuple):
         self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
     ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
         signed, w = np.empty_like(s), np.empty_like(s)
-        given = (np.zeros_like(s), 0.0) if f is None else (f[0], a)
-        total, lowest = advance_rows(F[0], y, s, *given, self.shift, signed, w)
+        values = np.zeros_like(s) if f is None else f[0]
+        total, lowest = advance_rows(F[0], y, s, values, a, self.shift, signed, w)
         return Sums(total, Lowest(lowest)), lambda quantity: signed
 
 
@@ -57,6 +57,7 @@ class BlockExponential:
 
     def __init__(self, rounds: BlockRounds) -> None:
         self.rounds, self.signed, self.w = rounds, Target(rounds, SIGNED), None
+        rounds.expect(SIGNED)
         self._advance(0.0)
 
     def _advance(self, shift: float, *step: Any) -> None:
@@ -124,7 +125,7 @@ class ClassCost(NamedTuple):
     ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
         weights, edge, wrong = ClassWeights(y, s, np.ascontiguousarray(F.T)), 0.0, 0.0
         if f is not None:
-            _, edge, wrong = weights.step(f, a, False)
+            _, edge, wrong = weights.step([*f], a, False)
 
         def targets(quantity: Quantity) -> AnyArray:
             wz, w, _ = weights.targets(quantity.of_class, quantity.name == CLIPPED)
@@ -139,6 +140,7 @@ class BlockLikelihood:
     def __init__(self, rounds: BlockRounds, n_classes: int = 1) -> None:
         self.rounds, self.n_classes = rounds, n_classes
         self.cost: Any = LogisticCost() if n_classes == 1 else ClassCost(n_classes)
+        rounds.expect(*(Quantity(CLIPPED, k) for k in range(n_classes)))
         self._adopt(rounds.look(self.cost))
 
     def _adopt(self, found: Looked) -> None:
@@ -198,6 +200,7 @@ class BlockResiduals:
 
     def __init__(self, rounds: BlockRounds) -> None:
         self.rounds = rounds
+        rounds.expect(RESIDUAL)
         self._look()
 
     def _look(self, *step: Any) -> None:

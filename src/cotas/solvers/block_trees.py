@@ -42,6 +42,8 @@ from cotas.source import Block, Source, Sums
 
 # Bytes of the histograms of a level, which come back from each block.
 LARGEST_LEVEL = 1 << 26
+# Bytes of F that are kept: of eight million rows, while more are computed from the model.
+REMEMBERED = 1 << 26
 ROWS_ONLY = "This weak learner needs rows in memory."
 
 
@@ -61,12 +63,42 @@ class Sum(NamedTuple):
         return self._replace(trees=joined, coefficients=np.append(self.coefficients, a))
 
     def values(self, X: Matrix, n_functions: int) -> FloatArray:
-        """F of each function, in the rows of an array; added up in the order of the rounds."""
-        F = np.full((n_functions, X.shape[0]), self.constant)
+        """F of each function, in the rows of an array."""
+        return self.beyond(0, np.full((n_functions, X.shape[0]), self.constant), X)
+
+    def beyond(self, rounds: int, F: FloatArray, X: Matrix) -> FloatArray:
+        """F, that has the first rounds already, with the others added in their order."""
         for trees, out in zip(self.trees, F, strict=False):
+            rest = trees.after(rounds)
             for span, rows in dense_parts(X):
-                add_trees(rows, trees, self.coefficients, self.categories, out[span])
+                add_trees(rows, rest, self.coefficients[rounds:], self.categories, out[span])
         return F
+
+
+class Remembered:
+    """F of blocks, as long as there is room; where it is not, it is computed again.
+
+    Only this process has it: a copy in another one is empty, and stays so.
+    """
+
+    def __init__(self, room: int = REMEMBERED) -> None:
+        self.room, self.kept = room, dict[int, tuple[int, FloatArray]]()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Remembered, (0,)
+
+    def values(self, model: Sum, block: Block, n_functions: int) -> FloatArray:
+        """F of a block by the model; an array of the caller's."""
+        rounds, known = self.kept.get(block.start, (0, None))
+        if known is None:
+            F = model.values(block.X, n_functions)
+            if self.room < F.nbytes:
+                return F
+            self.room -= F.nbytes
+        else:
+            F = model.beyond(rounds, known.copy(), block.X)
+        self.kept[block.start] = (len(model.coefficients), F)
+        return F.copy()
 
 
 class Quantity(NamedTuple):
@@ -79,7 +111,10 @@ class Quantity(NamedTuple):
 class Cost(Protocol):
     """What is known of the rows of a block after a step, in sums, and what trees are fitted to."""
 
-    n_functions: int
+    @property
+    def n_functions(self) -> int:
+        """How many functions F has."""
+        ...
 
     def look(
         self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
@@ -116,12 +151,12 @@ class Asked:
 
     def _nodes(self, rows: AnyArray, categories: Categories) -> AnyArray:
         """The node of each row."""
-        if self.tree is None:
+        if self.tree is None or not self.level:
             return np.zeros(len(rows), dtype=np.uint8)
         leaves = np.empty(len(rows), dtype=np.int64)
         find_leaves(rows, self.tree, 0, categories, leaves)
         depth = self.tree.value.shape[1].bit_length() - 1
-        return (leaves >> (depth - self.level)).astype(np.uint8)
+        return np.asarray(leaves >> (depth - self.level), dtype=np.uint8)
 
 
 @loop
@@ -151,6 +186,7 @@ class Look:
 
     change: Callable[[Block], Block]
     model: Sum
+    remembered: Remembered
     cost: Cost
     trees: tuple[Trees, ...]
     a: float
@@ -158,7 +194,7 @@ class Look:
 
     def __call__(self, block: Block) -> Sums:
         block, K = self.change(block), self.cost.n_functions
-        F, f = self.model.values(block.X, K), None
+        F, f = self.remembered.values(self.model, block, K), None
         if self.trees:
             step = Sum(0.0, self.trees, np.ones(1), self.model.categories)
             f = step.values(block.X, K)
@@ -171,8 +207,8 @@ class Look:
 class BlockRounds:
     """The model so far and how to go over the blocks with it; the next root is looked at ahead.
 
-    The pass that tells what a step has done makes the histograms of the roots, too, since the next
-    round asks for the same quantities as this one; so a tree of depth D costs D passes.
+    The pass that tells what a step has done makes the histograms of the roots, too, of the
+    quantities that the next round will ask for; so a tree of depth D costs D passes.
     """
 
     def __init__(
@@ -180,37 +216,36 @@ class BlockRounds:
     ) -> None:
         self.source, self.change, self.coder, self.model = source, change, coder, model
         self.expected: tuple[Quantity, ...] = ()
-        self.asked: list[Quantity] = []
         self.roots: dict[Quantity, AnyArray] = {}
+        self.remembered = Remembered()
         self.cost: Any = None
+
+    def expect(self, *quantities: Quantity) -> None:
+        """What each round will ask for, if all of it at once is not too much."""
+        size = 16 * self.coder.n_features * self.coder.width * len(quantities)
+        self.expected = quantities if size <= LARGEST_LEVEL else ()
 
     def look(self, cost: Cost, trees: tuple[Trees, ...] = (), a: float = 0.0) -> Looked:
         """What the blocks say after F ← F + a·f, which is not yet the model."""
-        expected = tuple(self.asked) or self.expected
-        asked = Asked(expected, self.coder) if expected else None
-        seen, found = self.source.map_reduce(Look(self.change, self.model, cost, trees, a, asked))
-        model = self.model.and_then(trees, a) if trees else self.model
-        return Looked(
-            seen, dict(zip(expected, found if expected else (), strict=True)), model, cost
-        )
+        asked = Asked(self.expected, self.coder) if self.expected else None
+        seen, found = self._pass(cost, trees, a, asked)
+        roots = dict(zip(self.expected, found if asked else (), strict=True))
+        return Looked(seen, roots, self.model.and_then(trees, a) if trees else self.model, cost)
 
     def adopt(self, looked: Looked) -> None:
         """Make it the model."""
         self.model, self.cost, self.roots = looked.model, looked.cost, looked.roots
-        self.expected, self.asked = tuple(self.asked) or self.expected, []
 
-    def root(self, quantity: Quantity) -> AnyArray:
-        """The histograms of all the rows."""
-        self.asked.append(quantity)
-        if quantity not in self.roots:
-            self.roots[quantity] = self.level(quantity, None, 0)
-        return self.roots[quantity]
-
-    def level(self, quantity: Quantity, tree: Trees | None, level: int) -> AnyArray:
-        """The histograms of the nodes of a level, in one pass."""
+    def level(self, quantity: Quantity, tree: Trees, level: int) -> AnyArray:
+        """The histograms of the nodes of a level, in one pass, but for a root that is known."""
+        if level == 0 and quantity in self.roots:
+            return self.roots[quantity]
         asked = Asked((quantity,), self.coder, tree, level)
-        given = Look(self.change, self.model, self.cost, (), 0.0, asked)
-        return np.asarray(self.source.map_reduce(given)[1][0])
+        return np.asarray(self._pass(self.cost, (), 0.0, asked)[1][0])
+
+    def _pass(self, cost: Any, trees: tuple[Trees, ...], a: float, asked: Asked | None) -> Any:
+        given = (self.change, self.model, self.remembered, cost, trees, a, asked)
+        return self.source.map_reduce(Look(*given))
 
 
 class Looked(NamedTuple):
@@ -239,7 +274,7 @@ class Leaves(NamedTuple):
     @property
     def value(self) -> FloatArray:
         """What the function is in each leaf."""
-        return self.tree.value[0]
+        return np.asarray(self.tree.value[0])
 
     def wrong(self) -> float:
         """Σ w|f| over the rows where f has the other sign, of ±w."""
@@ -287,11 +322,7 @@ class BlockGrower(Grower):
         tree, parts = tree_without_tests(self.depth), np.empty(0)
         criterion: Any = None
         for level in range(self.depth):
-            found = (
-                target.rounds.level(target.quantity, tree, level)
-                if level
-                else target.rounds.root(target.quantity)
-            )
+            found = target.rounds.level(target.quantity, tree, level)
             sums = np.ascontiguousarray(converted(found))
             totals = sums[0].sum(axis=1)
             criterion = kind(LEAST_SHARE * float(totals.imag.sum())) if not level else criterion

@@ -74,7 +74,7 @@ def n_codes(bins: Bins, j: int) -> int:
 
     A feature with 256 values has no code left for that.
     """
-    return min(bins.sizes[j] + 1, MOST_BINS)
+    return min(bins.sizes[j] + 1, MOST_BINS)  # type: ignore[no-any-return]
 
 
 @loop

@@ -36,6 +36,10 @@ class Trees(NamedTuple):
         """The first k trees."""
         return Trees(*(a if name == "groups" else a[:k] for name, a in self._asdict().items()))
 
+    def after(self, k: int) -> Trees:
+        """All but the first k trees."""
+        return Trees(*(a if name == "groups" else a[k:] for name, a in self._asdict().items()))
+
 
 def tree_without_tests(depth: int) -> Trees:
     """One tree of this depth, which sends every row to its first leaf."""

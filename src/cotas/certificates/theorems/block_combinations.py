@@ -50,7 +50,7 @@ from cotas.certificates.theorems.surrogates import (
 from cotas.source import Block, Changed, Source
 
 NOT_LOOKED_FOR = "Rows that no test tells apart are not looked for where rows come in blocks."
-ENDS = {"max": Most, "min": Least, "sum": np.asarray}
+ENDS: dict[str, Any] = {"max": Most, "min": Least, "sum": np.asarray}
 
 
 @dataclass(frozen=True, kw_only=True)

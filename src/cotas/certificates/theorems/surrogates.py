@@ -174,7 +174,7 @@ class SurrogateBound(Labelled):
         wrong = survey.margins <= 0
         found = Surveyed(
             len(wrong),
-            np.count_nonzero(wrong),
+            int(np.count_nonzero(wrong)),
             weights.share_up(wrong),
             *self._bound(survey, weights),
             float(margins.min()),
