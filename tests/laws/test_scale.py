@@ -688,7 +688,7 @@ def test_rows_without_weight_have_no_part_in_any_figure(kind):
         y[:200] = 1e12
     loud = made(kind).fit(Arrays(X, y, s, block_rows=50)).certificate_
     for one, other in zip(quiet.singles, loud.singles, strict=True):
-        assert other.relative_gap <= max(made(kind).tol, 2 * one.relative_gap)
+        assert other.relative_gap <= max(getattr(made(kind), "tol", 0), 2 * one.relative_gap)
         for name, figure in one.figures.items():
             if isinstance(figure, float):
                 assert other.figures[name] == pytest.approx(figure, rel=1e-6, abs=1e-6), name
@@ -763,7 +763,7 @@ def test_a_proof_does_not_depend_on_how_rows_are_divided(kind, how):
             made(kind).fit(Arrays(rows, y, block_rows=size)).certificate_ for size in (N, 50, 333)
         ]
     for one in proved:
-        assert one.relative_gap <= max(made(kind).tol, 2 * whole.relative_gap)
+        assert one.relative_gap <= max(getattr(made(kind), "tol", 0), 2 * whole.relative_gap)
         if how == "steep":
             continue  # rounding is so large that its last digits are more than is allowed for
         for size in (50, 100, 333, N):

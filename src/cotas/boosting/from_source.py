@@ -9,7 +9,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each
 from cotas.boosting.weak_learners import PreparedLearner, Stump, Tree, check_tests
-from cotas.certificates.blocks import Scatter, weighed
+from cotas.certificates.blocks import Columns, Scatter, Signs, Watched, weighed
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.fitting.from_source import (
     Classes,
@@ -46,8 +46,6 @@ class FirstLook:
 def numbers(block: Block) -> Sums:
     """The mean of the targets and their squares about it, the smallest and minus the largest."""
     y = np.asarray(block.y, dtype=np.float64)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
     if y.ndim != 1:
         raise ValueError(f"y must be a vector of numbers, and its shape is {y.shape}.")
     if not np.isfinite(y).all():
@@ -77,7 +75,7 @@ class ToLearnFrom:
         elif self.signs:
             y = np.where(y == self.label, 1.0, -1.0)
         else:
-            y = y.astype(np.float64).ravel()
+            y = y.astype(np.float64)
         return block._replace(y=y, weights=shares)
 
 
@@ -119,7 +117,8 @@ class BlockRun:
 class BlockExamples:
     """The training data of a fit from blocks; `weights` stay with the rows."""
 
-    X: Source
+    source: Source
+    X: Watched  # the same, for the proof
     coder: Coder
     total: float
     classes: Any = None
@@ -131,7 +130,7 @@ class BlockExamples:
     @property
     def n_entries(self) -> int:
         """How many numbers X has."""
-        return self.X.n_rows * self.X.n_features
+        return self.source.n_rows * self.source.n_features
 
     def positives(self) -> AnyArray:
         """The labels that are trained against the rest."""
@@ -149,7 +148,7 @@ class BlockExamples:
         codes = tuple(self.classes.tolist()) if together else ()
         signs = self.classes is not None and not together
         change = ToLearnFrom(self.total, self.factors, codes, signs, label)
-        return BlockRun(label, self.X, change, self.coder, self.constant, len(codes) or 1)
+        return BlockRun(label, self.source, change, self.coder, self.constant, len(codes) or 1)
 
 
 def read_blocks(
@@ -168,10 +167,20 @@ def read_blocks(
         if not np.isfinite(scatter.squares).all():
             raise ValueError("The squares of y overflow. Rescale y, and what is predicted with it.")
         middle = float(np.clip(scatter.mean[0], float(lowest), -float(highest)))
-        return BlockExamples(bound, Coder.of(columns, categorical), scatter.total, constant=middle)
+        coder = Coder.of(columns, categorical)
+        watched = seen_once(bound, Columns((None,)))
+        return BlockExamples(bound, watched, coder, scatter.total, constant=middle)
     classes: Classes = classes_of(found, class_weight)
+    watched = seen_once(bound, Signs(tuple(classes.positives().tolist()), classes.pairs))
     coder = Coder.of(columns, categorical)
-    return BlockExamples(bound, coder, classes.total, classes.labels, classes.pairs)
+    return BlockExamples(bound, watched, coder, classes.total, classes.labels, classes.pairs)
+
+
+def seen_once(source: Source, read: Any) -> Watched:
+    """The source for the proof, which notices if its blocks are no longer those of the fit."""
+    watched = Watched(source, read)
+    watched.sketches()
+    return watched
 
 
 def refuse_what_needs_rows(model: Any, learner: Any) -> None:

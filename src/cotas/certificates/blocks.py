@@ -44,6 +44,7 @@ from cotas.certificates.sweep import (
     Sketch,
     as_rows,
     sketch_weights,
+    without_gaps,
 )
 from cotas.certificates.targets import ROUNDED
 from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
@@ -118,6 +119,8 @@ class WithSketch:
         fixed = sketch_weights(block.start, block.start + block.n_rows, SQUARE_ROOT_OF_TWO)
         stretch = sketch_weights(0, block.X.shape[1], GOLDEN_RATIO)
         projected = np.asarray(block.X.astype(np.float64, copy=False) @ stretch)
+        if np.isnan(projected).any():
+            projected = np.asarray(without_gaps(block.X) @ stretch)
         sums = (fixed @ projected, fixed @ np.abs(projected), fixed @ y)
         largest = Sums(tuple(map(Most, np.abs(y).max(axis=0))))
         ends = Sums(Most(-s.min()), Most(s.max()))

@@ -22,6 +22,7 @@ VIEWED_BYTES, CONVERTED_BYTES = 1 << 21, 1 << 20
 EPS = float(np.finfo(np.float64).eps)
 # Fractional parts of their multiples never repeat, which makes them weights for a sketch.
 GOLDEN_RATIO, SQUARE_ROOT_OF_TWO = 0.6180339887498949, 0.41421356237309515
+MISSING = 0.7548776662466927  # stands for a missing value in a sketch
 
 # What a block contributes: each name begins with how to merge it, "sum", "max" or "min".
 Tally: TypeAlias = dict[str, Any]
@@ -205,6 +206,15 @@ def sketch_weights(start: int, stop: int, step: float) -> FloatArray:
     """Numbers between 0.5 and 1.5 that are fixed and never twice the same."""
     multiples = np.arange(start + 1, stop + 1) * step
     return np.asarray(0.5 + multiples - np.floor(multiples))
+
+
+def without_gaps(rows: Matrix) -> Matrix:
+    """The rows with a fixed number in the place of each missing value."""
+    if not sparse.issparse(rows):
+        return np.where(np.isnan(rows), MISSING, rows)
+    filled = rows.copy()
+    filled.data[np.isnan(filled.data)] = MISSING
+    return filled
 
 
 def as_rows(X: Matrix) -> Matrix:

@@ -258,7 +258,7 @@ class ResidualsOfBlock:
             | {
                 "value low": Down(weighted_total(w, value(r))[0]),
                 "value high": Up(weighted_total(w, value(np.abs(r) + slack), VALUE_OPERATIONS)[1]),
-                "slack": Most(slack.max()),
+                "slack": Most(slack[w > 0].max(initial=0.0)),
                 "largest": Most(np.abs(y[w > 0]).max(initial=0.0)),
                 "furthest": Most(np.abs(y).max()),
                 # Guesses, which need not be accurate.
@@ -299,7 +299,6 @@ class DualOfBlock:
 def _residuals(witness: BlockAdditive, block: Block) -> Any:
     """The weights, y, y − F as computed, how far it may be off, and what the sweep found."""
     y = np.asarray(block.y, dtype=np.float64)
-    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
     if not np.isfinite(y).all():
         raise Objection("y holds what is not a finite number.")
     sweep, weights = witness.sweep(block.X, y), weights_of(block, ())

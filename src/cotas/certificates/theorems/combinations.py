@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-from scipy import sparse
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
@@ -34,13 +33,13 @@ from cotas.certificates.sweep import (
     Sweep,
     Tally,
     sketch_weights,
+    without_gaps,
 )
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
 from cotas.certificates.words import against_the_rest, in_words
 from cotas.words import say
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 14
-MISSING = 0.7548776662466927  # stands for a missing value in a sketch
 
 
 @dataclass(frozen=True)
@@ -328,14 +327,6 @@ class LongSweep(Sweep):
         return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
-def _fill(rows: Matrix) -> Matrix:
-    if not sparse.issparse(rows):
-        return np.where(np.isnan(rows), MISSING, rows)
-    filled = rows.copy()
-    filled.data[np.isnan(filled.data)] = MISSING
-    return filled
-
-
 def sketch_block(block: Block, first: int = 0) -> Tally:
     """What a block adds to the sketch of the data; a missing value counts as a fixed number.
 
@@ -343,7 +334,7 @@ def sketch_block(block: Block, first: int = 0) -> Tally:
     """
     projected = block.products[:, 0]
     if np.isnan(projected).any():
-        projected = _fill(block.rows) @ sketch_weights(0, block.rows.shape[1], GOLDEN_RATIO)
+        projected = without_gaps(block.rows) @ sketch_weights(0, block.rows.shape[1], GOLDEN_RATIO)
     begin, end = first + block.span.start, first + block.span.stop
     row_weights = sketch_weights(begin, end, SQUARE_ROOT_OF_TWO)
     labels = block.signs @ np.arange(1.0, block.signs.shape[1] + 1)
