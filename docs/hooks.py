@@ -15,7 +15,7 @@ from mkdocs.exceptions import PluginError
 ONLY_IN_ENGLISH = '!!! info "Esta página está solo en inglés."\n\n'
 LONELY_PICTURE = re.compile(r'(?<!">)(<img [^>]*?src="([^"]+)"[^>]*>)')
 CERTIFICATE = re.compile(
-    r'<div class="highlight">(?=<pre>(?:<[^>]+>)*\s*(?:Certificate|Certificado):)'
+    r'<div class="highlight">(<pre>(?:<[^>]+>)*)((?:Certificate|Certificado):.*?)(</code>)', re.S
 )
 
 
@@ -37,7 +37,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     """Make each picture a link to itself, and mark the printed certificates."""
     html = LONELY_PICTURE.sub(r'<a class="enlarge" href="\2">\1</a>', html)
-    return CERTIFICATE.sub('<div class="highlight certificate">', html)
+    return CERTIFICATE.sub(_lines_apart, html)
+
+
+def _lines_apart(block: re.Match[str]) -> str:
+    """Set a printed certificate line by line, so that what is wrapped can be indented."""
+    opening, text, closing = block.groups()
+    lines = "".join(f'<span class="line">{line}</span>' for line in text.splitlines(keepends=True))
+    return f'<div class="highlight certificate">{opening}{lines}{closing}'
 
 
 def _copy_program(there: Path) -> None:
