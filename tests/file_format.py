@@ -36,8 +36,8 @@ formato, que son ingleses.
 
 Donde el lugar en un archivo dice qué hay ahí, los campos están por nombre. Donde hay varias
 posibilidades, lo dice una palabra: `{{"loss": "hinge"}}`, `{{"kernel": "constant", "value": 1.0}}`.
-Las letras son longitudes: lo que es n en un campo es n en todos los campos del mismo objeto y de los
-que contiene, salvo que un objeto tenga letras propias. Los campos en *cursiva* pueden faltar.
+Las letras son longitudes: lo que es n en un campo es n en todos los campos del mismo objeto y de
+los que contiene, salvo que un objeto tenga letras propias. Los campos en *cursiva* pueden faltar.
 """,
 }
 FIELDS = {"en": ("field", "what"), "es": ("campo", "qué")}
@@ -49,7 +49,7 @@ FITTED = {
 # What a field says of itself; the longer ones first.
 IN_SPANISH = {
     "text, or a record of its `english`, its `text` and the `values` in it": (
-        "texto, o un registro de su inglés, `english`, su `text` y los valores que contiene, `values`"
+        "texto, o un registro de su inglés, `english`, su `text` y los valores que tiene, `values`"
     ),
     "any value of a parameter": "cualquier valor de un parámetro",
     "whole number": "número entero",

@@ -1,6 +1,7 @@
 """What a sceptic has to read: for each certificate the modules its numbers depend on, and lines.
 
-`python tests/trusted_lines.py` writes it into docs/trust.md and its Spanish version; a test compares.
+`python tests/trusted_lines.py` writes the tables of docs/trust.md and its Spanish version; a test
+compares them.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from file_format import KEPT, PAGES, page
 
 ENGLISH = re.compile(r"\b(?:the|of|or|a|from|to|by|list|text|number|allowed|whole)\b")

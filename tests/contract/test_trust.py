@@ -1,6 +1,7 @@
 """The page on trust has the numbers that are counted now."""
 
 import pytest
+
 from trusted_lines import IN_SPANISH, KINDS, PAGES, filled, table
 
 
