@@ -360,12 +360,9 @@ def test_other_seeds_can_be_said_in_spanish(monkeypatch, findings):
     monkeypatch.setattr("cotas.experiments.findings.page.times_report", lambda: "| algorithm |\n")
     english = filled(PAGE.read_text("utf-8"), (7,))
     told = reproduction_page.filled(reproduction_page.SPANISH.read_text("utf-8"), english)
+    parts, number = reproduction_page.PARTS, reproduction_page.NUMBER
     numbers = [
-        [
-            reproduction_page.NUMBER.findall(part[2])
-            for part in reproduction_page.PARTS.findall(page)
-        ]
-        for page in (english, told)
+        [number.findall(part[2]) for part in parts.findall(page)] for page in (english, told)
     ]
     assert numbers[0] == numbers[1]
 

@@ -9,7 +9,7 @@ TEXTS = {lang: path.read_text(encoding="utf-8") for lang, path in PAGES.items()}
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
-def test_the_verdict_is_that_of_the_pages(claim):
+def test_the_verdict_is_that_of_the_page(claim):
     judged = claim.judge()
     assert judged.verdict == claim.verdict, judged
     for lang, text in TEXTS.items():
