@@ -37,7 +37,7 @@ SOURCES = {
     "000": "Fuentes Cabrera",
     "001": "Rugeles Ospina",
     "003": "Moreno Chávez",
-    "004": "*Clasificación Lineal y Generalización*",
+    "004": "*Clasificación lineal y generalización*",
 }
 
 
