@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from fontTools.ttLib import TTFont
+from markdown import Markdown
 from mkdocs.exceptions import PluginError
 
 ONLY_IN_ENGLISH = '!!! info "Esta página está solo en inglés."\n\n'
+GENERIC: Any = {"extension_configs": {"pymdownx.arithmatex": {"generic": True}}}
+# Fenced code comes first, so that its comments are no headings.
+HEADING = re.compile(r"^ *(`{3,})[^`].*?^ *\1 *$|^(?P<heading>#+ [^\n]*)$", re.M | re.S)
 LONELY_PICTURE = re.compile(r'(?<!">)(<img [^>]*?src="([^"]+)"[^>]*>)')
 CERTIFICATE = re.compile(
-    r'<div class="highlight">(?=<pre>(?:<[^>]+>)*\s*(?:Certificate|Certificado):)'
+    r'<div class="highlight">(<pre>(?:<[^>]+>)*)((?:Certificate|Certificado):.*?)(</code>)', re.S
 )
 
 
@@ -29,15 +33,50 @@ def on_post_build(config: Any) -> None:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Say in Spanish where a page has no Spanish version."""
+    """Give Spanish headings the anchors of the English ones; say where a page has no Spanish."""
     spoken = config.theme["language"]
-    return markdown if page.file.locale == spoken else ONLY_IN_ENGLISH + markdown
+    if spoken == "en":
+        return markdown
+    if page.file.locale != spoken:
+        return ONLY_IN_ENGLISH + markdown
+    english = Path(page.file.abs_src_path.replace(f".{spoken}.md", ".md"))
+    return _anchored(markdown, english.read_text("utf-8"))
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     """Make each picture a link to itself, and mark the printed certificates."""
     html = LONELY_PICTURE.sub(r'<a class="enlarge" href="\2">\1</a>', html)
-    return CERTIFICATE.sub('<div class="highlight certificate">', html)
+    return CERTIFICATE.sub(_lines_apart, html)
+
+
+def _anchored(markdown: str, english: str) -> str:
+    """Name each heading as its English counterpart, so that links lead to it in both languages."""
+    anchors = iter(_anchors(english))
+
+    def named(found: re.Match[str]) -> str:
+        heading = found["heading"]
+        anchor = next(anchors, None) if heading else None
+        if anchor is None or "#" in heading.lstrip("#"):
+            return found[0]
+        if heading.endswith("}"):
+            return f"{heading[:-1]}#{anchor} }}"
+        return f"{heading} {{ #{anchor} }}"
+
+    return HEADING.sub(named, markdown)
+
+
+def _anchors(markdown: str) -> list[str]:
+    """The anchors that the headings of a page get, in their order."""
+    reader = Markdown(extensions=["toc", "attr_list", "pymdownx.arithmatex"], **GENERIC)
+    headings = [found["heading"] for found in HEADING.finditer(markdown) if found["heading"]]
+    return re.findall(r'<h\d [^>]*id="([^"]+)"', reader.convert("\n\n".join(headings)))
+
+
+def _lines_apart(block: re.Match[str]) -> str:
+    """Set a printed certificate line by line, so that what is wrapped can be indented."""
+    opening, text, closing = block.groups()
+    lines = "".join(f'<span class="line">{line}</span>' for line in text.splitlines(keepends=True))
+    return f'<div class="highlight certificate">{opening}{lines}{closing}'
 
 
 def _copy_program(there: Path) -> None:
