@@ -52,8 +52,9 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Without --quiet, which hides the warnings that --strict is to fail on.
 docs: $(READY)
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 # The laws beside all the rest, since the machine has two cores at least.
 unit: $(READY)
