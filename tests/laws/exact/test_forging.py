@@ -87,6 +87,18 @@ EXAMPLES: dict[str, Callable[[], tuple[Any, Any, Certificate]]] = {
     "separable": lambda: (APART, SIDE, cotas.separability(APART, SIDE).certificate),
     "not separable": lambda: (X, Y, cotas.separability(X, Y).certificate),
     "boosting": lambda: (X, Y, cotas.AdaBoost(n_estimators=3).fit(X, Y).certificate_),
+    "boosting in blocks": lambda: (
+        X,
+        Y,
+        cotas.AdaBoost(n_estimators=3, class_weight={1: 2.0})
+        .fit(Arrays(X, Y, block_rows=7))
+        .certificate_,
+    ),
+    "stumps of numbers in blocks": lambda: (
+        X,
+        T,
+        cotas.LSBoost("stump", n_estimators=3).fit(Arrays(X, T, block_rows=7)).certificate_,
+    ),
     "hull": lambda: (X, Y, cotas.ConvexAnyBoost(n_estimators=3).fit(X, Y).certificate_),
     "stagewise": lambda: (X, T, cotas.LSBoost(max_iter=20).fit(X, T).certificate_),
     "stumps of numbers": lambda: (

@@ -73,6 +73,20 @@ class InBlocks(Combined):
         """What is proved of the model, which is sound, from all the blocks."""
         raise NotImplementedError
 
+    def refuse_unsound(self) -> None:
+        super().refuse_unsound()
+        if self.weights is not None or (self.labels is None) != (self.factors is None):
+            raise Objection("weights")
+        if self.labels is None or self.factors is None:
+            return
+        labels, factors = np.asarray(self.labels), np.asarray(self.factors)
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            raise Objection("labels")
+        if labels.shape != factors.shape or len(np.unique(labels)) != labels.size:
+            raise Objection("labels")
+        if factors.dtype.kind != "f" or not (np.isfinite(factors).all() and (factors >= 0).all()):
+            raise Objection("weights")
+
     def pairs(self) -> tuple[tuple[Any, float], ...]:
         """Label and factor of each class that has one."""
         if self.labels is None or self.factors is None:
@@ -132,7 +146,7 @@ class BlockSurrogate(InBlocks, SurrogateBound):
 
     def refuse_unsound(self) -> None:
         super().refuse_unsound()
-        if self.surrogate == "votes" or self.stumps is not None or self.weights is not None:
+        if self.surrogate == "votes" or self.stumps is not None:
             raise Objection("This surrogate does not belong to so many classes.")
 
     def over(self, source: Source) -> Certificate:
@@ -197,8 +211,7 @@ class BlockAdditive(InBlocks, AdditiveFit):
 
     def refuse_unsound(self) -> None:
         super().refuse_unsound()
-        known = self.tests.thresholds is not None and self.weights is None
-        if self.loss != "squared" or self.factors is not None or not known:
+        if self.loss != "squared" or self.labels is not None or self.tests.thresholds is None:
             raise Objection("There is not one combination with a known loss.")
 
     def over(self, source: Source) -> Certificate:
