@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import dump_svmlight_file
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
 import cotas
@@ -23,6 +24,7 @@ from cotas.fitting.threads import in_order
 from cotas.scale import pages as pages_module
 from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
+from cotas.solvers import block_trees
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_pairs
 from in_blocks import EVERY, TAKE, made, same_parameters, spoil
 from terminal import cotas as terminal
@@ -157,6 +159,78 @@ def test_sums_run_in_one_order_whoever_makes_them():
 
 def _first_column(block: Block) -> Sums:
     return Sums(float(block.X[:, 0].sum()), block.n_rows)
+
+
+# ---- boosters ----------------------------------------------------------------------------------
+
+BOOSTERS = [kind for kind in TAKE if "weak_learner" in kind().get_params()]
+GAPS = np.where(np.random.default_rng(1).random(X.shape) < 0.05, np.nan, X)
+GAPS[:, 2] = np.round(GAPS[:, 2] * 5)
+LEARNERS = [
+    cotas.Tree(3),
+    cotas.Stump(criterion="gini"),
+    cotas.Stump(categorical_features=[2]),
+    cotas.Tree(2, categorical_features=[2]),
+]
+
+
+@pytest.mark.parametrize("weak", LEARNERS, ids=repr)
+@pytest.mark.parametrize("kind", BOOSTERS, ids=lambda kind: kind.__name__)
+def test_trees_gaps_and_categories_are_those_of_memory(kind, weak):
+    for y in (TWO, THREE) if is_classifier(kind()) else (Z,):
+        for weights in (None, WEIGHTS):
+            source = Arrays(GAPS, y, weights, block_rows=170)
+            here, there = kind(weak, 3).fit(GAPS, y, weights), kind(weak, 3).fit(source)
+            same_parameters(here, there, digits=9)
+            losses = [np.ravel(model.round_losses_) for model in (there, here)]
+            np.testing.assert_allclose(*losses, rtol=1e-9)
+            pairs = zip(here.certificate_.singles, there.certificate_.singles, strict=True)
+            for one, other in pairs:
+                assert other.upper == pytest.approx(one.upper, rel=1e-9)
+                assert one.statement.split(" than ")[0] == other.statement.split(" than ")[0]
+            assert there.certificate_.discrepancies(source) == []
+
+
+@pytest.mark.parametrize("kind", BOOSTERS, ids=lambda kind: kind.__name__)
+def test_the_end_of_a_run_is_that_of_memory(kind):
+    """A learner without mistakes, and one that finds nothing, end it as they do in memory."""
+    rows = np.round(X, 1)
+    clear = np.where(rows[:, 0] > 0.3, 1.0, -1.0)
+    for y in (clear,) if is_classifier(kind()) else (clear, np.ones(N)):
+        for weak in (cotas.Stump(), cotas.Tree(2)):
+            here = kind(weak, 5).fit(rows, y)
+            there = kind(weak, 5).fit(Arrays(rows, y, block_rows=170))
+            assert (there.stop_, there.stop_reason_) == (here.stop_, here.stop_reason_)
+            same(there.predict(rows), here.predict(rows))
+
+
+@pytest.mark.parametrize("kind", BOOSTERS, ids=lambda kind: kind.__name__)
+def test_boosters_say_what_needs_arrays(kind):
+    y = THREE if is_classifier(kind()) else Z
+    wishes = [
+        {"early_stopping": True},
+        {"warm_start": True},
+        {"weak_learner": "linear"},
+        {"weak_learner": cotas.Stump(search="exact")},
+        {"weak_learner": DecisionTreeRegressor()},
+    ]
+    wishes += [{"multiclass": "samme"}] if kind is cotas.AdaBoost else []
+    wishes += [{"loss": "absolute"}] if kind is cotas.LSBoost else []
+    for wish in wishes:
+        with pytest.raises(NotInBlocksError, match="source of row blocks"):
+            made(kind, **wish).fit(Arrays(X, y))
+    wide = np.tile(X, 200)
+    with pytest.raises(ValueError, match="Give a smaller depth, or fewer columns"):
+        made(kind, weak_learner=cotas.Tree(8)).fit(Arrays(wide, y))
+
+
+def test_f_is_the_same_remembered_or_computed_anew(monkeypatch):
+    source, found = Arrays(X, TWO, block_rows=100), []
+    for room in (0, 2000, 1 << 20):
+        monkeypatch.setattr(block_trees, "REMEMBERED", room)
+        found.append(cotas.LogitBoost("tree", 4).fit(source))
+    for model in found[1:]:
+        same_parameters(model, found[0])
 
 
 # ---- what needs arrays -------------------------------------------------------------------------

@@ -81,7 +81,7 @@ class Remembered:
     Only this process has it: a copy in another one is empty, and stays so.
     """
 
-    def __init__(self, room: int = REMEMBERED) -> None:
+    def __init__(self, room: int) -> None:
         self.room, self.kept = room, dict[int, tuple[int, FloatArray]]()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -217,7 +217,7 @@ class BlockRounds:
         self.source, self.change, self.coder, self.model = source, change, coder, model
         self.expected: tuple[Quantity, ...] = ()
         self.roots: dict[Quantity, AnyArray] = {}
-        self.remembered = Remembered()
+        self.remembered = Remembered(REMEMBERED)
         self.cost: Any = None
 
     def expect(self, *quantities: Quantity) -> None:
