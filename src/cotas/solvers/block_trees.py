@@ -304,8 +304,7 @@ class BlockGrower(Grower):
     def __init__(self, coder: Coder, depth: int) -> None:
         self.bins = coder.bins(np.empty((0, coder.n_features)))
         self.scale, self.depth, self.n_features = coder.scale, depth, coder.n_features
-        width = max(coder.width, int(coder.sizes.max(initial=0)) + 1)
-        if (size := 16 * coder.n_features * 2 ** (depth - 1) * width) > LARGEST_LEVEL:
+        if (size := 16 * coder.n_features * 2 ** (depth - 1) * coder.width) > LARGEST_LEVEL:
             raise ValueError(
                 f"The histograms of {coder.n_features} features for trees of depth {depth} take "
                 f"{size / 2**20:.0f} MiB for each block of rows; {LARGEST_LEVEL / 2**20:.0f} MiB "
