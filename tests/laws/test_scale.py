@@ -140,6 +140,8 @@ def test_what_a_source_may_not_hold(kind):
         made(kind).fit(Arrays(X, y, -np.ones(N)))
     with pytest.raises(ValueError, match=r"class|zero"):
         made(kind).fit(Arrays(X, y, np.zeros(N)))
+    with pytest.raises(ValueError, match="sums overflow or vanish"):
+        made(kind).fit(Arrays(X, y, np.full(N, 1e300)))
     fitted = made(kind).fit(Arrays(X, y))
     with pytest.raises(ValueError, match="expecting 5 features"):
         fitted.predict(Arrays(X[:, :4], y))

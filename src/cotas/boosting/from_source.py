@@ -11,6 +11,7 @@ from cotas.arrays import AnyArray, Each
 from cotas.boosting.weak_learners import PreparedLearner, Stump, Tree, check_tests
 from cotas.certificates.blocks import Columns, Scatter, Signs, Watched, weighed
 from cotas.certificates.theorems.weak_learners import StumpClass
+from cotas.fitting.data import refuse_extreme_weights
 from cotas.fitting.from_source import (
     Classes,
     bound_to,
@@ -164,6 +165,7 @@ def read_blocks(
         scatter, lowest, highest = found
         if not scatter.total > 0:
             raise ValueError("The weights of the source are zero for all rows: one must count.")
+        refuse_extreme_weights(min(1.0, scatter.total), "The weight of all rows")
         if not np.isfinite(scatter.squares).all():
             raise ValueError("The squares of y overflow. Rescale y, and what is predicted with it.")
         middle = float(np.clip(scatter.mean[0], float(lowest), -float(highest)))

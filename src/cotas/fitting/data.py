@@ -188,13 +188,17 @@ LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 def checked_weights(sample_weight: Any, X: Any) -> FloatArray:
     """A weight for each row, none below zero, the largest neither tiny nor huge."""
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    largest = float(weights.max())
+    refuse_extreme_weights(float(weights.max()))
+    return np.asarray(weights)
+
+
+def refuse_extreme_weights(largest: float, name: str = "sample_weight") -> None:
+    """Raise if the largest weight is tiny or huge."""
     if largest > 0 and not LEAST_WEIGHT <= largest <= MOST_WEIGHT:
         raise ValueError(
-            f"sample_weight goes up to {largest:g}, where sums overflow or vanish; only the ratios "
+            f"{name} goes up to {largest:g}, where sums overflow or vanish; only the ratios "
             "of weights count, so divide them all by the largest."
         )
-    return np.asarray(weights)
 
 
 def _weights(X: Matrix, y: AnyArray, sample_weight: Any, class_weight: Any) -> FloatArray | None:

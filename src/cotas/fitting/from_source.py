@@ -16,6 +16,7 @@ from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.blas import one_thread_in_blas
 from cotas.certificates.blocks import weighed
 from cotas.certificates.sound import Sound, kind_of_labels, refuse_mixed_labels
+from cotas.fitting.data import refuse_extreme_weights
 from cotas.fitting.threads import in_order, thread_count
 from cotas.source import Block, Changed, Source, Sums, double, reader_of, rows_of
 
@@ -74,6 +75,8 @@ def refuse_not_finite(block: Block, gaps: bool = False) -> None:
     s = block.weights
     if s is not None and not (np.isfinite(s).all() and (s >= 0).all()):
         raise ValueError("The weights of a source must be finite numbers, none of them negative.")
+    if s is not None:
+        refuse_extreme_weights(max(1.0, float(s.max())), "The weight of a row")
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,7 @@ def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
             f"The weights leave no example of class {lost}: leave its rows out, or give one of "
             "them a weight above zero."
         )
+    refuse_extreme_weights(min(1.0, float(whole.sum())), "The weight of all rows")
     return Classes(labels, factors, float(whole.sum()))
 
 
