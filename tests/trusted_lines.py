@@ -33,6 +33,7 @@ KINDS = {
     "linear models of rows in blocks": ["cotas.certificates.blocks"],
     "stagewise": ["cotas.certificates.theorems.stagewise"],
     "mistakes": ["cotas.certificates.theorems.mistakes"],
+    "mistakes of mixed runs": ["cotas.certificates.theorems.mixing"],
     "separation": ["cotas.certificates.theorems.separation"],
     "boosting": ["cotas.certificates.theorems.surrogates"],
     "hull": ["cotas.certificates.theorems.hull"],
