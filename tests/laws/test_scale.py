@@ -21,9 +21,11 @@ from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import sizes
 from cotas.files.problems import DataFileError
 from cotas.fitting.threads import in_order
+from cotas.preparation import statistics, streamed
 from cotas.scale import pages as pages_module
 from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
+from cotas.scale.shuffling import Foremost, places
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_pairs
 from terminal import cotas as terminal
 from terminal import customers
@@ -451,6 +453,90 @@ def test_a_preparation_makes_numbers_of_a_table(tmp_path):
     np.testing.assert_allclose(cotas.Ridge().fit(pages).coef_, here.coef_, atol=1e-12)
 
 
+def every_kind_of_column(n=N):
+    """Words, gaps, dates, truth values, an identifier, free text and a constant."""
+    random = np.random.default_rng(5)
+    towns = random.choice(["Lugo", "Vigo", "Noia", "Foz"], n, p=[0.6, 0.3, 0.098, 0.002])
+    days = np.datetime64("2020-01-01") + random.integers(0, 900, n)
+    return pl.DataFrame(
+        {
+            "id": np.arange(n),
+            "town": [None if k % 17 == 0 else town for k, town in enumerate(towns)],
+            "age": [None if k % 11 == 0 else float(a) for k, a in enumerate(random.normal(size=n))],
+            "far": 1e6 + random.normal(size=n),
+            "day": [str(day) for day in days],
+            "name": [f"person {k}" for k in range(n)],
+            "unit": ["EUR"] * n,
+            "y": random.normal(size=n),
+        }
+    )
+
+
+LEARNED = ("dropped_", "dates_", "number_names_", "category_names_", "categories_", "pooled_")
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100, N])
+def test_a_preparation_learns_of_batches_what_it_learns_of_the_whole(rows):
+    table = every_kind_of_column().drop("y")
+    here = cotas.tables.Preparation().fit(table)
+    there = cotas.tables.Preparation().fit_batches(table.iter_slices(rows), sample=table)
+    for name in (*LEARNED, "category_missing_"):
+        assert getattr(there, name) == getattr(here, name), name
+    np.testing.assert_array_equal(there.indicated_, here.indicated_)
+    np.testing.assert_allclose(there.means_, here.means_, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(there.scales_, here.scales_, rtol=1e-9)
+    assert {name for name, _ in there.dropped_} >= {"id", "name", "unit"}
+    with pytest.raises(DataFileError, match="same columns"):
+        there.fit_batches([table, table.drop("age")])
+    for nothing in ([], [table[:0]]):
+        with pytest.raises(DataFileError, match=r"no rows|one at least"):
+            there.fit_batches(nothing)
+
+
+def test_words_too_many_to_count_cost_no_frequent_one(monkeypatch):
+    monkeypatch.setattr(statistics, "MOST_WORDS", 100)
+    random = np.random.default_rng(0)
+    words = np.where(random.random(5000) < 0.3, "often", [f"w{k}" for k in range(5000)])
+    whole, counted = pl.Series("", words), statistics.WordCounts()
+    for start in range(0, 5000, 250):
+        counted.add(whole[start : start + 250])
+        assert counted.counts.height <= 100 + 250
+    kept, different = counted.frequent(0.01, 10)
+    assert kept == ["often"]
+    assert different > 100
+    count = int((words == "often").sum())
+    found = counted.counts.filter(pl.col("word") == "often")["count"][0]
+    assert count - 2 * 5000 / 100 <= found <= count
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("sample", [200, 10**6])
+def test_a_preparation_that_is_not_fitted_is_learned_from_the_files(
+    tmp_path, kind, sample, monkeypatch
+):
+    monkeypatch.setattr(streamed, "SAMPLE_ROWS", sample)
+    monkeypatch.setattr(streamed, "BATCH_ROWS", 90)
+    table, path = every_kind_of_column(), tmp_path / f"rows.{kind}"
+    table.write_csv(path) if kind == "csv" else table.write_parquet(path)
+    preparation = cotas.tables.Preparation()
+    pages = cotas.open_pages(path, target="y", preparation=preparation)
+    expected = clone(preparation).fit(table.drop("y"))
+    for name in LEARNED:
+        assert getattr(preparation, name) == getattr(expected, name), name
+    np.testing.assert_allclose(preparation.means_, expected.means_, rtol=1e-9, atol=1e-12)
+    model = cotas.Ridge().fit(pages)
+    assert model.certificate_.verify(pages)
+    assert cotas.open_pages(path, target="y", preparation=preparation).reused
+
+
+def test_the_foremost_rows_are_those_with_the_first_places():
+    for n, size, most in ((1000, 1e8, 800), (1000, 1.0, 1), (300, 2e8, 300), (5000, 4e9, 4321)):
+        first = Foremost(n, size, 3, most)
+        told = [first(np.arange(start, min(n, start + 77))) for start in range(0, n, 77)]
+        expected = places(np.arange(n), n, size, 3) < most
+        np.testing.assert_array_equal(np.concatenate(told), expected)
+
+
 def test_pages_travel_to_other_processes(tmp_path):
     pages = cotas.open_pages(written(tmp_path, "csv", Z), target="y", page_bytes=4096)
     again = pickle.loads(pickle.dumps(pages))
@@ -484,7 +570,7 @@ def test_a_table_that_does_not_fit_is_fitted_proved_and_used_all_the_same(tmp_pa
     document = said.document
     assert document["certificate"]["holds"]
     assert document["rows"] == 800
-    assert 0.0 < document["hold_out"]["upper"] < 0.5
+    assert 0.0 < document["hold_out"]["error"] <= document["bound"]["upper"] < 0.5
     again = terminal("certify", where, tmp_path / "shop.csv", "--json").document
     assert again["proved"]
     assert again["certificate"]["upper"] == document["certificate"]["upper"]
@@ -494,6 +580,43 @@ def test_a_table_that_does_not_fit_is_fitted_proved_and_used_all_the_same(tmp_pa
     assert terminal("certify", where, tmp_path / "shop.csv").code == 1
     assert "2 folders" not in terminal("clean", tmp_path).out
     assert page_folders(tmp_path) == []
+
+
+def test_pages_say_what_is_said_of_a_table_in_memory(tmp_path, monkeypatch):
+    """Columns left out, the baseline, each class and the error on rows held out."""
+    table = every_kind_of_column().with_columns(
+        y=pl.when(pl.col("age").fill_null(0) + pl.col("y") > 0.3)
+        .then(pl.lit("yes"))
+        .otherwise(pl.lit("no"))
+    )
+    table.write_csv(tmp_path / "rows.csv")
+    call = ("fit", tmp_path / "rows.csv", "-t", "y")
+    here = terminal(*call)
+    monkeypatch.setattr(sizes, "free_memory", lambda: 1)
+    there = terminal(*call)
+    assert (here.code, there.code) == (0, 0), there.err
+    names = [[line.split("  ")[0] for line in said.out.splitlines()] for said in (here, there)]
+    assert names[1] == names[0]
+    left_out = [
+        [line for line in said.err.splitlines() if "left out" in line] for said in (here, there)
+    ]
+    assert left_out[1] == left_out[0] != []
+    found = terminal(*call, "--json").document
+    assert {"error", "rows"} <= set(found["hold_out"])
+    assert set(found["quality"]) >= {"measures", "baseline"}
+    assert [remark["column"] for remark in found["remarks"]] == ["id", "name", "unit"]
+
+
+def test_any_table_in_pages_can_be_split(tmp_path, little_memory):
+    """Of few rows, or of one narrow column: in as many pages as needed; very few are not."""
+    for n, held_out in ((25, False), (40, True), (N, True)):
+        path = tmp_path / f"rows-{n}.csv"
+        frame(np.where(Z > 0, 1, 0))[:n].select("c0", "y").write_csv(path)
+        said = terminal("fit", path, "-t", "y", "--hold-out", "0.3", "--json")
+        assert said.code == 0, said.err
+        assert (said.document["hold_out"] is not None) == held_out
+    for share in ("1", "-0.1"):
+        assert terminal("fit", path, "-t", "y", "--hold-out", share).code == 2
 
 
 @pytest.mark.parametrize("model", ["logistic", "ridge", "lasso", "elastic-net", "least-squares"])
