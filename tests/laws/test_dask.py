@@ -147,10 +147,25 @@ def test_any_number_of_workers_and_one_that_dies(cluster):
         np.testing.assert_array_equal(exact.coef_, squares.coef_)
         assert hurt.certificate_.verify(rows, labels)
         np.testing.assert_array_equal(hurt.predict(rows).compute(), plain.predict(X))
-        killed.clear()
-        again = made(cotas.Perceptron).set_params(callbacks=kill).fit(rows, labels)
+        killed.clear()  # once more, with labels that are no collection of Dask's
+        again = made(cotas.Perceptron).set_params(callbacks=kill).fit(rows, y)
         assert killed
         np.testing.assert_array_equal(again.coef_, mixed.coef_)
+
+
+def test_arrays_beside_a_collection_are_sent_once(cluster):
+    """No pass has them in its graph."""
+    X, y, _, weights = problem()
+    rows = da.from_array(X, chunks=(CHUNK, D))
+    with distributed.Client(cluster):
+        source = from_dask(rows, y, weights)
+        for _, _, labels, some in source._blocks:
+            for part in (labels, some):
+                held = [type(task).__name__ for task in dict(part.dask).values()]
+                assert held == ["Future"]
+        found = made(cotas.Pegasos).fit(source)
+    expected = made(cotas.Pegasos).fit(Arrays(X, y, weights, block_rows=CHUNK))
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
 
 
 def test_partitions_of_all_sorts():
