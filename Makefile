@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# `make demo` needs less than the tests do; where they are installed already, nothing is added.
+TRIED := $(VENV)/ready-to-try
+RELEASE := .venv-release
 # An environment with the oldest packages that are allowed, and the tests that are run in it.
 OLDEST ?= .venv-oldest
 OLDEST_TESTS ?= tests/contract tests/laws/test_certificates.py tests/laws/test_verify.py \
@@ -16,10 +19,11 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit docs bench deep fuzz mutants oldest soak clean
+.PHONY: help setup demo lab test lint unit docs bench deep fuzz mutants oldest soak release clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
+	@echo "make lab    the same by hand: points that you move, in a browser"
 	@echo "make test   lint, types, import contracts, docs, doctests and all tests"
 	@echo "make lint   ruff, mypy and import-linter"
 	@echo "make docs   build the documentation into site/"
@@ -28,6 +32,7 @@ help:
 	@echo "make mutants  change the trusted core in every way and see that a law notices"
 	@echo "make oldest  the contract, the laws of certificates and the commands with the oldest packages allowed"
 	@echo "make soak   fits, saves and loads in processes that are killed at random (N=… minutes)"
+	@echo "make release  build the package and check all of it; publishes nothing"
 	@echo "make bench  ratios against peers (COTAS_DATA names the folder of real data)"
 
 $(READY): pyproject.toml
@@ -35,16 +40,26 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(READY)
 
+$(TRIED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli]'
+	@touch $(TRIED)
+
 setup: $(READY)
 
-demo: $(READY)
+demo: $(if $(wildcard $(READY)),$(READY),$(TRIED))
 	@mkdir -p out
 	$(BIN)/cotas fit builtin:houses --out out/houses.cotas --report out/houses.html
 	$(BIN)/cotas fit builtin:breast-cancer --select lam --out out/breast-cancer.cotas --report out/breast-cancer.html
 	$(BIN)/cotas certify out/breast-cancer.cotas builtin:breast-cancer
 	$(BIN)/cotas curve builtin:breast-cancer --picture out/loss-against-c.png
 	@echo "Open out/houses.html and out/breast-cancer.html in a browser."
-	@echo "To try it out by hand, with points that you move: $(BIN)/cotas lab"
+	@echo "To try it out by hand, with points that you move: make lab"
+
+lab: $(if $(wildcard $(READY)),$(READY),$(TRIED))
+	@$(BIN)/python -c 'import panel' 2> /dev/null || \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,lab]'
+	$(BIN)/cotas lab
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -89,5 +104,11 @@ $(OLDEST)/ready: pyproject.toml tests/oldest.txt
 soak: $(READY)
 	$(BIN)/python tests/soak.py $(or $(N),10)
 
+# In an environment of its own: what is checked is the package, not this folder.
+release:
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6.1'
+	$(RELEASE)/bin/python tests/release.py
+
 clean:
-	rm -rf $(VENV) $(OLDEST) site out .numba_cache .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(RELEASE) dist site out .numba_cache .pytest_cache .mypy_cache .ruff_cache
