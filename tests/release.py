@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXTRAS = "progress,cli,lab,excel,onnx,dask"
 # The modules that need what those extras do not bring.
 WITH_A_GPU = ("torch", "triton")
-SECONDS = 600
+SECONDS = 1800
 IMPORT_ALL = """
 import importlib, json, pkgutil, sys
 import cotas

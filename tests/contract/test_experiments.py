@@ -79,9 +79,9 @@ def test_a_figure_is_saved_and_follows_from_its_seed(name, tmp_path):
     for lang in LANGUAGES:
         with cotas.lang(lang):
             picture = figure.picture(first)
-        picture.savefig(tmp_path / "figure.png", dpi=40)
         picture.draw_without_rendering()
         check_slide(picture)
+    picture.savefig(tmp_path / "figure.png", dpi=40)
 
 
 def check_slide(picture):
