@@ -19,7 +19,7 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test lint unit docs bench deep fuzz mutants oldest soak release clean
+.PHONY: help setup demo lab test lint laws rest docs bench deep fuzz mutants oldest soak release clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
@@ -70,13 +70,17 @@ lint: $(READY)
 docs: $(READY)
 	$(BIN)/mkdocs build --strict --quiet
 
-# The laws beside all the rest, since the machine has two cores at least.
-unit: $(READY)
-	@$(BIN)/python -m pytest tests/laws & laws=$$!; \
-	$(BIN)/python -m pytest tests/adversarial tests/contract tests/findings tests/oracle tests/parity src/cotas; \
-	rest=$$?; wait $$laws && exit $$rest
+laws: $(READY)
+	$(BIN)/python -m pytest tests/laws
 
-test: lint docs unit
+rest: $(READY)
+	$(BIN)/python -m pytest tests/adversarial tests/contract tests/findings tests/oracle tests/parity src/cotas
+
+# The laws beside all the rest, since the machine has two cores at least. What lint or the docs refuse ends both.
+test: $(READY)
+	@$(MAKE) laws & laws=$$!; \
+	$(MAKE) lint docs || { kill $$laws; exit 1; }; \
+	$(MAKE) rest; rest=$$?; wait $$laws && exit $$rest
 
 bench: $(READY)
 	-grep -v '^#' bench/requirements.txt | xargs -n 1 $(BIN)/python -m pip install --quiet --disable-pip-version-check
