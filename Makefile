@@ -12,6 +12,11 @@ OLDEST_TESTS ?= tests/contract tests/laws/test_certificates.py tests/laws/test_v
 	tests/laws/test_cli.py tests/laws/test_tables.py tests/adversarial/tables/test_limits.py \
 	tests/laws/test_compiled_loops.py
 
+# The tests in six parts, the long ones first, so that JOBS of them at a time leave no core idle; a test sees that
+# every file is in one of them.
+JOBS ?= 2
+PARTS := test-contract test-laws-a test-laws-b test-exact test-adversarial test-others
+
 # Numba's disk cache does not notice an edit in another file, so the cache folder is named by the source.
 SOURCE_HASH := $(shell find src -name '*.py' -type f -exec cat {} + 2>/dev/null | cksum | cut -d' ' -f1)
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(SOURCE_HASH)
@@ -19,12 +24,12 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test lint laws rest docs bench deep fuzz mutants oldest soak release clean
+.PHONY: help setup demo lab test $(PARTS) lint docs bench deep fuzz mutants oldest soak release clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
 	@echo "make lab    the same by hand: points that you move, in a browser"
-	@echo "make test   lint, types, import contracts, docs, doctests and all tests"
+	@echo "make test   lint, types, import contracts, docs, doctests and all tests (JOBS=… at a time; 2)"
 	@echo "make lint   ruff, mypy and import-linter"
 	@echo "make docs   build the documentation into site/"
 	@echo "make deep   a million problems against exact arithmetic (N=… for another number; hours)"
@@ -70,17 +75,24 @@ lint: $(READY)
 docs: $(READY)
 	$(BIN)/mkdocs build --strict --quiet
 
-laws: $(READY)
-	$(BIN)/python -m pytest tests/laws
+PYTEST := $(BIN)/python -m pytest
 
-rest: $(READY)
-	$(BIN)/python -m pytest tests/adversarial tests/contract tests/findings tests/oracle tests/parity src/cotas
+test-contract: $(READY)
+	$(PYTEST) tests/contract
+test-laws-a: $(READY)
+	$(PYTEST) tests/laws/test_[a-k]*.py
+test-laws-b: $(READY)
+	$(PYTEST) tests/laws/test_[l-z]*.py
+test-exact: $(READY)
+	$(PYTEST) tests/laws/exact tests/laws/as_printed
+test-adversarial: $(READY)
+	$(PYTEST) tests/adversarial
+test-others: $(READY)
+	$(PYTEST) tests/findings tests/oracle tests/parity src/cotas
 
-# The laws beside all the rest, since the machine has two cores at least. What lint or the docs refuse ends both.
+# All of them to the end, whatever fails: the last lines name the parts that did.
 test: $(READY)
-	@$(MAKE) laws & laws=$$!; \
-	$(MAKE) lint docs || { kill $$laws; exit 1; }; \
-	$(MAKE) rest; rest=$$?; wait $$laws && exit $$rest
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going lint docs $(PARTS)
 
 bench: $(READY)
 	-grep -v '^#' bench/requirements.txt | xargs -n 1 $(BIN)/python -m pip install --quiet --disable-pip-version-check

@@ -79,9 +79,11 @@ def test_a_figure_is_saved_and_follows_from_its_seed(name, tmp_path):
     for lang in LANGUAGES:
         with cotas.lang(lang):
             picture = figure.picture(first)
-        picture.draw_without_rendering()
+        if lang == "en":
+            picture.savefig(tmp_path / "figure.png")
+        else:  # all but the points
+            picture.draw_without_rendering()
         check_slide(picture)
-    picture.savefig(tmp_path / "figure.png", dpi=40)
 
 
 def check_slide(picture):

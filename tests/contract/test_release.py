@@ -96,6 +96,20 @@ def test_the_oldest_python_and_three_systems_are_tested():
     assert {name.split("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}
 
 
+def test_every_test_is_in_one_part_of_the_whole():
+    """`make test` runs the tests in parts, and the last of its lines names them all."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    parts = re.findall(r"^(test-[a-z-]+):.*\n\t\$\(PYTEST\) (.*)$", makefile, re.MULTILINE)
+    assert [name for name, _ in parts] == re.findall(r"^PARTS := (.*)$", makefile, re.M)[0].split()
+    found = []
+    for _, words in parts:
+        for word in words.split():
+            for path in ROOT.glob(word):
+                found += path.rglob("test_*.py") if path.is_dir() else [path]
+    assert sorted(found) == sorted((ROOT / "tests").rglob("test_*.py"))
+    assert "src/cotas" in dict(parts)["test-others"]  # for the examples of the docstrings
+
+
 def test_what_is_run_here_is_what_is_run_there():
     assert (ROOT / ".ci" / "run").read_text("utf-8").rstrip().endswith("\nmake test")
 
