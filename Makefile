@@ -6,6 +6,8 @@ READY := $(VENV)/ready
 # `make demo` needs less than the tests do; where they are installed already, nothing is added.
 TRIED := $(VENV)/ready-to-try
 RELEASE := .venv-release
+# PyTorch, apart from the environment.
+TENSORS ?= .tensors
 # An environment with the oldest packages that are allowed, and the tests that are run in it.
 OLDEST ?= .venv-oldest
 OLDEST_TESTS ?= tests/contract tests/laws/test_certificates.py tests/laws/test_verify.py \
@@ -24,7 +26,7 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test $(PARTS) lint docs bench deep fuzz mutants oldest soak release clean
+.PHONY: help setup demo lab test $(PARTS) lint docs tensors bench deep fuzz mutants oldest soak release clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
@@ -32,6 +34,7 @@ help:
 	@echo "make test   lint, types, import contracts, docs, doctests and all tests (JOBS=… at a time; 2)"
 	@echo "make lint   ruff, mypy and import-linter"
 	@echo "make docs   build the documentation into site/"
+	@echo "make tensors  the tests of kernel machines on the tensors of PyTorch, which it installs (5 GB)"
 	@echo "make deep   a million problems against exact arithmetic (N=… for another number; hours)"
 	@echo "make fuzz   a million changed model files in child processes (N=… for another number; hours)"
 	@echo "make mutants  change the trusted core in every way and see that a law notices"
@@ -95,6 +98,14 @@ test-others: $(READY)
 test: $(READY)
 	@$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going lint docs $(PARTS)
 
+# The tests on the tensors of PyTorch, which is too large to be installed for all the others.
+tensors: $(READY) $(TENSORS)/ready
+	PYTHONPATH=$(TENSORS) $(PYTEST) tests/laws/test_device.py
+
+$(TENSORS)/ready: | $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --target $(TENSORS) torch
+	@touch $(TENSORS)/ready
+
 bench: $(READY)
 	-grep -v '^#' bench/requirements.txt | xargs -n 1 $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	$(BIN)/python -m bench $(SECTION)
@@ -128,4 +139,4 @@ release:
 	$(RELEASE)/bin/python tests/release.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(RELEASE) dist site out .numba_cache .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(TENSORS) $(RELEASE) dist site out .numba_cache .pytest_cache .mypy_cache .ruff_cache
