@@ -14,7 +14,7 @@ from fontTools.ttLib import TTFont
 from markdown import Markdown
 from mkdocs.exceptions import PluginError
 
-ONLY_IN_ENGLISH = '!!! info "Esta página está solo en inglés."\n\n'
+ONLY_IN_ENGLISH = '\n\n!!! info "Esta página está solo en inglés."\n'
 GENERIC: Any = {"extension_configs": {"pymdownx.arithmatex": {"generic": True}}}
 # Fenced code comes first, so that its comments are no headings.
 HEADING = re.compile(r"^ *(`{3,})[^`].*?^ *\1 *$|^(?P<heading>#+ [^\n]*)$", re.M | re.S)
@@ -51,7 +51,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if spoken == "en":
         return markdown
     if page.file.locale != spoken:
-        return ONLY_IN_ENGLISH + markdown
+        title, rest = markdown.split("\n", 1)
+        return title + ONLY_IN_ENGLISH + rest
     english = Path(page.file.abs_src_path.replace(f".{spoken}.md", ".md"))
     return _anchored(markdown, english.read_text("utf-8"))
 

@@ -16,10 +16,16 @@ EVERY = [
 ]
 
 
+# Online runs, which are mixed: other blocks are another run.
+MIXED = [cotas.Perceptron, cotas.AveragedPerceptron, cotas.PassiveAggressive, cotas.Pegasos]
+
+
 def made(kind, **given):
     """An estimator that ends soon, with several classes one against the rest where it may."""
     known = kind().get_params()
     chosen = {"n_estimators": 4} if "n_estimators" in known else {"lam": 0.01, "max_iter": 200}
+    if kind in MIXED:
+        chosen |= {"max_iter": 20, "random_state": 0}
     if kind is cotas.LSBoost:  # on columns it needs arrays
         chosen["weak_learner"] = "stump"
     if kind is cotas.LogisticRegression:

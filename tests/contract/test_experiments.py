@@ -80,8 +80,10 @@ def test_a_figure_is_saved_and_follows_from_its_seed(name, tmp_path):
     for lang in LANGUAGES:
         with cotas.lang(lang):
             picture = figure.picture(first)
-        picture.savefig(tmp_path / "figure.png", dpi=40)
-        picture.draw_without_rendering()
+        if lang == "en":
+            picture.savefig(tmp_path / "figure.png")
+        else:  # all but the points
+            picture.draw_without_rendering()
         check_slide(picture)
 
 

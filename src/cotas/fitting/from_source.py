@@ -163,7 +163,7 @@ def read_classes(source: Source, class_weight: Any, each: Each = map) -> Classes
 
 
 def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
-    """The classes of all the blocks together."""
+    """The classes that these labels make, each of which must have a weight."""
     totals, labels = whole_y.found, whole_y.labels()
     if len(labels) < 2:
         only = labels.tolist()[0]
