@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 from importlib.metadata import PackageNotFoundError
@@ -22,6 +23,18 @@ LONELY_PICTURE = re.compile(r'(?<!">)(<img [^>]*?src="([^"]+)"[^>]*>)')
 CERTIFICATE = re.compile(
     r'<div class="highlight">(<pre>(?:<[^>]+>)*)((?:Certificate|Certificado):.*?)(</code>)', re.S
 )
+
+
+def on_startup(command: str, dirty: bool) -> None:
+    """Let a name of the reference stand once in each language."""
+    logging.getLogger("mkdocs.plugins.mkdocs_autorefs._internal.plugin").addFilter(_on_two_pages)
+
+
+def _on_two_pages(record: logging.LogRecord) -> bool:
+    """Whether a name that has several places has them on different pages, languages apart."""
+    urls = record.args[-1] if isinstance(record.args, tuple) and record.args else ()
+    pages = {url.removeprefix("es/").partition("#")[0] for url in urls if isinstance(url, str)}
+    return not isinstance(urls, list) or len(pages) > 1
 
 
 def on_post_build(config: Any) -> None:
