@@ -56,8 +56,8 @@ def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int | None = None) -> 
 
     BLAS has one thread in any case: the last digits of its products depend on how many it has.
     """
-    threads = thread_count(n_jobs)
-    if threads == 1 or entries_of(X) < (worth or WORTH_A_THREAD):
+    threads = 1 if entries_of(X) < (worth or WORTH_A_THREAD) else thread_count(n_jobs)
+    if threads == 1:
         with one_thread_in_blas():
             yield map
         return

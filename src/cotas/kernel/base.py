@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
@@ -18,7 +17,7 @@ from cotas.certificates.consequences.kernel_scores import optimal_scores
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.device.find import device_for, in_short
 from cotas.fitting.certified import Certified, outside
-from cotas.fitting.data import Examples, refuse_source
+from cotas.fitting.data import Examples, rows_to_predict
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.threads import pooled
 from cotas.kernel.choice import is_precomputed
@@ -50,11 +49,7 @@ class KernelExpansion(Certified, BaseEstimator):
 
     def _rows(self, X: Matrix) -> Matrix:
         """X as it can be compared with the support vectors."""
-        check_is_fitted(self)
-        refuse_source(self, X)
-        X = validate_data(
-            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
-        )
+        X = rows_to_predict(self, X)
         return X.tocsr() if hasattr(X, "tocsr") else X
 
     def _scores(self, X: Matrix) -> FloatArray:

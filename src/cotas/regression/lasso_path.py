@@ -122,7 +122,7 @@ def lasso_path(
         positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
     with one_thread_in_blas(), rows_in_threads(seen.X, n_jobs) as each:
-        columns = centred_columns(seen, problem, each, thread_count(n_jobs))
+        columns = centred_columns(seen, problem, each, n_jobs)
         penalty = L1(1.0, bool(positive))
         if method == "homotopy":
             if lams is not None:
