@@ -112,7 +112,7 @@ def processor(contest: Contest, repeats: int) -> list[float]:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    only = [part for part in os.environ.get("COTAS_ONLY", "").split(",") if part]
+    only = [part for part in os.environ.get("COTAS_ONLY", "").split(";") if part]
     print(f"{conditions()}; milliseconds of the processor, interleaved medians.\n")
     print("| what | scikit-learn | cotas | ratio |\n|---|---|---|---|")
     for contests, repeats in ((fits(), 41), (predictions(), 301), (searches(), 3)):

@@ -131,9 +131,9 @@ def rows_to_predict(
 ) -> Matrix:
     """X as the fit would take it, with as many columns; the estimator is refused if not fitted."""
     known = vars(estimator)
-    if "_certificates" in known and "feature_names_in_" not in known and is_plain(X, finite=finite):
-        if X.shape[1] == known.get("n_features_in_"):
-            return X
+    nameless = "_certificates" in known and "feature_names_in_" not in known
+    if nameless and is_plain(X, finite=finite) and X.shape[1] == known.get("n_features_in_"):
+        return X
     check_is_fitted(estimator)
     refuse_source(estimator, X)
     return validate_data(

@@ -29,7 +29,7 @@ from cotas.fitting.parameters import (
 from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import SolverReport
-from cotas.fitting.threads import rows_in_threads, thread_count
+from cotas.fitting.threads import rows_in_threads
 from cotas.problem import relative_gap
 from cotas.regression.lasso import Lasso
 from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
