@@ -16,6 +16,7 @@ from cotas.solvers.risks import Local, ScoreLoss
 # Up to so many unknowns, times the number of scores, the Newton system is formed and factorized;
 # above, it is solved by conjugate gradients.
 LARGEST_SYSTEM = 1000
+EPS = 2.0**-52
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,15 @@ def newton(
         if not promised < 0:
             return
         moves = system.scores(step)
-        length = 1.0
+        # Along directions that hardly any row curves, a step can be far too long.
+        far, length = float(np.abs(moves).max()), 1.0
         while True:
             moved = point + length * step
             value = loss.risk(scores + length * moves) + 0.5 * float((penalty * moved**2).sum())
             if value <= objective + 1e-4 * length * promised:
                 break
             length /= 2
-            if length < 1e-10:
+            if not length * far > EPS * (np.abs(scores).max() or 1.0):
                 return  # the last digits are used up
         point, scores = moved, scores + length * moves
 
