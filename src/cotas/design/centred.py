@@ -176,8 +176,4 @@ class CentredColumns:
         return picked - mean if mean.any() else picked
 
     def _transposed(self, factors: FloatArray) -> FloatArray:
-        if self.sparse:
-            return np.asarray(self.X.T @ factors)
-        if self.X.dtype == np.float64:
-            return np.asarray(self.X.T @ factors)
         return times_transposed(self.X, factors)

@@ -43,6 +43,9 @@ class _Walk:
 
     def enter(self, value: Any) -> None:
         """One value, unless we are inside of it already."""
+        if type(value) in PLAIN:
+            self._write(type(value).__name__, repr(value).encode())
+            return
         if id(value) in self._inside:
             self._write("again", b"")
             return

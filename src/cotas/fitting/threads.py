@@ -77,9 +77,11 @@ def pooled(n_jobs: int | None, entries: int = WORTH_A_TASK) -> Iterator[Each]:
 
 
 @contextmanager
-def aside(function: Callable[[Any], T], data: Any, n_jobs: int | None) -> Iterator[Future[T]]:
-    """The result of a function, computed in a thread of its own if there may be two."""
-    if thread_count(n_jobs) > 1:
+def aside(
+    function: Callable[[Any], T], data: Any, n_jobs: int | None, entries: int = WORTH_A_TASK
+) -> Iterator[Future[T]]:
+    """The result of a function of so many entries, in a thread of its own if there may be two."""
+    if thread_count(n_jobs, entries=entries) > 1:
         with ThreadPoolExecutor(1) as pool:
             yield pool.submit(function, data)
         return

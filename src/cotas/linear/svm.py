@@ -13,7 +13,14 @@ from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
-from cotas.certificates import Certificate, DualPoint, HardMarginPoint, Region, optimum_region
+from cotas.certificates import (
+    Certificate,
+    DualPoint,
+    HardMarginPoint,
+    Region,
+    optimum_region,
+    optimum_regions,
+)
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples, refuse_source
@@ -185,9 +192,8 @@ class LinearSVM(LinearClassifier):
         self.n_iter_ = max(one.iterations for one in ended)
         self._remember(solutions)
         self._keep(solutions, why)
-        self._regions: list[Region | None] = [
-            optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
-        ]
+        found = [solution.certificate for solution in solutions]
+        self._regions: list[Region | None] = optimum_regions(found, examples.X, examples.y)
         return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
 
     def _fit_in_blocks(self, source: Source) -> Self:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.design.blocks import row_block, row_spans, times, times_transposed
@@ -138,12 +138,10 @@ class _System:
         solution = np.zeros(k * rows)
         for jitter in (1e-15, 1e-12, 1e-9):
             matrix.flat[:: k * rows + 1] += jitter
-            try:
-                factor = cho_factor(matrix)
-            except (np.linalg.LinAlgError, ValueError):
-                continue  # rounding, or scores that overflow
-            solution = scale * cho_solve(factor, scale * right.T.ravel())
-            break
+            factor, failed = dpotrf(matrix, lower=1)
+            if not failed:  # by rounding, or scores that overflow
+                solution = scale * dpotrs(factor, scale * right.T.ravel(), lower=1)[0]
+                break
         return np.asarray(solution.reshape(k, rows).T)
 
     def _solve_by_conjugate_gradients(self, local: Local, right: FloatArray) -> FloatArray:
