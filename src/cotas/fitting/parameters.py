@@ -98,7 +98,7 @@ def penalty_of(model: Any, total: float) -> float:
     if model.C is None:
         check_positive(model.lam, "lam")
         return float(model.lam)
-    if model.lam != _default_penalty(type(model)):
+    if model.lam != _default_penalty(model.__class__):
         raise ValueError("Give lam or C, not both: λ = 1/(C · sum of the weights).")
     check_positive(model.C, "C")
     return 1.0 / (float(model.C) * total)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -80,9 +80,9 @@ class KernelExpansion(Certified, BaseEstimator):
 
     def _blocks(self, vectors: Matrix) -> Blocks:
         """What compares rows with the support vectors; kept if it is small and cannot change."""
-        kernel, *known = _READY.get(self, (None,))
-        if kernel is self.kernel_ and known[0] is vectors and not vectors.flags.writeable:
-            return known[1]
+        kernel, known, blocks = _READY.get(self, (None, None, None))
+        if kernel is self.kernel_ and known is vectors and not vectors.flags.writeable:
+            return cast(Blocks, blocks)
         blocks = blocks_of(self.kernel_, vectors, np.float64, LARGEST_COPY)
         small = is_dense(vectors) and vectors.nbytes <= BLOCK * BLOCK * 8
         if small and not vectors.flags.writeable and self.kernel_.known_mercer:

@@ -94,7 +94,8 @@ def gather_moments(
     Y = Y - near
     parts = [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
     found = each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts)
-    gram, first, cross, y_first, y_second = map(sum, zip(*found, strict=True))
+    sums: list[FloatArray] = [np.asarray(sum(parts)) for parts in zip(*found, strict=True)]
+    gram, first, cross, y_first, y_second = sums
     total = float(n if weights is None else weights.sum())
     gram = gram + gram.T  # of which the lower half was added up
     gram.flat[:: len(gram) + 1] *= 0.5
