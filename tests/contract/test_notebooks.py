@@ -2,15 +2,15 @@
 
 import ast
 import contextvars
-import importlib.util
 import re
-import sys
 import warnings
 from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
+
+import chapters
 
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
@@ -20,21 +20,12 @@ from jupyter_client import KernelManager  # noqa: E402
 ROOT = Path(__file__).parents[2]
 
 
-def _load(path):
-    spec = importlib.util.spec_from_file_location("notebooks_build", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-build = _load(ROOT / "notebooks" / "build.py")
-each_chapter = pytest.mark.parametrize("source", build.SOURCES, ids=lambda path: path.stem)
+each_chapter = pytest.mark.parametrize("source", chapters.SOURCES, ids=lambda path: path.stem)
 
 
 def _codes(source, language):
     """All the code of a chapter, solutions included, in the order of its page."""
-    return [build.code_of(cell, language) for cell in build.read_chapter(source) if cell.code]
+    return [chapters.code_of(cell, language) for cell in chapters.read_chapter(source) if cell.code]
 
 
 def _without_words(code):
@@ -48,27 +39,31 @@ def _without_words(code):
 
 @each_chapter
 def test_the_files_are_those_that_the_source_makes(source):
-    for language in build.LANGUAGES:
-        path, text = build.written(source, language)
-        assert path.read_text("utf-8") == text, "run: python notebooks/build.py"
+    for language in chapters.LANGUAGES:
+        path, text = chapters.written(source, language)
+        assert path.read_text("utf-8") == text, "run: python notebooks/chapters.py"
         book = nbformat.reads(text, as_version=4)
         nbformat.validate(book)
         assert not any(cell.get("outputs") for cell in book.cells)
 
 
 def test_there_are_no_other_files():
-    made = {build.written(source, lang)[0] for source in build.SOURCES for lang in build.LANGUAGES}
+    made = {
+        chapters.written(source, lang)[0]
+        for source in chapters.SOURCES
+        for lang in chapters.LANGUAGES
+    }
     assert made == set((ROOT / "notebooks").glob("e[ns]/*"))
 
 
 @each_chapter
 def test_both_languages_have_the_same_code_formulas_and_headings(source):
-    for cell in build.read_chapter(source):
+    for cell in chapters.read_chapter(source):
         if cell.code:
-            english, spanish = (build.code_of(cell, language) for language in build.LANGUAGES)
+            english, spanish = (chapters.code_of(cell, language) for language in chapters.LANGUAGES)
             assert _without_words(english) == _without_words(spanish)
         if cell.text:
-            english, spanish = (cell.text[language] for language in build.LANGUAGES)
+            english, spanish = (cell.text[language] for language in chapters.LANGUAGES)
             levels = [re.findall(r"^#+ ", text, flags=re.MULTILINE) for text in (english, spanish)]
             assert levels[0] == levels[1]
             assert english.count("$$") == spanish.count("$$")
@@ -79,15 +74,15 @@ def test_both_languages_have_the_same_code_formulas_and_headings(source):
 
 @each_chapter
 def test_links_lead_to_other_chapters(source):
-    names = {f"{other.stem}.ipynb" for other in build.SOURCES}
-    for cell in build.read_chapter(source):
+    names = {f"{other.stem}.ipynb" for other in chapters.SOURCES}
+    for cell in chapters.read_chapter(source):
         for text in cell.text.values():
             assert set(re.findall(r"\]\(([^)]+)\)", text)) <= names
 
 
 @each_chapter
 def test_each_exercise_has_a_cell_to_fill_and_a_folded_solution(source):
-    cells = build.read_chapter(source)
+    cells = chapters.read_chapter(source)
     exercises = sum(len(re.findall(r"^\*\*\d\.\*\*", c.text.get("en", ""), re.M)) for c in cells)
     solutions = [pair for pair in pairwise(cells) if pair[1].is_solution]
     assert 2 <= len(solutions) == exercises <= 4

@@ -1,6 +1,6 @@
 """Make the notebooks of both languages from one source for each chapter.
 
-    python notebooks/build.py
+    python notebooks/chapters.py
 
 `notebooks/source/NN_name.md` becomes `notebooks/en/NN_name.ipynb` and `notebooks/es/NN_name.ipynb`,
 without outputs. A source is Markdown of four things:
@@ -21,8 +21,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import nbformat
+from typing import Any
 
 HERE = Path(__file__).parent
 SOURCES = sorted((HERE / "source").glob("*.md"))
@@ -33,11 +32,11 @@ _PIECE = re.compile(
     flags=re.MULTILINE | re.DOTALL,
 )
 _WORDS = re.compile(r"«([^«»|]*)\|([^«»|]*)»")
-_SUMMARY = {"en": "Solution", "es": "Solución"}
+SUMMARY = {"en": "Solution", "es": "Solución"}
 
 
 class SourceError(ValueError):
-    """A source that does not have the form of `build.py`."""
+    """A source that does not have the form of `chapters.py`."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +96,10 @@ def code_of(cell: Cell, language: str) -> str:
     return code.replace('cotas.lang("en")', f'cotas.lang("{language}")')
 
 
-def notebook_of(source: Path, language: str) -> nbformat.NotebookNode:
+def notebook_of(source: Path, language: str) -> Any:
     """Make the notebook of a chapter in one language, without outputs."""
+    import nbformat  # a site can be built without it
+
     cells = [_notebook_cell(cell, language) for cell in read_chapter(source)]
     for number, cell in enumerate(cells, start=1):
         cell["id"] = f"{source.stem.split('_')[0]}-{number:02d}"
@@ -111,6 +112,8 @@ def notebook_of(source: Path, language: str) -> nbformat.NotebookNode:
 
 def written(source: Path, language: str) -> tuple[Path, str]:
     """Where the notebook of a chapter belongs, and the text of its file."""
+    import nbformat
+
     path = HERE / language / f"{source.stem}.ipynb"
     return path, nbformat.writes(notebook_of(source, language)) + "\n"
 
@@ -132,15 +135,17 @@ def _pieces(source: Path) -> Iterator[tuple[str, str]]:
             yield ("solution", "") if piece["marker"] else ("code", piece["code"])
 
 
-def _notebook_cell(cell: Cell, language: str) -> nbformat.NotebookNode:
+def _notebook_cell(cell: Cell, language: str) -> Any:
     """One cell as a notebook has it."""
+    import nbformat
+
     code = code_of(cell, language)
     if not cell.text:
         return nbformat.v4.new_code_cell(code)
     text = cell.text[language]
     if cell.is_solution:
         text = (
-            f"<details>\n<summary>{_SUMMARY[language]}</summary>\n\n"
+            f"<details>\n<summary>{SUMMARY[language]}</summary>\n\n"
             f"{text}\n\n```python\n{code}\n```\n\n</details>"
         )
     return nbformat.v4.new_markdown_cell(text)
