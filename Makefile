@@ -3,11 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# `make demo` needs less than the tests do; where they are installed already, nothing is added.
+TRIED := $(VENV)/ready-to-try
+RELEASE := .venv-release
+# PyTorch, apart from the environment.
+TENSORS ?= .tensors
 # An environment with the oldest packages that are allowed, and the tests that are run in it.
 OLDEST ?= .venv-oldest
 OLDEST_TESTS ?= tests/contract tests/laws/test_certificates.py tests/laws/test_verify.py \
 	tests/laws/test_cli.py tests/laws/test_tables.py tests/adversarial/tables/test_limits.py \
 	tests/laws/test_compiled_loops.py
+
+# The tests in six parts, the long ones first, so that JOBS of them at a time leave no core idle; a test sees that
+# every file is in one of them.
+JOBS ?= 2
+PARTS := test-contract test-laws-a test-laws-b test-exact test-adversarial test-others
 
 # Numba's disk cache does not notice an edit in another file, so the cache folder is named by the source.
 SOURCE_HASH := $(shell find src -name '*.py' -type f -exec cat {} + 2>/dev/null | cksum | cut -d' ' -f1)
@@ -16,18 +26,21 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit docs bench deep fuzz mutants oldest soak clean
+.PHONY: help setup demo lab test $(PARTS) lint docs tensors bench deep fuzz mutants oldest soak release clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
-	@echo "make test   lint, types, import contracts, docs, doctests and all tests"
+	@echo "make lab    the same by hand: points that you move, in a browser"
+	@echo "make test   lint, types, import contracts, docs, doctests and all tests (JOBS=… at a time; 2)"
 	@echo "make lint   ruff, mypy and import-linter"
 	@echo "make docs   build the documentation into site/"
+	@echo "make tensors  the tests of kernel machines on the tensors of PyTorch, which it installs (5 GB)"
 	@echo "make deep   a million problems against exact arithmetic (N=… for another number; hours)"
 	@echo "make fuzz   a million changed model files in child processes (N=… for another number; hours)"
 	@echo "make mutants  change the trusted core in every way and see that a law notices"
 	@echo "make oldest  the contract, the laws of certificates and the commands with the oldest packages allowed"
 	@echo "make soak   fits, saves and loads in processes that are killed at random (N=… minutes)"
+	@echo "make release  build the package and check all of it; publishes nothing"
 	@echo "make bench  ratios against peers (COTAS_DATA names the folder of real data)"
 
 $(READY): pyproject.toml
@@ -35,16 +48,26 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(READY)
 
+$(TRIED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli]'
+	@touch $(TRIED)
+
 setup: $(READY)
 
-demo: $(READY)
+demo: $(if $(wildcard $(READY)),$(READY),$(TRIED))
 	@mkdir -p out
 	$(BIN)/cotas fit builtin:houses --out out/houses.cotas --report out/houses.html
 	$(BIN)/cotas fit builtin:breast-cancer --select lam --out out/breast-cancer.cotas --report out/breast-cancer.html
 	$(BIN)/cotas certify out/breast-cancer.cotas builtin:breast-cancer
 	$(BIN)/cotas curve builtin:breast-cancer --picture out/loss-against-c.png
 	@echo "Open out/houses.html and out/breast-cancer.html in a browser."
-	@echo "To try it out by hand, with points that you move: $(BIN)/cotas lab"
+	@echo "To try it out by hand, with points that you move: make lab"
+
+lab: $(if $(wildcard $(READY)),$(READY),$(TRIED))
+	@$(BIN)/python -c 'import panel' 2> /dev/null || \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,lab]'
+	$(BIN)/cotas lab
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -52,16 +75,36 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Without --quiet, which hides the warnings that --strict is to fail on.
 docs: $(READY)
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
-# The laws beside all the rest, since the machine has two cores at least.
-unit: $(READY)
-	@$(BIN)/python -m pytest tests/laws & laws=$$!; \
-	$(BIN)/python -m pytest tests/adversarial tests/contract tests/findings tests/oracle tests/parity src/cotas; \
-	rest=$$?; wait $$laws && exit $$rest
+PYTEST := $(BIN)/python -m pytest
 
-test: lint docs unit
+test-contract: $(READY)
+	$(PYTEST) tests/contract
+test-laws-a: $(READY)
+	$(PYTEST) tests/laws/test_[a-k]*.py
+test-laws-b: $(READY)
+	$(PYTEST) tests/laws/test_[l-z]*.py
+test-exact: $(READY)
+	$(PYTEST) tests/laws/exact tests/laws/as_printed
+test-adversarial: $(READY)
+	$(PYTEST) tests/adversarial
+test-others: $(READY)
+	$(PYTEST) tests/findings tests/oracle tests/parity src/cotas
+
+# All of them to the end, whatever fails: the last lines name the parts that did.
+test: $(READY)
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going lint docs $(PARTS)
+
+# The tests on the tensors of PyTorch, which is too large to be installed for all the others.
+tensors: $(READY) $(TENSORS)/ready
+	PYTHONPATH=$(TENSORS) $(PYTEST) tests/laws/test_device.py
+
+$(TENSORS)/ready: | $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --target $(TENSORS) torch
+	@touch $(TENSORS)/ready
 
 bench: $(READY)
 	-grep -v '^#' bench/requirements.txt | xargs -n 1 $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -89,5 +132,11 @@ $(OLDEST)/ready: pyproject.toml tests/oldest.txt
 soak: $(READY)
 	$(BIN)/python tests/soak.py $(or $(N),10)
 
+# In an environment of its own: what is checked is the package, not this folder.
+release:
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6.1'
+	$(RELEASE)/bin/python tests/release.py
+
 clean:
-	rm -rf $(VENV) $(OLDEST) site out .numba_cache .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(TENSORS) $(RELEASE) dist site out .numba_cache .pytest_cache .mypy_cache .ruff_cache

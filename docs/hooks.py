@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 from importlib.metadata import files as files_of
@@ -13,7 +14,7 @@ from fontTools.ttLib import TTFont
 from markdown import Markdown
 from mkdocs.exceptions import PluginError
 
-ONLY_IN_ENGLISH = '!!! info "Esta página está solo en inglés."\n\n'
+ONLY_IN_ENGLISH = '\n\n!!! info "Esta página está solo en inglés."\n'
 GENERIC: Any = {"extension_configs": {"pymdownx.arithmatex": {"generic": True}}}
 # Fenced code comes first, so that its comments are no headings.
 HEADING = re.compile(r"^ *(`{3,})[^`].*?^ *\1 *$|^(?P<heading>#+ [^\n]*)$", re.M | re.S)
@@ -21,6 +22,18 @@ LONELY_PICTURE = re.compile(r'(?<!">)(<img [^>]*?src="([^"]+)"[^>]*>)')
 CERTIFICATE = re.compile(
     r'<div class="highlight">(<pre>(?:<[^>]+>)*)((?:Certificate|Certificado):.*?)(</code>)', re.S
 )
+
+
+def on_startup(command: str, dirty: bool) -> None:
+    """Let a name of the reference stand once in each language."""
+    logging.getLogger("mkdocs.plugins.mkdocs_autorefs._internal.plugin").addFilter(_on_two_pages)
+
+
+def _on_two_pages(record: logging.LogRecord) -> bool:
+    """Whether a name that has several places has them on different pages, languages apart."""
+    urls = record.args[-1] if isinstance(record.args, tuple) and record.args else ()
+    pages = {url.removeprefix("es/").partition("#")[0] for url in urls if isinstance(url, str)}
+    return not isinstance(urls, list) or len(pages) > 1
 
 
 def on_post_build(config: Any) -> None:
@@ -38,7 +51,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if spoken == "en":
         return markdown
     if page.file.locale != spoken:
-        return ONLY_IN_ENGLISH + markdown
+        title, rest = markdown.split("\n", 1)
+        return title + ONLY_IN_ENGLISH + rest
     english = Path(page.file.abs_src_path.replace(f".{spoken}.md", ".md"))
     return _anchored(markdown, english.read_text("utf-8"))
 

@@ -13,6 +13,7 @@ import re
 import tracemalloc
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def snippets(page: str, **given: Any) -> None:
 
 def readme_and_index() -> None:
     for page in ("README.md", "README.es.md", "docs/index.md"):
-        snippets(page)
+        copy_context().run(snippets, page)  # one of them speaks Spanish
 
 
 def certificates() -> None:

@@ -1,6 +1,8 @@
 """The commands around fitting: comparing, paths, curves, separability, export, the library."""
 
+import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from cotas.preparation.prepared_model import PreparedModel
 from terminal import cotas, customers
 
 BREAST = "builtin:breast-cancer"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -122,6 +125,40 @@ def test_info_names_everything():
     assert said["extras"]["cli"]
     assert "svm" in said["classifiers"]
     assert "lasso" in cotas("info").out
+
+
+def test_info_knows_every_package_that_the_project_may_use():
+    from cotas.cli.info import EXTRAS
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    named = {
+        extra: {re.split(r"[<>=\[ ]", line)[0] for line in lines} - {"cotas"}
+        for extra, lines in extras.items()
+        if extra not in ("test", "lint", "docs", "dev")
+    }
+    assert {extra: set(packages) for extra, packages in EXTRAS.items()} == named
+    said = cotas("info", "--json").document
+    needed = {re.split(r"[<>=]", line)[0] for line in project["dependencies"]}
+    assert needed <= set(said["versions"])
+    assert all(said["versions"][name] for name in needed)
+    assert set(said["packages"]) >= set().union(*named.values())
+
+
+def test_info_says_the_same_in_both_languages():
+    """Only the labels differ, and all of them do but names."""
+    lines = {lang: cotas("info", "--lang", lang).out.splitlines() for lang in ("en", "es")}
+    facts = {lang: [re.split(r"  +", line, maxsplit=1) for line in lines[lang]] for lang in lines}
+    assert len(facts["en"]) == len(facts["es"]) > 10
+    for (label, words), (etiqueta, palabras) in zip(facts["en"], facts["es"], strict=True):
+        assert label == "GPU" or label != etiqueta
+        assert label in ("language", "GPU", "environment", "not installed") or words == palabras
+
+
+def test_info_tells_that_no_folder_can_be_written(monkeypatch):
+    monkeypatch.setattr("cotas.cli.info.kept_in", lambda: None)
+    assert cotas("info", "--json").document["compiled loops"] is None
+    assert "every process compiles" in cotas("info").out
 
 
 def test_bench_runs_the_source_tree_or_says_that_it_is_not_there(monkeypatch, tmp_path):

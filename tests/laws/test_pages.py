@@ -13,6 +13,7 @@ import pytest
 
 import cotas
 from cotas.cli import big, sizes
+from cotas.preparation import streamed
 from cotas.scale import pages as pages_module
 from cotas.scale import shuffling
 from cotas.scale.decoding import decoded_bytes
@@ -161,10 +162,13 @@ def test_the_order_of_the_pages_is_known_before_they_are_written(
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("share", [0.003, 0.2, 0.5])
-def test_rows_that_are_set_aside_have_no_part_in_the_model(tmp_path, monkeypatch, kind, share):
+@pytest.mark.parametrize(("share", "sample"), [(0.003, 400), (0.2, 400), (0.5, 100_000)])
+def test_rows_that_are_set_aside_have_no_part_in_the_model(
+    tmp_path, monkeypatch, kind, share, sample
+):
     """Their cells are changed to what a preparation would notice, and the model is the same."""
     monkeypatch.setattr(sizes, "free_memory", lambda: 1)
+    monkeypatch.setattr(streamed, "SAMPLE_ROWS", sample)
     n = 1500
     a, noise = RNG.integers(1000, 5000, n), RNG.normal(size=n)
     y = np.where(a / 1000 + noise > 3, "yes", "no")
@@ -176,7 +180,7 @@ def test_rows_that_are_set_aside_have_no_part_in_the_model(tmp_path, monkeypatch
         given = ("-t", "y", "-o", where, "--hold-out", str(share), "--json")
         said = terminal("fit", path, *given)
         assert said.code == 0, said.err
-        return said.document["hold_out"], cotas.load(where)
+        return said.document["bound"], cotas.load(where)
 
     bound, model = fitted(table)
     [trained] = {one.sketch.n_rows for one in model.certificate_.singles}

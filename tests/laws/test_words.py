@@ -14,6 +14,7 @@ import pytest
 from sklearn.base import clone
 
 import cotas
+from cotas.source import Arrays
 from cotas.stops import Stop
 from cotas.words import FIELD, Said, Spoken, current, english, lang, say, spanish
 from estimators import every_estimator, problems_of
@@ -193,6 +194,8 @@ def test_an_attribute_speaks_the_language_of_the_reader():
 # ---- certificates --------------------------------------------------------------------------------
 
 WORD = re.compile(r"[^\W\d_]{4,}")
+# Names of classes, of solvers and of code are no words.
+NAMES = {"no", "perhaps", "yes", "DecisionTreeClassifier", "interior-point"}
 
 
 def texts_of(certificate):
@@ -224,16 +227,26 @@ def fitted():
 
 
 def test_every_certificate_can_be_read_in_spanish(fitted):
-    # Names of classes, of solvers and of code are no words.
-    names = {"no", "perhaps", "yes", "DecisionTreeClassifier", "interior-point"}
     for name, model, _ in fitted:
         certificate = model.certificate_
-        found = {each for text in texts_of(certificate) for each in unknown(text)} - names
+        found = {each for text in texts_of(certificate) for each in unknown(text)} - NAMES
         assert not {text for text in found if not text.startswith("k(x, x′) = ")}, name
         with lang("es"):
             shown = str(certificate)
         assert not {"than", "this", "holds", "proved", "bound"} & set(WORD.findall(shown)), shown
         assert str(certificate) != shown
+
+
+def test_every_certificate_of_rows_in_blocks_can_be_read_in_spanish(fitted):
+    for name, model, (X, y, *_) in fitted:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                again = clone(model).fit(Arrays(X, y, block_rows=-(-len(y) // 3)))
+        except ValueError:  # it says that it needs arrays, which others look after
+            continue
+        texts = texts_of(again.certificate_)
+        assert not {each for text in texts for each in unknown(text)} - NAMES, name
 
 
 def test_the_language_changes_no_verdict(fitted):

@@ -18,6 +18,7 @@ from cotas.certificates.theorems.mistakes import (
     PassiveAggressiveLedger,
     PerceptronLedger,
 )
+from cotas.certificates.theorems.mixing import PassiveAggressiveMixture, PerceptronMixture
 from cotas.certificates.theorems.separation import Separability, SeparationWitness
 
 __all__ = [
@@ -33,7 +34,9 @@ __all__ = [
     "KernelRegion",
     "PairPoint",
     "PassiveAggressiveLedger",
+    "PassiveAggressiveMixture",
     "PerceptronLedger",
+    "PerceptronMixture",
     "Region",
     "Separability",
     "SeparationWitness",

@@ -58,7 +58,7 @@ COMMANDS = {
         "Compile the loops ahead, so that the first fit does not wait for them.",
     ),
     "info": (
-        "house:info",
+        "info:info",
         "Versions, what is installed, where compiled code is kept, and what the names are.",
     ),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,36 +12,48 @@ from typing import Any
 import numpy as np
 
 import cotas
-from cotas.arrays import AnyArray, BoolArray, IntArray
+from cotas.arrays import AnyArray
 from cotas.cli.data import target_name
 from cotas.cli.exits import UsageError
-from cotas.cli.judging import proof, upwards
+from cotas.cli.judging import quality_lines, show_classes, upwards
 from cotas.cli.models import DEFAULTS, build, task_of
 from cotas.cli.options import Columns
+from cotas.cli.outcome import proofs, shown_parameters
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.sizes import TooBig
 from cotas.cli.streams import writing
-from cotas.cli.training import Settings, blaming
+from cotas.cli.training import (
+    FEWEST_TO_SPLIT,
+    Settings,
+    blaming,
+    check_share,
+    without_frequent_values,
+)
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError
-from cotas.files.tables import batches
+from cotas.files.remarks import Remark, gathered
+from cotas.files.tables import Table, batches
 from cotas.fitting.from_source import squared_error
+from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.streamed import draw_rows
+from cotas.preparation.streamed import SAMPLE_ROWS, learn, rows_to_learn_from
 from cotas.preparation.targets import tell_task
+from cotas.report.alarms import alarms_of
+from cotas.report.figures import span
 from cotas.scale.decoding import Reading, decoded_bytes, kind_of
-from cotas.scale.pages import PAGE_BYTES, Pages, open_pages
-from cotas.scale.shuffling import places
+from cotas.scale.pages import Pages, open_as
 from cotas.source import Block, NotInBlocksError
 from cotas.words import say
 
 INDEPENDENT = (
-    "Copies of rows, columns that give the target away and rare classes are not looked for in "
-    "pages: the bound takes the rows as independent draws."
+    "Copies of rows are not looked for in pages: the bound takes the rows as independent draws."
 )
+# How good a model is, beyond its error, is measured on so many rows at most.
+MOST_MEASURED = 1_000_000
 # A table gives at least so many pages, so that a share of them is about that share of the rows.
 FEWEST_PAGES = 64
 
@@ -49,16 +62,15 @@ def open_prepared(
     files: list[Path], target: str | None, preparation: Any, seed: int, bar: bool | None, **how: Any
 ) -> Pages:
     """The pages of a table as they are for every command: prepared, and many enough to split."""
-    kinds, size = {kind_of(file) for file in files}, _size(files)
-    return open_pages(
-        files,
-        target=target,
-        preparation=None if kinds == {"libsvm"} else preparation,
-        seed=seed,
-        page_bytes=int(np.clip(size // FEWEST_PAGES, 1 << 12, PAGE_BYTES)),
-        progress=bar,
-        **how,
-    )
+    kinds = {kind_of(file) for file in files}
+    prepared = None if kinds == {"libsvm"} else preparation
+    reading = Reading(target, preparation=prepared, **how)
+    return open_as(files, reading, seed, progress=bar, fewest=FEWEST_PAGES)
+
+
+def text_of(options: Any) -> tuple[tuple[str, Any], ...]:
+    """How text tables are written, as far as it was said."""
+    return tuple(sorted((name, value) for name, value in options.reading().items() if value))
 
 
 def _size(files: list[Path]) -> float:
@@ -66,7 +78,8 @@ def _size(files: list[Path]) -> float:
 
 
 def refuse_what_needs_memory(settings: Settings, report: Path | None, columns: Columns) -> None:
-    """Raise for wishes that pages do not serve."""
+    """Raise for wishes that pages do not serve, or nothing does."""
+    check_share(settings.hold_out)
     wishes = {
         "--model auto": settings.model == "auto",
         "--select": settings.select is not None,
@@ -93,6 +106,35 @@ class Learned:
     preparation: Preparation
     target: str | None
     some_targets: AnyArray
+    some_rows: Any = None  # a frame, where the table has named columns
+
+    def remarks(self, task: str, keep: Sequence[str]) -> list[Remark]:
+        """What looks suspicious about the rows drawn."""
+        if self.some_rows is None:
+            return []
+        table = Table(self.some_rows, self.some_targets, str(self.pages.folder), "pages")
+        found = inspect_table(table, self.some_targets, task, keep=keep)
+        return gathered([*found, *without_frequent_values(self.preparation, found)])
+
+
+@dataclass(frozen=True)
+class PagedFit:
+    """A model that was trained from pages, and what was measured of it."""
+
+    learned: Learned
+    training: Pages
+    held_out: Pages | None
+    model: Any
+    seconds: float
+    bound: Any
+    quality: Quality
+    remarks: list[Remark]
+
+    def errors(self, task: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Of the rows trained on, and of those set aside."""
+        for name, pages in (("training", self.training), ("hold_out", self.held_out)):
+            if pages is not None:
+                yield name, _errors(self.model, pages, task)
 
 
 def fit_from_pages(
@@ -114,7 +156,9 @@ def fit_from_pages(
     if settings.task == "auto":
         settings = replace(settings, task=tell_task(learned.some_targets))
     pages.feature_names = None  # those of prepared columns, which nobody has to know
-    training, held_out = (pages, None) if not settings.hold_out else pages.split(settings.hold_out)
+    remarks = learned.remarks(settings.task, [*(columns.keep or []), *(columns.unix_seconds or [])])
+    session.note(*(f"{say('Note')}: {remark}" for remark in remarks))
+    training, held_out = _split(session, pages, settings.hold_out)
     model, seconds = _train(session, training, learned.some_targets, settings)
     bound = None
     if held_out is not None and settings.task == "classification":
@@ -123,30 +167,41 @@ def fit_from_pages(
         seen = rows_to_learn_from(pages.n_rows, settings.hold_out) - training.n_rows
         bound = cotas.hold_out_bound(wrong[max(0, seen) :], confidence=settings.confidence)
     if out is not None:
-        _save(learned, model, bound, settings, out)
-    _report(session, big, learned, (training, held_out), model, seconds, bound, settings, out)
+        _save(learned, model, bound, settings, remarks, out)
+    quality = _quality(model, held_out or training, learned.some_targets, settings)
+    found = PagedFit(learned, training, held_out, model, seconds, bound, quality, remarks)
+    _report(session, big.files[0].name, found, settings, out)
     return model
 
 
-def rows_to_learn_from(n_rows: int, share: float) -> int:
-    """How many of the rows, in the order of the pages, come before those that are set aside.
+def _split(session: Session, pages: Pages, share: float) -> tuple[Pages, Pages | None]:
+    """The pages to train on, and those set aside; all to train on where there are few rows."""
+    if share and pages.n_rows < FEWEST_TO_SPLIT:
+        words = "With {rows} rows all are trained on, and none are held out."
+        _note(session, say(words, rows=pages.n_rows))
+    return pages.split(share) if share and pages.n_rows >= FEWEST_TO_SPLIT else (pages, None)
 
-    `Pages.split` sets aside none of them, unless a page has more rows than the share.
+
+def _quality(model: Any, pages: Pages, trained: AnyArray, settings: Settings) -> Quality:
+    """What the first pages say about the model, against always giving the same answer.
+
+    They are in a random order; the answer is that of the rows drawn to learn the columns from.
     """
-    return int(np.clip(np.ceil((1 - share) * n_rows), 1, max(1, n_rows - 1)))
-
-
-@dataclass(frozen=True)
-class ToTrainOn:
-    """Which rows are not set aside; their order is known before they are prepared."""
-
-    size: float
-    seed: int
-    share: float
-
-    def __call__(self, rows: IntArray, n_rows: int) -> BoolArray:
-        found = places(rows, n_rows, self.size, self.seed)
-        return np.asarray(found < rows_to_learn_from(n_rows, self.share))
+    parts: list[tuple[Any, ...]] = []
+    for block in pages.blocks():
+        scores = model.decision_function(block.X) if hasattr(model, "classes_") else None
+        parts.append((np.asarray(block.y), np.asarray(model.predict(block.X)), scores))
+        if sum(len(part[0]) for part in parts) >= MOST_MEASURED:
+            break
+    truth, predictions = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    if settings.task == "regression":
+        given = (truth.astype(np.float64), predictions, np.asarray(trained, dtype=np.float64))
+        return quality_of_numbers(*given, settings.confidence)
+    scores = np.concatenate([part[2] for part in parts])
+    labels = np.asarray(trained).astype(model.classes_.dtype)
+    return quality_of_classes(
+        truth, predictions, scores, model.classes_, labels, settings.confidence
+    )
 
 
 def _note(session: Session, words: str) -> None:
@@ -171,29 +226,30 @@ def _learned(
     A LibSVM file holds numbers alone, and is not prepared.
     """
     bar = None if session.shows_progress else False
-    text = {name: value for name, value in columns.reading().items() if value}
+    text = text_of(columns)
     if kind_of(files[0]) == "libsvm":
         pages = open_prepared(files, None, None, settings.seed, bar)
         first = next(iter(pages.blocks()))
         return Learned(pages, Preparation().fit(first.X), None, np.asarray(first.y))
-    head = next(iter(batches(str(files[0]), 100, types={}, **text)))
+    head = next(iter(batches(str(files[0]), 100, types={}, **dict(text))))
     drop = names_among(columns.drop or [], head.names, head.source)
     target = target_name(head, target, drop)
     how: dict[str, Any] = {"drop": tuple(drop), "without_target": columns.rows_without_target}
     # What the rows set aside say about the model is proved only if they had no part in it.
     share = settings.hold_out
-    among = ToTrainOn(_size(files), settings.seed, share) if share else None
-    reading = Reading(target, text=tuple(text.items()), **how)
-    drawn = draw_rows(files, reading, settings.seed, among=among)
+    reading = Reading(target, text=text, **how)
     keep, seconds = columns.keep or [], columns.unix_seconds or []
     preparation = Preparation(keep=keep, unix_seconds=seconds, strict=columns.strict_columns)
-    preparation.fit(drawn.frame.drop(target))
-    words = say(
-        "How to prepare the columns was learned from {some} of {rows} rows, drawn at random.",
-        some=drawn.frame.height,
-        rows=drawn.n_rows,
-    )
-    _note(session, words)
+    foremost = (_size(files), share) if share else None
+    drawn = learn(preparation, files, reading, settings.seed, foremost)
+    if drawn.n_rows > SAMPLE_ROWS:
+        words = say(
+            "What the columns are was told from {some} of {rows} rows, drawn at random; means and "
+            "categories are those of all rows to train on.",
+            some=drawn.frame.height,
+            rows=drawn.n_rows,
+        )
+        _note(session, words)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         pages = open_prepared(files, target, preparation, settings.seed, bar, text=text, **how)
@@ -201,12 +257,16 @@ def _learned(
     if pages.n_rows != drawn.n_rows:
         words = say("it was changed while it was read: open it again.")
         raise DataFileError(words, str(files[0]))
-    return Learned(pages, preparation, target, drawn.target(target))
+    some = drawn.frame.drop(target)
+    return Learned(pages, preparation, target, drawn.target(target), some)
 
 
-def _save(learned: Learned, model: Any, bound: Any, settings: Settings, out: Path) -> None:
+def _save(
+    learned: Learned, model: Any, bound: Any, settings: Settings, remarks: list[Remark], out: Path
+) -> None:
     recipe = Recipe(
         learned.preparation,
+        remarks=tuple(remark.message for remark in remarks),
         task=settings.task,
         target=learned.target,
         zero_based=learned.pages.zero_based,
@@ -220,51 +280,78 @@ def _save(learned: Learned, model: Any, bound: Any, settings: Settings, out: Pat
 
 
 def _report(
-    session: Session,
-    big: TooBig,
-    learned: Learned,
-    parts: tuple[Pages, Pages | None],
-    model: Any,
-    seconds: float,
-    bound: Any,
-    settings: Settings,
-    out: Path | None,
+    session: Session, name: str, found: PagedFit, settings: Settings, out: Path | None
 ) -> None:
-    """The result in a few lines, or as a document."""
-    pages, (training, held_out) = learned.pages, parts
-    shape = {"rows": pages.n_rows, "columns": pages.n_features}
-    table = say("{rows} rows, {columns} columns, target {target}", target=learned.target, **shape)
-    took = say("{rows} rows in {seconds:.2g} s", rows=training.n_rows, seconds=seconds)
+    """The result in a few lines, or as a document: as it is said of a table in memory."""
+    pages, model, quality = found.learned.pages, found.model, found.quality
+    errors = dict(found.errors(settings.task))
     lines = [
-        (say("data"), f"{big.files[0].name}: {table}"),
-        (say("model"), type(model).__name__),
-        (say("trained on"), took),
-        (say("proved"), proof(model.certificate_, model)),
-        (say("training error"), _error(model, training, settings.task)),
+        (say("data"), f"{name}: {_shape(found.learned)}"),
+        (say("model"), f"{settings.model or DEFAULTS[settings.task]} ({shown_parameters(model)})"),
+        (
+            say("trained on"),
+            say(
+                "{rows} rows in {seconds:.2g} s", rows=found.training.n_rows, seconds=found.seconds
+            ),
+        ),
+        *((say("proved"), words) for words in proofs(model.certificate_, model)),
+        (say("training error"), _in_words(errors["training"])),
     ]
-    if held_out is not None:
-        lines.append((say("held-out error"), _error(model, held_out, settings.task)))
-    if bound is not None:
+    if found.held_out is not None:
+        measure = quality.measures["error" if quality.classes else "RMSE"]
+        words = f"{_in_words(errors['hold_out'])}; {span(measure, quality.confidence)}"
+        lines.append((say("held-out error"), words))
+    # What was trained on says little about how good the model is.
+    lines += quality_lines(quality)[: None if found.held_out is not None else 1]
+    if found.bound is not None:
         words = say(
             "at most {bound:.4f} with {confidence:.0f}% confidence",
-            bound=upwards(bound.upper),
+            bound=upwards(found.bound.upper),
             confidence=100 * settings.confidence,
         )
         lines.append((say("error on future rows"), words))
-        session.note(f"{say('Note')}: {say(INDEPENDENT)}")
+        _note(session, say(INDEPENDENT))
     if out is not None:
         lines.append((say("saved"), str(out)))
     width = max(len(name) for name, _ in lines)
     session.say(*(f"{name:<{width}}  {words}" for name, words in lines))
+    if found.held_out is not None:
+        show_classes(session, quality)
+    alarms = alarms_of(quality)
+    session.alarm(*(f"{say('WARNING')}: {words}" for words in alarms))
     session.document(
         {
-            **shape,
+            "rows": pages.n_rows,
+            "columns": pages.n_features,
             "pages": str(pages.folder),
-            "seconds": seconds,
+            "target": found.learned.target,
+            "task": settings.task,
+            "command": settings.command,
+            "seed": settings.seed,
+            "seconds": found.seconds,
+            "remarks": [vars(remark) for remark in found.remarks],
             "certificate": model.certificate_.to_dict(),
-            "hold_out": None if bound is None else bound.to_dict(),
+            "training": errors["training"],
+            "hold_out": errors.get("hold_out"),
+            "bound": None if found.bound is None else found.bound.to_dict(),
+            "quality": quality.to_dict(),
+            "alarms": alarms,
             "saved": None if out is None else str(out),
         }
+    )
+
+
+def _shape(learned: Learned) -> str:
+    columns = learned.pages.n_features
+    if learned.some_rows is not None:
+        columns = learned.some_rows.width
+    return say(
+        "{rows} rows, {columns} columns, target {target}"
+        if columns != 1
+        else "{rows} rows, 1 column, target {target}",
+        rows=learned.pages.n_rows,
+        columns=columns,
+        target=learned.target,
     )
 
 
@@ -307,10 +394,18 @@ def _train(session: Session, training: Pages, y: AnyArray, settings: Settings) -
     return estimator, seconds
 
 
-def _error(model: Any, source: Pages, task: str) -> str:
+def _errors(model: Any, pages: Pages, task: str) -> dict[str, Any]:
+    """The share of wrong predictions, or the root of the mean square and R²."""
     if task == "regression":
-        rms, r2 = squared_error(model, source)
-        return say("{rms:.4g} (root mean square), R² = {r2:.4f}", rms=rms, r2=r2)
-    share = 1.0 - model.score(source)
-    wrong = round(share * source.n_rows)
-    return say("{share:.4f} ({wrong} of {rows} rows)", share=share, wrong=wrong, rows=source.n_rows)
+        rms, r2 = squared_error(model, pages)
+        return {"rows": pages.n_rows, "error": rms, "r2": r2}
+    return {"rows": pages.n_rows, "error": 1.0 - model.score(pages), "r2": None}
+
+
+def _in_words(errors: dict[str, Any]) -> str:
+    if errors["r2"] is not None:
+        words = "{rms:.4g} (root mean square), R² = {r2:.4f}"
+        return say(words, rms=errors["error"], r2=errors["r2"])
+    share, rows = errors["error"], errors["rows"]
+    wrong = round(share * rows)
+    return say("{share:.4f} ({wrong} of {rows} rows)", share=share, wrong=wrong, rows=rows)

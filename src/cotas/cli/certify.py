@@ -12,7 +12,7 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import percent
-from cotas.cli.big import open_prepared
+from cotas.cli.big import open_prepared, text_of
 from cotas.cli.data import open_table
 from cotas.cli.exits import ProofFailedError
 from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
@@ -81,7 +81,7 @@ def _from_pages(saved: Saved, data: str, text: TextOptions) -> Proofs:
     """Of a model that was trained from pages: they are made of the same table once more."""
     recipe, stored = saved.recipe, saved.model.certificate_
     assert recipe is not None
-    how: dict[str, Any] = {"text": {k: v for k, v in text.reading().items() if v}}
+    how: dict[str, Any] = {"text": text_of(text)}
     if recipe.zero_based is None:
         how["without_target"] = "drop"
     given = (input_files(data), recipe.target, recipe.preparation, recipe.seed, False)

@@ -1,13 +1,11 @@
-"""cotas reproduce, bench, warmup and info: about the library itself"""
+"""cotas reproduce, bench, clean and warmup: about the library itself"""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,25 +14,12 @@ import typer
 from scipy import sparse
 
 import cotas
-from cotas.cli.codes import MEANINGS
-from cotas.cli.data import BUILTIN
 from cotas.cli.exits import UsageError
-from cotas.cli.models import CLASSIFIERS, NAMES, REGRESSORS, build
+from cotas.cli.models import CLASSIFIERS, NAMES, build
 from cotas.cli.options import Seed
 from cotas.cli.session import Session
-from cotas.files.models import versions
-from cotas.fitting.threads import cpu_count
 from cotas.scale.pages import remove_pages
 from cotas.words import say
-
-EXTRAS = {
-    "progress": ("tqdm",),
-    "plots": ("matplotlib",),
-    "files": ("safetensors", "polars", "zstandard"),
-    "onnx": ("onnx",),
-    "cli": ("typer", "rich", "skops"),
-    "lab": ("panel", "bokeh"),
-}
 
 
 def reproduce(
@@ -154,34 +139,3 @@ def _fit_quietly(name: str, X: Any, y: Any) -> None:
         warnings.simplefilter("ignore")
         model = build(name, y, 0, {})[0].fit(X, y)
         model.predict(X)
-
-
-def info(session: Session) -> None:
-    """Versions, what is installed, where compiled code is kept, and what the names are.
-
-    Example: cotas info --json
-    """
-    from numba.core import config
-
-    installed = {
-        extra: all(find_spec(package) is not None for package in packages)
-        for extra, packages in EXTRAS.items()
-    }
-    cache = str(config.CACHE_DIR) or say("beside the source, in __pycache__")
-    content: dict[str, Any] = {
-        "versions": versions(),
-        "extras": installed,
-        "cores": cpu_count(),
-        "compiled loops": os.environ.get("NUMBA_CACHE_DIR", cache),
-        "classifiers": list(CLASSIFIERS),
-        "regressors": list(REGRESSORS),
-        "built-in data": [f"builtin:{name}" for name in BUILTIN],
-        "exit codes": {str(code): words for code, words in MEANINGS.items()},
-    }
-    session.document(content)
-    for name, value in content.items():
-        session.say(f"{name}:")
-        if isinstance(value, dict):
-            session.say(*(f"  {key}: {each}" for key, each in value.items()))
-        else:
-            session.say(f"  {', '.join(value) if isinstance(value, list) else value}")

@@ -98,7 +98,7 @@ def summary(record: FitRecord) -> list[str]:
     )
     lines = [
         (say("data"), f"{Path(table.source).name}: {shape}"),
-        (say("model"), f"{record.model_name} ({_parameters(record.model.estimator_)})"),
+        (say("model"), f"{record.model_name} ({shown_parameters(record.model.estimator_)})"),
         (
             say("trained on"),
             say(
@@ -110,7 +110,9 @@ def summary(record: FitRecord) -> list[str]:
     ]
     if record.choice is not None:
         lines.append((say("chosen"), _choice(record.choice)))
-    lines += [(say("proved"), words) for words in _proofs(record)]
+    lines += [
+        (say("proved"), words) for words in proofs(record.certificate, record.model.estimator_)
+    ]
     lines.append((say("training error"), _error(record.training)))
     if record.hold_out is not None and record.quality is not None:
         measure = record.quality.measures["error" if record.quality.classes else "RMSE"]
@@ -135,9 +137,8 @@ def summary(record: FitRecord) -> list[str]:
     return [f"{name:<{width}}  {words}" for name, words in lines]
 
 
-def _proofs(record: FitRecord) -> list[str]:
+def proofs(whole: Certificate, estimator: Any) -> list[str]:
     """A line for each certificate; where there are several, they begin with what they are about."""
-    estimator, whole = record.model.estimator_, record.certificate
     if not whole.parts:
         return [proof(whole, estimator)]
     return [f"{part.label}: {proof(part, estimator)}" for part in whole.parts]
@@ -159,7 +160,7 @@ def _error(sample: Any) -> str:
     )
 
 
-def _parameters(estimator: Any) -> str:
+def shown_parameters(estimator: Any) -> str:
     """The parameters that differ from their defaults, or λ at least."""
     shown = telling_parameters(estimator, ("lam",))
     shown.pop("random_state", None)  # the seed of the command

@@ -114,14 +114,14 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
                 say("{name} is not for {task}; {fit} are.", name=name, task=settings.task, fit=fit)
             )
         best = train_one(session, name, rows, settings)
-    rare = gathered(_without_frequent_values(best.model.preparation_, seen))
+    rare = gathered(without_frequent_values(best.model.preparation_, seen))
     session.note(*(f"{say('Note')}: {remark}" for remark in rare))
     remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
     return measured(record, rows, settings.confidence, settings.group)
 
 
-def _without_frequent_values(preparation: Preparation, said: list[Remark]) -> Iterator[Remark]:
+def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Iterator[Remark]:
     """Columns that were left out in training because no value of theirs comes often."""
     known = {remark.column for remark in said}
     for name, kind in preparation.dropped_:
@@ -130,13 +130,18 @@ def _without_frequent_values(preparation: Preparation, said: list[Remark]) -> It
             yield Remark("rare values", name, say(words, name=name))
 
 
-def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, list[Remark]]:
-    """All rows to train on if none are to be held out, or if there are too few."""
-    share = settings.hold_out
+def check_share(share: float) -> None:
+    """Raise unless it is a share of the rows to hold out."""
     if not 0 <= share < 1:
         raise UsageError(
             say("--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share)
         )
+
+
+def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, list[Remark]]:
+    """All rows to train on if none are to be held out, or if there are too few."""
+    share = settings.hold_out
+    check_share(share)
     everything, nothing = np.arange(len(y)), np.arange(0)
     if share == 0:
         return SplitTable(table, y, everything, nothing), []

@@ -151,7 +151,11 @@ class Classes:
 
 def read_classes(source: Source, class_weight: Any, each: Each = map) -> Classes:
     """One pass over the blocks: which classes there are, and what they weigh."""
-    whole_y = source.map_reduce(count_labels, each)
+    return classes_of(source.map_reduce(count_labels, each), class_weight)
+
+
+def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
+    """The classes that these labels make, each of which must have a weight."""
     totals, labels = whole_y.found, whole_y.labels()
     if len(labels) < 2:
         only = labels.tolist()[0]

@@ -13,10 +13,12 @@ from sklearn.utils import check_random_state
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
+from cotas.certificates.blocks import Signs, Watched
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite
+from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_fraction, check_jobs, check_time
 from cotas.fitting.pursuit import Pursuit, deadline
@@ -25,11 +27,15 @@ from cotas.fitting.threads import aside, entries_of, pooled, thread_count
 from cotas.fitting.validation import Patience, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
+from cotas.linear.mixing import Algorithm, Mixture, Shape, shape_of
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run
+from cotas.source import Source, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
+
+UNPROVED = "certify=False was given, so nothing was proved."
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -107,7 +113,9 @@ class OnlineClassifier(LinearClassifier):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source, such as `cotas.open_pages` gives, has y and the weights itself. Each of its
+            blocks then has a run of its own, and these are mixed after each epoch.
         y : array of shape (n_samples,)
             Two classes or more; more than two are trained one against the rest.
         sample_weight : array of shape (n_samples,), optional
@@ -115,6 +123,8 @@ class OnlineClassifier(LinearClassifier):
         """
         began = time.perf_counter()
         self._check_parameters()
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source, began)
         resumes = self.warm_start and hasattr(self, "_history")
         examples = read_examples(
             self,
@@ -186,6 +196,138 @@ class OnlineClassifier(LinearClassifier):
         history = self._begin(examples) if first else self._next_batch(examples)
         history.batches = True
         return self._conclude_fit(self._train(examples, history, 1, None, began))
+
+    # ---- from a source of row blocks ---------------------------------------------------------
+
+    def _refuse_in_blocks(self) -> None:
+        """Raise if a parameter asks for what needs all the rows in memory."""
+        if self.warm_start:
+            raise ValueError("warm_start=True needs rows in memory; leave it out for a source.")
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True needs rows in memory: set max_iter, or hold rows out yourself "
+                "(`pages.split`) and stop by a callback."
+            )
+
+    def _fit_in_blocks(self, source: Source, began: float) -> Self:
+        """By iterative parameter mixing, a run for each block."""
+        self._refuse_in_blocks()
+        with blocks_in_threads(self.n_jobs) as each:
+            bound = bound_to(source, each, targets=False)
+            shape = shape_of(bound, self.class_weight)
+            note_columns(self, source)
+            self.classes_ = shape.classes.labels
+            mixture = self._mixture(bound, shape)
+            watched = Watched(bound, Signs(tuple(shape.positives()), shape.classes.pairs))
+            reason = self._follow(mixture, watched, began)
+            self._settle(mixture, watched)
+        self._history = self._end_of(mixture)
+        return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
+
+    def _mixture(self, source: Source, shape: Shape) -> Mixture:
+        """Before the first round."""
+        options = {"steps": None, "rest": True, "carries": False, **self._training_options()}
+        rest = bool(options.pop("rest"))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        algorithm = Algorithm(
+            self._rule(),
+            self._sampling(),
+            averages=self._averages(),
+            labels=shape.classes.labels,
+            codes=shape.codes(),
+            factors=shape.classes.pairs,
+            times=self._times_weights(shape),
+            used=shape.used,
+            seed=seed,
+            **options,
+        )
+        return Mixture(source, shape, algorithm, rest)
+
+    def _times_weights(self, shape: Shape) -> float:
+        """What the weights are multiplied by for the algorithm."""
+        return 1.0
+
+    def _follow(self, mixture: Mixture, watched: Watched, began: float) -> Reason:
+        """Round after round until there is a reason to stop."""
+        done: list[Epoch] = []
+
+        def ends(iterate: Iterate) -> Reason | None:
+            done.append(iterate.model)
+            monitor.show(mistakes=int(done[-1].mistakes.sum()))
+            if mixture.resting.all():
+                return Reason(Stop.THEORY, say("an epoch changed nothing"))
+            tol = self._tol()
+            if tol is None:
+                return None
+            self._settle(mixture, watched)
+            proved = all(c.relative_gap <= tol for c in self._certificates)
+            return Reason(Stop.PROVED) if proved else None
+
+        def report(iterate: Iterate) -> EpochReport:
+            epoch = done[-1]
+            found = (epoch.mistakes, epoch.updates, epoch.seconds)
+            return EpochReport(epoch.number, self.max_iter, *found, *mixture.model(), None)
+
+        with Monitor(self, "epoch", self.max_iter) as monitor:
+            pursuit: Pursuit[Any] = Pursuit(
+                None, self.max_iter, self.max_time, monitor, began=began
+            )
+            iterates = map(Iterate, mixture.epochs(self.max_iter))
+            ended = pursuit.follow(iterates, ends=ends, report=report)
+        self.n_iter_ = mixture.done
+        self.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in done], np.int64).reshape(
+            len(done), len(mixture.theta0)
+        )
+        self._stop = ended.reason.stop.name
+        return ended.reason
+
+    def _settle(self, mixture: Mixture, watched: Watched) -> None:
+        """Keep the model of the rounds so far, and prove what there is to prove."""
+        self.coef_, self.intercept_ = self._finite(*self._mixed_model(mixture, watched))
+        if self.certify:
+            self._certificates = self._certify_mixture(mixture, watched)
+        else:
+            self._certificates = [no_certificate(UNPROVED)] * len(self.coef_)
+
+    def _mixed_model(self, mixture: Mixture, watched: Watched) -> tuple[FloatArray, FloatArray]:
+        return mixture.model()
+
+    def _certify_mixture(self, mixture: Mixture, watched: Watched) -> list[Certificate]:
+        raise NotImplementedError
+
+    def _mixture_fields(self, mixture: Mixture, c: int) -> dict[str, Any]:
+        """What the counts of all mixtures have in common."""
+        classes = mixture.shape.classes
+        fields: dict[str, Any] = {
+            "coef": self.coef_[c].copy(),
+            "intercept": float(self.intercept_[c]),
+            "positive": mixture.shape.positives()[c],
+            "bias": float(self.fit_intercept),
+            "mistakes": mixture.mistakes[:, c].copy(),
+            "ends": mixture.shape.ends,
+            "rounds": int(mixture.rounds[c]),
+            "labels": None if classes.factors is None else classes.labels,
+            "factors": classes.factors,
+        }
+        if self._averages():
+            fields["last"] = np.append(mixture.theta[c], mixture.theta0[c])
+        return fields
+
+    def _end_of(self, mixture: Mixture) -> History:
+        """What `partial_fit` goes on from: the common θ, and no ledger of the rows."""
+        run = new_run(mixture.algorithm.codes, mixture.theta.shape[1], 0, np.dtype(np.float64))
+        run.w[:], run.b[:] = mixture.theta, mixture.theta0
+        run.seen[:] = mixture.in_mean * mixture.shape.used
+        average = None
+        if self._averages():
+            average = new_average(run, keep_ledger=self._averages_ledger)
+            self._set_average(run, average, *mixture.model())
+        return History(run, average, run.seen.copy(), batches=True, signature=self._signature())
+
+    def _set_average(self, run: Any, average: Any, theta: FloatArray, theta0: FloatArray) -> None:
+        """Make the mean over the run be θ, θ₀; see `_read_off`."""
+        average.w[:] = (run.w - theta) * run.seen[:, None]
+        average.b[:] = (run.b - theta0) * run.seen
 
     # ---- how a fit goes ----------------------------------------------------------------------
 
@@ -353,17 +495,10 @@ class OnlineClassifier(LinearClassifier):
         return right / len(rows)
 
     def _finish(self, examples: Examples, history: History, facts: Facts | None) -> None:
-        theta, theta0 = self._model(examples, history)
-        if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
-            raise ValueError(
-                "The coefficients overflowed. Scale the features, for example with scikit-learn's "
-                "StandardScaler, or take smaller steps."
-            )
-        self.coef_, self.intercept_ = theta, theta0
-        self._history = history
+        self.coef_, self.intercept_ = self._finite(*self._model(examples, history))
+        theta, self._history = self.coef_, history
         if facts is None:
-            unproved = no_certificate("certify=False was given, so nothing was proved.")
-            self._certificates = [unproved] * len(theta)
+            self._certificates = [no_certificate(UNPROVED)] * len(theta)
             history.sketches = None
             return
         # Several classes make matrix products long enough to be worth a thread.
@@ -371,6 +506,15 @@ class OnlineClassifier(LinearClassifier):
         with pooled(jobs, entries_of(examples.X)) as each:
             self._certificates = self._certify(examples, history, facts, each)
         history.sketches = [c.sketch for c in self._certificates if c.sketch is not None]
+
+    def _finite(self, theta: FloatArray, theta0: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The model, if it is one."""
+        if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
+            raise ValueError(
+                "The coefficients overflowed. Scale the features, for example with scikit-learn's "
+                "StandardScaler, or take smaller steps."
+            )
+        return theta, theta0
 
     def _ledger_fields(self, examples: Examples, history: History, c: int) -> dict[str, Any]:
         """What the mistake ledgers of all algorithms have in common."""

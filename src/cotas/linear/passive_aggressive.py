@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cotas.certificates import Certificate, PassiveAggressiveLedger
+from cotas.certificates import (
+    Certificate,
+    PassiveAggressiveLedger,
+    PassiveAggressiveMixture,
+)
+from cotas.certificates.blocks import Watched
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive
 from cotas.linear.history import History
+from cotas.linear.mixing import Mixture
 from cotas.linear.online import OnlineClassifier
 from cotas.solvers.online import Sampling
 from cotas.solvers.passive_aggressive import PassiveAggressiveRule
@@ -68,6 +74,13 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
 
     def _averages(self) -> bool:
         return bool(self.average)
+
+    def _certify_mixture(self, mixture: Mixture, watched: Watched) -> list[Certificate]:
+        ledgers = [
+            PassiveAggressiveMixture(**self._mixture_fields(mixture, c), lam=float(self.lam))
+            for c in range(len(self.coef_))
+        ]
+        return PassiveAggressiveMixture.check_all(ledgers, watched)
 
     def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:
         ledgers = [

@@ -11,19 +11,32 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, Expectation
+from cotas.certificates.blocks import BlockPoint, Watched
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive, penalty_of, read_start
 from cotas.linear.history import History
+from cotas.linear.mixed_svm import best_biases, dual_points
+from cotas.linear.mixing import Mixture, Shape
 from cotas.linear.online import OnlineClassifier
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.rounds import Rounds
 from cotas.solvers.bias import best_bias
 from cotas.solvers.online import Sampling, Steps
 from cotas.solvers.pegasos import PegasosRule
 from cotas.solvers.subgradient_descent import SubgradientRule
+from cotas.source import Source
 from cotas.stops import Stop
+from cotas.words import say
 
+MIXED = (
+    "Trained by iterative parameter mixing: in each round every block of rows has a run of its own "
+    "from the common θ, whose mean by rows is the next. The dual variables are those of Newton's "
+    "method on the same problem."
+)
+# How fine the dual point of a mixture is where no tol is given: finer than what its runs reach.
+FINE = 1e-3
 SAMPLINGS = ("permutation", "replacement", "order", "all")
 NAMED_STEPS = ("1/(lam*t)", "1/(λt)", "1/t", "1/(1+t)")
 
@@ -139,13 +152,17 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         history = super()._begin(examples)
         if self.start is None:
             return history
-        classes, d = history.run.w.shape
-        theta, theta0 = read_start(self.start, d, classes, "classes")
-        if not self.fit_intercept and theta0.any():
-            raise ValueError("start has a bias, and fit_intercept=False leaves no room for one.")
+        theta, theta0 = self._read_start(*history.run.w.shape)
         history.run.w[:], history.run.b[:] = theta, theta0
         history.start = np.hstack([theta, theta0[:, None]])
         return history
+
+    def _read_start(self, classes: int, d: int) -> tuple[FloatArray, FloatArray]:
+        """Where the run begins, as it was given."""
+        theta, theta0 = read_start(self.start, d, classes, "classes")
+        if not self.fit_intercept and theta0.any():
+            raise ValueError("start has a bias, and fit_intercept=False leaves no room for one.")
+        return theta, theta0
 
     def _resume(self, examples: Examples) -> History:
         self.lam_ = penalty_of(self, examples.total_weight())
@@ -168,19 +185,53 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return {"steps": self._steps(), "rest": False, "carries": bool(self.project)}
 
     def _steps(self) -> Steps:
-        """η for an array of times t."""
-        step, lam = self.step, self.lam_
-        if callable(step):
-            return lambda t: _called(step, t)
-        if isinstance(step, str):
-            named: dict[str, Steps] = {
-                "1/(lam*t)": lambda t: np.divide(1.0, lam * t),
-                "1/(λt)": lambda t: np.divide(1.0, lam * t),
-                "1/t": lambda t: np.divide(1.0, t),
-                "1/(1+t)": lambda t: np.divide(1.0, 1 + t),
-            }
-            return named[step]
-        return lambda t: np.full(len(t), float(step))
+        return StepSizes(self.step, self.lam_)
+
+    # ---- from a source of row blocks ---------------------------------------------------------
+
+    def _mixture(self, source: Source, shape: Shape) -> Mixture:
+        self.lam_ = penalty_of(self, shape.classes.total)
+        mixture = super()._mixture(source, shape)
+        if self.start is not None:
+            mixture.theta, mixture.theta0 = self._read_start(*mixture.theta.shape)
+        return mixture
+
+    def _times_weights(self, shape: Shape) -> float:
+        return shape.used / shape.classes.total
+
+    def _mixed_model(self, mixture: Mixture, watched: Watched) -> tuple[FloatArray, FloatArray]:
+        theta, theta0 = mixture.model()
+        if not self.fit_intercept or not np.isfinite(theta).all():
+            return theta, theta0
+        return theta, best_biases(watched, watched.read, theta)
+
+    def _certify_mixture(self, mixture: Mixture, watched: Watched) -> list[Certificate]:
+        classes = mixture.shape.classes
+        problem = RegularizedRisk(Hinge(), self.lam_, bool(self.fit_intercept))
+        if mixture.dual is None:  # it is that of the problem, whatever the model
+            enough = FINE if self.tol is None else 0.5 * self.tol
+            mixture.dual = dual_points(watched, classes, problem, enough, self.max_iter)
+        rounds: list[Rounds] = mixture.dual
+        points = [
+            BlockPoint(
+                problem=problem,
+                coef=self.coef_[c].copy(),
+                intercept=float(self.intercept_[c]),
+                positive=label,
+                thetas=rounds[c].thetas,
+                biases=rounds[c].biases,
+                smoothings=rounds[c].smoothings,
+                labels=None if classes.factors is None else classes.labels,
+                factors=classes.factors,
+            )
+            for c, label in enumerate(mixture.shape.positives())
+        ]
+        return [found.noted(say(MIXED)) for found in BlockPoint.check_all(points, watched)]
+
+    def _set_average(self, run: Any, average: Any, theta: FloatArray, theta0: FloatArray) -> None:
+        average.w[:], average.b[:] = -theta * run.seen[:, None], theta0 * run.seen
+
+    # ---- in memory -----------------------------------------------------------------------------
 
     def _solver_weights(self, weights: FloatArray | None) -> FloatArray | None:
         """n·sᵢ, so that a draw of one example is right on average."""
@@ -239,6 +290,23 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
             and t >= 3
         )
         return Expectation(draws=t, projected=bool(self.project)) if applies else None
+
+
+@dataclass(frozen=True)
+class StepSizes:
+    """η for an array of times t."""
+
+    step: str | float | Callable[[int], float]
+    lam: float
+
+    def __call__(self, t: IntArray) -> FloatArray:
+        if callable(self.step):
+            return _called(self.step, t)
+        if self.step in ("1/(lam*t)", "1/(λt)"):
+            return np.divide(1.0, self.lam * t)
+        if isinstance(self.step, str):
+            return np.divide(1.0, t if self.step == "1/t" else 1 + t)
+        return np.full(len(t), float(self.step))
 
 
 def _called(step: Callable[[int], float], times: IntArray) -> FloatArray:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.certificates import Certificate, PerceptronLedger, Separability
+from cotas.certificates import Certificate, PerceptronLedger, PerceptronMixture, Separability
+from cotas.certificates.blocks import Watched
 from cotas.fitting.data import Examples
 from cotas.linear.history import History
+from cotas.linear.mixing import Mixture
 from cotas.linear.online import OnlineClassifier
 from cotas.linear.separability import tightest_separator
 from cotas.solvers.online import Sampling
@@ -100,6 +102,17 @@ class Perceptron(OnlineClassifier):
 
     def _sampling(self) -> Sampling:
         return "permutation" if self.shuffle else "order"
+
+    def _refuse_in_blocks(self) -> None:
+        super()._refuse_in_blocks()
+        if self.separator == "tightest":
+            raise ValueError("separator='tightest' needs rows in memory; a source has 'model'.")
+
+    def _certify_mixture(self, mixture: Mixture, watched: Watched) -> list[Certificate]:
+        ledgers = [
+            PerceptronMixture(**self._mixture_fields(mixture, c)) for c in range(len(self.coef_))
+        ]
+        return PerceptronMixture.check_all(ledgers, watched)
 
     def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:
         ledgers = [

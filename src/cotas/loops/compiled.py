@@ -36,3 +36,11 @@ def _uninterrupted(compile_for: Callable[[Any], Any]) -> Callable[[Any], Any]:
             return compile_for(signature)
 
     return compile_or_load
+
+
+def kept_in() -> str | None:
+    """The folder where compiled code is kept; None where none can be written."""
+    try:
+        return str(SealedCache(kept_in).cache_path)
+    except RuntimeError:
+        return None

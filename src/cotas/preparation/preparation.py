@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -28,21 +29,23 @@ from cotas.preparation.columns import (
     words_of,
 )
 from cotas.preparation.moments import MARKED, part_name, parts_of
-from cotas.preparation.statistics import Numbers, frequent, measure
+from cotas.preparation.statistics import Moments, WordCounts
+from cotas.source import in_pairs
 
 # More columns than this, fewer than that part of them filled: the matrix is made sparse.
 MANY_COLUMNS, FEW_FILLED = 200, 0.2
+# So many batches have their moments added up at a time, two by two.
+BATCHES_TOGETHER = 64
 
 
-def _refuse_overflow(values: FloatArray, found: Numbers, names: list[str]) -> None:
+def _refuse_overflow(moments: Moments, names: list[str]) -> None:
     """Numbers whose mean or deviation no double holds cannot be standardized."""
-    sound = np.isfinite(found.means) & np.isfinite(found.scales)
+    sound = np.isfinite(moments.means) & np.isfinite(moments.squares)
     if not sound.all():
         j = int(np.flatnonzero(~sound)[0])
-        largest = float(np.nanmax(np.abs(values[:, j])))
         raise ColumnError(
-            f"column {names[j]!r} holds numbers as large as {largest:.3g}, whose deviation "
-            "overflows: measure it in a larger unit, or leave it out (--drop)."
+            f"column {names[j]!r} holds numbers as large as {moments.largest[j]:.3g}, whose "
+            "deviation overflows: measure it in a larger unit, or leave it out (--drop)."
         )
 
 
@@ -135,6 +138,56 @@ class Preparation(TransformerMixin, BaseEstimator):
         X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
         y : ignored
         """
+        self._begin()
+        frame = as_frame(X)
+        if frame is None:
+            self._fit_matrix(as_matrix(X))
+        else:
+            self._fit_frame(frame, [frame])
+        return self._conclude()
+
+    def fit_batches(self, batches: Iterable[Any], sample: Any = None) -> Self:
+        """Learn from a table that comes some rows at a time, and need not fit into memory.
+
+        What a column is (a number, a category, a date, an identifier) is told from the sample.
+        Means, deviations, missing values and categories with their frequencies are those of all
+        rows, as `fit` finds them of the same rows; of a column with more than 131,072 different
+        words the rarest are forgotten on the way, and no count is short by more than 2/131,072 of
+        the rows.
+
+        Parameters
+        ----------
+        batches : iterable of frames, as `fit` takes them, with the same columns
+            It is gone through once.
+        sample : frame, optional
+            Some rows drawn at random from all; the first batch if not given.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from cotas.preparation.preparation import Preparation
+        >>> table = pl.DataFrame({"age": [20, None, 40], "town": ["Lugo", "Vigo", "Lugo"]})
+        >>> learned = Preparation().fit_batches(table.iter_slices(2), sample=table)
+        >>> learned.transform(table).tolist()
+        [[-1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
+        """
+        self._begin()
+        rest = iter(batches)
+        first = next(rest, None) if sample is None else None
+        frame = as_frame(first if sample is None else sample)
+        if frame is None:
+            raise ColumnError("batches must be tables with named columns, and one at least.")
+        self._fit_frame(frame, rest if first is None else chain([first], rest))
+        return self._conclude()
+
+    def _fit_files(self, files: Sequence[Any], reading: Any, seed: int) -> Self:
+        """Learn from files of any size, as `open_pages` reads them."""
+        from cotas.preparation.streamed import learn  # which reads pages
+
+        learn(self, files, reading, seed)
+        return self
+
+    def _begin(self) -> None:
         if not 0 <= self.min_frequency < 1:
             raise ValueError(f"min_frequency must be in [0, 1), not {self.min_frequency!r}.")
         check_count(self.max_categories, "max_categories")
@@ -144,11 +197,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.categories_: list[list[str]] = []
         self.pooled_: list[bool] = []
         self.category_missing_: list[bool] = []
-        frame = as_frame(X)
-        if frame is None:
-            self._fit_matrix(as_matrix(X))
-        else:
-            self._fit_frame(frame)
+
+    def _conclude(self) -> Self:
         width = len(self.get_feature_names_out()) if self.layout_ != "sparse" else 0
         filled = len(self.number_names_) + len(self.category_names_)
         self.sparse_output_ = self.layout_ == "sparse" or (
@@ -156,7 +206,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         )
         return self
 
-    def _fit_frame(self, frame: Any) -> None:
+    def _fit_frame(self, frame: Any, batches: Iterable[Any]) -> None:
+        """Learn what the columns are from a frame, and what they hold from all batches."""
         self.layout_ = "columns"
         self.feature_names_in_ = np.asarray(frame.columns, dtype=object)
         self.n_features_in_ = frame.width
@@ -172,12 +223,36 @@ class Preparation(TransformerMixin, BaseEstimator):
         kinds = {name: roles[name].kind if name in roles else "" for name in frame.columns}
         names = [name for name in frame.columns if _is_number(kinds[name], frame[name])]
         plain = np.array([kinds[name] == "boolean" for name in names], dtype=np.bool_)
-        self._learn_numbers(numbers_of(frame, names), names, plain)
         numbers = set(names)
-        for name, kind in kinds.items():
-            if name not in numbers and kind in ("category", ""):
-                self._learn_category(words_of(frame[name], name), name)
+        words = [n for n, kind in kinds.items() if n not in numbers and kind in ("category", "")]
+        moments, counts = self._counted(batches, names, words)
+        self._learn_numbers(moments, names, plain)
+        for name in words:
+            self._learn_category(counts[name], name)
         self._settle_parts()
+
+    def _counted(
+        self, batches: Iterable[Any], names: list[str], words: list[str]
+    ) -> tuple[Moments, dict[str, WordCounts]]:
+        """The moments of the numbers and the counts of the words in all batches."""
+        parts, counts = [], {name: WordCounts() for name in words}
+        for batch in batches:
+            frame = self._with_parts(self._same_columns(batch))
+            if not frame.height:
+                continue
+            parts.append(Moments.of(numbers_of(frame, names)))
+            for name, counted in counts.items():
+                counted.add(words_of(frame[name], name))
+            parts = [in_pairs(parts)] if len(parts) == BATCHES_TOGETHER else parts
+        if not parts:
+            raise ColumnError("the table holds no rows.")
+        return in_pairs(parts), counts
+
+    def _same_columns(self, batch: Any) -> Any:
+        frame = as_frame(batch)
+        if frame is None or set(frame.columns) != set(self.feature_names_in_):
+            raise ColumnError("the batches must be tables with the same columns.")
+        return frame
 
     def _with_parts(self, frame: Any) -> Any:
         """The frame with the parts of dates in the place of the dates."""
@@ -223,14 +298,14 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.layout_ = "sparse" if sparse.issparse(X) else "dense"
         names = [f"x{j}" for j in range(X.shape[1])]
         if self.layout_ == "dense":
-            self._learn_numbers(X, names, np.zeros(len(names), dtype=np.bool_))
+            self._learn_numbers(Moments.of(X), names, np.zeros(len(names), dtype=np.bool_))
         else:
             self._keep_numbers([], np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))
 
-    def _learn_numbers(self, values: FloatArray, names: list[str], plain: AnyArray) -> None:
+    def _learn_numbers(self, moments: Moments, names: list[str], plain: AnyArray) -> None:
         """Means and deviations of what is there; `plain` columns are left as they are."""
-        found = measure(values)
-        _refuse_overflow(values, found, names)
+        _refuse_overflow(moments, names)
+        found = moments.numbers()
         for j in np.flatnonzero(found.gone):
             self.dropped_.append((names[j], "empty" if found.empty[j] else "constant"))
         plain = plain | (not self.standardize)
@@ -246,9 +321,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.number_names_ = names
         self.means_, self.scales_, self.indicated_ = means, scales, indicated
 
-    def _learn_category(self, words: Any, name: str) -> None:
-        kept, values = frequent(words, self.min_frequency, self.max_categories)
-        missing, pooled = bool(words.null_count()), len(kept) < values
+    def _learn_category(self, words: WordCounts, name: str) -> None:
+        kept, values = words.frequent(self.min_frequency, self.max_categories)
+        missing, pooled = words.missing > 0, len(kept) < values
         if len(kept) + pooled + missing < 2:
             # Many values of which none comes often are as good as free text.
             self.dropped_.append((name, "constant" if values < 2 else "text"))

@@ -6,7 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import BoolArray, FloatArray
+from cotas.arrays import BoolArray, FloatArray, IntArray
+from cotas.files.frames import polars
+
+# So many different words of a column are counted.
+MOST_WORDS = 1 << 17
 
 
 class Numbers(NamedTuple):
@@ -24,27 +28,90 @@ class Numbers(NamedTuple):
         return np.asarray((self.constant & ~self.indicated) | self.empty)
 
 
-def measure(values: FloatArray) -> Numbers:
-    """Means and standard deviations of columns in which NaN stands for a missing value."""
-    missing = np.isnan(values)
-    present = np.maximum((~missing).sum(axis=0), 1)
-    with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows in what is returned
-        means = np.where(missing, 0.0, values).sum(axis=0) / present
-        deviations = np.where(missing, 0.0, values - means)
-        scales = np.sqrt((deviations**2).sum(axis=0) / present)
-    # A deviation that rounding alone can explain is none.
-    constant = np.asarray(scales <= 1e-13 * np.abs(means) * len(values) ** 0.5)
-    indicated, empty = np.asarray(missing.any(axis=0)), np.asarray(missing.all(axis=0))
-    return Numbers(means, scales, indicated, constant, empty)
+class Moments(NamedTuple):
+    """Of each column how many rows there are, those with a value, their mean and Σ(x − mean)²."""
+
+    rows: int
+    present: IntArray
+    means: FloatArray
+    squares: FloatArray
+    largest: FloatArray  # |x|
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Moments:
+        """Those of some rows, in which NaN stands for a missing value."""
+        missing = np.isnan(values)
+        present = (~missing).sum(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows in what is returned
+            means = np.where(missing, 0.0, values).sum(axis=0) / np.maximum(present, 1)
+            deviations = np.where(missing, 0.0, values - means)
+            squares = (deviations**2).sum(axis=0)
+        largest = np.abs(np.where(missing, 0.0, values)).max(axis=0, initial=0.0)
+        return cls(len(values), present, means, squares, largest)
+
+    def __add__(self, other: Any) -> Any:  # Chan, Golub and LeVeque 1979
+        present = self.present + other.present
+        share = other.present / np.maximum(present, 1)
+        apart = other.means - self.means
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = self.means + share * apart
+            squares = self.squares + other.squares + self.present * share * apart**2
+        largest = np.maximum(self.largest, other.largest)
+        return Moments(self.rows + other.rows, present, means, squares, largest)
+
+    def numbers(self) -> Numbers:
+        """What a preparation makes of them."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scales = np.sqrt(self.squares / np.maximum(self.present, 1))
+        # A deviation that rounding alone can explain is none.
+        constant = np.asarray(scales <= 1e-13 * np.abs(self.means) * self.rows**0.5)
+        indicated, empty = self.present < self.rows, self.present == 0
+        return Numbers(self.means, scales, indicated, constant, empty)
 
 
-def frequent(words: Any, min_frequency: float, most: int) -> tuple[list[str], int]:
-    """The values of a category that come often enough, and how many there are in all.
+class WordCounts:
+    """How often each word of a column comes, some rows at a time, and how often none does.
 
-    If there are more than `most`, the most frequent are taken, of equals the first in the alphabet.
+    Of more than `MOST_WORDS` different ones the rarest are forgotten, and the counts of all are
+    lowered by theirs (Misra and Gries 1982): none is short by more than 2/`MOST_WORDS` of the rows.
     """
-    counts = words.drop_nulls().alias("").value_counts(sort=True)
-    values, times = counts.to_series(0).to_list(), counts.to_series(1).to_list()
-    ranked = sorted(zip(times, values, strict=True), key=lambda pair: (-pair[0], pair[1]))
-    least = min_frequency * len(words)
-    return sorted(value for count, value in ranked[:most] if count >= least), len(values)
+
+    def __init__(self) -> None:
+        self.rows = self.missing = 0
+        self.counts: Any = None
+        self.different = 0  # at least
+
+    def add(self, words: Any) -> None:
+        """Count the words of some rows."""
+        pl = polars()
+        self.rows, self.missing = self.rows + len(words), self.missing + words.null_count()
+        found = words.drop_nulls().alias("word").value_counts(name="count")
+        found = found.with_columns(pl.col("count").cast(pl.Int64))
+        if self.counts is not None:
+            known = self._kept(self.counts)
+            found = pl.concat([known, found]).group_by("word").agg(pl.col("count").sum())
+        self.different = max(self.different, found.height)
+        self.counts = found
+
+    def _kept(self, counts: Any) -> Any:
+        """The counts, or those of the most frequent words, lowered by what the next one has."""
+        pl = polars()
+        if counts.height <= MOST_WORDS:
+            return counts
+        least = counts["count"].sort(descending=True)[MOST_WORDS // 2]
+        return counts.with_columns(pl.col("count") - least).filter(pl.col("count") > 0)
+
+    def frequent(self, min_frequency: float, most: int) -> tuple[list[str], int]:
+        """The words that come often enough, and how many there are in all.
+
+        If there are more than `most`, the most frequent are taken, of equals the first in the
+        alphabet.
+        """
+        found = self.counts
+        ranked = sorted(
+            zip(found["count"].to_list(), found["word"].to_list(), strict=True),
+            key=lambda pair: (-pair[0], pair[1]),
+        )
+        least = min_frequency * self.rows
+        kept = sorted(value for count, value in ranked[:most] if count >= least)
+        return kept, self.different

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from cotas.files.names import some
 from cotas.files.problems import DataFileError
 from cotas.files.tables import batches
 from cotas.scale.decoding import Reading, kind_of, without
-from cotas.scale.shuffling import scattered
+from cotas.scale.shuffling import Foremost, places, scattered
 
 # So many rows, drawn from all of them, are enough to tell what the columns are.
 SAMPLE_ROWS, BATCH_ROWS = 100_000, 50_000
@@ -86,6 +87,76 @@ def draw_rows(
             f"there is no column {gone[0]!r}; there are {some(whole.columns)}.", str(files[0])
         )
     return Drawn(whole, n_rows)
+
+
+def learn(
+    preparation: Any,
+    files: Sequence[Path],
+    reading: Reading,
+    seed: int,
+    foremost: tuple[float, float] | None = None,
+) -> Drawn:
+    """Fit a preparation to files of any size: what columns are from some rows, the rest from all.
+
+    The files are read once for the sample and once for what the columns hold; a table of no more
+    rows than the sample may have is learned from it alone.
+
+    Parameters
+    ----------
+    preparation : Preparation
+    files, reading, seed : as for `draw_rows`
+    foremost : (expected bytes, share), optional
+        Only of the rows that have the first places among the pages, all but that share.
+    """
+    among = None if foremost is None else ToTrainOn(foremost[0], seed, foremost[1])
+    drawn = draw_rows(files, reading, seed, SAMPLE_ROWS, among)
+    apart = [*reading.targets, *([reading.weights] if reading.weights else [])]
+    some = drawn.frame.drop(apart)
+    if drawn.n_rows <= SAMPLE_ROWS:
+        preparation.fit(some)
+        return drawn
+    chosen = None if among is None else among.all_of(drawn.n_rows)
+    frames = (frame.drop(apart) for frame in _frames(files, reading, chosen))
+    preparation.fit_batches(frames, sample=some)
+    return drawn
+
+
+def _frames(
+    files: Sequence[Path], reading: Reading, chosen: Callable[[IntArray], BoolArray] | None
+) -> Iterator[Any]:
+    """All the rows, or those that are chosen, some at a time."""
+    pl, first = polars(), 0
+    for file in files:
+        for table in batches(str(file), BATCH_ROWS, types={}, **dict(reading.text)):
+            frame = without(table, reading).features
+            rows = np.arange(first, first + frame.height)
+            first += frame.height
+            yield frame if chosen is None else frame.filter(pl.Series(chosen(rows)))
+
+
+def rows_to_learn_from(n_rows: int, share: float) -> int:
+    """How many of the rows, in the order of the pages, come before those that are set aside.
+
+    `Pages.split` sets aside none of them, unless a page has more rows than the share.
+    """
+    return int(np.clip(np.ceil((1 - share) * n_rows), 1, max(1, n_rows - 1)))
+
+
+@dataclass(frozen=True)
+class ToTrainOn:
+    """Which rows are not set aside; their order is known before they are prepared."""
+
+    size: float
+    seed: int
+    share: float
+
+    def __call__(self, rows: IntArray, n_rows: int) -> BoolArray:
+        found = places(rows, n_rows, self.size, self.seed)
+        return np.asarray(found < rows_to_learn_from(n_rows, self.share))
+
+    def all_of(self, n_rows: int) -> Foremost:
+        """The same for all rows, as they come."""
+        return Foremost(n_rows, self.size, self.seed, rows_to_learn_from(n_rows, self.share))
 
 
 DRAW, ROW = "\x00number drawn", "\x00number of the row"

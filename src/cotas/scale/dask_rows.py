@@ -154,7 +154,7 @@ def _beside(given: Any, name: str, parts: list[Delayed], lengths: list[int]) -> 
         if whole.shape[:1] != (sum(lengths),):
             size = len(whole) if whole.ndim else 1
             raise ValueError(f"X has {sum(lengths)} rows, and {name} has {size}.")
-        return np.split(whole, np.cumsum(lengths)[:-1])
+        return _sent(np.split(whole, np.cumsum(lengths)[:-1]))
     chunks = getattr(given, "chunks", None)
     if chunks is not None and not np.isnan(chunks[0]).any():
         if sum(chunks[0]) != sum(lengths):
@@ -167,6 +167,14 @@ def _beside(given: Any, name: str, parts: list[Delayed], lengths: list[int]) -> 
             f"X has {len(parts)} partitions, and {name} has {len(found)}: repartition one of them."
         )
     return found
+
+
+def _sent(parts: list[AnyArray]) -> list[Any]:
+    """Parts of an array, kept where the partitions are: they travel once, and not in each pass.
+
+    The scheduler knows them as tasks of their own, so that a worker that dies takes none with it.
+    """
+    return list(dask.persist(*(delayed(part, pure=False, traverse=False) for part in parts)))
 
 
 def as_block(start: int, X: Any, y: Any, weights: Any) -> Block:

@@ -242,7 +242,8 @@ def open_pages(
         "float32" takes half the space and time, and rounds the numbers: what is proved is about
         the rounded ones. Columns that are all in single precision stay so in any case.
     preparation : cotas.tables.Preparation, optional
-        Already fitted; it makes numbers of the other columns. Without it they must hold numbers.
+        It makes numbers of the other columns, which must hold numbers without it. One that is not
+        fitted yet is fitted to the files first, for which they are read twice more.
     drop : sequence of str
         Columns that are left out.
     without_target : {"error", "drop"}
@@ -280,23 +281,51 @@ def open_pages(
     >>> model.certificate_.verify(pages)
     True
     """
+    return open_as(
+        path,
+        Reading(
+            *(_names_of(target), weights, _is_single(dtype), preparation, n_features, zero_based),
+            drop=tuple(drop),
+            without_target=without_target,
+            text=tuple(sorted((text or {}).items())),
+        ),
+        seed,
+        cache,
+        page_bytes,
+        progress,
+    )
+
+
+def _names_of(target: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
+    return target if target is None or isinstance(target, str) else tuple(target)
+
+
+def _is_single(dtype: str) -> bool:
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
+    return dtype == "float32"
+
+
+def open_as(
+    path: Files,
+    reading: Reading,
+    seed: int,
+    cache: str | os.PathLike[str] | None = None,
+    page_bytes: int = PAGE_BYTES,
+    progress: bool | None = None,
+    fewest: int = 1,
+) -> Pages:
+    """The same as `open_pages`, with at least `fewest` pages where there are as many rows."""
     if page_bytes < 1:
         raise ValueError(f"page_bytes must be a positive number, not {page_bytes!r}.")
-    names = target if target is None or isinstance(target, str) else tuple(target)
-    reading = Reading(
-        *(names, weights, dtype == "float32", preparation, n_features, zero_based),
-        drop=tuple(drop),
-        without_target=without_target,
-        text=tuple(sorted((text or {}).items())),
-    )
-    files = input_files(path)
-    made = _made_of(reading, seed, page_bytes, files)
+    files, preparation = input_files(path), reading.preparation
+    if preparation is not None and not hasattr(preparation, "layout_"):
+        preparation._fit_files(files, replace(reading, preparation=None), seed)
+    made = _made_of(reading, seed, (page_bytes, fewest), files)
     folder = _folder_for(files, made, cache)
     listed = _usable(folder, files, made)
     if listed is None:
-        listed = _decode(folder, files, reading, made, seed, page_bytes, progress)
+        listed = _decode(folder, files, reading, made, seed, (page_bytes, fewest), progress)
         pages = Pages(folder, listed, progress)
         pages.reused = False
         return pages
@@ -335,7 +364,7 @@ def _is_ours(folder: Path) -> bool:
 # ---- whether pages are there -------------------------------------------------------------------
 
 
-def _made_of(reading: Reading, seed: int, page_bytes: int, files: list[Path]) -> str:
+def _made_of(reading: Reading, seed: int, sizes: tuple[int, int], files: list[Path]) -> str:
     """A digest of all that the pages depend on, besides the contents of the files."""
     prepared = None if reading.preparation is None else digest(reading.preparation)
     known = {
@@ -351,7 +380,7 @@ def _made_of(reading: Reading, seed: int, page_bytes: int, files: list[Path]) ->
         "without_target": reading.without_target,
         "text": reading.text,
         "seed": seed,
-        "page_bytes": page_bytes,
+        "sizes": sizes,
     }
     return hashlib.blake2b(json.dumps(known).encode(), digest_size=8).hexdigest()
 
@@ -409,7 +438,7 @@ def _decode(
     reading: Reading,
     made: str,
     seed: int,
-    page_bytes: int,
+    sizes: tuple[int, int],
     progress: bool | None,
 ) -> dict[str, Any]:
     """Write the pages to a new folder, which then takes its place: whole or not at all.
@@ -432,7 +461,7 @@ def _decode(
         handle = os.open(fresh / LOCK, os.O_RDWR | os.O_CREAT)
         lock(handle, wait=True)
     try:
-        pages = _write_pages(fresh, decoder, seed, page_bytes, progress)
+        pages = _write_pages(fresh, decoder, seed, sizes, progress)
         digests = [_digest(file) for file in files]
         after = [file.stat() for file in files]
         for file, old, new in zip(files, before, after, strict=True):
@@ -516,8 +545,9 @@ def _alone_in(home: Path) -> Iterator[None]:
 
 
 def _write_pages(
-    folder: Path, decoder: Decoder, seed: int, page_bytes: int, progress: bool | None
+    folder: Path, decoder: Decoder, seed: int, sizes: tuple[int, int], progress: bool | None
 ) -> list[Page]:
+    """The pages, of about so many bytes, and at least so many of them."""
     bins = Bins(folder, decoder.expected_bytes(), seed)
     bar = ProgressBar(None, "decoding", progress, "batch")
     try:
@@ -533,7 +563,7 @@ def _write_pages(
     bar = ProgressBar(len(bins.paths), "shuffling", progress, "bin")
     try:
         for part in bins.shuffled():
-            for piece in _cut(part, page_bytes):
+            for piece in _cut(part, sizes[0], max(1, decoder.n_rows // sizes[1])):
                 pages.append(_write(folder, piece._replace(X=decoder.settled(piece.X)), pages))
             bar.step()
     finally:
@@ -541,8 +571,9 @@ def _write_pages(
     return pages
 
 
-def _cut(part: Part, page_bytes: int) -> Iterator[Part]:
+def _cut(part: Part, page_bytes: int, most: int) -> Iterator[Part]:
     rows = max(1, int(page_bytes * len(part.rows) // max(1, part.n_bytes)))
+    rows = min(rows, most)
     for start in range(0, len(part.rows), rows):
         yield part.take(slice(start, start + rows))
 

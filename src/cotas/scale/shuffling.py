@@ -103,6 +103,43 @@ def places(rows: AnyArray, n_rows: int, expected_bytes: float, seed: int) -> Any
     return found
 
 
+class Foremost:
+    """Tells of all rows, one after the other, which have one of the first places among the pages.
+
+    It says what `places(...) < most` says, in the memory of a bin.
+
+    Examples
+    --------
+    >>> first = Foremost(5, 100.0, seed=0, most=3)
+    >>> first(np.arange(2)).tolist(), first(np.arange(2, 5)).tolist()
+    ([False, True], [False, True, True])
+    """
+
+    def __init__(self, n_rows: int, expected_bytes: float, seed: int, most: int) -> None:
+        self.count, self.seed = bin_count(expected_bytes), seed
+        sizes = np.zeros(self.count, dtype=np.int64)
+        for first in range(0, n_rows, ROWS_AT_A_TIME):
+            rows = np.arange(first, min(first + ROWS_AT_A_TIME, n_rows))
+            sizes += np.bincount(_bins_of(rows, self.count, seed), minlength=self.count)
+        ends = np.cumsum(sizes)
+        self.split = int(np.searchsorted(ends, most, side="right"))  # the bin that is cut in two
+        self.inside, self.seen = np.zeros(0, dtype=np.bool_), 0
+        if self.split < self.count:
+            size = int(sizes[self.split])
+            self.inside = np.zeros(size, dtype=np.bool_)
+            taken = most - int(ends[self.split]) + size
+            self.inside[_order_in(self.split, size, seed)[:taken]] = True
+
+    def __call__(self, rows: AnyArray) -> AnyArray:
+        """Of the rows that come next, given by their numbers."""
+        bins = _bins_of(rows, self.count, self.seed)
+        found = bins < self.split
+        cut = np.flatnonzero(bins == self.split)
+        found[cut] = self.inside[self.seen : self.seen + len(cut)]
+        self.seen += len(cut)
+        return found
+
+
 class Bins:
     """Files in a folder, to which rows are added and from which they are read again, shuffled."""
 

@@ -7,7 +7,6 @@ import dataclasses
 import math
 import random
 from decimal import Decimal, localcontext
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -28,6 +27,7 @@ from cotas.certificates.theorems.hull import HullPoint
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.certificates.theorems.weak_learners import PlainLinear, PlainTrees, StumpClass
 from cotas.losses import Exponential, Logistic, SquaredHinge
+from laws.exact.oracle import Rational as Fraction
 from problems import clouds, noisy_clouds, three_clouds
 
 SEED = random.randrange(2**32)
@@ -97,7 +97,8 @@ def coefficients(rng, rounds):
 
 def shares(weights, n):
     given = [Fraction(1)] * n if weights is None else [Fraction(float(w)) for w in weights]
-    return [w / sum(given) for w in given]
+    total = sum(given)
+    return [w / total for w in given]
 
 
 def exact_tree(trees, m, x):
@@ -139,7 +140,7 @@ def exact_leads(witness, X, y):
 
 
 def decimal(q):
-    return Decimal(q.numerator) / Decimal(q.denominator)
+    return Decimal(int(q.numerator)) / Decimal(int(q.denominator))
 
 
 def exact_surrogate(witness, leads, theta):

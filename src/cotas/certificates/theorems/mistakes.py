@@ -398,7 +398,7 @@ class PerceptronLedger(Ledger):
         return remarks
 
 
-def best_margin(margins: FloatArray, passes: int) -> float:
+def best_margin(margins: FloatArray, passes: float) -> float:
     """A γ with a small (R + D(γ))/γ, estimated on a thousand margins; every γ > 0 is valid."""
     some = margins[:: max(1, len(margins) // 1000)]
     some = some[np.isfinite(some)]

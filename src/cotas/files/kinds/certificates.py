@@ -115,6 +115,18 @@ _LEDGER: dict[str, Field] = {
     "separator": _given("e").or_none(),
 }
 _MISTAKES = "cotas.certificates.theorems.mistakes"
+_MIXTURE: dict[str, Field] = {
+    **_THETA,
+    "positive": Label(),
+    "bias": _NUMBER,
+    "mistakes": Array("b", "int64"),
+    "ends": Array("b", "int64"),
+    "rounds": Whole(),
+    "last": _given("e").or_none(),
+    "labels": Labels("k").or_none(),
+    "factors": _given("k").or_none(),
+}
+_MIXING = "cotas.certificates.theorems.mixing"
 
 _LASSO = Record(
     "cotas.certificates.lasso.LassoProblem",
@@ -211,6 +223,10 @@ WITNESS = Family(
         ),
         "kernel perceptron run": Record(
             f"{_MISTAKES}.KernelPerceptronLedger", {**_LEDGER, "kernel": KERNEL}
+        ),
+        "mixed perceptron runs": Record(f"{_MIXING}.PerceptronMixture", _MIXTURE),
+        "mixed passive-aggressive runs": Record(
+            f"{_MIXING}.PassiveAggressiveMixture", {**_MIXTURE, "lam": _NUMBER}
         ),
         "softmax point": Record(
             "cotas.certificates.softmax.SoftmaxPoint",

@@ -1,0 +1,432 @@
+"""How many mistakes the runs of a mixture made, against how many the theorem of one run allows.
+
+Iterative parameter mixing (McDonald, Hall and Mann 2010): in each round every run goes once over
+rows of its own from the common θ, and the mean of where they end, run i with the weight μᵢ, is the
+common θ of the next round. With μᵢ the share of run i in the rows, and kᵢ its mistakes in all
+rounds, what a theorem allows one run holds here for M = Σ μᵢkᵢ:
+
+- Perceptron: u·θ grows by at least μᵢγ with each mistake, and ‖θ‖² by at most μᵢR², the square of
+  a mean being at most the mean of the squares: Mγ ≤ ‖θ‖ ≤ √M R. A row that falls short of γ by d
+  has a coordinate of its own in each round, of size Δ/√μᵢ, which the mean makes √μᵢΔ: D² = Σ μᵢd².
+- Passive-aggressive: ‖θ − u‖² falls by what Crammer et al. show at each step, and a mean is no
+  farther from u than the runs are: M min(1/R², 1/λ) ≤ ‖u‖² + (2/λ) Σ μᵢ H.
+
+With one run it is the theorem as it stands. Nothing that needs one run after another is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray
+from cotas.certificates.blocks import Signs, Watched, as_source
+from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.blocks import Least, Most, Up
+from cotas.certificates.core.rounding import U, above, below, down, gamma, norm_up, total_up, up
+from cotas.certificates.enclosures import MORE, as_double, outwards, products, row_lengths, whole
+from cotas.certificates.ledger import Parametric
+from cotas.certificates.presentation import at_most
+from cotas.certificates.theorems.mistakes import (
+    NOT_ABOUT_NEW_DATA,
+    PA_THEOREM,
+    SHORTFALL_THEOREM,
+    THEOREM,
+    best_margin,
+    mistakes_allowed,
+)
+from cotas.certificates.words import other_rows
+from cotas.source import Block, Source, Sums
+from cotas.words import say
+
+MIXED = "{theorem}, for mixed runs as McDonald, Hall and Mann 2010 have it"
+HOW = (
+    "Trained by iterative parameter mixing: in each round every block of rows has a run of its own "
+    "from the common θ, whose mean by rows is the next. What is known of one run after another is "
+    "not claimed."
+)
+TOLD = "How many rounds there were, the mistakes counted, and that θ comes of these runs."
+# Margins of so many rows tell which γ to look for.
+SAMPLE = 1000
+
+
+class Rows(dict[int, int]):
+    """How many rows with a weight each run has."""
+
+    def __add__(self, other: Rows) -> Rows:
+        more, less = (self, other) if len(self) >= len(other) else (other, self)
+        found = Rows(more)
+        for run, n in less.items():
+            found[run] = found.get(run, 0) + n
+        return found
+
+
+@dataclass(frozen=True)
+class Margins:
+    """yᵢ u·zᵢ of the rows of a block, rounded down, a column for each class.
+
+    Attributes
+    ----------
+    directions : u of each class, a column
+    bias : the last coordinate of a row
+    read : gives the labels as ±1 and the weights
+    scaled : whether a row counts times its weight
+    ends : the row after the last one of each run
+    """
+
+    directions: FloatArray
+    bias: float
+    read: Signs
+    scaled: bool
+    ends: IntArray
+
+    def rows(self, block: Block) -> _BlockRows:
+        """What both passes need of a block; rows without a weight are left out."""
+        signs, s = self.read(block)
+        weights = np.ones(block.n_rows) if s is None else s
+        used = np.flatnonzero(weights > 0)
+        rows, weights = as_double(block.X)[used], weights[used]
+        with np.errstate(all="ignore"):
+            lengths = outwards(np.hypot(row_lengths(rows), self.bias))
+            values, off = products(rows, self.directions[:-1], lengths)
+            beside = self.bias * self.directions[-1]
+            off = outwards(off + 4.0 * U * (np.abs(values) + np.abs(beside)))
+            lowest = signs[used] * (values + beside) - off
+            if self.scaled:
+                lowest, lengths, off = (
+                    lowest * weights[:, None] - 4.0 * U * np.abs(lowest) * weights[:, None],
+                    outwards(lengths * weights),
+                    outwards(off * weights[:, None]),
+                )
+        lowest = np.where(np.isfinite(lowest), lowest, -math.inf)
+        runs = np.searchsorted(self.ends, block.start + used, side="right")
+        return _BlockRows(used, weights, lengths, lowest, off, runs)
+
+
+class _BlockRows(NamedTuple):
+    used: IntArray
+    weights: FloatArray
+    lengths: FloatArray
+    lowest: FloatArray
+    off: FloatArray
+    runs: IntArray
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """The first pass: the rows of each run, the longest, the least margins, and some of them."""
+
+    margins: Margins
+    step: int
+
+    def __call__(self, block: Block) -> Sums:
+        found = self.margins.rows(block)
+        which, counts = np.unique(found.runs, return_counts=True)
+        some = (block.start + found.used) % self.step == 0
+        return Sums(
+            block.n_rows,
+            Rows(zip(which.tolist(), counts.tolist(), strict=True)),
+            Most(found.lengths.max(initial=0.0)),
+            Most(found.off.max(initial=0.0)),
+            Least(found.weights.min(initial=math.inf)),
+            Sums(tuple(map(Least, found.lowest.min(axis=0, initial=math.inf)))),
+            [found.lowest[some]],
+        )
+
+
+@dataclass(frozen=True)
+class Shortfalls:
+    """The second pass: Σ μᵢ h of each class, h being the square of what a margin lacks, or sH."""
+
+    margins: Margins
+    sought: FloatArray
+    shares: FloatArray
+    squared: bool
+
+    def __call__(self, block: Block) -> Sums:
+        found = self.margins.rows(block)
+        with np.errstate(all="ignore"):
+            missing = np.maximum(0.0, np.nextafter(self.sought - found.lowest, math.inf))
+            cost = missing * (missing if self.squared else found.weights[:, None])
+            cost = outwards(outwards(cost) * self.shares[found.runs, None])
+        return Sums(tuple(Up(total_up(column)) for column in cost.T))
+
+
+class Survey(NamedTuple):
+    """What a first pass found; `n` are the rows of each run, `most` those with weighted μᵢ."""
+
+    n: FloatArray
+    shares: FloatArray
+    radius: float
+    off: float
+    least_weight: float
+    least: list[float]
+    some: FloatArray
+    objection: str
+
+    @property
+    def most(self) -> float:
+        """Σ μᵢnᵢ, the mistakes that a round can bring to M at most."""
+        return above(total_up(self.shares * self.n), 2)
+
+
+class MixtureAllowed(NamedTuple):
+    """How large M may be, by which formula, and what to say of it."""
+
+    most: float
+    formula: str
+    reference: str
+    charge: float
+    figures: dict[str, float]
+    remarks: list[str]
+    objection: str = ""
+
+
+@dataclass(frozen=True)
+class MixtureLedger(Parametric):
+    """What the runs of a mixture counted.
+
+    Attributes
+    ----------
+    coef, intercept : the model that is certified
+    positive : the label that counts as +1; every other label counts as −1
+    bias : 1.0 if θ₀ was trained, 0.0 if not
+    mistakes : of each run, in all rounds
+    ends : the row after the last one of each run
+    rounds : how many there were
+    last : (θ, θ₀) at the end, where the model is the mean over all rounds
+    labels, factors : the weight that each class has besides those of its rows; none for ones
+    """
+
+    coef: FloatArray
+    intercept: float
+    positive: Any
+    bias: float
+    mistakes: IntArray = field(repr=False)
+    ends: IntArray = field(repr=False)
+    rounds: int
+    last: FloatArray | None = field(default=None, repr=False)
+    labels: AnyArray | None = None
+    factors: FloatArray | None = None
+
+    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
+    scales_rows: ClassVar[bool] = False
+    squared: ClassVar[bool] = False
+
+    def check(self, X: Any, y: Any = None) -> Certificate:
+        """The certificate of these runs, recomputed from a source, or from arrays."""
+        return self.check_all([self], as_source(X, y))[0]
+
+    @classmethod
+    def check_all(
+        cls, ledgers: Sequence[Self], source: Source, each: Each = map
+    ) -> list[Certificate]:
+        """The certificates of several classes of one fit; the blocks are read twice for all."""
+        one = ledgers[0]
+        one._refuse(source, ledgers)
+        read = Signs(tuple(ledger.positive for ledger in ledgers), one._class_factors())
+        watched = Watched.over(source, read, each)
+        u = np.stack([np.append(one_.coef, one_.intercept) for one_ in ledgers], axis=1)
+        ends = np.asarray(one.ends, np.int64)
+        margins = Margins(u.astype(np.float64), float(one.bias), read, cls.scales_rows, ends)
+        survey = one._survey(watched, margins, source.n_rows)
+        with np.errstate(all="ignore"):
+            sought = np.array([ledger._sought(survey, c) for c, ledger in enumerate(ledgers)])
+            lacks = watched.map_reduce(Shortfalls(margins, sought, survey.shares, cls.squared))
+            sketches = watched.sketches()
+            return [
+                ledger._conclude(survey, c, float(sought[c]), float(lacks[c]), sketches[c])
+                for c, ledger in enumerate(ledgers)
+            ]
+
+    def _refuse(self, source: Source, ledgers: Sequence[Self]) -> None:
+        """Raise if these runs cannot be about these data."""
+        ends = np.asarray(self.ends)
+        rising = ends.ndim == 1 and len(ends) and ends.dtype.kind in "iu"
+        if not (rising and ends[0] > 0 and (np.diff(ends) > 0).all()):
+            raise ValueError("The ends of the runs must be whole numbers that rise.")
+        if ends[-1] != source.n_rows:
+            raise other_rows(source.n_rows, int(ends[-1]))
+        if any(not np.array_equal(one.ends, ends) for one in ledgers):
+            raise ValueError("The classes of one fit have other runs.")
+        if any(len(one.coef) != source.n_features for one in ledgers):
+            d, other = source.n_features, len(self.coef)
+            raise ValueError(f"X has {d} features; the certificate is about {other}.")
+        if self.bias not in (0.0, 1.0) or any(one.bias != self.bias for one in ledgers):
+            raise ValueError("The bias is a coordinate of one, or there is none.")
+
+    def _survey(self, watched: Watched, margins: Margins, n_rows: int) -> Survey:
+        step = max(1, n_rows // SAMPLE)
+        rows, runs, radius, off, least_weight, least, some = watched.map_reduce(
+            Surveyed(margins, step)
+        )
+        n = np.array([runs.get(i, 0) for i in range(len(self.ends))], dtype=np.float64)
+        objection = "" if rows == n_rows and n.sum() > 0 else "There are no rows with a weight."
+        shares = n / max(1.0, n.sum())
+        lowest = [float(value) for value in least]
+        found = (float(radius), float(off), float(least_weight), lowest, np.concatenate(some))
+        return Survey(n, shares, *found, objection)
+
+    def _class_factors(self) -> tuple[tuple[Any, float], ...]:
+        if self.labels is None or self.factors is None:
+            return ()
+        return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
+
+    def _sought(self, survey: Survey, c: int) -> float:
+        """The margin from which it is counted what rows lack."""
+        raise NotImplementedError
+
+    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> MixtureAllowed:
+        raise NotImplementedError
+
+    def _impossible(self, survey: Survey) -> str:
+        """What no runs can have counted, or nothing."""
+        counts = np.asarray(self.mistakes)
+        if not whole(self.rounds) or counts.dtype.kind not in "iu":
+            return "Mistakes and rounds are whole numbers."
+        if counts.shape != (len(self.ends),) or (counts < 0).any():
+            return "Each run has its own count of mistakes."
+        if (counts > self.rounds * survey.n).any():
+            return "There were more mistakes than presentations."
+        if not self.bias and self.intercept:
+            return "The model has a bias, and the problem has none."
+        return survey.objection
+
+    def _mean(self, survey: Survey) -> Fraction:
+        """M = Σ μᵢkᵢ."""
+        counts = zip(np.asarray(self.mistakes).tolist(), survey.n.tolist(), strict=True)
+        return Fraction(sum(k * int(n) for k, n in counts), int(survey.n.sum()))
+
+    def _conclude(
+        self, survey: Survey, c: int, sought: float, lack: float, sketch: Any
+    ) -> Certificate:
+        objection = self._impossible(survey)
+        if objection:
+            counted, mean, rounds = 0, Fraction(0), 0
+        else:
+            counted, mean = int(np.sum(self.mistakes)), self._mean(survey)
+            rounds = int(self.rounds)
+        found = self._allowed(survey, c, sought, lack)
+        allowed, charge = found.most, found.charge
+        objection = objection or found.objection
+        if not objection and mean > allowed:  # both as they are: one is a fraction
+            objection = "The runs made more mistakes than the theorem allows."
+        shown, blocks = rounds * int(survey.n.sum()), int(np.count_nonzero(survey.n))
+        about = {"counted": counted, "shown": shown, "blocks": blocks, "mean": f"{float(mean):.6g}"}
+        text = (
+            "The runs of {blocks} blocks made {counted} mistakes in {shown} presentations, "
+            "{mean} a block by its rows; {formula} allows at most {most}."
+        )
+        if math.isfinite(allowed):
+            about |= {"formula": found.formula, "most": at_most(allowed)}
+        else:
+            text = (
+                "The runs of {blocks} blocks made {counted} mistakes in {shown} presentations, "
+                "{mean} a block by its rows; the theorem allows any number."
+            )
+            allowed, charge = rounds * survey.most, 0.0
+        figures = {**found.figures, "presentations": float(shown), "rounds": float(rounds)}
+        return conclude(
+            "mistakes",
+            float(mean),
+            allowed,
+            statement=say(text, **about),
+            reference=found.reference,
+            witness=self,
+            sketch=sketch,
+            objection=objection,
+            figures=figures,
+            remarks=(HOW, *found.remarks, NOT_ABOUT_NEW_DATA),
+            trusted=(TOLD,),
+            vacuous=not allowed < rounds * survey.most,
+            charge=charge,
+        )
+
+
+@dataclass(frozen=True)
+class PerceptronMixture(MixtureLedger):
+    """The runs of a perceptron, mixed: Theorem 3.1, or its extension to what is not separable."""
+
+    # A weight multiplies the update, which is the plain perceptron on the row s·(x, 1).
+    scales_rows: ClassVar[bool] = True
+    squared: ClassVar[bool] = True
+
+    def _sought(self, survey: Survey, c: int) -> float:
+        some = survey.some[:, c]
+        rounds = self.rounds if whole(self.rounds) else 0
+        return best_margin(some, rounds * survey.most / max(1, len(some)))
+
+    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> MixtureAllowed:
+        size, least = norm_up(np.append(self.coef, self.intercept)), survey.least[c]
+        reach, separates = up(survey.radius * size), 0 < least < math.inf
+        figures, allowed = {"R (longest row)": survey.radius}, math.inf
+        theorem, formula = THEOREM, "(R/γ)²"
+        if separates:
+            figures["γ (margin of u), at least"] = below(least / size, 2)
+            allowed = mistakes_allowed(reach, least, 0.0, 0.0, 0.0)
+        rounds = int(self.rounds) if whole(self.rounds) else 0
+        shortfall = above(math.sqrt(above(lack * rounds, 2)), 2) if lack < math.inf else math.inf
+        with_shortfall = mistakes_allowed(reach, sought, shortfall, 0.0, 0.0)
+        if with_shortfall < allowed:
+            theorem, formula = SHORTFALL_THEOREM, "((R + D)/γ)²"
+            allowed, least = with_shortfall, sought
+            figures["γ (margin sought)"] = sought / size
+            figures["D (shortfall from γ)"] = above(shortfall / size, 2)
+        charge = allowed * 8.0 * survey.off / least if least > 0 else 0.0
+        text = "u is {whose}, with the bias as a coordinate." if self.bias else "u is {whose}."
+        remarks = [say(text, whose=say("the model itself"))]
+        if not separates:
+            remarks.append("u does not separate the data, so the rounds may never end.")
+        reference = say(MIXED, theorem=say(theorem))
+        given = (allowed, formula, reference, charge, figures, remarks)
+        return MixtureAllowed(*given, self._too_far(survey))
+
+    def _too_far(self, survey: Survey) -> str:
+        """‖θ‖² ≤ MR², up to what the runs have rounded, or the counts are too small."""
+        if self._impossible(survey):
+            return ""
+        end = np.append(self.coef, self.intercept) if self.last is None else self.last
+        mean = above(float(self._mean(survey)), 2)
+        runs = int(survey.n.max(initial=0)) + len(survey.n)
+        steps = 2 * (self.rounds * runs + len(end) + MORE)  # a mistake is one up to rounding
+        slack = gamma(steps) if steps * U < 0.25 else math.inf
+        reach = above(survey.radius * (math.sqrt(mean) + slack * mean), 6)
+        length = down(float(np.linalg.norm(end)) * (1.0 - 2.0 * gamma(len(end) + MORE)))
+        return "" if length <= reach else "Runs with so few mistakes do not go as far as θ."
+
+
+@dataclass(frozen=True)
+class PassiveAggressiveMixture(MixtureLedger):
+    """The runs of a passive-aggressive classifier, mixed: the PA-I bound with C = 1/λ."""
+
+    lam: float = field(kw_only=True)
+
+    def _sought(self, survey: Survey, c: int) -> float:
+        return 1.0  # the hinge loss
+
+    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> MixtureAllowed:
+        lam, radius = self.lam if self.lam > 0 else math.nan, survey.radius
+        rounds = int(self.rounds) if whole(self.rounds) else 0
+        away = norm_up(np.append(self.coef, self.intercept))
+        total = above(lack * rounds)
+        least = below(survey.least_weight / lam)
+        least = min(least, below(1.0 / above(radius * radius), 2)) if radius > 0 else least
+        allowed = above((away * away + 2.0 * total / lam) / least, 6) if least > 0 else math.inf
+        objection = "" if math.isfinite(lam) else "λ is not a positive number."
+        figures = {
+            "R (longest row)": radius,
+            "‖u‖²": above(away * away),
+            "ΣμH (hinge losses of u)": total,
+        }
+        lost = 8.0 * rounds * survey.off * survey.most / lam / least if least > 0 else 0.0
+        charge = allowed * gamma(64) + lost
+        plain = survey.least_weight == 1.0 and self.factors is None
+        formula = "max(R², λ)(‖u‖² + (2/λ)ΣμH)" if plain else say("the PA-I bound")
+        allowed, remarks = allowed if allowed == allowed else math.inf, ["u is the model itself."]
+        reference = say(MIXED, theorem=say(PA_THEOREM))
+        return MixtureAllowed(allowed, formula, reference, charge, figures, remarks, objection)

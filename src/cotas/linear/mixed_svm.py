@@ -1,0 +1,138 @@
+"""What PEGASOS does in memory with a number for each row, from blocks: θ₀ and the dual point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TypeVar
+
+import numpy as np
+
+from cotas.arrays import AnyArray, Each, FloatArray
+from cotas.certificates.blocks import Signs
+from cotas.fitting.from_source import Classes, draw_sample
+from cotas.linear.from_source import hinge_iterates
+from cotas.problem import RegularizedRisk
+from cotas.rounds import Rounds
+from cotas.solvers.semismooth_newton import FEWEST, FEWEST_BY_FEATURE
+from cotas.source import Block, Changed, Source, Sums, double
+
+T = TypeVar("T")
+
+# A digit of what a double is made of, and how many of them are looked for: sign, exponent and 24
+# bits of the fraction, a pass for each digit.
+DIGIT, DIGITS = 12, 3
+
+
+# ---- the best bias -----------------------------------------------------------------------------
+
+
+def in_order(values: FloatArray) -> AnyArray:
+    """Doubles as whole numbers in the same order.
+
+    >>> in_order(np.array([-1.0, 0.0, 2.0])).argsort().tolist()
+    [0, 1, 2]
+    """
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+    top = np.uint64(1 << 63)
+    return np.where(bits & top, ~bits, bits | top)
+
+
+def from_order(keys: AnyArray) -> FloatArray:
+    """The doubles again.
+
+    >>> from_order(in_order(np.array([-1.0, 0.0, 2.0]))).tolist()
+    [-1.0, 0.0, 2.0]
+    """
+    keys, top = np.asarray(keys, np.uint64), np.uint64(1 << 63)
+    return np.where(keys & top, keys & ~top, ~keys).view(np.float64)
+
+
+@dataclass(frozen=True)
+class CornersByDigit:
+    """How much weight the corners yᵢ − θ·xᵢ have by their next digit, those before being known.
+
+    `known` has two for each class, that below and that above the best bias, and `place` says
+    which digit is next. With the first digit comes the weight of the positive examples.
+    """
+
+    thetas: FloatArray
+    read: Signs
+    known: AnyArray
+    place: int
+
+    def __call__(self, block: Block) -> Sums:
+        signs, s = self.read(block)
+        weights = np.ones(len(signs)) if s is None else s
+        with np.errstate(all="ignore"):
+            corners = signs - np.asarray(double(block.X) @ self.thetas.T)
+        shift = np.uint64(64 - DIGIT * (self.place + 1))
+        found = np.zeros((*self.known.shape, 1 << DIGIT))
+        for c, column in enumerate(corners.T):
+            digits = in_order(column) >> shift
+            for side, known in enumerate(self.known[:, c]):
+                same = digits >> np.uint64(DIGIT) == known
+                last = (digits[same] & np.uint64((1 << DIGIT) - 1)).astype(np.int64)
+                found[side, c] = np.bincount(last, weights[same], 1 << DIGIT)
+        positive = weights @ (signs > 0)
+        return Sums(found, positive)
+
+
+def best_biases(source: Source, read: Signs, thetas: FloatArray) -> FloatArray:
+    """The θ₀ with the least mean hinge loss of each class, θ being fixed, as `best_bias` has it.
+
+    The corner at which the slope changes its sign is found digit by digit, one pass for each.
+    Departures: to the 24 bits of `DIGITS`; the middle of the two corners where an interval is best.
+    """
+    k = len(thetas)
+    known, below = np.zeros((2, k), dtype=np.uint64), np.zeros((2, k))
+    for place in range(DIGITS):
+        weights, positive = source.map_reduce(CornersByDigit(thetas, read, known, place))
+        total = below[..., None] + np.cumsum(weights, axis=2)
+        for c in range(k):
+            for side, target in enumerate(positive[c] * np.array([1 - 1e-12, 1 + 1e-12])):
+                reached = total[side, c] > target if side else total[side, c] >= target
+                digit = int(np.argmax(reached)) if reached.any() else len(reached)
+                digit = min(digit, int(np.flatnonzero(weights[side, c])[-1]))
+                below[side, c] = total[side, c, digit] - weights[side, c, digit]
+                known[side, c] = known[side, c] << np.uint64(DIGIT) | np.uint64(digit)
+    rest = np.uint64(64 - DIGIT * DIGITS)
+    middle = (known << rest) + (np.uint64(1) << (rest - np.uint64(1)))
+    return np.asarray(from_order(middle).mean(axis=0))
+
+
+# ---- the dual point ----------------------------------------------------------------------------
+
+
+class Counted(Changed):
+    """A source that knows how often it was gone over."""
+
+    passes = 0
+
+    def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
+        self.passes += 1
+        return super().map_reduce(function, each)
+
+
+def dual_points(
+    source: Source, classes: Classes, problem: RegularizedRisk, enough: float, passes: int
+) -> list[Rounds]:
+    """α for each class against the rest, as rounds, by Newton's method on the same problem.
+
+    The runs leave no number for each row behind, so there is no ledger to read α from. Any α will
+    do for a proof, whatever the model: here those of the solver of `LinearSVM`, to a relative gap
+    of `enough`, or until it has gone over the blocks about so many times.
+    """
+    fewest = max(FEWEST, FEWEST_BY_FEATURE * source.n_features)
+    sample = draw_sample(source, fewest)
+    found = []
+    for label in classes.positives().tolist():
+        counted, best = Counted(source), (np.inf, Rounds.none(source.n_features))
+        for iterate in hinge_iterates(counted, classes, label, problem, sample):
+            gap = np.inf if iterate.believed_gap is None else iterate.believed_gap
+            best = min(best, (gap, iterate.dual), key=itemgetter(0))
+            if gap <= enough or counted.passes >= passes:
+                break
+        found.append(best[1])
+    return found

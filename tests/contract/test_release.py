@@ -1,0 +1,128 @@
+"""What a release needs, as far as it can be told without building an environment."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from hatchling.builders.wheel import WheelBuilder
+
+import release
+
+ROOT = release.ROOT
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[0-9]*.yml"))
+# A word for each that is not written out, so that this file does not name what it looks for.
+REGISTRIES = re.compile(r"\b(py" r"pi|python" r"hosted|ana" r"conda|npm" r"js)\.(org|com)\b")
+PLACES = re.compile(r"(^|[\s\"'(=])/(work|home|Users|root)/")
+
+
+def tracked():
+    """The texts of the repository, but for what is checked in as data."""
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("this is no checkout")
+    for name in done.stdout.splitlines():
+        path = ROOT / name
+        if path.is_file() and path.suffix not in (".png", ".svg", ".cotas", ".woff2"):
+            yield name, path.read_text("utf-8", errors="replace")
+
+
+def test_the_words_agree():
+    release.check_words()
+
+
+def test_the_version_stands_in_one_place():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert settings["project"]["dynamic"] == ["version"]
+    assert settings["tool"]["hatch"]["version"]["path"] == "src/cotas/__init__.py"
+
+
+def test_a_wheel_holds_the_whole_package(tmp_path):
+    """Every file, also those that are no Python: the catalogue, the mark of types, style sheets."""
+    wheel = Path(
+        next(WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
+    )
+    release.check_wheel(wheel)
+    assert any(not name.endswith(".py") for name in release.source_files())
+
+
+def test_a_wheel_that_lacks_a_file_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(release, "source_files", lambda: {"cotas/words/es.po"})
+    wheel = tmp_path / "cotas.whl"
+    with release.zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("cotas/__init__.py", "")
+    with pytest.raises(release.NotReadyError, match=re.escape("es.po")):
+        release.check_wheel(wheel)
+
+
+def test_one_address():
+    """All addresses of the project begin as pyproject.toml says."""
+    address = release.project()["urls"]["Source"]
+    owner = address.rsplit("/", 1)[0]
+    for path in (*ROOT.glob("*.md"), ROOT / "CITATION.cff", *(ROOT / ".github").rglob("*.*")):
+        for found in re.findall(rf"{owner}[^\s)\"]*", path.read_text("utf-8")):
+            assert found == address or found.startswith(f"{address}/"), path
+
+
+def test_no_file_names_a_registry_or_a_place_of_one_machine():
+    named = [name for name, text in tracked() if REGISTRIES.search(text) or PLACES.search(text)]
+    assert named == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_ask_for_what_there_is(path):
+    """Targets of the Makefile, files, and the oldest Python that is allowed."""
+    content = yaml.safe_load(path.read_text("utf-8"))
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for job in content["jobs"].values():
+        assert job["timeout-minutes"] <= 360
+        matrix = job.get("strategy", {}).get("matrix", {})
+        targets = [entry["target"] for entry in matrix.get("include", ()) if "target" in entry]
+        for run in (step["run"] for step in job["steps"] if "run" in step):
+            targets += re.findall(r"make ([a-z]+)", run)
+            for name in re.findall(r"(?:^|python )([.\w]+/\w[\w./]*)", run):
+                assert (ROOT / name).is_file()
+        for target in targets:
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_oldest_python_and_three_systems_are_tested():
+    content = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text("utf-8"))
+    matrix = content["jobs"]["systems"]["strategy"]["matrix"]
+    assert release.project()["requires-python"] == f">={matrix['python'][0]}"
+    assert {name.split("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}
+
+
+def test_every_test_is_in_one_part_of_the_whole():
+    """`make test` runs the tests in parts, and the last of its lines names them all."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    parts = re.findall(r"^(test-[a-z-]+):.*\n\t\$\(PYTEST\) (.*)$", makefile, re.MULTILINE)
+    assert [name for name, _ in parts] == re.findall(r"^PARTS := (.*)$", makefile, re.M)[0].split()
+    found = []
+    for _, words in parts:
+        for word in words.split():
+            for path in ROOT.glob(word):
+                found += path.rglob("test_*.py") if path.is_dir() else [path]
+    assert sorted(found) == sorted((ROOT / "tests").rglob("test_*.py"))
+    assert "src/cotas" in dict(parts)["test-others"]  # for the examples of the docstrings
+
+
+def test_what_is_run_here_is_what_is_run_there():
+    assert (ROOT / ".ci" / "run").read_text("utf-8").rstrip().endswith("\nmake test")
+
+
+def test_issues_are_asked_for_in_both_languages():
+    names = {path.name for path in TEMPLATES}
+    english = {name for name in names if not name.endswith(".es.yml")}
+    assert english
+    assert names == english | {name.replace(".yml", ".es.yml") for name in english}
+    for name in english:
+        pair = [
+            yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE" / each).read_text("utf-8"))["body"]
+            for each in (name, name.replace(".yml", ".es.yml"))
+        ]
+        asked = [[(part["type"], part.get("id")) for part in body] for body in pair]
+        assert asked[0] == asked[1]
