@@ -72,8 +72,9 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Without --quiet, which hides the warnings that --strict is to fail on.
 docs: $(READY)
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 PYTEST := $(BIN)/python -m pytest
 

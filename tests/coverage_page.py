@@ -1,12 +1,15 @@
-"""Writes docs/coverage.md from tests/coverage_items.txt: where each item of the documents is.
+"""Writes docs/coverage.md and its Spanish version: where each item of the documents is.
 
 python tests/coverage_page.py
+
+The items stand in coverage_items.txt, their Spanish texts in coverage_in_spanish.txt.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -16,15 +19,57 @@ from typing import Any, NamedTuple
 TESTS = Path(__file__).parent
 ITEMS = TESTS / "coverage_items.txt"
 DOCS = TESTS.parent / "docs"
-PAGE = DOCS / "coverage.md"
-HEAD = """# Where each item of the documents is
+PAGES = {"en": DOCS / "coverage.md", "es": DOCS / "coverage.es.md"}
+SPANISH = TESTS / "coverage_in_spanish.txt"
+HEAD = {
+    "en": """# Where each item of the documents is
 
-Read line by line, the five documents have {count} items: definitions, formulas, algorithms,
-theorems, claims and figures. For each: where it stands, what runs it, and the test that compares
-the two. Where the library departs from what is printed, the printed version is offered beside it,
-or the last column says what is wrong with it. A test is written as `file::name`, without the
-`test_` of both. Written by `tests/coverage_page.py`; CI checks that each name and each test exists.
-"""
+Read line by line, the five [documents](sources.md) have {count} items: definitions, formulas,
+algorithms, theorems, claims and figures. For each: where it stands, what runs it, and the test that
+compares the two. Where the library departs from what is printed, the printed version is offered
+beside it, or the last column says what is wrong with it. A test is written as `file::name`, without
+the `test_` of both. Written by `tests/coverage_page.py`; CI checks that each name and each test
+exists.
+""",
+    "es": """# Dónde está cada elemento de los documentos
+
+Leídos línea por línea, los cinco [documentos](sources.md) tienen {count} elementos: definiciones,
+fórmulas, algoritmos, teoremas, afirmaciones y figuras. De cada uno: dónde está, qué lo ejecuta, y
+la prueba que compara ambos. Donde la biblioteca se aparta de lo impreso, se ofrece al lado la
+versión impresa, o la última columna dice qué falla en ella. Una prueba se escribe como
+`archivo::nombre`, sin el `test_` de ninguno de los dos. Lo escribe `tests/coverage_page.py`; las
+pruebas comprueban que cada nombre y cada prueba existen.
+""",
+}
+COLUMNS = {
+    "en": "| # | item | place | in cotas | test | departure |",
+    "es": "| # | elemento | lugar | en cotas | prueba | diferencia |",
+}
+SOURCES = {
+    "000": "Fuentes Cabrera",
+    "001": "Rugeles Ospina",
+    "002": "Fuentes-Pineda",
+    "003": "Moreno Chávez",
+    "004": "*Clasificación lineal*",
+}
+AUTHORED = ("000", "001", "002", "003")  # the last one names nobody
+NUMBERED = {
+    "Algorithm": "Algoritmo",
+    "Theorem": "Teorema",
+    "Lemma": "Lema",
+    "Corollary": "Corolario",
+    "Proposition": "Proposición",
+    "Fig.": "Fig.",
+}
+PLACES = {
+    r"\bintro\b": "introducción",
+    r"\bpictures\b": "figuras",
+    r"\bpicture\b": "figura",
+    r"\blast\b": "al final",
+    r"\bch\.": "cap.",
+    r"\bapp\.": "apéndice",
+    r"\bThm\b": "Teo.",
+}
 
 
 class Item(NamedTuple):
@@ -63,20 +108,51 @@ def all_items() -> list[Item]:
     return [item for _, items in sections() for item in items]
 
 
-def page() -> str:
+def in_spanish(items: list[Item]) -> list[Item]:
+    """The items with their Spanish texts; an algorithm or a figure by its number follows."""
+    lines = SPANISH.read_text(encoding="utf-8").splitlines()[1:]
+    known = {int(cells[0]): cells[1:] for cells in (line.split(" | ") for line in lines)}
+    return [
+        _translated(item, *(known.get(item.number) or [_numbered(item.item)])) for item in items
+    ]
+
+
+def _numbered(text: str) -> str:
+    """The Spanish of an item that is but a number of its document."""
+    kind, _, number = text.partition(" ")
+    if not re.fullmatch(r"[\d.]+", number):
+        raise KeyError(f"{SPANISH.name} has no line for {text!r}.")
+    return f"{NUMBERED[kind]} {number}"
+
+
+def _translated(item: Item, text: str, note: str = "") -> Item:
+    if bool(note) != bool(item.note):
+        raise ValueError(f"item {item.number}: the departure must stand in both languages.")
+    place = item.place
+    for english, spanish in PLACES.items():
+        place = re.sub(english, spanish, place)
+    return item._replace(item=text, place=place, note=note)
+
+
+def page(lang: str) -> str:
     """The whole page."""
-    lines = [HEAD.format(count=len(all_items()))]
+    lines = [HEAD[lang].format(count=len(all_items()))]
     for title, items in sections():
-        lines += [f"## {title}\n", "| # | item | place | in cotas | test | departure |"]
-        lines += ["|---|---|---|---|---|---|", *map(row, items), ""]
+        number, _, name = title.partition(" ")
+        author = f"{SOURCES[number]}, " if number in AUTHORED else ""
+        lines += [f"## {author}*{name}* {{#document-{number}}}\n", COLUMNS[lang]]
+        lines += ["|---|---|---|---|---|---|"]
+        lines += [*map(row, items if lang == "en" else in_spanish(items)), ""]
     return "\n".join(lines)
 
 
 def row(item: Item) -> str:
-    """A row of the page; a bar inside a formula is not the end of a cell."""
+    """A row of the page; a bar inside a formula is not the end of a cell, nor a star emphasis."""
     names = ", ".join(map(shown, item.names))
     tests = "<br>".join(f"`{test}`" for test in item.tests)
-    cells = [str(item.number), item.item, item.place, names, tests, item.note]
+    text, note = (cell.replace("*", r"\*") for cell in (item.item, item.note))
+    place = re.sub(r"\b00[0-4]\b", lambda found: SOURCES[found[0]], item.place)
+    cells = [str(item.number), text, place, names, tests, note]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -149,4 +225,5 @@ def functions_of(path: Path) -> dict[str, ast.FunctionDef]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for lang, path in PAGES.items():
+        path.write_text(page(lang), encoding="utf-8")

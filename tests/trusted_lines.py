@@ -1,14 +1,19 @@
 """What a sceptic has to read: for each certificate the modules its numbers depend on, and lines.
 
-`python tests/trusted_lines.py` prints the table of docs/trust.md; a test compares the two.
+`python tests/trusted_lines.py` writes the tables of docs/trust.md and its Spanish version; a test
+compares them.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+from functools import cache
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+PAGES = {"en": ROOT / "docs" / "trust.md", "es": ROOT / "docs" / "trust.es.md"}
 # Words, files and pictures: nothing a number depends on.
 NO_NUMBERS = {
     "cotas.arrays",
@@ -42,6 +47,34 @@ KINDS = {
     "paths over λ": ["cotas.certificates.consequences.path"],
 }  # fmt: skip
 
+HEADS = {
+    "en": "| certificate | modules | lines | of these in `core/` |",
+    "es": "| certificado | módulos | líneas | de ellas en `core/` |",
+}
+IN_SPANISH = {
+    "core only: a linear SVM's bounds": "solo el núcleo: las cotas de una SVM lineal",
+    "core only: a kernel machine's bounds": "solo el núcleo: las cotas de una máquina con kernel",
+    "linear SVM, logistic, hard margin": "SVM lineal, logística, margen duro",
+    "softmax": "softmax",
+    "kernel machines": "máquinas con kernel",
+    "kernel machines, on a GPU": "máquinas con kernel, en una GPU",
+    "kernel regression": "regresión con kernel",
+    "Lasso, elastic net, ball": "Lasso, red elástica, bola",
+    "robust regression": "regresión robusta",
+    "least squares, ridge": "mínimos cuadrados, ridge",
+    "batches of least squares": "lotes de mínimos cuadrados",
+    "linear models of rows in blocks": "modelos lineales de filas en bloques",
+    "stagewise": "por etapas",
+    "mistakes": "errores",
+    "separation": "separación",
+    "boosting": "boosting",
+    "hull": "envolvente convexa",
+    "boosted trees for numbers": "árboles con boosting para números",
+    "hold-out": "datos reservados",
+    "certified predictions": "predicciones certificadas",
+    "paths over λ": "caminos en λ",
+}
+
 
 def path_of(module: str) -> Path | None:
     """The file of a module of ours."""
@@ -52,6 +85,7 @@ def path_of(module: str) -> Path | None:
     return None
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """The modules of ours that a file imports when it runs."""
     tree, found = ast.parse(path.read_text(encoding="utf-8")), set()
@@ -92,15 +126,26 @@ def lines_of(modules: set[str]) -> int:
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
 
 
-def table() -> str:
-    """The table of docs/trust.md."""
-    rows = ["| certificate | modules | lines | of these in `core/` |", "|---|---|---|---|"]
+def table(lang: str = "en") -> str:
+    """The table of docs/trust.md, or of its Spanish version."""
+    rows = [HEADS[lang], "|---|---|---|---|"]
     for kind, roots in KINDS.items():
         modules = closure(roots)
         core = {name for name in modules if ".core." in name}
-        rows.append(f"| {kind} | {len(modules)} | {lines_of(modules)} | {lines_of(core)} |")
+        shown = kind if lang == "en" else IN_SPANISH[kind]
+        rows.append(f"| {shown} | {len(modules)} | {lines_of(modules)} | {lines_of(core)} |")
     return "\n".join(rows)
 
 
+def filled(page: str, lang: str) -> str:
+    """The page with the table that is counted now."""
+    start = re.escape(HEADS[lang])
+    if not re.search(start, page):
+        raise ValueError(f"the page must have a table that begins with {HEADS[lang]!r}.")
+    return re.sub(rf"^{start}\n(?:\|.*\n)+", lambda _: table(lang) + "\n", page, flags=re.MULTILINE)
+
+
 if __name__ == "__main__":
+    for lang, path in PAGES.items():
+        path.write_text(filled(path.read_text(encoding="utf-8"), lang), encoding="utf-8")
     print(table())

@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 
 from terminal import cotas
 
-PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text("utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "command-line.md").read_text("utf-8")
+SPANISH = (DOCS / "command-line.es.md").read_text("utf-8")
 BLOCKS = [block.strip() for block in re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)]
 # What other tests run already, and what takes long.
 NOT_HERE = ("fit builtin:breast-cancer --model auto", "curve ", "compare ")
@@ -62,5 +64,7 @@ def test_every_command_and_code_is_on_the_page():
 
     for name in COMMANDS:
         assert f"cotas {name}" in PAGE
+        assert f"cotas {name}" in SPANISH
     for code, words in MEANINGS.items():
         assert f"| {code} | {words} |" in PAGE
+        assert f"\n| {code} | " in SPANISH

@@ -4,15 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from coverage_page import DOCS, PAGE, all_items, file_of, functions_of, page, resolve
+from coverage_page import DOCS, PAGES, all_items, file_of, functions_of, page, resolve
 from findings.claims import CLAIMS
 
 CASES = {claim.measure.__name__ for claim in CLAIMS}
 MAKEFILE = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
 
 
-def test_the_page_is_what_the_script_writes():
-    assert page() == PAGE.read_text(encoding="utf-8"), "run: python tests/coverage_page.py"
+@pytest.mark.parametrize("lang", PAGES)
+def test_the_page_is_what_the_script_writes(lang):
+    written = PAGES[lang].read_text(encoding="utf-8")
+    assert page(lang) == written, "run: python tests/coverage_page.py"
 
 
 def test_no_item_is_left_out():

@@ -12,6 +12,7 @@ import pytest
 from matplotlib.text import Text
 
 import cotas
+import reproduction_page
 from cotas.experiments import (
     FIGURES,
     MemorisingClassifier,
@@ -348,6 +349,24 @@ def test_the_page_has_the_rows_of_the_report():
     assert {row[3].strip() for row in rows} <= set(VERDICTS)
     assert f"{COMMAND} --seed" in page
     assert "10 of 10" in page
+
+
+def test_the_spanish_page_has_what_the_english_one_says():
+    page, english = (path.read_text("utf-8") for path in (reproduction_page.SPANISH, PAGE))
+    assert reproduction_page.filled(page, english) == page, "run: python tests/reproduction_page.py"
+    assert set(VERDICTS) <= set(reproduction_page.VERDICTS)
+
+
+def test_other_seeds_can_be_said_in_spanish(monkeypatch, findings):
+    monkeypatch.setattr("cotas.experiments.findings.page.all_findings", lambda seeds: findings)
+    monkeypatch.setattr("cotas.experiments.findings.page.times_report", lambda: "| algorithm |\n")
+    english = filled(PAGE.read_text("utf-8"), (7,))
+    told = reproduction_page.filled(reproduction_page.SPANISH.read_text("utf-8"), english)
+    parts, number = reproduction_page.PARTS, reproduction_page.NUMBER
+    numbers = [
+        [number.findall(part[2]) for part in parts.findall(page)] for page in (english, told)
+    ]
+    assert numbers[0] == numbers[1]
 
 
 def test_the_page_is_filled_between_its_marks(monkeypatch, findings):

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-AT_A_PROMPT = [page for page in sorted(DOCS.rglob("*.md")) if "\n>>> " in page.read_text("utf-8")]
+# A Spanish page has the code of its English one, which is enough to run.
+ENGLISH = [page for page in sorted(DOCS.rglob("*.md")) if not page.name.endswith(".es.md")]
+AT_A_PROMPT = [page for page in ENGLISH if "\n>>> " in page.read_text("utf-8")]
 
 
 @pytest.mark.parametrize("page", AT_A_PROMPT, ids=lambda page: page.name)

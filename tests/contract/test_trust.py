@@ -1,11 +1,16 @@
 """The page on trust has the numbers that are counted now."""
 
-from pathlib import Path
+import pytest
 
-from trusted_lines import table
-
-PAGE = Path(__file__).parents[2] / "docs" / "trust.md"
+from trusted_lines import IN_SPANISH, KINDS, PAGES, filled, table
 
 
-def test_the_table_is_what_is_counted():
-    assert table() in PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("lang", PAGES)
+def test_the_table_is_what_is_counted(lang):
+    page = PAGES[lang].read_text(encoding="utf-8")
+    assert filled(page, lang) == page, "run: python tests/trusted_lines.py"
+    assert table(lang) in page
+
+
+def test_every_kind_has_its_spanish_name():
+    assert set(IN_SPANISH) == set(KINDS)

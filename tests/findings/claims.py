@@ -1,17 +1,21 @@
 """What the documents claim beside their figures, measured over seeds: writes docs/claims.md.
 
+The Spanish page has the same numbers, with the sentences of claims_in_spanish.py.
+
 python tests/findings/claims.py           # the table of verdicts
 python tests/findings/claims.py --times   # and the run times, which depend on the machine
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,9 +24,35 @@ from sklearn.preprocessing import PolynomialFeatures
 import cotas
 from cotas import stops
 
-PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
+try:
+    from findings import claims_in_spanish as spanish
+except ModuleNotFoundError:  # run as a script
+    import claims_in_spanish as spanish
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = {"en": DOCS / "claims.md", "es": DOCS / "claims.es.md"}
 SEEDS = tuple(range(10))
-AGREES, DIFFERS = "agrees", "differs"
+AGREES, DIFFERS, DEPENDS = "agrees", "differs", "depends on the seed"
+SOURCES = {
+    "000": "Fuentes Cabrera",
+    "001": "Rugeles Ospina",
+    "003": "Moreno Chávez",
+    "004": "*Clasificación lineal y generalización*",
+}
+
+
+class Judged(NamedTuple):
+    """What the seeds say of a claim."""
+
+    verdict: str
+    held: tuple[int, int]
+    shown: tuple[str, ...]
+
+    def cells(self, lang: str) -> str:
+        """The last cells of its row in a language."""
+        english = lang == "en"
+        verdict = self.verdict if english else spanish.VERDICTS[self.verdict]
+        return f"{self.held[0]} {'of' if english else 'de'} {self.held[1]} | {verdict} |"
 
 
 @dataclass(frozen=True)
@@ -43,17 +73,29 @@ class Claim:
     sometimes: bool = False
     remark: str = ""
 
-    def judge(self, seeds: tuple[int, ...] = SEEDS) -> tuple[str, str, str]:
-        """The verdict of all seeds, how many of them agree, and the means with standard errors."""
+    def judge(self, seeds: tuple[int, ...] = SEEDS) -> Judged:
+        """What all seeds say: the verdict, how many of them agree, and the means."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             numbers = np.array([self.measure(seed) for seed in seeds], dtype=np.float64)
         held = [bool(self.holds(*row)) for row in numbers]
         enough = any(held) if self.sometimes else all(held)
-        verdict = AGREES if enough else DIFFERS if not any(held) else "depends on the seed"
+        verdict = AGREES if enough else DIFFERS if not any(held) else DEPENDS
         spread = numbers.std(axis=0, ddof=1) / np.sqrt(len(numbers))
-        shown = map(written, numbers.mean(axis=0), spread)
-        return verdict, f"{sum(held)} of {len(held)}", self.found.format(*shown)
+        shown = tuple(map(written, numbers.mean(axis=0), spread))
+        return Judged(verdict, (sum(held), len(held)), shown)
+
+    def sentences(self, lang: str) -> tuple[str, str, str, str]:
+        """Place, claim, finding and remark in a language."""
+        source, _, where = self.place.partition(", ")
+        if lang == "es":
+            return (f"{SOURCES[source]}, {spanish.place(where)}", *spanish.SAID[self.name])
+        return f"{SOURCES[source]}, {where}", self.says, self.found, self.remark
+
+    @property
+    def name(self) -> str:
+        """The name of what measures it."""
+        return self.measure.__name__
 
 
 def written(mean: float, error: float) -> str:
@@ -309,11 +351,11 @@ CLAIMS = (
     ),
     Claim(
         "000, section 2.2",
-        "an H with one classifier has no gap; choosing by the training error opens it",
+        "an $H$ with one classifier has no gap; choosing by the training error opens it",
         one_classifier,
         lambda fixed, chosen: chosen > fixed,
         "gap of a classifier fixed beforehand {0} points, of the best of 1000 {1}",
-        verdict="depends on the seed",
+        verdict=DEPENDS,
         remark="With 50 examples the error of a fixed classifier is off by some points itself, in "
         "either direction; on average the gap of the chosen one is larger.",
     ),
@@ -333,10 +375,10 @@ CLAIMS = (
     ),
     Claim(
         "000, section 3.6",
-        "‖θ‖ grows slowly with T",
+        r"$\lVert\theta\rVert$ grows slowly with $T$",
         passive_norms,
         lambda one, ten, hundred: hundred > 1.01 * ten,
-        "‖θ‖ after 1, 10 and 100 epochs: {0}, {1}, {2}",
+        r"$\lVert\theta\rVert$ after 1, 10 and 100 epochs: {0}, {1}, {2}",
         verdict=DIFFERS,
         remark="It does not grow at all: the run comes to the same places in each epoch.",
     ),
@@ -345,30 +387,31 @@ CLAIMS = (
         "its updates are always more restrained than the perceptron's",
         longest_steps,
         lambda perceptron, passive: passive <= perceptron,
-        "longest step: perceptron {0}, passive-aggressive with λ = 0.1 {1}",
+        "longest step: perceptron {0}, passive-aggressive with $\\lambda = 0.1$: {1}",
         verdict=DIFFERS,
-        remark="η may reach 1/λ, so that the sentence is true for λ ≥ 1 only.",
+        remark=r"$\eta$ may reach $1/\lambda$, so that the sentence is true for $\lambda \ge 1$ "
+        "only.",
     ),
     Claim(
         "000, section 4.1",
-        "a small F has structural error, a large one estimation error",
+        "a small $F$ has structural error, a large one estimation error",
         degrees,
         lambda low, middle, high: middle < min(low, high),
         "squared distance from the truth with degree 1, 4, 16: {0}, {1}, {2}",
     ),
     Claim(
         "000, section 4.2",
-        "a larger λ helps on new data, and harms where it is too large",
+        "a larger $\\lambda$ helps on new data, and harms where it is too large",
         ridge_over_lambda,
         lambda small, middle, large: middle < min(small, large),
-        "squared error on new data with λ = 10⁻⁴, 0.5, 100: {0}, {1}, {2}",
+        r"squared error on new data with $\lambda = 10^{{-4}}$, 0.5, 100: {0}, {1}, {2}",
     ),
     Claim(
         "001, section 1.1.1",
         "real AdaBoost converges faster in certain cases",
         real_against_discrete,
         lambda discrete, real: real < discrete,
-        "rounds until J ≤ ½ with trees of depth 2: discrete {0}, real {1}",
+        "rounds until $J \\le 1/2$ with trees of depth 2: discrete {0}, real {1}",
         sometimes=True,
     ),
     Claim(
@@ -376,35 +419,37 @@ CLAIMS = (
         "the least of an expectation is the expectation of the least",
         inside_the_mean,
         lambda outside, inside: abs(outside - inside) < 1e-9,
-        "least J {0}, mean of the least of each x {1}",
+        "least $J$ {0}, mean of the least of each $x$ {1}",
     ),
     Claim(
         "001, Corollary 2",
         "with the distribution known, one iteration is enough",
         known_distribution,
         lambda left, rounds: left < 1e-9 and rounds == 1,
-        "largest |E_w[y|x]| after one round {0}; rounds {1}",
+        r"largest $\lvert E_w[y \mid x]\rvert$ after one round {0}; rounds {1}",
     ),
     Claim(
         "001, section 1.1.2",
-        "GentleBoost changes F by at most 1 and is stable; the others change it more",
+        "GentleBoost changes $F$ by at most 1 and is stable; the others change it more",
         largest_changes,
         lambda gentle, real, logit: gentle <= 1 + 1e-12 < min(real, logit),
-        "largest change of F in a round: GentleBoost {0}, real AdaBoost {1}, LogitBoost {2}",
+        "largest change of $F$ in a round: GentleBoost {0}, real AdaBoost {1}, LogitBoost {2}",
     ),
     Claim(
         "001, section 2.2",
-        "FS_ε has the precision O(ε)",
+        r"FS$_\varepsilon$ has the precision $O(\varepsilon)$",
         precision_of_fs,
         lambda one, tenth, hundredth: tenth <= 0.1 * one and hundredth <= 0.1 * tenth,
-        "training loss above the least for ε = 1, 0.1, 0.01: {0}, {1}, {2}",
+        r"training loss above the least for $\varepsilon = 1$, 0.1, 0.01: {0}, {1}, {2}",
     ),
     Claim(
         "001, Theorem A.1.5",
-        "the subgradient method is within ‖x⁰ − x*‖²/(2(k+1)α) + αG²/2 of the least value",
+        r"the subgradient method is within $\frac{\lVert x^0 - x^*\rVert^2}{2(k+1)\alpha} + "
+        r"\frac{\alpha G^2}{2}$ of the least value",
         subgradient_bound,
         lambda value, bound: value <= bound,
-        "FS_ε with ε = 0.2 after 200 steps: ‖Xᵀr‖_∞ {0}, allowed {1}",
+        r"FS$_\varepsilon$ with $\varepsilon = 0.2$ after 200 steps: "
+        r"$\lVert X^\top r\rVert_\infty$ {0}, allowed {1}",
     ),
     Claim(
         "003, batch gradient descent",
@@ -412,34 +457,36 @@ CLAIMS = (
         starts,
         lambda full, repeated: full < 1e-6 < repeated,
         "distance of the ends of two starts: columns of full rank {0}, one column twice {1}",
-        remark="J is convex, so that a local least value is the least; where it is not unique, the "
-        "start decides which θ is found.",
+        remark="$J$ is convex, so that a local least value is the least; where it is not unique, "
+        r"the start decides which $\theta$ is found.",
     ),
     Claim(
         "004, gradient descent",
         "a constant rate is enough where the function is strongly convex",
         constant_rate,
         lambda ridge, constant, falling: constant < 1e-6,
-        "J above the least: ridge {0} after 300 steps; SVM after 1000 steps {1} with η = ½, {2} "
-        "with η = 1/(λt)",
+        r"$J$ above the least: ridge {0} after 300 steps; SVM after 1000 steps {1} with "
+        r"$\eta = 1/2$, {2} with $\eta = 1/(\lambda t)$",
         verdict=DIFFERS,
         remark="True of ridge. The objective of the SVM is strongly convex and not smooth: with a "
         "constant rate it stays some way above.",
     ),
     Claim(
         "004, stochastic gradient descent",
-        "unlike the perceptron: a falling rate, always an update, a ‖θ‖ that is shortened",
+        "unlike the perceptron: a falling rate, always an update, "
+        r"a $\lVert\theta\rVert$ that is shortened",
         three_differences,
         lambda rate, always, seldom, shrunk: rate < 1 and always == 1 > seldom and shrunk == 1,
-        "last η over the first {0}; share of steps that move θ: PEGASOS {1}, perceptron {2}; share "
-        "of the updates without a violation that shorten θ {3}",
+        r"last $\eta$ over the first {0}; share of steps that move $\theta$: PEGASOS {1}, "
+        r"perceptron {2}; share of the updates without a violation that shorten $\theta$ {3}",
     ),
     Claim(
         "004, realizable case",
         "without its support vectors the solution is another, without others it is the same",
         support_vectors,
         lambda without, others: others < 1e-6 < without,
-        "relative change of θ without all support vectors {0}, without half of the others {1}",
+        r"relative change of $\theta$ without all support vectors {0}, "
+        "without half of the others {1}",
     ),
 )
 
@@ -475,89 +522,109 @@ def quadratic_program(X, y, lam):
 
 
 def quadratic_programs() -> list[str]:
-    """The times of the program as printed and of the library, and how the first grows."""
-    lines = ["| examples, 20 columns | QP as printed | `LinearSVM` |", "|---|---|---|"]
-    sizes, measured = (1000, 3000, 10_000, 30_000, 100_000), []
-    for n in sizes:
+    """The times of the program as printed and of the library."""
+    lines = []
+    for n in (1000, 3000, 10_000, 30_000, 100_000):
         X, y = noisy_plane(0, n, 20)
         model = cotas.LinearSVM(lam=0.01)
-        times = seconds(quadratic_program, X, y, 0.01), seconds(model.fit, X, y)
-        measured.append(times[0])
-        lines.append(f"| {n} | " + " | ".join(f"{1000 * t:.0f} ms" for t in times) + " |")
-    power = np.polyfit(np.log(sizes), np.log(measured), 1)[0]
-    lines.append(
-        "\nBy an interior point that uses the zeros of the program; nothing ends at ten thousand. "
-        f"Its time grows as the power {power:.2f} of the number of examples."
-    )
+        lines.append(row(str(n), seconds(quadratic_program, X, y, 0.01), seconds(model.fit, X, y)))
     return lines
 
 
 def stagewise_times() -> list[str]:
-    """The times of stagewise regression and of the exact solution, and which is faster."""
-    lines = [
-        "| examples × columns | LS-Boost(0.3), 500 iterations | FS, 500 | exact solution |",
-        "|---|---|---|---|",
-    ]
-    exact_wins, shapes = 0, ((1000, 10), (10_000, 10), (1000, 100), (10_000, 100), (10_000, 1000))
-    for n, p in shapes:
+    """The times of stagewise regression and of the exact solution."""
+    lines = []
+    for n, p in ((1000, 10), (10_000, 10), (1000, 100), (10_000, 100), (10_000, 1000)):
         X, y = linear(0, n, p)
         models = (
             cotas.LSBoost(eps=0.3, max_iter=500),
             cotas.ForwardStagewise(eps=0.1, max_iter=500),
             cotas.LeastSquares(),
         )
-        times = [seconds(model.fit, X, y) for model in models]
-        exact_wins += times[2] < min(times[:2])
-        lines.append(f"| {n} × {p} | " + " | ".join(f"{1000 * t:.0f} ms" for t in times) + " |")
-    lines.append(
-        "\nEach with its certificate. The exact solution, found without an inverse, was the faster "
-        f"one in {exact_wins} of {len(shapes)} rows."
-    )
+        lines.append(row(f"{n} × {p}", *(seconds(model.fit, X, y) for model in models)))
     return lines
 
 
+def row(size: str, *taken: float) -> str:
+    """A row of a table of times."""
+    return f"| {size} | " + " | ".join(f"{1000 * t:.0f} ms" for t in taken) + " |"
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
 HEAD = """# Claims of the documents, measured
 
-What the documents say beside their figures, over the seeds 0 to 9; numbers are means with their
-standard errors. Written by `tests/findings/claims.py`; CI computes every verdict again.
+What the [documents](sources.md) say beside their figures, over the seeds 0 to 9; numbers are means
+with their standard errors. Written by `tests/findings/claims.py`; CI computes every verdict again.
 
 | place | the document says | found | seeds that agree | verdict |
 |---|---|---|---|---|
 """
 TIMES = """
-## Run times
+## Run times {{#run-times}}
 
 These depend on the machine: two cores of a shared one, the faster of two runs.
+
+*Fuentes Cabrera, section 3.7: the quadratic program is limited to some ten thousand examples.*
+
+| examples, 20 columns | QP as printed | `LinearSVM` |
+|---|---|---|
+{programs}
+
+By an interior point that uses the zeros of the program; nothing ends at ten thousand. Its time
+grows as the power {power:.2f} of the number of examples.
+
+*Rugeles Ospina, section 2.3: the time of stagewise regression grows moderately, and the exact
+solution inverts a matrix.*
+
+| examples × columns | LS-Boost(0.3), 500 iterations | FS, 500 | exact solution |
+|---|---|---|---|
+{stagewise}
+
+Each with its certificate. The exact solution, found without an inverse, was the faster one in
+{wins} of {shapes} rows.
 """
 
 
-def table(seeds: tuple[int, ...] = SEEDS) -> str:
+def table(judged: list[Judged], lang: str) -> str:
     """The rows of the page."""
     lines = []
-    for claim in CLAIMS:
-        verdict, count, found = claim.judge(seeds)
-        remark = f" {claim.remark}" if claim.remark else ""
-        lines.append(f"| {claim.place} | {claim.says} | {found}.{remark} | {count} | {verdict} |")
+    for claim, answer in zip(CLAIMS, judged, strict=True):
+        place, says, found, remark = claim.sentences(lang)
+        means = found.format(*answer.shown) + (f". {remark}" if remark else ".")
+        lines.append(f"| {place} | {says} | {means} | {answer.cells(lang)}")
     return "\n".join(lines) + "\n"
 
 
-def times() -> str:
-    """The tables of run times, with what the documents say."""
-    return "\n".join(
-        [
-            TIMES,
-            "*Document 000, section 3.7: the quadratic program is limited to some ten thousand "
-            "examples.*\n",
-            *quadratic_programs(),
-            "\n*Document 001, section 2.3: the time of stagewise regression grows moderately, and "
-            "the exact solution inverts a matrix.*\n",
-            *stagewise_times(),
-            "",
-        ]
+def times(rows: list[str], lang: str) -> str:
+    """The tables of run times, with what the documents say and what follows from the rows."""
+    programs = [line for line in rows if "×" not in line]
+    stagewise = [line for line in rows if "×" in line]
+    cells = np.array([re.findall(r"\d+", line)[:2] for line in programs], dtype=np.float64)
+    taken = [[int(ms) for ms in re.findall(r"(\d+) ms", line)] for line in stagewise]
+    return (TIMES if lang == "en" else spanish.TIMES).format(
+        programs="\n".join(programs),
+        power=np.polyfit(*np.log(cells.T), 1)[0],
+        stagewise="\n".join(stagewise),
+        wins=sum(exact < min(others) for *others, exact in taken),
+        shapes=len(stagewise),
     )
 
 
+def timed_rows(page: str) -> list[str]:
+    """The rows of run times on a page."""
+    return re.findall(r"^\| \d.* ms \|$", page, re.MULTILINE)
+
+
+def page(judged: list[Judged], rows: list[str], lang: str) -> str:
+    """The whole page in a language."""
+    return (HEAD if lang == "en" else spanish.HEAD) + table(judged, lang) + times(rows, lang)
+
+
 if __name__ == "__main__":
-    old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    kept = old[old.index(TIMES) :] if TIMES in old else ""
-    PAGE.write_text(HEAD + table() + (times() if "--times" in sys.argv else kept), encoding="utf-8")
+    anew = "--times" in sys.argv
+    timed = [*quadratic_programs(), *stagewise_times()] if anew else None
+    kept = timed or timed_rows(PAGES["en"].read_text(encoding="utf-8"))
+    answers = [claim.judge() for claim in CLAIMS]
+    for lang, path in PAGES.items():
+        path.write_text(page(answers, kept, lang), encoding="utf-8")

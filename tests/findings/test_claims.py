@@ -3,16 +3,24 @@
 import pytest
 
 import cotas
-from findings.claims import CLAIMS, PAGE, noisy_plane, quadratic_program
+from findings.claims import CLAIMS, PAGES, noisy_plane, quadratic_program, timed_rows, times
+
+TEXTS = {lang: path.read_text(encoding="utf-8") for lang, path in PAGES.items()}
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.measure.__name__)
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_the_verdict_is_that_of_the_page(claim):
-    verdict, count, found = claim.judge()
-    assert verdict == claim.verdict, (count, found)
-    rows = [row for row in PAGE.read_text(encoding="utf-8").splitlines() if claim.says in row]
-    assert len(rows) == 1, "run: python tests/findings/claims.py"
-    assert rows[0].endswith(f"| {count} | {verdict} |")
+    judged = claim.judge()
+    assert judged.verdict == claim.verdict, judged
+    for lang, text in TEXTS.items():
+        rows = [row for row in text.splitlines() if claim.sentences(lang)[1] in row]
+        assert len(rows) == 1, "run: python tests/findings/claims.py"
+        assert rows[0].endswith(f"| {judged.cells(lang)}")
+
+
+@pytest.mark.parametrize("lang", PAGES)
+def test_the_run_times_are_the_same_in_each_language(lang):
+    assert TEXTS[lang].endswith(times(timed_rows(TEXTS["en"]), lang))
 
 
 def test_the_program_as_printed_and_the_machine_have_the_same_value():

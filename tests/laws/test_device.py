@@ -22,7 +22,8 @@ from cotas.certificates.device import DeviceGram, Maker, computed_by  # noqa: E4
 from cotas.device import rows as device_rows  # noqa: E402
 from cotas.device.rows import DeviceRows  # noqa: E402
 from cotas.device.sides import block, converted, see  # noqa: E402
-from cotas.solvers import block_ascent  # noqa: E402
+from cotas.solvers import block_ascent, sample_start  # noqa: E402
+from cotas.solvers.kernel_dual import SignedDual  # noqa: E402
 
 KERNELS = [
     k.RBF(0.8),
@@ -272,3 +273,59 @@ def test_a_device_wants_a_formula_and_the_one_solver(monkeypatch: pytest.MonkeyP
     assert find.device_for("auto", ("linear",), 100) is None
     with pytest.raises(RuntimeError, match="sees no CUDA GPU"):
         find.device_for("cuda:7", ("linear",), 100)
+
+
+def drawn(n: int, lam: float, noise: float, free_bias: bool) -> tuple[np.ndarray, list[SignedDual]]:
+    """A problem and the one with the classes exchanged."""
+    random = np.random.default_rng(n)
+    X = random.normal(size=(n, 3))
+    y = np.where(X[:, 0] + noise * random.normal(size=n) > 0.3, 1.0, -1.0)
+    return X, [SignedDual.of(s, np.full(n, 1 / n), lam, free_bias) for s in (y, -y)]
+
+
+@pytest.mark.parametrize("free_bias", [True, False])
+@pytest.mark.parametrize(
+    ("way", "gamma", "lam", "noise"),
+    [("place", 0.1, 1e-2, 1.0), ("some", 0.1, 1e-7, 0.0), ("none", 300.0, 1e-6, 1.0)],
+)
+def test_samples_place_all_rows_or_some_or_leave_them(
+    way: str, gamma: float, lam: float, noise: float, free_bias: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(sample_start, "FEWEST_TO_SHRINK", 200)
+    X, duals = drawn(2000, lam, noise, free_bias)
+    rows = DeviceRows(k.RBF(gamma=gamma).spec(), X, "cpu", torch.float64)
+    box = block_ascent.Box.of(duals, "cpu")
+    ascent = block_ascent.Ascent(rows, box, True)
+    assert sample_start.begin_with_samples(ascent) is (way != "none")
+    assert ((box.low <= ascent.a) & (ascent.a <= box.high)).all()
+    at_bound = ((ascent.a == box.low) | (ascent.a == box.high)).sum(dim=1)
+    if way == "none":
+        assert not ascent.a.any()
+    elif way == "place":
+        assert (at_bound >= 2000 - 1).all()
+        assert (ascent.a != 0).sum() > 2000 // 4  # of both problems: more than any sample has
+    else:
+        assert ((ascent.a != 0).sum(dim=1) <= 2000 // 8).all()
+    if free_bias:
+        assert ascent.a.sum(dim=1).abs().max() <= 1e-9 * box.high.sum()
+    K = np.exp(-gamma * ((X[:, None] - X[None]) ** 2).sum(-1))
+    np.testing.assert_allclose(
+        ascent.F.numpy(), ascent.a.numpy() @ K - box.y.numpy(), atol=1e-9 * float(box.high.sum())
+    )
+
+
+@pytest.mark.parametrize(("lam", "noise"), [(1e-2, 1.0), (1e-6, 0.0)])
+def test_a_fit_after_samples_proves_the_same(
+    lam: float, noise: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample_start, "FEWEST_TO_SHRINK", 150)
+    X, (dual, _) = drawn(1500, lam, noise, True)
+    proofs = [
+        cotas.KernelSVM(k.RBF(gamma=0.1), lam=lam, tol=1e-4, device=device)
+        .fit(X, dual.y)
+        .certificate_
+        for device in ("cpu", "cuda")
+    ]
+    assert all(proof.holds and proof.relative_gap <= 1e-4 for proof in proofs)
+    assert max(proof.lower for proof in proofs) <= min(proof.upper for proof in proofs)

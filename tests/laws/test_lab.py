@@ -5,6 +5,7 @@ import io
 import re
 import threading
 import time
+from dataclasses import replace
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -13,8 +14,12 @@ import pytest
 import cotas
 
 pytest.importorskip("panel")
+from sklearn.datasets import load_breast_cancer
+
 from cotas import lab
+from cotas.certificates.presentation import percent
 from cotas.lab.points import Points
+from cotas.lab.proof import card
 from cotas.lab.state import Choice, Number, Refused, read_link, write_link
 from cotas.lab.words import TEXTS, speak
 from cotas.lab.worker import Worker
@@ -195,3 +200,14 @@ def test_the_bars_of_several_classes_are_those_of_one_part(model):
     told = _of_the_part(worst, answer.reports)
     assert 0 < len(told) < len(answer.reports)
     assert any((one.lower, one.upper) == (worst.lower, worst.upper) for one in told)
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_a_wide_gap_gets_no_tick(lang):
+    near = cotas.LinearSVM().fit(*load_breast_cancer(return_X_y=True)).certificate_
+    far = replace(near, lower=0.77 * near.upper)
+    for proof, state in ((near, "holds"), (far, "open")):
+        with cotas.lang(lang):
+            shown = card(proof, [], speak(lang))
+        assert f'<div class="card {state}">' in shown
+        assert percent(proof.relative_gap) in shown

@@ -67,6 +67,7 @@ def solve_on_device(
     """Solve all the problems together on a device: what one asks for advances them all."""
     from cotas.device.rows import DeviceRows
     from cotas.solvers.block_ascent import Ascent, Box, OneMachine, single
+    from cotas.solvers.sample_start import after_samples
 
     model, X, tol = setting.model, setting.examples.X, float(setting.model.tol)
     try:
@@ -75,7 +76,7 @@ def solve_on_device(
             on_all_rows(problem, X.shape[0], bool(model.fit_intercept)) for problem in problems
         ]
         ascent = Ascent(rows, Box.of(duals, device), bool(model.shrinking))
-        if any(start is not None for start in starts):
+        if started := any(start is not None for start in starts):
             ascent.begin_at(
                 [spread(a, p, X.shape[0]) for a, p in zip(starts, problems, strict=True)]
             )
@@ -85,9 +86,11 @@ def solve_on_device(
 
         def solve(part: int, problem: BinaryProblem) -> Ended[Machine]:
             check = KernelCheck(setting, problem, each)
-            run = guarded(ascend(OneMachine(ascent, part, problem.rows, tol), tol))
+            run = ascend(OneMachine(ascent, part, problem.rows, tol), tol)
+            if part == 0 and not started:
+                run = after_samples(ascent, run)
             pursuit = setting.pursuit(problem, part, len(problems))
-            return pursuit.follow(helped(run, check), check, start=check.start())
+            return pursuit.follow(helped(guarded(run), check), check, start=check.start())
 
         return [solve(part, problem) for part, problem in enumerate(problems)]
 

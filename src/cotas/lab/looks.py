@@ -187,10 +187,12 @@ b.n { font-variant-numeric: tabular-nums; }
 .card { border: 1px solid var(--line, #d9dee3); border-left: 5px solid var(--soft, #59636e);
   border-radius: 8px; padding: .8rem 1rem; background: var(--card, #f6f8fa); }
 .card.holds { border-left-color: var(--good, #00694e); }
-.card.fails { border-left-color: var(--bad, #a83a00); }
+.card.fails, .card.open { border-left-color: var(--bad, #a83a00); }
 .standing { font-weight: 600; color: var(--soft, #59636e); }
-.holds .standing { color: var(--good, #00694e); } .fails .standing { color: var(--bad, #a83a00); }
+.holds .standing { color: var(--good, #00694e); }
+.fails .standing, .open .standing { color: var(--bad, #a83a00); }
 .holds .standing::before { content: "✓ "; } .fails .standing::before { content: "✕ "; }
+.open .standing::before { content: "◐ "; }
 .say { overflow-wrap: anywhere; } .soft { color: var(--soft, #59636e); font-size: 13px; }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; font-size: 13px; margin: .2rem 0; }
 .legend span { display: inline-flex; align-items: center; gap: .4rem; }

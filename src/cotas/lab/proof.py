@@ -15,6 +15,8 @@ from cotas.words import english, say
 
 # The width of the drawing, and the height of the bar of each report.
 WIDTH, HEIGHT = 300.0, 7.0
+# A proof that leaves more than this part of the objective open is no tick for a fit.
+FAR = 0.01
 # So many reports are drawn, evenly over the run.
 MOST_BARS = 8
 
@@ -26,7 +28,10 @@ def card(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> 
     """
     worst = worst_part(certificate)
     state = standing(certificate)
-    verdict = f'<span class="standing">{text(say(STANDINGS[state]))}</span>'
+    verdict = say(STANDINGS[state])
+    if state == "holds" and has_gap(worst) and worst.relative_gap > FAR:
+        state, verdict = "open", wording("far", gap=percent(worst.relative_gap))
+    verdict = f'<span class="standing">{text(verdict)}</span>'
     heading = f"{text(wording('certificate'))}: {verdict}"
     body = f'<p class="say">{text(in_words(worst))}</p>'
     if certificate.parts:

@@ -310,6 +310,7 @@ TEXTS: dict[str, str] = {
     "more": "What more would do",
     "objective of it": "objective",
     "gap of refits": "relative gap proved, against {over}",
+    "far": "proved, but the best may be {gap} lower",
     "no refits": "There is nothing to vary here: this model has no iterations, or no duality gap.",
     # ---- as the pictures have it
     "boundary": "decision boundary",

@@ -29,9 +29,9 @@ ALWAYS_DOUBLE = 1024  # up to so many rows double precision takes no longer
 INNER, STEPS_PER_ROW = 0.3, 4
 # No violation below this is worth a step, in units of the margin, in either precision.
 LEAST = {torch.float32: 1e-6, torch.float64: 1e-13}
-# Rounds between two looks at the gap and at the rows that can be set aside: at first, near the end
-# (within this factor of it), and the most. They are doubled while a look finds the gap less than a
-# tenth smaller than the last one did.
+# Rounds between two looks at the gap and at the rows that can be set aside: at first, the fewest
+# near the end (within this factor of it), and the most. They are doubled where a look finds the gap
+# less than a tenth smaller than the last one did, and halved otherwise.
 ROUNDS, ROUNDS_NEAR, NEAR, MOST_ROUNDS, SLOW = 8, 4, 10.0, 64, 0.9
 # Single precision believes in a gap that is off by less than this factor, down to a tol of 1e-4.
 CAUTION = 1.05
@@ -119,19 +119,23 @@ class Ascent:
         """Start at these a, moved into the feasible set."""
         given = [np.zeros(self.n) if start is None else start for start in starts]
         self.a = self.box.feasible(torch.as_tensor(np.stack(given), device=self.a.device))
+        self.follow_start()
+
+    def follow_start(self) -> None:
+        """F of the a that was just set, and the gaps."""
         self.F = -self.box.y
         self._add(self.a, None)
+        self.look()
 
     def improve(self, tol: float) -> bool:
         """Some rounds of all the machines that are not done; False if nothing moved."""
         near, moved = self._near(), False
         worst = max(self.gaps[c] for c in self.live)
-        if worst <= NEAR * tol:
-            self.rounds = ROUNDS_NEAR
-        elif worst > SLOW * self.worst:
+        least = ROUNDS_NEAR if worst <= NEAR * tol else ROUNDS
+        if worst > SLOW * self.worst:
             self.rounds = min(2 * self.rounds, MOST_ROUNDS)
         else:
-            self.rounds = max(self.rounds // 2, ROUNDS)
+            self.rounds = max(self.rounds // 2, least)
         self.worst = worst
         for _ in range(self.rounds):
             if not near.round():

@@ -316,7 +316,9 @@ def test_the_kernel_perceptron_in_a_space_that_is_known(rng):
         theta = [inner(beta, column) for column in zip(*extended(X, np.ones(n), 0.0), strict=True)]
         theta[-1] = Q(w.intercept)
         margins = [inner(z, theta) for z in Z]
-        if c.reference.startswith("Theorem"):
+        if c.vacuous:  # the model is zero: any number of mistakes is allowed
+            assert c.upper >= w.presentations
+        elif c.reference.startswith("Theorem"):
             square = max(inner(z, z) for z in Z)
             assert min(margins) > 0
             assert Q(c.upper) * min(margins) ** 2 >= square * inner(theta, theta)

@@ -45,7 +45,7 @@ def _seeds(seeds: Seeds) -> str:
     first, many = seeds[0], len(seeds)
     return (
         f"The tables and the remarks are printed from the {many} seeds {first} to {seeds[-1]} by\n"
-        f"\n    {COMMAND} --seed {first} --seeds {many}\n\n"
+        f"\n```sh\n{COMMAND} --seed {first} --seeds {many}\n```\n\n"
         "and numbers are means ± standard errors over these seeds."
     )
 
@@ -64,9 +64,15 @@ def _count(findings: list[Finding]) -> str:
 def _doubts(findings: list[Finding]) -> str:
     """A paragraph for each finding that does not agree in every seed."""
     paragraphs = [
-        f"**{', '.join(one.figures)}: {one.says}.** {one.verdict.capitalize()} ({one.count}). "
-        f"{one.found[0].upper()}{one.found[1:]}. {one.remark}".strip()
+        f"**{', '.join(one.figures)}: {_literal(one.says)}.** {one.verdict.capitalize()} "
+        f"({one.count}). {_literal(one.found[0].upper() + one.found[1:])}. "
+        f"{_literal(one.remark)}".strip()
         for one in findings
         if not one.confirmed
     ]
     return "\n\n".join(paragraphs) or "There is none: every claim held in every seed."
+
+
+def _literal(text: str) -> str:
+    """A text whose stars are no emphasis."""
+    return text.replace("*", r"\*")

@@ -1,0 +1,123 @@
+"""A start for the machines of `block_ascent.py`: what a sample of the rows says of all of them.
+
+With many rows most of the rounds are spent on finding out where most multipliers end. A machine
+that was trained on a sample knows that of many rows. There are two ways to use it:
+
+- It fits other rows as well as its own, each row of the sample standing for several: then most
+  multipliers end at a bound, and the side of the margin on which a row lies tells at which.
+- It knows its own rows by heart, and errs in few others: then most multipliers end at zero, and
+  those of the sample are the start.
+
+The rounds that follow mend what the sample got wrong. In all other cases it is left at that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import torch
+
+from cotas.arrays import FloatArray
+from cotas.solvers.block_ascent import FEWEST_TO_SHRINK, Ascent, Box
+from cotas.solvers.iterate import Iterate
+
+# One row of so many is in the sample: the first sample starts the second, and that the whole.
+PARTS = (32, 8)
+# The gap to which a sample is solved, in at most so many looks: a start, not a solution.
+CLOSE, LOOKS = 1e-2, 64
+# The loss of all rows, against that of the sample's own, up to which it fits others as well; and
+# the loss up to which it errs in few.
+AS_WELL, FEW = 1.25, 0.2
+
+
+def after_samples(
+    ascent: Ascent, run: Generator[Iterate, FloatArray | None, None]
+) -> Generator[Iterate, FloatArray | None, None]:
+    """The run of one of the machines, after a start for all of them."""
+    begin_with_samples(ascent)
+    yield from run
+
+
+def begin_with_samples(ascent: Ascent) -> bool:
+    """Move a to where samples place it; False, and nothing moved, if they do not know it."""
+    order = torch.randperm(ascent.n, generator=torch.Generator().manual_seed(0))
+    before: Ascent | None = None
+    for part in (part for part in PARTS if ascent.n >= part * FEWEST_TO_SHRINK):
+        rows = torch.sort(order[: ascent.n // part]).values.to(ascent.a.device)
+        sample = _sample(ascent, rows, ascent.n / len(rows))
+        if before is not None:
+            _place(sample, _scores(before, sample))
+        _solve(sample)
+        F = _scores(sample, ascent)
+        own, everywhere = _losses(sample, rows, ascent.box, F)
+        if not (everywhere <= AS_WELL * own).all():
+            return bool((everywhere <= FEW).all()) and _begin_at_some(ascent, order)
+        before = sample
+    if before is None:
+        return False
+    _place(ascent, F)
+    return True
+
+
+def _begin_at_some(ascent: Ascent, order: Any) -> bool:
+    """Start at the solution of a sample in which each row stands for itself."""
+    rows = torch.sort(order[: ascent.n // PARTS[-1]]).values.to(ascent.a.device)
+    sample = _sample(ascent, rows, 1.0)
+    begin_with_samples(sample)
+    _solve(sample)
+    ascent.a[:, rows] = sample.a
+    ascent.follow_start()
+    return True
+
+
+def _sample(ascent: Ascent, rows: Any, each: float) -> Ascent:
+    """The problem of some of the rows, each standing for so many."""
+    box = ascent.box
+    low, high = each * box.low[:, rows], each * box.high[:, rows]
+    box = box._replace(y=box.y[:, rows], low=low, high=high)
+    return Ascent(ascent.rows.part(rows), box, ascent.shrinking)
+
+
+def _solve(sample: Ascent) -> None:
+    """Rounds until the gaps are small, or nothing moves."""
+    for _ in range(LOOKS):
+        sample.live = [c for c, gap in enumerate(sample.gaps) if gap > CLOSE]
+        if not sample.live or not sample.improve(CLOSE):
+            break
+        sample.look()
+    sample.bring_up_to_date()
+
+
+def _scores(of: Ascent, at: Ascent) -> Any:
+    """F = f − y at all the rows of one problem, for the machines of another."""
+    moved = of.a.any(dim=0).nonzero().ravel()
+    if not len(moved):
+        return -at.box.y
+    D = of.a[:, moved].T.to(of.rows.dtype).contiguous()
+    return at.rows.times(of.rows.take(moved), D).T.double() - at.box.y
+
+
+def _losses(sample: Ascent, rows: Any, box: Box, F: Any) -> tuple[Any, Any]:
+    """The mean loss of each machine of a sample, of its own rows and of all."""
+    left = -F - sample.box.biases(sample.F)
+    losses = torch.maximum(box.high * left, box.low * left)
+    weights = box.high - box.low
+    own = losses[:, rows].sum(dim=1) / weights[:, rows].sum(dim=1)
+    return own, losses.sum(dim=1) / weights.sum(dim=1)
+
+
+def _place(ascent: Ascent, F: Any) -> None:
+    """a at its upper bound where F is least, at its lower one elsewhere; its sum is zero."""
+    box = ascent.box
+    if box.free_bias:
+        order = torch.argsort(F, dim=1, stable=True)
+        weights = torch.gather(box.high - box.low, 1, order)
+        room = -box.low.sum(dim=1, keepdim=True) - (torch.cumsum(weights, dim=1) - weights)
+        above = torch.minimum(room.clamp(min=0.0), weights)
+        above = torch.zeros_like(F).scatter_(1, order, above)
+        # Exactly at the bound, where it is meant to be.
+        ascent.a = torch.where(above == box.high - box.low, box.high, box.low + above)
+    else:
+        ascent.a = torch.where(F < 0, box.high, box.low)
+    ascent.follow_start()
