@@ -1,18 +1,14 @@
 """The loops of boosting say the same as plain Python."""
 
+import numpy as np
+
+from compilers import compiled_and_plain
+
+PROGRAM = """
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
-
-SCRIPT = """
-import json, sys
-import numpy as np
-sys.path.insert(0, {tests!r})
 from cotas import AdaBoost, GentleBoost, LogitBoost, Stump, Tree
+from cotas.source import Arrays
 from problems import noisy_clouds
 X, y = noisy_clouds(40)
 X[::7, 0] = np.nan
@@ -26,24 +22,13 @@ models = [
 classes = np.arange(40) % 3
 for weak in (Stump(categorical_features=[1]), Tree(2, categorical_features=[1])):
     models.append(AdaBoost(weak, n_estimators=3, multiclass="samme"))
-print(json.dumps([model.fit(X, classes if "samme" in repr(model) else y).predict_proba(X).tolist()
-                   for model in models]))
+found = [model.fit(X, classes if "samme" in repr(model) else y).predict_proba(X) for model in models]
+for model in (AdaBoost(Tree(2), n_estimators=2), LogitBoost(n_estimators=2)):
+    found.append(model.fit(Arrays(X, y, block_rows=15)).predict_proba(X))
+print(json.dumps([p.tolist() for p in found]))
 """
 
 
 def test_compiled_and_plain_python_boost_alike():
-    script = SCRIPT.format(tests=str(Path(__file__).parents[1]))
-    answers = [
-        json.loads(
-            subprocess.run(
-                [sys.executable, "-c", script],
-                env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-        )
-        for disabled in ("0", "1")
-    ]
-    for compiled, plain in zip(*answers, strict=True):
+    for compiled, plain in zip(*compiled_and_plain(PROGRAM), strict=True):
         np.testing.assert_allclose(compiled, plain, rtol=1e-9, atol=1e-12)
