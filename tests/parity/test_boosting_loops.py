@@ -22,7 +22,9 @@ models = [
 classes = np.arange(40) % 3
 for weak in (Stump(categorical_features=[1]), Tree(2, categorical_features=[1])):
     models.append(AdaBoost(weak, n_estimators=3, multiclass="samme"))
-found = [model.fit(X, classes if "samme" in repr(model) else y).predict_proba(X) for model in models]
+found = [
+    model.fit(X, classes if "samme" in repr(model) else y).predict_proba(X) for model in models
+]
 for model in (AdaBoost(Tree(2), n_estimators=2), LogitBoost(n_estimators=2)):
     found.append(model.fit(Arrays(X, y, block_rows=15)).predict_proba(X))
 print(json.dumps([p.tolist() for p in found]))
