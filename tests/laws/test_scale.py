@@ -1114,6 +1114,23 @@ def test_false_counts_of_a_mixture_are_objected_to(lie, words):
     assert words in found.objection
 
 
+@pytest.mark.parametrize("kind", MIXED[:2], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("power", [-100, 100])
+def test_mixed_perceptrons_do_not_depend_on_the_unit(kind, power):
+    """Rows in other units, a power of two apart: the same mistakes, and the same bound."""
+    plain, moved = (
+        made(kind).set_params(fit_intercept=False).fit(Arrays(rows, TWO, block_rows=170))
+        for rows in (X, np.ldexp(X, power))
+    )
+    np.testing.assert_array_equal(moved.coef_, np.ldexp(plain.coef_, power))
+    one, other = plain.certificate_, moved.certificate_
+    assert other.holds
+    assert other.lower == one.lower
+    assert other.upper == pytest.approx(one.upper, rel=1e-6)
+    overflows = Arrays(np.ldexp(X, 660), TWO, block_rows=170)
+    assert made(kind).fit(overflows).certificate_.holds
+
+
 @pytest.mark.parametrize("kind", MIXED, ids=lambda kind: kind.__name__)
 def test_what_a_mixture_does_not_do_it_says(kind):
     source = Arrays(X, TWO, block_rows=200)

@@ -53,7 +53,7 @@ INDEPENDENT = (
     "Copies of rows are not looked for in pages: the bound takes the rows as independent draws."
 )
 # How good a model is, beyond its error, is measured on so many rows at most.
-MOST_MEASURED = 1_000_000
+MOST_MEASURED = 250_000
 # A table gives at least so many pages, so that a share of them is about that share of the rows.
 FEWEST_PAGES = 64
 

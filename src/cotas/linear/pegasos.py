@@ -210,7 +210,8 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         problem = RegularizedRisk(Hinge(), self.lam_, bool(self.fit_intercept))
         if mixture.dual is None:  # it is that of the problem, whatever the model
             enough = FINE if self.tol is None else 0.5 * self.tol
-            mixture.dual = dual_points(watched, classes, problem, enough, self.max_iter)
+            passes = max(self.max_iter, type(self).max_iter)
+            mixture.dual = dual_points(watched, classes, problem, enough, passes)
         rounds: list[Rounds] = mixture.dual
         points = [
             BlockPoint(

@@ -396,7 +396,7 @@ class PerceptronMixture(MixtureLedger):
         steps = 2 * (self.rounds * runs + len(end) + MORE)  # a mistake is one up to rounding
         slack = gamma(steps) if steps * U < 0.25 else math.inf
         reach = above(survey.radius * (math.sqrt(mean) + slack * mean), 6)
-        length = down(float(np.linalg.norm(end)) * (1.0 - 2.0 * gamma(len(end) + MORE)))
+        length = down(norm_up(end) * (1.0 - 4.0 * gamma(len(end) + MORE)))
         return "" if length <= reach else "Runs with so few mistakes do not go as far as θ."
 
 
