@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +22,10 @@ class ProgressBar:
         if shown is False or (shown is None and not _someone_watches()):
             return
         try:
-            from tqdm.auto import tqdm
+            with warnings.catch_warnings():
+                # In a notebook without ipywidgets it warns, and then shows the bar as text.
+                warnings.simplefilter("ignore")
+                from tqdm.auto import tqdm
         except ImportError as error:
             if shown:
                 raise ImportError(

@@ -67,6 +67,15 @@ def pyplot() -> Any:
     return plt
 
 
+def load_backend(plt: Any) -> None:
+    """Load matplotlib's backend before the style is put on.
+
+    That of notebooks makes matplotlib interactive when the first figure loads it. If that happened
+    inside the style, it would be taken back with it, and no later figure would be shown.
+    """
+    plt.draw_if_interactive()
+
+
 @contextmanager
 def drawing(
     ax: Any = None, lang: str | None = None, size: tuple[float, float] = SIZE
@@ -77,6 +86,8 @@ def drawing(
     if the drawing fails.
     """
     plt = pyplot()
+    if ax is None:
+        load_backend(plt)
     with words.lang(lang or words.current()), plt.rc_context(STYLE):
         mine = None
         if ax is None:
@@ -96,6 +107,7 @@ def panels(count: int, columns: int = 3, size: tuple[float, float] = (3.6, 3.3))
     columns = max(1, min(columns, count))
     rows = -(-count // columns)
     whole = (size[0] * columns, size[1] * rows + 0.3)
+    load_backend(plt)
     with plt.rc_context(STYLE):
         grid = plt.subplots(rows, columns, figsize=whole, layout="constrained", squeeze=False)[1]
     for spare in grid.flat[count:]:
