@@ -22,7 +22,7 @@ LARGEST_GRAM = 4000
 # Part of the tolerance that is left to the problem restricted to the working set.
 INNER = 0.3
 # The way to a small λ, how well it is solved there, and how many strides between two looks where
-# the widest Gram matrix has all the columns; with fewer of them as many more as take that time.
+# all the columns are in the Gram matrix.
 STRIDE, ROUGH, STRIDES = 0.9, 1e-3, 8
 MAX_ROUNDS, ROUNDS_BETWEEN_LOOKS = 1000, 20
 # Seconds of compiled work after which a path comes up for air.
@@ -125,8 +125,7 @@ class WorkingSetLasso:
 
     def _stride(self, lam: float) -> LassoIterate:
         """Some strides towards λ in one go, and a look."""
-        left = min(STRIDES * WIDEST_GRAM // self.columns.p, self.max_rounds - self.rounds)
-        steps = int(min(left, np.log(lam / self.lam) / np.log(STRIDE)))
+        steps = int(min(STRIDES, np.log(lam / self.lam) / np.log(STRIDE)))
         lams = self.lam * STRIDE ** np.arange(1.0, max(1, steps) + 1.0)
         self._walk_on_gram(lams, ROUGH)
         self.lam = float(lams[-1])
