@@ -114,7 +114,7 @@ def test_every_test_is_in_one_part_of_the_whole():
 
 
 def test_what_is_run_here_is_what_is_run_there():
-    assert (ROOT / ".ci" / "run").read_text("utf-8").rstrip().endswith("\nmake test")
+    assert "make test" in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
 
 
 def test_issues_are_asked_for_in_both_languages():
