@@ -34,6 +34,20 @@ def test_the_words_agree():
     release.check_words()
 
 
+@pytest.mark.parametrize("name", ["version", "date-released", "license", "repository-code"])
+def test_a_citation_of_something_else_is_told(name, monkeypatch):
+    other = {**release.citation(), name: "something else"}
+    monkeypatch.setattr(release, "citation", lambda: other)
+    with pytest.raises(release.NotReadyError, match="CITATION"):
+        release.check_words()
+
+
+def test_a_version_that_the_change_log_does_not_know_is_told(monkeypatch):
+    monkeypatch.setattr(release, "version", lambda: "99.0.0")
+    with pytest.raises(release.NotReadyError, match=r"CHANGELOG.md has no heading .*99\.0\.0"):
+        release.check_words()
+
+
 def test_the_version_stands_in_one_place():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert settings["project"]["dynamic"] == ["version"]
@@ -114,7 +128,7 @@ def test_every_test_is_in_one_part_of_the_whole():
 
 
 def test_what_is_run_here_is_what_is_run_there():
-    assert (ROOT / ".ci" / "run").read_text("utf-8").rstrip().endswith("\nmake test")
+    assert "make test" in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
 
 
 def test_issues_are_asked_for_in_both_languages():
