@@ -12,6 +12,7 @@ from bench import (
     online,
     quality,
     regression,
+    small,
     startup,
     svm,
     tables,
@@ -19,6 +20,7 @@ from bench import (
 
 SECTIONS = {
     "startup": startup.main,
+    "small": small.main,
     "online": online.main,
     "svm": svm.main,
     "kernel": kernel.main,

@@ -1,17 +1,20 @@
 """Rows that do not fit into memory: how long a fit takes beside reading its pages, and its peak.
 
-python -m bench.scale --rows 2000000
+python -m bench.scale --gigabytes 20 --memory 2GB --folder /somewhere/large
 
 makes covtype-like rows (54 columns: 10 numbers, 44 zeros and ones) by a seeded generator, decodes
 them into pages, and fits in a process of its own, whose peak of resident memory is measured. The
 time to read all pages that often, and nothing else, stands beside it. `--sparse` makes rows with
-few entries in many columns instead.
+few entries in many columns instead. With `--memory` that process may have no more data than that
+(`ulimit -d`: all that it may write to, resident or not, and not the files that it maps). The folder
+needs room for the files and for the pages, about twice the gigabytes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -23,8 +26,17 @@ import numpy as np
 import polars as pl
 
 import cotas
+from cotas.cli.sizes import parse_size
 
 COLUMNS, NUMBERS, FILE_ROWS = 54, 10, 1_000_000
+# In single precision, as they are in the pages.
+ROW_BYTES = 4 * COLUMNS
+MODELS = {
+    "svm": lambda tol: cotas.LinearSVM(tol=tol),
+    "ridge": lambda tol: cotas.Ridge(),
+    "perceptron": lambda tol: cotas.Perceptron(max_iter=5),
+    "pegasos": lambda tol: cotas.Pegasos(lam=1e-3, max_iter=5, random_state=0),
+}
 SPARSE_COLUMNS, ENTRIES = 2000, 20
 
 
@@ -97,7 +109,7 @@ def measure(pattern: str, task: str, tol: float) -> dict[str, Any]:
     reading = min(seconds_to_read(pages) for _ in range(2))
     after_decoding = peak()
     counted = Counted(pages)
-    model: Any = cotas.LinearSVM(tol=tol) if task == "svm" else cotas.Ridge()
+    model: Any = MODELS[task](tol)
     began, used = time.perf_counter(), time.process_time()
     model.fit(pages)
     taken, used = time.perf_counter() - began, time.process_time() - used
@@ -127,6 +139,9 @@ def main() -> None:
     """Print one line of JSON for each task."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--gigabytes", type=float, help="of dense rows, in the place of --rows")
+    parser.add_argument("--memory", help="what the process that fits may have, such as 2GB")
+    parser.add_argument("--tasks", nargs="+", choices=MODELS, help="svm and ridge by default")
     parser.add_argument("--tol", type=float, default=1e-3)
     parser.add_argument("--sparse", action="store_true")
     parser.add_argument("--folder", help="where the rows are written; a temporary one by default")
@@ -134,13 +149,18 @@ def main() -> None:
     parser.add_argument("--task", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.pattern:
+        if given.memory:
+            limit = parse_size(given.memory)
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         print(json.dumps(measure(given.pattern, given.task, given.tol)))
         return
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         write = write_sparse if given.sparse else write_dense
-        pattern = write(Path(folder), given.rows)
-        for task in ("svm",) if given.sparse else ("svm", "ridge"):
+        rows = int(1e9 * given.gigabytes / ROW_BYTES) if given.gigabytes else given.rows
+        pattern = write(Path(folder), rows)
+        for task in given.tasks or (("svm",) if given.sparse else ("svm", "ridge")):
             call = ["--pattern", pattern, "--task", task, "--tol", str(given.tol)]
+            call += ["--memory", given.memory] if given.memory else []
             subprocess.run([sys.executable, "-m", "bench.scale", *call], check=True)
 
 

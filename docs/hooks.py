@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import shutil
+from importlib.metadata import PackageNotFoundError
 from importlib.metadata import files as files_of
 from importlib.util import find_spec
 from pathlib import Path
@@ -108,7 +109,10 @@ def _copy_program(there: Path) -> None:
 
 def _copy_fonts(there: Path) -> None:
     """Copy the fonts of KaTeX, which jupyterlab-katex carries, under the names they bear inside."""
-    fonts = [path for path in files_of("jupyterlab-katex") or () if path.suffix == ".woff"]
+    try:
+        fonts = [path for path in files_of("jupyterlab-katex") or () if path.suffix == ".woff"]
+    except PackageNotFoundError:
+        raise PluginError("The fonts of KaTeX are missing: pip install 'cotas[docs]'.") from None
     for font in fonts:
         path = Path(str(font.locate()))
         shutil.copyfile(path, there / f"{TTFont(path)['name'].getDebugName(6)}.woff")

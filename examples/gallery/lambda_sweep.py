@@ -1,4 +1,4 @@
-"""What λ does to the margin, with labels in Spanish (Figure 3.5 of document 000)."""
+"""What λ does to the margin, with labels in Spanish (Figure 3.5 of Fuentes Cabrera)."""
 
 from pathlib import Path
 

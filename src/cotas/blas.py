@@ -12,9 +12,9 @@ from threadpoolctl import ThreadpoolController
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _libraries() -> list[Any]:
     """Looking for the BLAS in memory takes a millisecond; it does not move."""
-    return ThreadpoolController()
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 class _Users:
@@ -22,19 +22,24 @@ class _Users:
 
     def __init__(self) -> None:
         self.lock, self.count = Lock(), 0
-        self.limit: Any = None
+        self.before: list[int] = []
 
     def enter(self) -> None:
         with self.lock:
             if not self.count:
-                self.limit = _controller().limit(limits=1, user_api="blas")
+                self.before = [library.get_num_threads() for library in _libraries()]
+                self._set([1] * len(self.before))
             self.count += 1
 
     def leave(self) -> None:
         with self.lock:
             self.count -= 1
             if not self.count:
-                self.limit.restore_original_limits()
+                self._set(self.before)
+
+    def _set(self, threads: list[int]) -> None:
+        for library, count in zip(_libraries(), threads, strict=True):
+            library.set_num_threads(count)
 
 
 _USERS = _Users()

@@ -99,6 +99,23 @@ def test_nothing_is_copied_along_the_grain():
     assert np.shares_memory(as_design(F, by="columns").X, F)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_read_only_matrix_is_not_copied_and_nothing_is_compiled_for_it(layout):
+    X = LAYOUTS[layout](np.arange(12.0).reshape(4, 3))
+    total = walk(as_design(X), np.ones(3))
+    known = list(walk.signatures)
+    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    for part in parts:
+        part.setflags(write=False)
+    design = as_design(X)
+    assert walk(design, np.ones(3)) == total
+    assert walk.signatures == known
+    if layout in ("dense", "csr"):
+        assert np.shares_memory(design[0], parts[0])
+        del X, parts, part  # what is left keeps the memory alive
+        assert walk(design, np.ones(3)) == total
+
+
 def test_entries_stored_twice_are_added_and_the_users_matrix_is_left_alone():
     S = sparse.csr_matrix((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 2))
     design = as_design(S)

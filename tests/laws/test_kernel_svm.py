@@ -1,5 +1,6 @@
 """What holds for every kernel support vector machine, whatever solved it."""
 
+import copy
 import pickle
 import time
 import tracemalloc
@@ -432,3 +433,16 @@ def test_approximations_of_several_classes_and_their_limits():
         cotas.KernelSVM("linear", approximate="fourier").fit(X, y)
     with pytest.raises(ValueError, match="precomputed"):
         cotas.KernelSVM("precomputed", approximate="nystroem").fit(X @ X.T, y)
+
+
+@pytest.mark.parametrize("changed", ["support_vectors_", "dual_coef_", "intercept_", "kernel_"])
+def test_few_rows_are_predicted_with_the_model_as_it_is_now(changed: str) -> None:
+    """What is kept ready for the next prediction is that of no other model."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = cotas.KernelSVM(RBF(0.5), lam=0.01).fit(X, X[:, 0] * X[:, 1] > 0)
+    before = model.decision_function(X[:1])
+    held = getattr(model, changed)
+    setattr(model, changed, RBF(2.0) if changed == "kernel_" else 1.5 * held + 0.5)
+    again = copy.deepcopy(model)
+    assert model.decision_function(X[:1]) != before
+    np.testing.assert_allclose(model.decision_function(X[:1]), again.decision_function(X)[:1])

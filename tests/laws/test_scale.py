@@ -19,10 +19,12 @@ from sklearn.datasets import dump_svmlight_file
 import cotas
 from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import sizes
+from cotas.cli.models import task_of
 from cotas.files.problems import DataFileError
 from cotas.fitting.threads import in_order
 from cotas.preparation import statistics, streamed
 from cotas.scale import pages as pages_module
+from cotas.scale.decoding import decoded_bytes
 from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
 from cotas.scale.shuffling import Foremost, places
@@ -619,13 +621,39 @@ def test_any_table_in_pages_can_be_split(tmp_path, little_memory):
         assert terminal("fit", path, "-t", "y", "--hold-out", share).code == 2
 
 
-@pytest.mark.parametrize("model", ["logistic", "ridge", "lasso", "elastic-net", "least-squares"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("logistic", "ridge", "lasso", "elastic-net", "least-squares"),
+        *("perceptron", "averaged-perceptron", "passive-aggressive", "pegasos"),
+    ],
+)
 def test_these_models_are_trained_from_pages(tmp_path, little_memory, model):
-    frame(THREE if model == "logistic" else Z).write_parquet(tmp_path / "rows.parquet")
+    frame(THREE if task_of(model) == "classification" else Z).write_parquet(
+        tmp_path / "rows.parquet"
+    )
     call = ("fit", tmp_path / "rows.parquet", "-t", "y", "-m", model, "--hold-out", "0.3")
     said = terminal(*call, "--json")
     assert said.code == 0, said.err
     assert said.document["certificate"]["holds"]
+
+
+def test_the_size_in_memory_does_not_depend_on_how_a_table_is_written(tmp_path):
+    """Eight bytes for a number and twice as many for a word, whatever the file."""
+    for table in (frame(Z), every_kind_of_column(), frame(TWO).with_columns(c0=pl.lit(7))):
+        words = sum(not dtype.is_numeric() for dtype in table.dtypes)
+        expected = 8 * table.height * (table.width + words)
+        paths = {kind: tmp_path / f"rows.{kind}" for kind in ("csv", "tsv", "parquet", "arrow")}
+        table.write_csv(paths["csv"])
+        table.write_csv(paths["tsv"], separator="\t")
+        table.write_parquet(paths["parquet"])
+        table.write_ipc(paths["arrow"])
+        for kind, path in paths.items():
+            found = decoded_bytes(path, "csv" if kind == "tsv" else kind)
+            assert found == pytest.approx(expected, rel=0.1), kind
+    dump_svmlight_file(FEW, Z, str(tmp_path / "rows.svm"), zero_based=False)
+    found = decoded_bytes(tmp_path / "rows.svm", "libsvm")
+    assert found == pytest.approx(12 * FEW.nnz + 16 * N, rel=0.1)
 
 
 def test_sparse_files_are_trained_from_pages(tmp_path, little_memory):

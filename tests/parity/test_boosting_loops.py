@@ -1,17 +1,12 @@
 """The loops of boosting say the same as plain Python."""
 
+import numpy as np
+
+from compilers import compiled_and_plain
+
+PROGRAM = """
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
-
-SCRIPT = """
-import json, sys
-import numpy as np
-sys.path.insert(0, {tests!r})
 from cotas import AdaBoost, GentleBoost, LogitBoost, Stump, Tree
 from problems import noisy_clouds
 X, y = noisy_clouds(40)
@@ -32,18 +27,5 @@ print(json.dumps([model.fit(X, classes if "samme" in repr(model) else y).predict
 
 
 def test_compiled_and_plain_python_boost_alike():
-    script = SCRIPT.format(tests=str(Path(__file__).parents[1]))
-    answers = [
-        json.loads(
-            subprocess.run(
-                [sys.executable, "-c", script],
-                env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-        )
-        for disabled in ("0", "1")
-    ]
-    for compiled, plain in zip(*answers, strict=True):
+    for compiled, plain in zip(*compiled_and_plain(PROGRAM), strict=True):
         np.testing.assert_allclose(compiled, plain, rtol=1e-9, atol=1e-12)

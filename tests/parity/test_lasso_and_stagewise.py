@@ -1,9 +1,5 @@
 """The Lasso and the stagewise algorithms: the same answer from any container and compiler."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +8,7 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
+from compilers import compiled_and_plain
 from cotas import ForwardStagewise, Lasso, LSBoost, RegularizedForwardStagewise
 from problems import regression
 
@@ -36,10 +33,9 @@ def test_data_frames(model):
         assert fitted.certificate_.verify(*DATA)
 
 
-SCRIPT = """
+PROGRAM = f"""
 import json, sys
-sys.path[:0] = [{tests!r}, {here!r}]
-import numpy as np
+sys.path.insert(0, {str(Path(__file__).parent)!r})
 from scipy import sparse
 from test_lasso_and_stagewise import DATA, MODELS
 from cotas import lasso_path
@@ -52,17 +48,5 @@ print(json.dumps(found))
 
 
 def test_compiled_and_plain_python_agree():
-    here = Path(__file__).parent
-    script = SCRIPT.format(tests=str(here.parent), here=str(here))
-    answers = []
-    for disabled in ("0", "1"):
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        answers.append(json.loads(done.stdout))
-    for compiled, plain in zip(*answers, strict=True):
+    for compiled, plain in zip(*compiled_and_plain(PROGRAM), strict=True):
         np.testing.assert_allclose(compiled, plain, rtol=1e-9, atol=1e-11)

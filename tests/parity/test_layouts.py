@@ -1,17 +1,12 @@
 """One algorithm, one answer: whatever the layout, the precision, the compiler, the threads."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
 
+from compilers import compiled_and_plain
 from problems import LAYOUTS, clouds, model_name, online_models, three_clouds
 
 by_model = pytest.mark.parametrize("model", online_models(), ids=model_name)
@@ -64,14 +59,14 @@ def test_the_same_seed_gives_the_same_model(model):
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
-SCRIPT = """
-import json, sys
-sys.path.insert(0, {tests!r})
+PROGRAM = """
+import json
+from scipy import sparse
 from problems import clouds, online_models, three_clouds
 fitted = []
 for data in (clouds(30, 3), three_clouds(30, 3)):
     for model in online_models():
-        for X in (data.X, __import__("scipy.sparse").sparse.csr_matrix(data.X)):
+        for X in (data.X, sparse.csr_matrix(data.X)):
             model.fit(X, data.y)
             fitted.append([model.coef_.tolist(), model.intercept_.tolist()])
 print(json.dumps(fitted))
@@ -79,17 +74,7 @@ print(json.dumps(fitted))
 
 
 def test_compiled_and_plain_python_agree():
-    script = SCRIPT.format(tests=str(Path(__file__).parents[1]))
-    answers = []
-    for disabled in ("0", "1"):
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        answers.append(json.loads(done.stdout))
+    answers = compiled_and_plain(PROGRAM)
     for (coef, intercept), (plain_coef, plain_intercept) in zip(*answers, strict=True):
         np.testing.assert_allclose(coef, plain_coef, rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(intercept, plain_intercept, rtol=1e-9, atol=1e-11)

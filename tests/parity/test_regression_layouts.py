@@ -1,10 +1,6 @@
 """Least squares and ridge: one answer, whatever the threads, the compiler, the containers."""
 
-import json
-import os
 import pickle
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -14,6 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+from compilers import compiled_and_plain
 from cotas import LeastSquares, Ridge, stops
 from cotas.regression import least_squares
 from problems import plane
@@ -65,7 +62,7 @@ def test_composes_with_a_search():
 
 
 def test_without_a_compiler():
-    code = """
+    program = """
 import json
 from cotas import Ridge, stops
 from problems import plane
@@ -73,16 +70,8 @@ X, y = plane(40, 3)
 model = Ridge(lam=0.1, solver="stochastic", random_state=0, stop=stops.MaxIterations(3))
 print(json.dumps(model.fit(X, y).coef_.tolist()))
 """
-    found = []
-    for disabled in ("0", "1"):
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
-        environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        found.append(json.loads(done.stdout))
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-10)
+    compiled, plain = compiled_and_plain(program)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-10)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

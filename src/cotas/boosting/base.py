@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.boosting.ensemble import Ensemble
@@ -21,7 +21,7 @@ from cotas.certificates.categories import coded
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.theorems.combinations import Combination, Combined
 from cotas.fitting.certified import Certified
-from cotas.fitting.data import refuse_source
+from cotas.fitting.data import refuse_source, rows_to_predict
 
 A_PREFIX = (
     "This model is a prefix of the one that was certified; `cotas.certify(model, X, y)` "
@@ -102,16 +102,9 @@ class Boosted(Certified, BaseEstimator):
     def _read(self, X: Matrix) -> Matrix:
         check_is_fitted(self, "ensembles_")
         refuse_source(self, X)
-        X = self._in_numbers(X)
         missing = takes_missing_values(resolve(self.weak_learner))
-        return validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            reset=False,
-            ensure_all_finite="allow-nan" if missing else True,
-        )
+        finite: bool | str = "allow-nan" if missing else True
+        return rows_to_predict(self, self._in_numbers(X), layouts=("csr",), finite=finite)
 
     def _in_numbers(self, X: Any) -> Any:
         return coded(X, self._known_categories())

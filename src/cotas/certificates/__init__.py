@@ -6,7 +6,7 @@ from the data and the witness; nothing that a solver says about itself is repeat
 
 from cotas.certificates.certificate import Certificate, conclude, no_certificate
 from cotas.certificates.consequences.path import ValidationBound
-from cotas.certificates.consequences.prediction import Region, optimum_region
+from cotas.certificates.consequences.prediction import Region, optimum_region, optimum_regions
 from cotas.certificates.duality import DualPoint, Expectation, HardMarginPoint
 from cotas.certificates.features import FeaturePoint
 from cotas.certificates.kernel import KernelDualPoint, KernelRegion, PairPoint
@@ -47,4 +47,5 @@ __all__ = [
     "hold_out_bound",
     "no_certificate",
     "optimum_region",
+    "optimum_regions",
 ]

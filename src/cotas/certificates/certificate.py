@@ -156,7 +156,7 @@ class Certificate:
         largest relative gap, or, where there is no gap, the largest bound. Its kind is that of
         this part, which is nearly always the kind of all.
         """
-        named = tuple(replace(p, label=label) for p, label in zip(parts, labels, strict=True))
+        named = tuple(p._but(label=label) for p, label in zip(parts, labels, strict=True))
         worst = max(named, key=_badness)
         against = [in_one([part.label, part.objection], ": ") for part in named if not part.holds]
         whole = conclude(
@@ -182,7 +182,7 @@ class Certificate:
             moved=worst.moved,
         )
         notes = _each_once(note for part in named for note in part.notes)
-        return replace(whole, notes=notes, parts=named)
+        return whole._but(notes=notes, parts=named)
 
     # ---- checked again -------------------------------------------------------------------------
 
@@ -259,20 +259,28 @@ class Certificate:
 
     def objected(self, objection: str, witness: Witness | None) -> Certificate:
         """The same claim, which does not hold for the reason given, with the witness given."""
-        return replace(self, holds=False, objection=objection, witness=witness)
+        return self._but(holds=False, objection=objection, witness=witness)
 
     def withdrawn(self, objection: str) -> Certificate:
         """The same when it no longer holds; what already did not keeps its own objection."""
         parts = tuple(part.withdrawn(objection) for part in self.parts)
         objection = objection if self.holds else self.objection
-        return replace(self, holds=False, objection=objection, parts=parts)
+        return self._but(holds=False, objection=objection, parts=parts)
 
     def noted(self, *notes: str) -> Certificate:
         """The same with more said by the estimator, which nobody proves."""
         if self.parts:
             parts = [part.noted(*notes) for part in self.parts]
             return Certificate.of_parts(parts, [part.label for part in parts])
-        return replace(self, notes=(*self.notes, *notes))
+        return self._but(notes=(*self.notes, *notes))
+
+    def _but(self, **changes: Any) -> Certificate:
+        """A copy with other fields; `replace` would make all of its texts anew."""
+        made = object.__new__(Certificate)
+        vars(made).update(vars(self))
+        for name, value in changes.items():
+            object.__setattr__(made, name, value)
+        return made
 
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
         """Everything in plain Python types, ready for JSON; the witness only on request."""
@@ -312,6 +320,7 @@ def conclude(
     figures: Mapping[str, float] | None = None,
     remarks: Sequence[str] = (),
     trusted: Sequence[str] = (),
+    notes: Sequence[str] = (),
     vacuous: bool = False,
     charge: float = 0.0,
     moved: tuple[float, float] = (0.0, 0.0),
@@ -341,6 +350,7 @@ def conclude(
         vacuous=bool(vacuous),
         objection=objection,
         trusted=tuple(trusted),
+        notes=tuple(notes),
         zero_objective=None if scale is None else float(scale),
         label=_label(witness),
         charge=float(charge) if math.isfinite(charge) else 0.0,

@@ -213,7 +213,7 @@ class KernelSurvey:
         if self.objection is not None:
             return self._certificate(c, self.objection, 0.0)
         parts = self.betas[:, c], self.duals[:, c], self.values[:, c], self.off[:, c]
-        evidence = self.evidence or self._negative(*parts)
+        evidence = self.evidence or (None if self.gram.positive else self._negative(*parts))
         if evidence is not None:
             return self._stationary(c, evidence)
         beta, dual, values, off = parts

@@ -36,9 +36,9 @@ from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.targets import (
     ROUNDED,
-    TargetSweep,
     constant_model,
     sketches_in_passing,
+    targets_of,
 )
 from cotas.certificates.words import other_rows
 from cotas.source import Source
@@ -155,14 +155,14 @@ class _LassoSurvey:
     def __init__(self, points: Sequence[LassoPoint], X: Matrix, y: AnyArray, each: Each) -> None:
         self.points, first = points, points[0]
         self.rows: Rows = rows_of(X, first.problem.free_bias, each=each)
-        sweep = TargetSweep(self.rows.X, y, [first.column], np.zeros((self.rows.d, 0)))
-        self.y = np.ascontiguousarray(sweep.targets[:, 0])
+        targets = targets_of(self.rows.n, y, [first.column])
+        self.y = np.ascontiguousarray(targets[:, 0])
         if first.weights is not None and np.shape(first.weights) != self.y.shape:
             size = np.size(first.weights)
             raise other_rows(self.rows.n, size)
         # The same for every point of a path.
         self.constant = constant_model(self.y, first.weights, first.problem.free_bias)[0]
-        sketches = sketches_in_passing(self.rows, sweep.targets)
+        sketches = sketches_in_passing(self.rows, targets)
         self.found = self._bounds()
         self.sketch: Sketch = sketches()[0]
 

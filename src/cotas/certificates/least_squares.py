@@ -21,9 +21,9 @@ from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import EPS, Sketch
 from cotas.certificates.targets import (
     ROUNDED,
-    TargetSweep,
     constant_model,
     sketches_in_passing,
+    targets_of,
 )
 from cotas.certificates.words import in_words, other_rows
 from cotas.problem import AS_GOOD_AS_ZERO
@@ -139,8 +139,7 @@ class SquaredSurvey:
     ) -> None:
         one = points[0]
         self.rows = rows_of(X, one.free_bias, each=each)
-        sweep = TargetSweep(self.rows.X, y, [p.column for p in points], np.zeros((self.rows.d, 0)))
-        self.targets = sweep.targets
+        self.targets = targets_of(self.rows.n, y, [p.column for p in points])
         if one.weights is not None and np.shape(one.weights) != (self.rows.n,):
             size = np.size(one.weights)
             raise other_rows(self.rows.n, size)
@@ -229,7 +228,7 @@ def in_certificate(
     """Put both values and what follows from them into words."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
     lower, upper = bounds.lower, bounds.upper
-    certificate = conclude(
+    return conclude(
         kind="gradient",
         lower=lower,
         upper=upper,
@@ -264,8 +263,8 @@ def in_certificate(
         scale=constant,
         witness=point,
         sketch=sketch,
+        notes=(HOW[found.how],) if found.how in HOW else (),
     )
-    return certificate.noted(HOW[found.how]) if found.how in HOW else certificate
 
 
 def penalty_in_words(point: SquaredLossPoint) -> str:

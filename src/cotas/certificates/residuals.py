@@ -23,7 +23,7 @@ from cotas.certificates.duality import (
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.sweep import Sketch
-from cotas.certificates.targets import TargetSweep, sketches_in_passing
+from cotas.certificates.targets import sketches_in_passing, targets_of
 from cotas.certificates.words import other_rows
 from cotas.words import say
 
@@ -60,13 +60,13 @@ class ResidualPoint(Parametric):
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
         """The certificate of this point, recomputed from the data."""
         rows = rows_of(X, self.free_bias, each=each)
-        sweep = TargetSweep(rows.X, y, [self.column], np.zeros((rows.d, 0)))
-        target = np.ascontiguousarray(sweep.targets[:, 0])
+        targets = targets_of(rows.n, y, [self.column])
+        target = np.ascontiguousarray(targets[:, 0])
         for given in (self.slopes, self.weights):
             if given is not None and np.shape(given) != target.shape:
                 size = np.size(given)
                 raise other_rows(rows.n, size)
-        sketches = sketches_in_passing(rows, sweep.targets)
+        sketches = sketches_in_passing(rows, targets)
         loss = LOSSES[self.loss][0](self.threshold)
         risk = Risk(loss, L2(self.lam), bool(self.free_bias))
         claim = Claim(risk, target, np.asarray(self.coef, np.float64), float(self.intercept))

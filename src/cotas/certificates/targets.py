@@ -31,9 +31,21 @@ def constant_model(y: FloatArray, weights: Any, free_bias: bool) -> tuple[float,
     """½ Σ sᵢ(yᵢ − ȳ)²/S, the mean being zero without a bias, and Σ sᵢyᵢ²/S."""
     s = np.ones(len(y)) if weights is None else np.asarray(weights)
     with np.errstate(all="ignore"):
-        share = s / s.sum()
+        share = s / np.add.reduce(s)
         about = y - share @ y if free_bias else y
         return float(0.5 * (share @ about**2)), float(share @ y**2)
+
+
+def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray:
+    """The targets of n rows in double precision: the columns of y that certificates speak of."""
+    y = np.asarray(y, dtype=np.float64)
+    if y.ndim not in (1, 2) or any(c is None for c in columns) == (y.ndim == 2):
+        raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")
+    if y.ndim == 2 and max(c or 0 for c in columns) >= y.shape[1]:
+        raise ValueError(f"y has {y.shape[1]} targets; the certificate is about another one.")
+    if len(y) != n:
+        raise ValueError(f"y must have one target for each of the {n} rows of X.")
+    return y[:, None] if y.ndim == 1 else y[:, [int(c or 0) for c in columns]]
 
 
 class TargetSweep(Sweep):
@@ -50,13 +62,8 @@ class TargetSweep(Sweep):
     def __init__(
         self, X: Matrix, y: AnyArray, columns: Sequence[int | None], directions: FloatArray
     ) -> None:
-        y = np.asarray(y, dtype=np.float64)
-        if y.ndim not in (1, 2) or any(c is None for c in columns) == (y.ndim == 2):
-            raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")
-        if y.ndim == 2 and max(c or 0 for c in columns) >= y.shape[1]:
-            raise ValueError(f"y has {y.shape[1]} targets; the certificate is about another one.")
+        self.targets = targets_of(X.shape[0], y, columns)
         stretch = sketch_weights(0, directions.shape[0], GOLDEN_RATIO)[:, None]
-        self.targets = y[:, None] if y.ndim == 1 else y[:, [int(c or 0) for c in columns]]
         super().__init__(X, self.targets[:, 0], [], np.hstack([directions, stretch]))
 
     def _signs(self, span: slice) -> FloatArray:

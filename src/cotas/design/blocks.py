@@ -14,7 +14,7 @@ def row_spans(X: Matrix, entries: float | None = None) -> list[slice]:
     """Cuts the rows into blocks of a few megabytes, with so many entries in each row."""
     if entries is None:
         entries = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
-    rows = int(np.clip(BLOCK_BYTES // (8 * max(1, entries)), 1, X.shape[0]))
+    rows = max(1, min(int(BLOCK_BYTES // (8 * max(1, entries))), X.shape[0]))
     return [slice(a, min(a + rows, X.shape[0])) for a in range(0, X.shape[0], rows)]
 
 
@@ -44,6 +44,8 @@ def times(X: Matrix, theta: FloatArray) -> FloatArray:
 
 def times_transposed(X: Matrix, factors: FloatArray) -> FloatArray:
     """Xᵀ·factors for a vector, or for each column of a matrix."""
+    if X.dtype == np.float64:
+        return np.asarray(X.T @ factors)
     total = np.zeros((X.shape[1], *factors.shape[1:]))
     for span in row_spans(X):
         total += row_block(X, span).T @ factors[span]

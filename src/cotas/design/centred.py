@@ -66,7 +66,7 @@ class CentredColumns:
 
     def rounding(self) -> FloatArray:
         """How long rounding alone can make a column that is constant, and so zero once centred."""
-        return np.asarray(self.n * np.finfo(np.float64).eps * np.abs(self.mean))
+        return np.asarray(self.n * 2.0**-52 * np.abs(self.mean))
 
     def centred(self, y: FloatArray) -> FloatArray:
         """y less its weighted mean; zero if y is constant."""
@@ -176,8 +176,4 @@ class CentredColumns:
         return picked - mean if mean.any() else picked
 
     def _transposed(self, factors: FloatArray) -> FloatArray:
-        if self.sparse:
-            return np.asarray(self.X.T @ factors)
-        if self.X.dtype == np.float64:
-            return np.asarray(self.X.T @ factors)
         return times_transposed(self.X, factors)

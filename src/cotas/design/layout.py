@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.design.dense import Dense, StandardizedDense
 from cotas.design.sparse import Csc, Csr, StandardizedCsr
 
@@ -26,6 +26,24 @@ def canonical(X: Matrix) -> Matrix:
     return X
 
 
+class _Memory:
+    """An array as the memory that it is, with nothing that forbids to write there."""
+
+    def __init__(self, array: AnyArray) -> None:
+        self.array = array  # kept alive
+        description = array.__array_interface__
+        self.__array_interface__ = {**description, "data": (description["data"][0], False)}
+
+
+def unlocked(array: AnyArray) -> AnyArray:
+    """Take the mark read-only off an array, for loops that only read it.
+
+    Numba would compile all of them again for an array that has it, as maps of files and columns
+    of pandas do.
+    """
+    return array if array.flags.writeable else np.asarray(_Memory(array))
+
+
 def as_design(X: Matrix, by: Literal["rows", "columns"] = "rows") -> Design:
     """The rows (or columns) of a dense, CSR or CSC matrix as a design.
 
@@ -35,11 +53,12 @@ def as_design(X: Matrix, by: Literal["rows", "columns"] = "rows") -> Design:
     """
     if not sparse.issparse(X):
         X = np.asarray(X)
-        return Dense(np.ascontiguousarray(X if by == "rows" else X.T))
+        return Dense(unlocked(np.ascontiguousarray(X if by == "rows" else X.T)))
     compressed = canonical(X.tocsr() if by == "rows" else X.tocsc())
     layout = Csr if by == "rows" else Csc
     width = compressed.shape[1] if by == "rows" else compressed.shape[0]
-    return layout(compressed.data, compressed.indices, compressed.indptr, width)
+    parts = (compressed.data, compressed.indices, compressed.indptr)
+    return layout(*map(unlocked, parts), width)
 
 
 def standardized(design: Dense | Csr) -> StandardizedDense | StandardizedCsr:

@@ -14,6 +14,8 @@ from cotas.files.kinds import name_in_files
 
 # scikit-learn adds to what it pickles by which version that was done; the model is the same.
 VERSION = "_sklearn_version"
+# What is written as Python writes it.
+PLAIN = (bool, int, float, complex, str, bytes, slice)
 
 
 def digest(value: Any) -> str:
@@ -41,6 +43,9 @@ class _Walk:
 
     def enter(self, value: Any) -> None:
         """One value, unless we are inside of it already."""
+        if type(value) in PLAIN:
+            self._write(type(value).__name__, repr(value).encode())
+            return
         if id(value) in self._inside:
             self._write("again", b"")
             return
@@ -49,7 +54,7 @@ class _Walk:
         self._inside.pop()
 
     def _visit(self, value: Any) -> None:
-        if value is None or isinstance(value, bool | int | float | complex | str | bytes | slice):
+        if value is None or isinstance(value, PLAIN):
             self._write(type(value).__name__, repr(value).encode())
         elif isinstance(value, np.ndarray | np.generic):
             self._array(np.asarray(value))

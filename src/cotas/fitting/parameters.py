@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any
@@ -87,12 +88,17 @@ def check_jobs(value: Any) -> None:
         )
 
 
+@cache
+def _default_penalty(kind: Any) -> Any:
+    return signature(kind).parameters["lam"].default
+
+
 def penalty_of(model: Any, total: float) -> float:
     """λ: `lam`, or 1/(C · total) with the sum of the weights; only one of them may be given."""
     if model.C is None:
         check_positive(model.lam, "lam")
         return float(model.lam)
-    if model.lam != signature(type(model)).parameters["lam"].default:
+    if model.lam != _default_penalty(model.__class__):
         raise ValueError("Give lam or C, not both: λ = 1/(C · sum of the weights).")
     check_positive(model.C, "C")
     return 1.0 / (float(model.C) * total)

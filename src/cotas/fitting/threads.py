@@ -56,8 +56,8 @@ def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int | None = None) -> 
 
     BLAS has one thread in any case: the last digits of its products depend on how many it has.
     """
-    threads = thread_count(n_jobs)
-    if threads == 1 or entries_of(X) < (worth or WORTH_A_THREAD):
+    threads = 1 if entries_of(X) < (worth or WORTH_A_THREAD) else thread_count(n_jobs)
+    if threads == 1:
         with one_thread_in_blas():
             yield map
         return
@@ -77,9 +77,11 @@ def pooled(n_jobs: int | None, entries: int = WORTH_A_TASK) -> Iterator[Each]:
 
 
 @contextmanager
-def aside(function: Callable[[Any], T], data: Any, n_jobs: int | None) -> Iterator[Future[T]]:
-    """The result of a function, computed in a thread of its own if there may be two."""
-    if thread_count(n_jobs) > 1:
+def aside(
+    function: Callable[[Any], T], data: Any, n_jobs: int | None, entries: int = WORTH_A_TASK
+) -> Iterator[Future[T]]:
+    """The result of a function of so many entries, in a thread of its own if there may be two."""
+    if thread_count(n_jobs, entries=entries) > 1:
         with ThreadPoolExecutor(1) as pool:
             yield pool.submit(function, data)
         return

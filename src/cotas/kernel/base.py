@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
@@ -18,14 +18,19 @@ from cotas.certificates.consequences.kernel_scores import optimal_scores
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.device.find import device_for, in_short
 from cotas.fitting.certified import Certified, outside
-from cotas.fitting.data import Examples, refuse_source
+from cotas.fitting.data import Examples, rows_to_predict
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.threads import pooled
+from cotas.kernel.blocks import Blocks, blocks_of
 from cotas.kernel.choice import is_precomputed
-from cotas.kernel.expansion import BLOCK, Group, expand
+from cotas.kernel.expansion import BLOCK, LARGEST_COPY, Group, expand
 from cotas.kernel.functions import Linear
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import is_dense
+
+# The support vectors of models as they are compared with rows: made ready anew, they would take
+# longer than a few rows do. It is no part of a model, which is stored and compared without.
+_READY: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
 class KernelExpansion(Certified, BaseEstimator):
@@ -50,11 +55,7 @@ class KernelExpansion(Certified, BaseEstimator):
 
     def _rows(self, X: Matrix) -> Matrix:
         """X as it can be compared with the support vectors."""
-        check_is_fitted(self)
-        refuse_source(self, X)
-        X = validate_data(
-            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
-        )
+        X = rows_to_predict(self, X)
         return X.tocsr() if hasattr(X, "tocsr") else X
 
     def _scores(self, X: Matrix) -> FloatArray:
@@ -67,10 +68,26 @@ class KernelExpansion(Certified, BaseEstimator):
         values = self._scores_on_device(X, vectors)
         if values is not None:
             return np.asarray(values + self.intercept_)
-        with one_thread_in_blas(), pooled(self.n_jobs if X.shape[0] > BLOCK else 1) as each:
-            values = expand(self.kernel_, vectors, self._groups(), p, X, each)
+        with one_thread_in_blas():
+            blocks = self._blocks(vectors)
+            if X.shape[0] * self.dual_coef_.size <= BLOCK * BLOCK:
+                kernel_values = blocks.block(blocks.left(X), slice(0, len(self.support_)))
+                return np.asarray(kernel_values @ self.dual_coef_.T + self.intercept_)
+            with pooled(self.n_jobs if X.shape[0] > BLOCK else 1) as each:
+                values = expand(blocks, self._groups(), p, X, each)
         values += self.intercept_
         return values
+
+    def _blocks(self, vectors: Matrix) -> Blocks:
+        """What compares rows with the support vectors; kept if it is small and cannot change."""
+        kernel, known, blocks = _READY.get(self, (None, None, None))
+        if kernel is self.kernel_ and known is vectors and not vectors.flags.writeable:
+            return cast(Blocks, blocks)
+        blocks = blocks_of(self.kernel_, vectors, np.float64, LARGEST_COPY)
+        small = is_dense(vectors) and vectors.nbytes <= BLOCK * BLOCK * 8
+        if small and not vectors.flags.writeable and self.kernel_.known_mercer:
+            _READY[self] = self.kernel_, vectors, blocks
+        return blocks
 
     def _scores_on_device(self, X: Matrix, vectors: Matrix) -> FloatArray | None:
         """Σ βᵢ k(xᵢ, x) by the device that `device` says; None if it is not to be, or fails."""

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
-from cotas.kernel.blocks import blocks_of
-from cotas.kernel.interface import Kernel
+from cotas.kernel.blocks import Blocks
 
 BLOCK = 512  # rows and support vectors compared at a time: 2 MB in double precision
 LARGEST_COPY = 1 << 26  # bytes for a dense copy of the support vectors
@@ -24,19 +23,17 @@ class Group(NamedTuple):
 
 
 def expand(
-    kernel: Kernel,
-    vectors: Matrix,
+    blocks: Blocks,
     groups: Sequence[Group],
     n_machines: int,
     A: Matrix,
     each: Each = map,
 ) -> FloatArray:
-    """Σ aᵢ k(xᵢ, x) for each row x of A, one column for each machine.
+    """Σ aᵢ k(xᵢ, x) for each row x of A, one column for each machine; `blocks` are of all the xᵢ.
 
     In double precision whatever the data are: what is certified about scores relies on it.
     Memory: a copy of the support vectors, and a block of `BLOCK` × `BLOCK` for each thread.
     """
-    blocks = blocks_of(kernel, vectors, np.float64, LARGEST_COPY)
     out = np.zeros((A.shape[0], n_machines))
 
     def evaluate(span: slice) -> None:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import Each, FloatArray, Matrix
+from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
+from cotas.fitting.moved import Moved
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import SMOOTH
@@ -35,6 +36,7 @@ class AgainstTheRest:
     """One class against the rest: what is minimized, by whom, and how it is proved."""
 
     examples: Examples
+    near: Moved
     label: Any
     problem: RegularizedRisk
     facts: Facts
@@ -45,7 +47,7 @@ class AgainstTheRest:
         signs = np.where(self.examples.y == self.label, 1.0, -1.0)
         given, name = (signs, self.examples.shares()), self.problem.loss.name
         risk = LogisticRisk(*given) if name == "logistic" else RowRisk(*given, SMOOTH[name])
-        return newton_iterates(self.examples.X, risk, self.problem, start)
+        return newton_iterates(self.near, risk, self.problem, start)
 
     def check(self, iterate: Iterate) -> ClassSolution:
         """Prove what can be proved of an iterate."""
@@ -68,6 +70,7 @@ class AllClasses:
     """All the classes at once, by softmax."""
 
     examples: Examples
+    near: Moved
     problem: SoftmaxRisk
     facts: Facts
     each: Each = map
@@ -77,7 +80,7 @@ class AllClasses:
         """A column of W for each class, and the biases."""
         examples = self.examples
         risk = SoftmaxLoss(examples.codes, examples.shares(), len(examples.classes))
-        return newton_iterates(examples.X, risk, self.problem, start)
+        return newton_iterates(self.near, risk, self.problem, start)
 
     def check(self, iterate: Iterate) -> ClassSolution:
         """Prove what can be proved of an iterate; its own probabilities are the dual point."""
@@ -89,9 +92,10 @@ class AllClasses:
 
 
 def newton_iterates(
-    X: Matrix, risk: Any, problem: RegularizedRisk | SoftmaxRisk, start: Start | None
+    near: Moved, risk: Any, problem: RegularizedRisk | SoftmaxRisk, start: Start | None
 ) -> Iterator[Iterate]:
     """The points of Newton's method, or of the proximal one where the penalty has corners."""
+    X, start = near.X, start and (start[0], near.seen(*start))
     lam, ratio, free = problem.lam, problem.l1_ratio, problem.free_bias
     if ratio:
         points = proximal_newton(X, risk, lam * ratio, lam * (1.0 - ratio), free, start)
@@ -99,4 +103,5 @@ def newton_iterates(
         points = newton(X, risk, lam, 0.0 if free else None, start)
     for found in points:
         believed = relative_gap(found.gap, found.objective)
-        yield Iterate((found.theta, found.theta0), found.slopes, believed)
+        theta0 = near.given(found.theta, found.theta0)
+        yield Iterate((found.theta, theta0), found.slopes, believed)

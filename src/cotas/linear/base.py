@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
-from cotas.fitting.data import encode
+from cotas.fitting.data import encode, rows_to_predict
 from cotas.fitting.from_source import accuracy
 from cotas.source import comes_in_blocks, source_of
 
@@ -68,10 +67,7 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
         return float(super().score(X, y, sample_weight))
 
     def _machine_scores(self, X: Matrix) -> FloatArray:
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
-        )
+        X = rows_to_predict(self, X)
         return np.asarray(times(X, self.coef_.T) + self.intercept_)
 
     def _decided(self, scores: FloatArray) -> FloatArray:

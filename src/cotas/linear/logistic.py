@@ -17,6 +17,7 @@ from cotas.certificates.sweep import gather_facts
 from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.monitor import Monitor
+from cotas.fitting.moved import Moved
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -241,11 +242,12 @@ class LogisticRegression(LinearClassifier):
         free, labels = bool(self.fit_intercept), list(self.classes_[examples.positives()])
         facts = gather_facts(examples.X, examples.y, labels, each=each)
         known = replace(facts, rows=Rows(examples.X, free, each))
+        near = Moved.near_zero(examples.X, free)
         if self.multiclass_ == "softmax":
-            return [AllClasses(examples, SoftmaxRisk(self.lam_, free, ratio), known, each)]
+            return [AllClasses(examples, near, SoftmaxRisk(self.lam_, free, ratio), known, each)]
         problem = RegularizedRisk(Logistic(), self.lam_, free, l1_ratio=ratio)
         return [
-            AgainstTheRest(examples, label, problem, replace(known, sketches=[sketch]), each)
+            AgainstTheRest(examples, near, label, problem, replace(known, sketches=[sketch]), each)
             for label, sketch in zip(labels, facts.sketches, strict=True)
         ]
 

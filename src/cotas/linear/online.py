@@ -406,7 +406,8 @@ class OnlineClassifier(LinearClassifier):
             reason = self._run(*run, None)
             self._finish(examples, history, None)
             return reason
-        with one_thread_in_blas(), aside(self._facts, examples, self.n_jobs) as facts:
+        entries = entries_of(examples.X)
+        with one_thread_in_blas(), aside(self._facts, examples, self.n_jobs, entries) as facts:
             reason = self._run(*run, facts)
             self._finish(examples, history, facts.result())
         return reason

@@ -12,6 +12,7 @@ from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.sweep import Facts
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
+from cotas.fitting.moved import Moved
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias, best_smooth_bias
@@ -32,6 +33,7 @@ class Check:
     """Proves what it can of (θ, α), θ₀ being the best bias for θ."""
 
     examples: Examples
+    near: Moved
     weights: FloatArray
     label: Any
     problem: RegularizedRisk
@@ -52,11 +54,12 @@ class Check:
     def _point(self, theta: FloatArray, alpha: FloatArray) -> DualPoint:
         given, theta0 = self.examples.weights, 0.0
         if self.problem.free_bias:
-            values, positive = times(self.examples.X, theta), self.examples.y == self.label
+            values, positive = times(self.near.X, theta), self.examples.y == self.label
             if isinstance(self.problem.loss, Hinge):
                 theta0 = best_bias(values, positive, given)
             else:
                 theta0 = best_smooth_bias(values, positive, self.weights, self.problem.loss)
+            theta0 = self.near.given(theta, theta0)
         share = np.zeros_like(self.weights)
         np.divide(alpha, self.weights, out=share, where=self.weights > 0)
         return DualPoint(

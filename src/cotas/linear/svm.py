@@ -13,11 +13,19 @@ from sklearn.utils.validation import validate_data
 
 from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
-from cotas.certificates import Certificate, DualPoint, HardMarginPoint, Region, optimum_region
+from cotas.certificates import (
+    Certificate,
+    DualPoint,
+    HardMarginPoint,
+    Region,
+    optimum_region,
+    optimum_regions,
+)
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.monitor import Monitor
+from cotas.fitting.moved import Moved
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -184,9 +192,8 @@ class LinearSVM(LinearClassifier):
         self.n_iter_ = max(one.iterations for one in ended)
         self._remember(solutions)
         self._keep(solutions, why)
-        self._regions: list[Region | None] = [
-            optimum_region(solution.certificate, examples.X, examples.y) for solution in solutions
-        ]
+        found = [solution.certificate for solution in solutions]
+        self._regions: list[Region | None] = optimum_regions(found, examples.X, examples.y)
         return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
 
     def _fit_in_blocks(self, source: Source) -> Self:
@@ -278,16 +285,20 @@ class LinearSVM(LinearClassifier):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(labels))
         examples = replace(examples, X=as_solved(examples.X, self.solver_))
         bias = bool(self.fit_intercept)
+        near = Moved.near_zero(examples.X, bias)
         problem = RegularizedRisk(LOSSES[self.loss], self.lam_, bias)
 
         def solve(c: int) -> Ended[Solution]:
             if self.margin == "hard":
-                found = widest_margin(examples, weights, labels[c], float(bias))
+                found = widest_margin(examples, near, weights, labels[c], float(bias))
                 return only(found, Pursuit(None, None, None, monitor, **told(c)))
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
-            task = BinaryTask(examples.X, signs, weights, problem, int(seeds[c]), starts[c], each)
+            start = starts[c]
+            if start is not None:
+                start = start._replace(theta0=near.seen(start.theta, start.theta0))
+            task = BinaryTask(near.X, signs, weights, problem, int(seeds[c]), start, each)
             own = Facts(facts.longest, [facts.sketches[c]], rows)
-            check = Check(examples, weights, labels[c], problem, own, each)
+            check = Check(examples, near, weights, labels[c], problem, own, each)
             until = end_of_turn(began, self.max_time, c, len(labels), threads)
             limits = (self.tol, self.max_iter, until, monitor)
             return self._follow(Pursuit(*limits, **told(c)), check, task)

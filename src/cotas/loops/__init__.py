@@ -6,7 +6,8 @@ time, inside a loop Numba chooses it while compiling. One loop therefore serves 
 the data, and reads like the page it comes from.
 """
 
+from cotas.loops.assignment import assign
 from cotas.loops.compiled import loop
 from cotas.loops.generic import EXACT, REORDERED, generic
 
-__all__ = ["EXACT", "REORDERED", "generic", "loop"]
+__all__ = ["EXACT", "REORDERED", "assign", "generic", "loop"]

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
-from cotas.fitting.data import refuse_infinite, refuse_source
+from cotas.fitting.data import refuse_infinite, rows_to_predict
 from cotas.fitting.from_source import r_squared
 from cotas.source import comes_in_blocks, source_of
 
@@ -50,7 +49,7 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         """
         if comes_in_blocks(X):
             return self._of_source(X, "predict")  # type: ignore[no-any-return]
-        X = self._rows_to_predict(X)
+        X = rows_to_predict(self, X)
         return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
 
     def score(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> float:
@@ -66,14 +65,6 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         if (source := source_of(X, y, sample_weight)) is not None:
             return r_squared(self, source)
         return float(super().score(X, y, sample_weight))
-
-    def _rows_to_predict(self, X: Matrix) -> Matrix:
-        """X as the fit would take it."""
-        check_is_fitted(self)
-        refuse_source(self, X)
-        return validate_data(
-            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False
-        )
 
     def _machine_scores(self, X: Matrix) -> FloatArray:
         values = self.predict(X)

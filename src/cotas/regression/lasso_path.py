@@ -29,7 +29,7 @@ from cotas.fitting.parameters import (
 from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import SolverReport
-from cotas.fitting.threads import rows_in_threads, thread_count
+from cotas.fitting.threads import rows_in_threads
 from cotas.problem import relative_gap
 from cotas.regression.lasso import Lasso
 from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
@@ -122,7 +122,7 @@ def lasso_path(
         positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
     with one_thread_in_blas(), rows_in_threads(seen.X, n_jobs) as each:
-        columns = centred_columns(seen, problem, each, thread_count(n_jobs))
+        columns = centred_columns(seen, problem, each, n_jobs)
         penalty = L1(1.0, bool(positive))
         if method == "homotopy":
             if lams is not None:

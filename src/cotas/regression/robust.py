@@ -15,6 +15,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.monitor import Monitor
+from cotas.fitting.moved import Moved
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -80,8 +81,9 @@ class RobustRegressor(LinearRegressor):
             one_thread_in_blas(),
             rows_in_threads(seen.X, self.n_jobs) as each,
         ):
+            near = Moved.near_zero(seen.X, bool(self.fit_intercept))
             ended = [
-                self._solve(seen, target, starts[target], each, monitor, began)
+                self._solve(seen, near, target, starts[target], each, monitor, began)
                 for target in range(len(seen.columns))
             ]
         points = [one.proved.point for one in ended]
@@ -102,23 +104,26 @@ class RobustRegressor(LinearRegressor):
     def _solve(
         self,
         seen: Observations,
+        near: Moved,
         target: int,
         start: ProximalStart | None,
         each: Each,
         monitor: Monitor,
         began: float,
     ) -> Ended[RobustSolution]:
-        check, column = self._check(seen, target, each), seen.columns[target]
+        check, column = self._check(seen, near, target, each), seen.columns[target]
         shares = seen.shares()
         until = end_of_turn(began, self.max_time, target, len(seen.columns))
         limits = (self.tol, self.max_iter, until, monitor)
         pursuit: Pursuit[RobustSolution] = Pursuit(*limits, began=began, label=column)
         y = np.ascontiguousarray(seen.targets[:, target])
         problem = (y, shares, self._loss(), self.lam_, bool(self.fit_intercept))
-        return pursuit.resume(lambda begin: proximal_point(seen.X, *problem, begin), start, check)
+        if start is not None:
+            start = start._replace(theta0=near.seen(start.theta, start.theta0))
+        return pursuit.resume(lambda begin: proximal_point(near.X, *problem, begin), start, check)
 
     def _check(
-        self, seen: Observations, target: int, each: Each
+        self, seen: Observations, near: Moved, target: int, each: Each
     ) -> Callable[[Iterate], RobustSolution]:
         loss = self._loss()
         name = "Huber" if isinstance(loss, Huber) else "ε-insensitive"
@@ -131,7 +136,7 @@ class RobustRegressor(LinearRegressor):
                 lam=self.lam_,
                 free_bias=bool(self.fit_intercept),
                 coef=theta[:, 0],
-                intercept=float(theta0[0]),
+                intercept=float(near.given(theta[:, 0], theta0[0])),
                 slopes=iterate.dual,
                 weights=seen.weights,
                 column=seen.columns[target],

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.blocks import Columns, Watched
 from cotas.certificates.lasso import LassoPoint, LassoProblem
@@ -88,10 +87,9 @@ class SparseRegressor(LinearRegressor):
         weights = self._weights(seen.X.shape[1])
         with (
             Monitor(self, "look") as monitor,
-            one_thread_in_blas(),
             rows_in_threads(seen.X, self.n_jobs) as each,
         ):
-            columns = centred_columns(seen, self._problem(), each, thread_count(self.n_jobs))
+            columns = centred_columns(seen, self._problem(), each, self.n_jobs)
             ended = [
                 self._fit_target(
                     InMemory(columns, seen, t), weights, t, monitor, began, len(seen.columns)
@@ -318,11 +316,11 @@ class SparseSolution(NamedTuple):
 
 
 def centred_columns(
-    seen: Observations, problem: LassoProblem, each: Each, threads: int
+    seen: Observations, problem: LassoProblem, each: Each, n_jobs: int | None
 ) -> CentredColumns:
-    """The columns as the problem sees them; `each` may work in so many threads."""
+    """The columns as the problem sees them; `each` may work in threads, as `n_jobs` says."""
     shares = seen.shares()
-    threads = 1 if each is map else threads
+    threads = 1 if each is map else thread_count(n_jobs)
     return CentredColumns(seen.X, shares, problem.free_bias, problem.standardize, each, threads)
 
 

@@ -18,7 +18,7 @@ from cotas.blas import one_thread_in_blas
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
-from cotas.fitting.data import read_observations
+from cotas.fitting.data import read_observations, rows_to_predict
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit
@@ -123,7 +123,7 @@ class StagewiseRegressor(LinearRegressor):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        X = self._rows_to_predict(X)
+        X = rows_to_predict(self, X)
         for k in range(1, len(self.path_)):
             yield np.asarray(times(X, self.path_.coef(k)) + self.path_.intercept(k))
 

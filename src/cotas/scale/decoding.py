@@ -13,7 +13,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
 from cotas.certificates.numbers import WHOLE, refuse_inexact
-from cotas.files.cells import understood
+from cotas.files.cells import looks_like_a_number, understood
 from cotas.files.compression import is_compressed, open_bytes, source_name
 from cotas.files.formats import tell_format
 from cotas.files.frames import polars, polars_errors
@@ -26,6 +26,8 @@ from cotas.scale.shuffling import Part
 KINDS = ("csv", "parquet", "arrow", "libsvm")
 # Bytes of a batch in double precision, and rows that tell the types of a text table.
 BATCH_BYTES, ROWS_FOR_TYPES = 1 << 25, 20_000
+# Bytes of a text file that tell about how many cells it has.
+HEAD_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -366,17 +368,39 @@ def without(table: Table, reading: Reading) -> Table:
 
 
 def decoded_bytes(file: Path, kind: str) -> float:
-    """About how much a file is when it is decoded."""
+    """About how much a file is as numbers: eight bytes for a number, twice as much for a word.
+
+    A word becomes a column for each value that comes often, and which do is not known yet.
+    """
     if kind in ("parquet", "arrow"):
         pl = polars()
         lazy = pl.scan_parquet(file, glob=False) if kind == "parquet" else pl.scan_ipc(file)
         try:
             rows = lazy.select(pl.len()).collect().item()
-            return float(8 * rows * len(lazy.collect_schema()))
+            types = lazy.collect_schema().dtypes()
         except polars_errors():
             return 0.0  # damaged, as its reader will say
-    # A number of two letters takes eight bytes, and compressed text is some five times as long.
-    return file.stat().st_size * (4.0 * (5.0 if is_compressed(file) else 1.0))
+        return float(8 * rows * sum(1 if dtype.is_numeric() else 2 for dtype in types))
+    with open_bytes(file) as stream:
+        head = stream.read(HEAD_BYTES)
+    # Compressed text is some five times as long.
+    size = file.stat().st_size * (5.0 if is_compressed(file) else 1.0)
+    found = _libsvm_bytes(head) if kind == "libsvm" else _text_bytes(head)
+    return found * size / max(1, len(head))
+
+
+def _libsvm_bytes(head: bytes) -> float:
+    """Of the entries of some lines as a CSR matrix, with a label and a pointer for each row."""
+    return 12.0 * head.count(b":") + 16.0 * (head.count(b"\n") + 1)
+
+
+def _text_bytes(head: bytes) -> float:
+    """Of the cells of some lines; the separator is the sign that comes most often in the first."""
+    first, *lines = head.splitlines() or [b""]
+    mark = max((b",", b";", b"\t", b"|"), key=first.count)
+    cells = (lines or [first])[0].split(mark)
+    words = sum(not looks_like_a_number(cell.decode("latin-1")) for cell in cells if cell.strip())
+    return 8.0 * (len(cells) + words) * (head.count(b"\n") + 1)
 
 
 def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyArray:

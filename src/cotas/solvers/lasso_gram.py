@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.loops import loop
+from cotas.loops import assign, loop
 from cotas.solvers.lasso_state import GramState, afresh, enough, restricted_bounds
 from cotas.solvers.penalties import first, prox, second, times
 
@@ -82,8 +82,11 @@ def newton(state: GramState, m: int, penalty: Any) -> None:
     """
     G, beta, g = state.G, state.beta, state.g
     while True:
-        face = np.flatnonzero(beta[:m])
-        k = len(face)
+        face, k = np.empty(m, dtype=np.int64), 0
+        for j in range(m):
+            if beta[j] != 0.0:
+                face[k] = j
+                k += 1
         if k == 0 or k > LARGEST_NEWTON:
             return
         H = np.empty((k, k))
@@ -196,7 +199,7 @@ def path_on_gram(
         _, rounds = solve_on_gram(state, m, scaled, square, tol, max_rounds)
         total += rounds
         afresh(state, m)
-        betas[k] = state.beta
+        assign(betas[k], state.beta)
         found = restricted_bounds(state, m, scaled, square)
         values[k, 0], values[k, 1] = found.primal, found.gap
     return total

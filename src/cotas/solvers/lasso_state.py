@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.loops import loop
+from cotas.loops import assign, loop
 from cotas.solvers.penalties import Values, bounds
 
 # No gap below so many roundings of ⟨y, y⟩ can be seen.
@@ -53,7 +53,7 @@ def enough(gap: float, primal: float, square: float, tol: float) -> bool:
 def afresh(state: GramState, m: int) -> None:
     """g = c − Gβ computed anew, so that the rounding of many steps does not add up."""
     g = state.g
-    g[:m] = state.c[:m]
+    assign(g, state.c[:m])
     for j in range(m):
         if state.beta[j] != 0.0:
             row, b = state.G[j], state.beta[j]

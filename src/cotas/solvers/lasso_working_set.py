@@ -22,7 +22,7 @@ LARGEST_GRAM = 4000
 # Part of the tolerance that is left to the problem restricted to the working set.
 INNER = 0.3
 # The way to a small λ, how well it is solved there, and how many strides between two looks where
-# all the columns are in the Gram matrix.
+# the widest Gram matrix has all the columns; with fewer of them as many more as take that time.
 STRIDE, ROUGH, STRIDES = 0.9, 1e-3, 8
 MAX_ROUNDS, ROUNDS_BETWEEN_LOOKS = 1000, 20
 # Seconds of compiled work after which a path comes up for air.
@@ -116,16 +116,19 @@ class WorkingSetLasso:
         start, some = 0, 1
         while start < len(lams):
             began = time.perf_counter()
-            found = self._path_on_gram(lams[start : start + some], tol)
+            part = lams[start : start + some].tolist()
+            betas, values = self._walk_on_gram(lams[start : start + some], tol)
             # As many at a time as take a breath, so that Ctrl-C is heard.
             start, some = start + some, 2 * some if time.perf_counter() - began < BREATH else 1
-            yield from found
+            for lam, beta, found in zip(part, betas, values.tolist(), strict=True):
+                yield self._iterate(lam, beta.nonzero()[0], beta, Values(*found))
 
     def _stride(self, lam: float) -> LassoIterate:
         """Some strides towards λ in one go, and a look."""
-        steps = int(min(STRIDES, np.log(lam / self.lam) / np.log(STRIDE)))
+        left = min(STRIDES * WIDEST_GRAM // self.columns.p, self.max_rounds - self.rounds)
+        steps = int(min(left, np.log(lam / self.lam) / np.log(STRIDE)))
         lams = self.lam * STRIDE ** np.arange(1.0, max(1, steps) + 1.0)
-        self._path_on_gram(lams, ROUGH)
+        self._walk_on_gram(lams, ROUGH)
         self.lam = float(lams[-1])
         return self._look(self.lam)
 
@@ -159,14 +162,12 @@ class WorkingSetLasso:
         signs = np.sign(beta[chosen]) * self._weights(self.working.members[chosen])
         return float(signs @ np.linalg.lstsq(G[np.ix_(chosen, chosen)], signs, rcond=None)[0])
 
-    def _path_on_gram(self, lams: FloatArray, tol: float) -> list[LassoIterate]:
+    def _walk_on_gram(self, lams: FloatArray, tol: float) -> tuple[FloatArray, FloatArray]:
+        """β for each λ, and its P and P − D."""
         betas, values = np.empty((len(lams), self.columns.p)), np.empty((len(lams), 2))
         problem = (self.penalty, self.square, INNER * tol, MAX_ROUNDS)
         self.rounds += path_on_gram(self.working.state, lams, *problem, betas, values)
-        return [
-            self._iterate(lam, beta.nonzero()[0], beta, Values(primal, gap))
-            for lam, beta, (primal, gap) in zip(lams.tolist(), betas, values.tolist(), strict=True)
-        ]
+        return betas, values
 
     def _iterate(
         self, lam: float, support: IntArray, beta: FloatArray, found: Values

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -91,14 +90,15 @@ def gather_moments(
     """
     n = X.shape[0]
     shift = rough_centre(X)
-    edges = np.linspace(0, n, max(1, min(threads, n // 4096)) + 1).astype(int)
-    parts = [slice(a, b) for a, b in pairwise(edges)]
-    sums = [np.zeros(())] * 5
-    for found in each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts):
-        sums = [a + b for a, b in zip(sums, found, strict=True)]
+    near, count = _rough_target(Y), max(1, min(threads, n // 4096))
+    Y = Y - near
+    parts = [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
+    found = each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts)
+    sums: list[FloatArray] = [np.asarray(sum(parts)) for parts in zip(*found, strict=True)]
     gram, first, cross, y_first, y_second = sums
     total = float(n if weights is None else weights.sum())
-    gram = np.tril(gram) + np.tril(gram, -1).T
+    gram = gram + gram.T  # of which the lower half was added up
+    gram.flat[:: len(gram) + 1] *= 0.5
     gram, first, cross, y_first, y_second = (
         part / total for part in (gram, first, cross, y_first, y_second)
     )
@@ -107,7 +107,6 @@ def gather_moments(
     cross = cross - np.outer(first, y_first)
     loss = np.divide(first**2, np.diag(gram), where=np.diag(gram) > 0, out=np.zeros(len(first)))
     mean = first if shift is None else first + shift
-    near = _rough_target(Y)
     return Moments(
         total, mean, y_first + near, scatter, cross, y_second - y_first**2, np.minimum(loss, 1.0)
     )
@@ -124,8 +123,9 @@ def _add_up(
     """Σ w xxᵀ (lower half), Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of some rows, shifted."""
     d, k = X.shape[1], Y.shape[1]
     gram, right = np.zeros((d, d), order="F"), np.zeros((d, 1 + k))
-    y = Y[part] - _rough_target(Y)
-    side = np.asfortranarray(np.column_stack([np.ones(len(y)), y]))  # to multiply the rows with
+    y = Y[part]
+    side = np.ones((len(y), 1 + k), order="F")  # to multiply the rows with
+    side[:, 1:] = y
     if weights is not None:
         side *= weights[part, None]
     for span in _spans(X, part):
@@ -158,9 +158,9 @@ def _combined(rows: Matrix, factors: FloatArray) -> FloatArray:
 
 
 def _add_gram(gram: FloatArray, rows: Matrix) -> FloatArray:
-    """gram + rowsᵀ·rows, the lower half at least."""
+    """gram + rowsᵀ·rows, the lower half, above which there are zeros."""
     if sparse.issparse(rows):
-        return np.asarray(gram + (rows.T @ rows).toarray())
+        return np.asarray(gram + np.tril((rows.T @ rows).toarray()))
     if not rows.flags.c_contiguous:
         rows = np.ascontiguousarray(rows)
     if rows.dtype == np.float32:
@@ -179,7 +179,8 @@ def _spans(X: Matrix, part: slice) -> Iterable[slice]:
 
 def _rough_target(Y: FloatArray) -> FloatArray:
     """The targets of a few rows on average: near enough to the mean for the sums not to cancel."""
-    return np.asarray(Y[:: max(1, len(Y) // 256)].mean(axis=0))
+    some = Y[:: max(1, len(Y) // 256)]
+    return np.asarray(np.add.reduce(some) / len(some))
 
 
 def rough_centre(X: Matrix) -> FloatArray | None:
@@ -187,14 +188,15 @@ def rough_centre(X: Matrix) -> FloatArray | None:
 
     It is zero for the other columns of a sparse X, whose entries are mostly zeros.
     """
-    rows = X[:: max(1, X.shape[0] // 256)].astype(np.float64)
+    rows = X[:: max(1, X.shape[0] // 256)].astype(np.float64, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(rows):
             centre = np.asarray(rows.mean(axis=0)).ravel()
             squares = np.asarray(rows.power(2).mean(axis=0)).ravel()
             deviation = np.sqrt(np.maximum(squares - centre**2, 0.0))
         else:
-            centre, deviation = rows.mean(axis=0), rows.std(axis=0)
+            centre = np.add.reduce(rows) / len(rows)
+            deviation = np.sqrt(np.add.reduce(np.square(rows - centre)) / len(rows))
         far = np.abs(centre) > FAR_FROM_ZERO * deviation
     if not (far.any() and np.isfinite(centre).all()):
         return None

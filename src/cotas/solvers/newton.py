@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
-from cotas.arrays import FloatArray, Matrix
-from cotas.design.blocks import row_block, row_spans, times, times_transposed
+from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.design.blocks import BLOCK_BYTES, row_block, row_spans, times, times_transposed
 from cotas.solvers.risks import Local, ScoreLoss
 
 # Up to so many unknowns, times the number of scores, the Newton system is formed and factorized;
 # above, it is solved by conjugate gradients.
 LARGEST_SYSTEM = 1000
+EPS = 2.0**-52
 
 
 @dataclass(frozen=True)
@@ -62,29 +64,36 @@ def newton(
     if start is not None:
         point[:-1], point[-1] = start[0].reshape(d, k), start[1]
     system = _System(X, penalty, bias_penalty is not None)
+    scale = 0.5 / np.where(penalty > 0, penalty, lam)
+
+    def added(point: FloatArray) -> float:
+        return 0.5 * float(np.add.reduce(penalty * point * point, axis=None))
+
     scores = system.scores(point)
+    local = loss.near(scores)
+    objective = local.risk + added(point)
     while True:  # until the caller has seen enough
-        local = loss.near(scores)
-        objective = local.risk + 0.5 * float((penalty * point**2).sum())
         gradient = system.gathered(local.slopes) + penalty * point
-        gap = float((gradient**2 / np.where(penalty > 0, penalty, lam)).sum()) / 2
+        gap = float(np.add.reduce(scale * gradient * gradient, axis=None))
         model = (point[:-1].copy(), point[-1].copy())
         yield NewtonPoint(*model, objective, gap, local.slopes, scores)
         step = system.solve(local, -gradient)
-        promised = float((gradient * step).sum())
+        promised = float(np.add.reduce(gradient * step, axis=None))
         if not promised < 0:
             return
         moves = system.scores(step)
-        length = 1.0
+        # Along directions that hardly any row curves, a step can be far too long.
+        far, length = float(np.abs(moves).max()), 1.0
         while True:
-            moved = point + length * step
-            value = loss.risk(scores + length * moves) + 0.5 * float((penalty * moved**2).sum())
+            moved, there = point + length * step, scores + length * moves
+            local = loss.near(there)
+            value = local.risk + added(moved)
             if value <= objective + 1e-4 * length * promised:
                 break
             length /= 2
-            if length < 1e-10:
+            if not length * far > EPS * (np.abs(scores).max() or 1.0):
                 return  # the last digits are used up
-        point, scores = moved, scores + length * moves
+        point, scores, objective = moved, there, value
 
 
 @dataclass(frozen=True)
@@ -95,10 +104,21 @@ class _System:
     penalty: FloatArray
     bias: bool
 
+    @cached_property
+    def few(self) -> FloatArray | None:
+        """(X, 1) if X is dense and so small that a step takes less time than to form it."""
+        if sparse.issparse(self.X) or 8 * self.X.size > BLOCK_BYTES:
+            return None
+        return np.column_stack([self.X, np.full(len(self.X), float(self.bias))])
+
     def scores(self, point: FloatArray) -> FloatArray:
+        if self.few is not None:
+            return np.asarray(self.few @ point)
         return np.asarray(times(self.X, point[:-1]) + point[-1] * self.bias)
 
     def gathered(self, slopes: FloatArray) -> FloatArray:
+        if self.few is not None:
+            return np.asarray(self.few.T @ slopes)
         return np.vstack([times_transposed(self.X, slopes), self.bias * slopes.sum(axis=0)])
 
     def solve(self, local: Local, right: FloatArray) -> FloatArray:
@@ -107,21 +127,24 @@ class _System:
             return self._solve_exactly(local, right)
         return self._solve_by_conjugate_gradients(local, right)
 
+    def _rows(self, span: slice, some: slice | IntArray) -> FloatArray:
+        """(x, 1) of some of the rows of a span."""
+        if self.few is not None:
+            return np.asarray(self.few[span][some])
+        block = row_block(self.X, span)[some]
+        block = block.toarray() if sparse.issparse(block) else block
+        return np.column_stack([block, np.full(len(block), float(self.bias))])
+
     def _solve_exactly(self, local: Local, right: FloatArray) -> FloatArray:
         rows, k = right.shape
         hessian = np.zeros((k, rows, k, rows))
         for span in row_spans(self.X, rows):
-            block = row_block(self.X, span)
             curved = np.flatnonzero(local.diagonal[span].any(axis=1))
-            if 2 * len(curved) < block.shape[0]:
-                block = block[curved]
-            else:
-                curved = np.arange(block.shape[0])
-            block = block.toarray() if sparse.issparse(block) else block
-            block = np.column_stack([block, np.full(len(block), float(self.bias))])
+            some = slice(None) if 2 * len(curved) >= span.stop - span.start else curved
+            block = self._rows(span, some)
             for a in range(k):
                 for b in range(a, k):
-                    part = block.T @ (block * local.second(a, b)[span][curved, None])
+                    part = block.T @ (block * local.second(a, b)[span][some, None])
                     hessian[a, :, b] += part
                     if a != b:
                         hessian[b, :, a] += part
@@ -136,12 +159,10 @@ class _System:
         solution = np.zeros(k * rows)
         for jitter in (1e-15, 1e-12, 1e-9):
             matrix.flat[:: k * rows + 1] += jitter
-            try:
-                factor = cho_factor(matrix)
-            except (np.linalg.LinAlgError, ValueError):
-                continue  # rounding, or scores that overflow
-            solution = scale * cho_solve(factor, scale * right.T.ravel())
-            break
+            factor, failed = dpotrf(matrix, lower=1)
+            if not failed:  # by rounding, or scores that overflow
+                solution = scale * dpotrs(factor, scale * right.T.ravel(), lower=1)[0]
+                break
         return np.asarray(solution.reshape(k, rows).T)
 
     def _solve_by_conjugate_gradients(self, local: Local, right: FloatArray) -> FloatArray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve, eigh, qr
-from scipy.linalg.lapack import dpocon, dpotrf
+from scipy.linalg import eigh, qr
+from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from cotas.arrays import BoolArray, FloatArray
 from cotas.solvers.moments import EPS, Moments
@@ -37,7 +37,7 @@ class Factor(NamedTuple):
         theta = np.zeros(b.shape)
         if self.used.any():
             scaled = self.scale[:, None] * b[self.used]
-            theta[self.used] = self.scale[:, None] * cho_solve((self.lower, True), scaled)
+            theta[self.used] = self.scale[:, None] * dpotrs(self.lower, scaled, lower=1)[0]
         return theta
 
 
@@ -52,7 +52,7 @@ def factorize(
     if not used.any():
         return Factor(np.zeros((0, 0)), np.zeros(0), used, 1.0)
     scale = 1.0 / np.sqrt(np.diag(A)[used])
-    scaled = A[np.ix_(used, used)] * np.outer(scale, scale)
+    scaled = (A if used.all() else A[used][:, used]) * scale * scale[:, None]
     factor, failed = dpotrf(scaled, lower=1)
     if failed:
         return None

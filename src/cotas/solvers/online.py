@@ -113,7 +113,7 @@ class Training:
         began = time.perf_counter()
         mistakes, updates = self.run.mistakes.copy(), self.run.updates.copy()
         awake = np.flatnonzero(~self.resting)
-        groups = np.array_split(awake, min(self.threads, len(awake)))
+        groups = [awake[k :: self.threads] for k in range(min(self.threads, len(awake)))]
         for chunk, steps in self._chunks_with_steps(awake):
             if time.perf_counter() > self.deadline:
                 return None
@@ -205,7 +205,7 @@ class Training:
     def _chunks(self, n_classes: int) -> Iterator[IntArray]:
         """The order of one epoch, cut into pieces short enough for Ctrl-C to be felt."""
         work = max(1, n_classes * self._row_entries())
-        size = int(np.clip(CHUNK_WORK // work, 64, LARGEST_CHUNK))
+        size = max(64, min(CHUNK_WORK // work, LARGEST_CHUNK))
         order, n = self._order, self.n_examples
         if order is not None and self.sampling == "permutation":
             self.random.shuffle(order)

@@ -204,7 +204,9 @@ def choose_cuts(
     Of equal ones the first; `route` is then 1 for the codes that go right.
     """
     for v in range(len(before)):
-        best = cuts.scores[:, v].max()
+        best = -np.inf
+        for j in range(len(cuts.scores)):
+            best = max(best, cuts.scores[j, v])
         j = 0
         while cuts.scores[j, v] < best - TIE * abs(best):
             j += 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
-from cotas.loops import loop
+from cotas.loops import assign, loop
 from cotas.solvers.binning import MOST_BINS, Bins, Scale
 from cotas.solvers.exponential_weights import parts_of
 from cotas.solvers.histograms import (
@@ -40,7 +40,7 @@ def search_root(
         for v in range(1):  # as in `search_level`, so that one compiled function serves both
             cut_node(bins, criterion, j, v, sums[v], total[v], cuts)
         if len(kept):
-            kept[j, 0] = sums[0]
+            assign(kept[j, 0], sums[0])
 
 
 @loop
@@ -65,14 +65,14 @@ def search_level(
             v = slot_node[s]
             cut_node(bins, criterion, j, v, sums[s], total[v], cuts)
             if len(kept):
-                kept[j, v] = sums[s]
+                assign(kept[j, v], sums[s])
             if len(parents):
                 sibling = v ^ 1
                 for b in range(bins.sizes[j] + 1):
                     other[b] = parents[j, v // 2, b] - sums[s, b]
                 cut_node(bins, criterion, j, sibling, other, total[sibling], cuts)
                 if len(kept):
-                    kept[j, sibling] = other
+                    assign(kept[j, sibling], other)
 
 
 class Grower:

@@ -81,18 +81,21 @@ class Said(str):
     values : each value as it is written, which may be a text itself
     """
 
-    __slots__ = ("text", "values")
+    __slots__ = ("language", "text", "values")
+    language: str
     text: str
     values: Mapping[str, str]
 
     def __new__(cls, text: str, values: Mapping[str, str]) -> Self:
         """Fill in the values, which are written already."""
         said = super().__new__(cls, _filled(_in_current(text), values))
-        said.text, said.values = text, values
+        said.language, said.text, said.values = _current.get(), text, values
         return said
 
     def again(self) -> Said:
         """The same in the language of the moment."""
+        if self.language == _current.get():
+            return self
         return Said(self.text, {name: again(value) for name, value in self.values.items()})
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -109,7 +112,7 @@ def say(text: str, /, **values: object) -> str:
     written: dict[str, str] = {}
     for name, form in _fields(text) if values else ():  # else it may be a name with braces
         value = values[name]
-        written[name] = value if isinstance(value, Said) else format(value, form)
+        written[name] = value.again() if isinstance(value, Said) else format(value, form)
     return Said(text, written)
 
 
@@ -136,7 +139,10 @@ def english(text: T) -> T:
 def in_one(texts: Sequence[str], between: str = " ") -> str:
     """Several texts in one."""
     names = [f"text{k}" for k in range(len(texts))]
-    return Said(between.join(f"{{{name}}}" for name in names), dict(zip(names, texts, strict=True)))
+    return Said(
+        between.join(f"{{{name}}}" for name in names),
+        dict(zip(names, map(again, texts), strict=True)),
+    )
 
 
 class Spoken(Generic[T]):

@@ -9,7 +9,9 @@ changes nothing but the free bias, so lengths are measured from the middle of th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -51,15 +53,56 @@ class Region:
 
     def around(self, rows: Matrix) -> tuple[FloatArray, FloatArray]:
         """θ·x of rows seen from the centre, and how far θ*·x can be from it."""
-        lengths = row_lengths(rows)
-        values, off = products(rows, self.theta[:, None], lengths)
-        with np.errstate(over="ignore", invalid="ignore"):
-            room = outwards(self.radius * lengths + off[:, 0])
-        return values[:, 0], np.where(np.isnan(room), math.inf, room)
+        values, room = around(rows, self.theta[:, None], np.array([self.radius]))
+        return values[:, 0], room[:, 0]
+
+
+def around(rows: Matrix, thetas: FloatArray, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """θ·x for each column θ, and how far θ*·x can be from it if θ* is within its radius."""
+    lengths = row_lengths(rows)
+    values, off = products(rows, thetas, lengths)
+    with np.errstate(over="ignore", invalid="ignore"):
+        room = outwards(np.multiply.outer(lengths, radii) + off)
+    return values, np.where(np.isnan(room), math.inf, room)
 
 
 def optimum_region(certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
     """The region that a duality certificate proves, from the data it is about; None if none."""
+    return optimum_regions([certificate], X, y)[0]
+
+
+def optimum_regions(
+    certificates: Sequence[Certificate], X: Matrix, y: AnyArray
+) -> list[Region | None]:
+    """The regions of several classes of one fit, the data being read for all at once."""
+    regions = [_ball(certificate) for certificate in certificates]
+    open_ones = [k for k, region in enumerate(regions) if region and region.highest_bias > 0]
+    if not open_ones:
+        return regions
+    points: list[Any] = [certificates[k].witness for k in open_ones]
+    balls = [cast(Region, regions[k]) for k in open_ones]
+    thetas = np.stack([ball.theta for ball in balls], axis=1)
+    sweep = Sweep(X, y, [point.positive for point in points], np.zeros((len(thetas), 0)))
+    centre, radii = centre_of(sweep.X), np.array([ball.radius for ball in balls])
+    lowest, highest = np.empty((2, sweep.X.shape[0], len(balls)))
+
+    def read(block: Block) -> Tally:
+        values, room = around(shifted(block.rows, centre), thetas, radii)
+        corners = block.signs - values
+        room = outwards(room + np.abs(corners) * 2.0**-53)
+        lowest[block.span], highest[block.span] = outer(corners, room)
+        return {}
+
+    sweep.tally(read)
+    for column, (k, ball, point) in enumerate(zip(open_ones, balls, points, strict=True)):
+        positive, ends = sweep.y == point.positive, (lowest[:, column], highest[:, column])
+        bias = best_biases(*ends, positive, point.weights)
+        regions[k] = Region(ball.theta, ball.radius, *bias, centre)
+    return regions
+
+
+def _ball(certificate: Certificate) -> Region | None:
+    """What is proved of θ*; the bias is zero, or anything where it is free."""
     point = certificate.witness
     if not isinstance(point, DualPoint) or not certificate.holds:
         return None
@@ -71,17 +114,4 @@ def optimum_region(certificate: Certificate, X: Matrix, y: AnyArray) -> Region |
         return Region(point.coef, radius, 0.0, 0.0)
     if not isinstance(point.problem.loss, Hinge):
         return None  # the best bias of another loss is no quantile
-    sweep = Sweep(X, y, [point.positive], np.zeros((len(point.coef), 1)))
-    ball = Region(point.coef, radius, -math.inf, math.inf, centre_of(sweep.X))
-    lowest, highest = np.empty((2, sweep.X.shape[0]))
-
-    def read(block: Block) -> Tally:
-        values, room = ball.around(shifted(block.rows, ball.centre))
-        corners = block.signs[:, 0] - values
-        room = outwards(room + np.abs(corners) * 2.0**-53)
-        lowest[block.span], highest[block.span] = outer(corners, room)
-        return {}
-
-    sweep.tally(read)
-    ends = best_biases(lowest, highest, sweep.y == point.positive, point.weights)
-    return Region(point.coef, radius, *ends, ball.centre)
+    return Region(point.coef, radius, -math.inf, math.inf)

@@ -431,7 +431,14 @@ class _Passes:
         least = float(self.second[f"least {k}"])
         weight = (self.low, self.high)
         best, t, rounding = best_multiple(
-            claim, weight, pull, lambda t: self.gain(k, t), rest, slip, least
+            claim,
+            weight,
+            pull,
+            lambda t: self.gain(k, t),
+            lambda t: self.gain(k, t)[0],
+            rest,
+            slip,
+            least,
         )
         rounding += pull.off * float(np.linalg.norm(claim.theta * pull.unit)) / self.low
         felt = first[f"felt {k}"] / self.low + rounding

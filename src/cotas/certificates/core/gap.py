@@ -112,7 +112,7 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
     c = np.where(s > 0, loss.clip(y, c, s), 0.0)
     if free_bias and c.any():
         if math.isinf(loss.reach) and not isinstance(loss, Margin):
-            c = c - s * (sharp_total(c)[0] / float(s.sum()))
+            c = c - s * (float(np.add.reduce(c)) / float(np.add.reduce(s)))
         else:
             more, less = float(c[c > 0].sum()), float(-c[c < 0].sum())
             shrink = min(more, less) / max(more, less)
@@ -227,8 +227,11 @@ def lower(
         value, off = sharp_total(values)
         return value, up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
 
+    def rough(t: float) -> float:
+        return float(np.add.reduce(loss.gain(y, c, s, t)[0]))
+
     least = float(np.abs(c).min(initial=math.inf))
-    return best_multiple(claim, (w.low, w.high), pull, cache(gain), rest, slip, least)
+    return best_multiple(claim, (w.low, w.high), pull, gain, rough, rest, slip, least)
 
 
 def best_multiple(
@@ -236,14 +239,15 @@ def best_multiple(
     weight: tuple[float, float],
     pull: Any,
     gain: Callable[[float], tuple[float, float]],
+    rough: Callable[[float], float],
     rest: float,
     slip: float,
     least: float,
 ) -> tuple[float, float, float]:
     """D(tc) at a good t, from what `gain` says of − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) and how far that is off.
 
-    `weight` bounds Σ sᵢ, |Σ cᵢ| ≤ `rest`, and `least` is the smallest |cᵢ| but zero. What a
-    bias and coefficients without a penalty take away is at most t·`slip`.
+    `rough` is about that, `weight` bounds Σ sᵢ, |Σ cᵢ| ≤ `rest`, and `least` is the smallest |cᵢ|
+    but zero. What a bias and coefficients without a penalty take away is at most t·`slip`.
     """
     risk, loss, regularizer = claim.risk, claim.risk.loss, claim.risk.regularizer
     low, high = weight
@@ -260,24 +264,28 @@ def best_multiple(
 
     # Some t worth trying; every one gives a valid bound, so how they are found is of no matter.
     reach = min(regularizer.reach(pull, claim.theta, share), loss.reach)
-    multiples = [1.0, *(t * min(1.0, reach) for t in MULTIPLES)]
+    multiples = list(dict.fromkeys([1.0, *(t * min(1.0, reach) for t in MULTIPLES)]))
     if loss.quadratic:
         # The gain is tL − t²Q, and the cost goes with the power `degree` of t.
-        one, two, paid = gain(1.0)[0] * share, gain(2.0)[0] * share, cost(1.0)
+        one, two, paid = rough(1.0) * share, rough(2.0) * share, cost(1.0)
         linear = 2.0 * one - 0.5 * two - (paid if regularizer.degree == 1 else 0.0)
         square = one - 0.5 * two + (paid if regularizer.degree == 2 else 0.0)
         peak = linear / (2.0 * square) if square > 0 else 1.0
-        multiples = [1.0, min(max(peak, 0.0), reach)]
+        peak = min(max(peak, 0.0), reach)
+        # Near a peak the value differs by a square.
+        multiples = [peak] if abs(peak - 1.0) < math.sqrt(U) else [1.0, peak]
     best, multiple, rounding = 0.0, 0.0, 0.0  # D(0): no loss here is negative
     for t in multiples:
         # Below TINY the digits of tc would be lost.
-        if not (t <= loss.reach and t < math.inf and t * least >= TINY):
+        if not (t <= loss.reach and t < math.inf and t * least >= TINY and cost(t) < math.inf):
             continue
         value, off = gain(t)
         exact = down(value - off)
         found = down(down(exact / (high if exact >= 0 else low)) - cost(t))
         if found > best:
             best, multiple, rounding = found, t, off / low + t * slip
+        elif best > 0 and not loss.quadratic:
+            break  # D is concave, and these multiples fall
     return best, multiple, rounding
 
 
@@ -319,7 +327,9 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
         if middle:
             off += 2 * U * np.abs(claim.y)  # targets that were moved have been rounded themselves
         value, loss, c = upper(claim, w, z, off), claim.risk.loss, claim.c
-        c = np.nan_to_num(w.s * loss.slope(claim.y, z)) if c is None else c
+        if c is None:
+            c = w.s * loss.slope(claim.y, z)
+            c = c if np.isfinite(c).all() else np.nan_to_num(c)
         return value, claim._replace(c=feasible(loss, claim.y, c, w.s, claim.risk.free_bias))
 
     def bounded(known: Any, pull: Pull, z: FloatArray, off: FloatArray) -> Found:

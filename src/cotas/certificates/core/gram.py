@@ -138,14 +138,16 @@ class Gram:
                 found.append((j, *product(K.T, f, e, W[basis[i]])))
             return found
 
-        rest = np.flatnonzero(wanted & ~support if self.positive else wanted | support)
+        # Of a few rows all are compared at once, and not those of W with themselves before.
+        once = self.positive and self.n > BLOCK
+        rest = np.flatnonzero(wanted & ~support if once else wanted | support)
         # Blocks of BLOCK × BLOCK entries also where few rows have a factor.
         height = BLOCK if len(basis) != 1 else max(BLOCK, BLOCK * BLOCK // len(basis[0]))
         roundings = gamma(ROUNDINGS + len(basis))
         out, off = np.zeros_like(W), np.zeros_like(W)
         with np.errstate(over="ignore", invalid="ignore"):
             for sums in chain(
-                self.each(with_later, range(len(basis)) if self.positive else []),
+                self.each(with_later, range(len(basis)) if once else []),
                 self.each(with_all, pieces_of(rest, height)),
             ):
                 for rows, values, errors in sums:
