@@ -127,13 +127,13 @@ def _optional() -> dict[str, str | None]:
 
 def _system() -> dict[str, str]:
     """The processor by the name that the loops are compiled for."""
-    from llvmlite.binding import get_host_cpu_name
+    from numba.core.codegen import ll  # llvmlite, which Numba brings along
 
     bits = f"{sys.maxsize.bit_length() + 1} bit"
     return {
         "platform": platform.platform(),
         "machine": platform.machine(),
-        "processor": str(get_host_cpu_name()),
+        "processor": str(ll.get_host_cpu_name()),
         "python": f"{platform.python_implementation()} {bits}",
     }
 

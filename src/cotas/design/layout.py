@@ -57,8 +57,8 @@ def as_design(X: Matrix, by: Literal["rows", "columns"] = "rows") -> Design:
     compressed = canonical(X.tocsr() if by == "rows" else X.tocsc())
     layout = Csr if by == "rows" else Csc
     width = compressed.shape[1] if by == "rows" else compressed.shape[0]
-    parts = (compressed.data, compressed.indices, compressed.indptr)
-    return layout(*map(unlocked, parts), width)
+    data, indices = unlocked(compressed.data), unlocked(compressed.indices)
+    return layout(data, indices, unlocked(compressed.indptr), width)
 
 
 def standardized(design: Dense | Csr) -> StandardizedDense | StandardizedCsr:
