@@ -73,13 +73,14 @@ def read_chapter(source: Path) -> list[Cell]:
     text: dict[str, str] = {}
     folded = False
     for marker, body in _pieces(source):
+        # How many languages the text has that stands before it and belongs to no cell yet.
+        if len(text) != {"en": 0, "es": 1, "solution": 0, "code": 2 * folded}[marker]:
+            raise SourceError(f"{source.name}: a text in one language only, before {body[:40]!r}.")
         if marker == "solution":
             folded = True
         elif marker == "code":
-            cells.append(Cell(text if folded else {}, body))
+            cells.append(Cell(text, body))
             text, folded = {}, False
-        elif (marker == "en") != (not text):
-            raise SourceError(f"{source.name}: a text in one language only, before {body[:40]!r}.")
         else:
             text = {**text, marker: body}
             if marker == "es" and not folded:

@@ -119,13 +119,31 @@ def test_the_spanish_notebook_runs_in_a_kernel_and_speaks_spanish(source, kernel
 
 
 @each_chapter
-def test_the_english_notebook_runs(source):
+def test_the_english_notebook_runs_before_any_exercise_is_done(source):
     def run():
         names = {"__name__": "__main__"}
-        for code in _codes(source, "en"):
-            exec(compile(code, source.name, "exec"), names)
+        for cell in chapters.read_chapter(source):
+            if not cell.is_solution:
+                exec(compile(chapters.code_of(cell, "en"), source.name, "exec"), names)
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         contextvars.copy_context().run(run)  # the language is set for the notebook alone
     plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [
+        ("Text first.\n\n<!-- en -->\nA\n<!-- es -->\nB\n", "has to begin"),
+        ("<!-- en -->\nA\n\n```python\nx = 1\n```\n", "one language only"),
+        ("<!-- solution -->\n\n```python\nx = 1\n```\n", "one language only"),
+        ("<!-- es -->\nB\n<!-- en -->\nA\n", "one language only"),
+        ("<!-- en -->\nA\n<!-- es -->\nB\n\n```python\nx = 1\n```\n\nC\n", "no language"),
+        ("<!-- en -->\nA\n<!-- es -->\nB\n\n<!-- solution -->\n", "ends within"),
+    ],
+)
+def test_a_source_of_another_form_is_refused(page, reason, tmp_path):
+    (tmp_path / "01_page.md").write_text(page, "utf-8")
+    with pytest.raises(chapters.SourceError, match=reason):
+        chapters.read_chapter(tmp_path / "01_page.md")

@@ -131,6 +131,22 @@ def test_without_a_block_it_lasts_as_long_as_the_context():
     assert say("mean") == "mean"
 
 
+def test_tables_are_said_in_the_language_of_the_moment():
+    X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]] * 5, [0, 0, 1, 0, 1, 1] * 5
+    tables = (
+        cotas.choose(cotas.LinearSVM(), X, y, "lam", [0.1, 1.0], random_state=0),
+        cotas.learning_curves(cotas.LinearSVM(), X, y, sizes=[10, 20], random_state=0),
+        cotas.bias_variance(cotas.Ridge(lam=0.1), (X, y), "lam", [0.1, 1.0], repeats=2),
+        cotas.svm_path(X, y, [1.0, 0.1], validation=(X, y)),
+        cotas.kernels.is_mercer(cotas.kernels.RBF(), X),
+    )
+    english_words = re.compile(r"\b(?:the|and|on|of|loss|gap|proved|validation|is)\b")
+    for table in tables:
+        assert english_words.search(str(table))
+        with lang("es"):
+            assert not english_words.search(str(table))
+
+
 def test_other_threads_keep_their_own_language():
     heard = []
     with lang("es"):

@@ -11,6 +11,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.consequences.path import ValidationBound, bound_validation_error
 from cotas.fitting.parameters import check_count
+from cotas.words import say
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -149,14 +150,16 @@ class Path:
         several = any(one.parts for one in known)
         columns = {
             "λ": [f"{lam:.4g}" for lam in self.lams],
-            "sum of objectives" if several else "objective": [f"{total:.6g}" for total in totals],
-            "relative gap": [f"{one.relative_gap:.1e}" for one in known],
+            say("sum of objectives") if several else say("objective"): [
+                f"{total:.6g}" for total in totals
+            ],
+            say("relative gap"): [f"{one.relative_gap:.1e}" for one in known],
         }
         for title, values, form in (
             ("‖β‖₁", self.deltas, "{:.4g}"),
-            ("iterations", self.iterations, "{}"),
-            ("seconds", self.seconds, "{:.2f}"),
-            ("validation error", self.validation_errors, "{:.4f}"),
+            (say("iterations"), self.iterations, "{}"),
+            (say("seconds"), self.seconds, "{:.2f}"),
+            (say("validation error"), self.validation_errors, "{:.4f}"),
         ):
             if values is not None:
                 columns[title] = [form.format(value) for value in values]
@@ -166,29 +169,35 @@ class Path:
             "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
             for row in zip(*table, strict=True)
         ]
-        title = f"{self.name} at {len(self.lams)} values of λ"
+        title = say("{name} at {count} values of λ", name=say(self.name), count=len(self.lams))
         return "\n".join([title, *(f"  {line}" for line in lines), *self._conclusion()])
 
     def _conclusion(self) -> list[str]:
         if self.validation_errors is None:
             return []
         best = float(self.validation_errors.min())
-        lines = [f"  Best validation error on the grid: {best:.4f}, at λ = {self.best_lam:.4g}."]
+        on_the_grid = "Best validation error on the grid: {error:.4f}, at λ = {lam:.4g}."
+        lines = [say(on_the_grid, error=best, lam=self.best_lam)]
         bound = self.validation_bound
-        if bound is None:
-            return lines
-        span = f"[{self.lams[-1]:.4g}, {self.lams[0]:.4g}]"
-        if bound.vacuous:
-            lines.append(
-                f"  The bound for all λ in {span} is vacuous: it is 0. More values of λ, or a "
-                "smaller tol, make it sharper."
+        if bound is not None and bound.vacuous:
+            nothing = (
+                "The bound for all λ in {span} is vacuous: it is 0. More values of λ, or a smaller "
+                "tol, make it sharper."
             )
-        else:
-            lines.append(
-                f"  Proved: no optimum at any λ in {span} has a validation error below "
-                f"{bound.error:.4f}."
-            )
-        return lines
+            lines.append(say(nothing, span=_span(bound)))
+        elif bound is not None:
+            lines.append(proved_between(bound))
+        return [f"  {line}" for line in lines]
+
+
+def proved_between(bound: ValidationBound) -> str:
+    """What is proved of every λ of a range, in a sentence."""
+    proved = "Proved: no optimum at any λ in {span} has a validation error below {error:.4f}."
+    return say(proved, span=_span(bound), error=bound.error)
+
+
+def _span(bound: ValidationBound) -> str:
+    return f"[{bound.lams[-1]:.4g}, {bound.lams[0]:.4g}]"
 
 
 def spread(n_lams: int, least: float, most: float) -> FloatArray:

@@ -12,6 +12,7 @@ from cotas.certificates.positivity import Definiteness, definiteness
 from cotas.certificates.sweep import EPS
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import as_rows
+from cotas.words import in_one, say
 
 
 def gram(kernel: Kernel, X: Matrix) -> FloatArray:
@@ -102,13 +103,13 @@ class Mercer:
         }
 
     def __str__(self) -> str:
+        found = {"kernel": self.kernel, "evidence": self.evidence.in_words}
         if not self.valid:
-            return f"{self.kernel} is not a Mercer kernel: {self.evidence.in_words}."
-        scope = "It is one on all rows, by its formula." if self.by_construction else ONLY_HERE
-        return f"{self.kernel} is a Mercer kernel on these rows: {self.evidence.in_words}. {scope}"
-
-
-ONLY_HERE = "On other rows it may not be one."
+            return say("{kernel} is not a Mercer kernel: {evidence}.", **found)
+        here = say("{kernel} is a Mercer kernel on these rows: {evidence}.", **found)
+        if self.by_construction:
+            return in_one([here, say("It is one on all rows, by its formula.")])
+        return in_one([here, say("On other rows it may not be one.")])
 
 
 def is_mercer(kernel: Kernel, X: Matrix) -> Mercer:

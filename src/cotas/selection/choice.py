@@ -12,7 +12,9 @@ import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray
 from cotas.certificates import Certificate, ValidationBound
+from cotas.fitting.path import proved_between
 from cotas.selection.table import as_html, as_text, gap_in_words, number
+from cotas.words import again, say
 
 UNDER, BEST, OVER, LEVEL = "under", "best", "over", "level"
 
@@ -176,42 +178,48 @@ class Choice:
         chosen = f"{self.over} = {number(self.best_value)}"
         if self.best_c is not None:
             chosen += f" (ĉ = {self.best_c:.4g})"
-        return (
-            f"Chosen by the validation {self.by}: {chosen}, among {len(self.values)} values, "
-            f"{self.n_training} rows to train on and {self.n_validation} to judge by"
+        return say(
+            "Chosen by the {measure}: {chosen}, among {count} values, {training} rows to train on "
+            "and {validation} to judge by",
+            measure=say("validation loss") if self.by == "loss" else say("validation error"),
+            chosen=chosen,
+            count=len(self.values),
+            training=self.n_training,
+            validation=self.n_validation,
         )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         names = [self.over, *(["c"] if self.c is not None else [])]
-        names += ["training loss", "validation loss", "training error", "validation error"]
-        names += ["relative gap", "certificate", *(["regime"] if self.regimes else [])]
+        names += [say("training loss"), say("validation loss")]
+        names += [say("training error"), say("validation error")]
+        names += [say("relative gap"), say("certificate")]
+        names += [say("regime")] if self.regimes else []
         rows = []
         for k, value in enumerate(self.values):
             row = [number(value), *([number(float(self.c[k]))] if self.c is not None else [])]
             row += [f"{self.training_loss[k]:.4f}", f"{self.validation_loss[k]:.4f}"]
             row += [f"{self.training_error[k]:.4f}", f"{self.validation_error[k]:.4f}"]
             row += [gap_in_words(self.gaps[k])]
-            row += [self.status[k] + (", tightened" if self.tightened[k] else "")]
-            rows.append(row + ([self.regimes[k]] if self.regimes else []))
+            status = [say(self.status[k]), *([say("tightened")] if self.tightened[k] else [])]
+            row += [", ".join(status)]
+            rows.append(row + ([say(self.regimes[k])] if self.regimes else []))
         return names, rows
 
     def _conclusions(self) -> list[str]:
-        lines = [f"Loss: {self.loss}.", self.ranking, self.hold_out.statement]
+        lines = [say("Loss: {loss}.", loss=say(self.loss)), again(self.ranking)]
+        lines.append(self.hold_out.statement)
         if self.missed.any():
             late = ", ".join(number(v) for v, m in zip(self.values, self.missed, strict=True) if m)
-            lines.insert(1, f"The gap asked for was not proved at {self.over} = {late}.")
+            not_proved = "The gap asked for was not proved at {over} = {values}."
+            lines.insert(1, say(not_proved, over=self.over, values=late))
         if self.between is not None:
-            span = f"[{self.between.lams[-1]:.4g}, {self.between.lams[0]:.4g}]"
-            lines.append(
-                f"Proved: no optimum at any λ in {span} has a validation error below "
-                f"{self.between.error:.4f}."
-            )
+            lines.append(proved_between(self.between))
         if self.at_the_end and len(self.values) > 1:
             lines.append(
-                "The chosen value is the last one on its side: a better one may lie beyond it."
+                say("The chosen value is the last one on its side: a better one may lie beyond it.")
             )
         if self.interrupted:
-            lines.append("Interrupted: these are the values that were finished.")
+            lines.append(say("Interrupted: these are the values that were finished."))
         return lines
 
 

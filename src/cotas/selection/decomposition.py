@@ -122,25 +122,32 @@ class BiasVariance:
         return as_html(self._title(), *self._table(), self._notes(), self.best_index)
 
     def _title(self) -> str:
-        return f"Bias and variance over {self.repeats} samples, on {self.n_test} test rows"
+        return say(
+            "Bias and variance over {repeats} samples, on {rows} test rows",
+            repeats=self.repeats,
+            rows=self.n_test,
+        )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         known = not np.isnan(self.noise)
-        names = [self.over, "bias²" if known else "bias² + noise", "variance"]
-        names += [*(["noise", "remainder"] if known else []), "error"]
+        names = [self.over, say("bias²") if known else say("bias² + noise"), say("variance")]
+        names += [*([say("noise"), say("remainder")] if known else []), say("error")]
         rows = []
         for k, value in enumerate(self.values):
             figures = [self.bias_squared[k], self.variance[k]]
             figures += [*([self.noise, self.remainder[k]] if known else []), self.error[k]]
             row = [number(value), *(number(float(figure)) for figure in figures)]
-            rows.append([*row, gap_in_words(self.gaps[k]), self.status[k]])
-        return [*names, "relative gap", "certificate"], rows
+            rows.append([*row, gap_in_words(self.gaps[k]), say(self.status[k])])
+        return [*names, say("relative gap"), say("certificate")], rows
 
     def _notes(self) -> list[str]:
-        said = [f"The smallest error: {self.over} = {number(self.best_value)}."]
+        best = number(self.best_value)
+        said = [say("The smallest error: {over} = {best}.", over=self.over, best=best)]
         if np.isnan(self.noise):
-            said.append("Without the truth, bias and noise cannot be told apart.")
-        return said + ["Interrupted: these are the samples that were finished."] * self.interrupted
+            said.append(say("Without the truth, bias and noise cannot be told apart."))
+        if self.interrupted:
+            said.append(say("Interrupted: these are the samples that were finished."))
+        return said
 
 
 def bias_variance(

@@ -83,29 +83,36 @@ class LearningCurves:
 
     def __repr__(self) -> str:
         return "\n".join(
-            [self._title(), *(f"  {line}" for line in as_text(*self._table())), *self._notes()]
+            [self._title(), *(f"  {line}" for line in (*as_text(*self._table()), *self._notes()))]
         )
 
     def _repr_html_(self) -> str:
         return as_html(self._title(), *self._table(), self._notes())
 
     def _title(self) -> str:
-        return f"Learning curves ({self.loss} loss), judged by {self.n_validation} rows"
+        return say(
+            "Learning curves ({loss} loss), judged by {rows} rows",
+            loss=say(self.loss),
+            rows=self.n_validation,
+        )
 
     def _notes(self) -> list[str]:
-        return ["  Interrupted: these are the sizes that were finished."] * self.interrupted
+        if not self.interrupted:
+            return []
+        return [say("Interrupted: these are the sizes that were finished.")]
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        names = ["rows", "training loss", "validation loss", "training error", "validation error"]
+        names = [say("rows"), say("training loss"), say("validation loss")]
+        names += [say("training error"), say("validation error")]
         columns = (self.training_loss, self.validation_loss, self.training_error)
         figures = zip(*columns, self.validation_error, strict=True)
         rows = [
-            [str(n), *(f"{value:.4f}" for value in four), gap_in_words(gap), status]
+            [str(n), *(f"{value:.4f}" for value in four), gap_in_words(gap), say(status)]
             for n, four, gap, status in zip(
                 self.sizes, figures, self.gaps, self.status, strict=True
             )
         ]
-        return [*names, "relative gap", "certificate"], rows
+        return [*names, say("relative gap"), say("certificate")], rows
 
 
 def learning_curves(

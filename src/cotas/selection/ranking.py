@@ -21,6 +21,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.selection.fits import Fit
 from cotas.selection.yardstick import Yardstick, pooled
+from cotas.words import in_one, say
 
 # A gap is made smaller by this factor at least, if at all.
 LEAST_PART = 1e-2
@@ -129,18 +130,26 @@ def in_words(
 ) -> tuple[bool | None, str]:
     """Whether the ranking is safe given the gaps (None: not known), and that in a sentence."""
     if len(values) == 1:
-        return True, "There is one value only, hence nothing to rank."
+        return True, say("There is one value only, hence nothing to rank.")
+    measure = say("validation loss") if by == "loss" else say("validation error")
+    chosen = values[best]
     against = rivals(intervals, best)
     if not against:
-        return True, (
-            f"Proved: whatever the fits left undone, no other value's exact optimum has a smaller "
-            f"validation {by} than that of {values[best]}."
+        return True, say(
+            "Proved: whatever the fits left undone, no other value's exact optimum has a smaller "
+            "{measure} than that of {chosen}.",
+            measure=measure,
+            chosen=chosen,
         )
     if all(not math.isnan(intervals[v][0]) for v in (best, *against)):
-        return False, (
-            f"Proved: no other value's exact optimum has a validation {by} more than "
-            f"{regret(intervals, best):.2g} below that of {values[best]}. Not proved is that none "
-            f"is below it at all: given the gaps, {_listed(values, against)} may be."
+        return False, say(
+            "Proved: no other value's exact optimum has a {measure} more than {regret:.2g} below "
+            "that of {chosen}. Not proved is that none is below it at all: given the gaps, "
+            "{rivals} may be.",
+            measure=measure,
+            regret=regret(intervals, best),
+            chosen=chosen,
+            rivals=_listed(values, against),
         )
     return None, _unknown(values, intervals, [best, *against], missed, gaps)
 
@@ -154,19 +163,23 @@ def _unknown(
 ) -> str:
     unknown = [v for v in close if math.isnan(intervals[v][0])]
     if all(math.isnan(gaps[v]) for v in unknown):
-        return (
+        return say(
             "Not comparable by proof: these fits have no gap to an exact optimum. The ranking is "
             "of the models as fitted."
         )
-    late = [v for v in unknown if missed[v]]
-    said = f" {_listed(values, late)} did not even reach tol." if late else ""
-    return (
-        f"Not comparable by proof: nothing ties the gap of {_listed(values, unknown)} to its "
-        f"predictions for new rows. The ranking is of the models as fitted.{said}"
+    loose = say(
+        "Not comparable by proof: nothing ties the gap of {values} to its predictions for new "
+        "rows. The ranking is of the models as fitted.",
+        values=_listed(values, unknown),
     )
+    late = [v for v in unknown if missed[v]]
+    if not late:
+        return loose
+    return in_one([loose, say("{values} did not even reach tol.", values=_listed(values, late))])
 
 
 def _listed(values: Sequence[str], which: Sequence[int]) -> str:
-    few = [values[v] for v in which[:3]]
-    more = f" and {len(which) - 3} more" if len(which) > 3 else ""
-    return ", ".join(few) + more
+    few = ", ".join(values[v] for v in which[:3])
+    if len(which) <= 3:
+        return few
+    return say("{values} and {count} more", values=few, count=len(which) - 3)
