@@ -1,4 +1,4 @@
-"""Kernels (document 002): functions k(x, x′) = φ(x)·φ(x′), and what keeps them valid."""
+"""Kernels (Fuentes-Pineda): functions k(x, x′) = φ(x)·φ(x′), and what keeps them valid."""
 
 from cotas.kernel.feature_map import FeatureMap, feature_map
 from cotas.kernel.functions import (

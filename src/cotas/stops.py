@@ -1,4 +1,4 @@
-"""When an iteration ends: the stopping rules of document 003, and any combination of them.
+"""When an iteration ends: the stopping rules of Moreno Chávez, and any combination of them.
 
 stop = ChangeOfJ(1e-9) | MaxIterations(1000)       # the first of the two
 stop = ChangeOfJ(1e-9) & ChangeOfTheta(1e-6)       # both at once
@@ -116,7 +116,7 @@ class AllOf(Rule):
 
 @dataclass(frozen=True)
 class ChangeOfJ(Rule):
-    """|J(θᵗ) − J(θᵗ⁺¹)| < eps, the first option of document 003.
+    """|J(θᵗ) − J(θᵗ⁺¹)| < eps, the first option of Moreno Chávez.
 
     J is the document's, ½ Σ (yᵢ − θ·xᵢ)²: a sum, m times the mean that the estimators minimize and
     keep in `history_["J"]`. Departure: the document has no absolute value, and would stop at a
@@ -142,7 +142,7 @@ class ChangeOfJ(Rule):
 
 @dataclass(frozen=True)
 class ChangeOfTheta(Rule):
-    """‖θᵗ − θᵗ⁺¹‖ < eps, the second option of document 003."""
+    """‖θᵗ − θᵗ⁺¹‖ < eps, the second option of Moreno Chávez."""
 
     eps: float
 

@@ -132,7 +132,7 @@ def linear(seed: int, n: int = 60, d: int = 20):
     return X, X[:, 0] - X[:, 1] + rng.normal(size=n)
 
 
-# ---- document 000 --------------------------------------------------------------------------------
+# ---- Fuentes Cabrera -----------------------------------------------------------------------------
 
 
 def averaged_perceptron(seed):
@@ -206,7 +206,7 @@ def degrees(seed):
     return tuple(errors)
 
 
-# ---- document 001 --------------------------------------------------------------------------------
+# ---- Rugeles Ospina ------------------------------------------------------------------------------
 
 
 def rounds_until(model, X, y, loss):
@@ -279,7 +279,7 @@ def subgradient_bound(seed):
     return min(values), float(fitted @ fitted / (2 * (k + 1) * eps) + eps / 2)
 
 
-# ---- documents 003 and 004 -----------------------------------------------------------------------
+# ---- Moreno Chávez and Clasificación lineal ------------------------------------------------------
 
 
 def starts(seed):

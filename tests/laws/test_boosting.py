@@ -1,4 +1,4 @@
-"""Algorithms 1 to 7 of document 001 step by step, and the laws of their certificates."""
+"""Algorithms 1 to 7 of Rugeles Ospina step by step, and the laws of their certificates."""
 
 import numpy as np
 import pytest

@@ -8,7 +8,7 @@ import cotas
 from cotas import losses, stops
 from problems import clouds, labelled, plane, regression, separable
 
-# ---- document 000 --------------------------------------------------------------------------------
+# ---- Fuentes Cabrera -----------------------------------------------------------------------------
 
 
 @settings(max_examples=30)
@@ -96,7 +96,7 @@ def test_the_risk_of_training_has_a_half_and_that_of_testing_none():
     assert found.validation_error[0] ** 2 == pytest.approx(np.mean(away**2))
 
 
-# ---- document 001 --------------------------------------------------------------------------------
+# ---- Rugeles Ospina ------------------------------------------------------------------------------
 
 
 def test_the_log_likelihood_is_minus_the_logistic_loss():
@@ -166,7 +166,7 @@ def test_the_gradient_of_a_quadratic_bounds_its_excess(seed):
         assert slope >= np.sqrt(2 * least * excess) * (1 - 1e-9) >= np.sqrt(least * excess / 2)
 
 
-# ---- document 003 --------------------------------------------------------------------------------
+# ---- Moreno Chávez -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [1, 7, 10, 64])

@@ -22,7 +22,7 @@ from cotas.experiments.samples import half_log_odds, two_gaussians, two_groups
 SEEDS = range(100, 105)  # not those of the page
 each_seed = pytest.mark.parametrize("seed", SEEDS)
 
-# ---- document 000 --------------------------------------------------------------------------------
+# ---- Fuentes Cabrera -----------------------------------------------------------------------------
 
 
 @each_seed
@@ -93,7 +93,7 @@ def test_ridge_helps_on_new_data_and_then_harms(seed):
     assert (found.stochastic[0, 2:] < 0.05).all()  # Algorithm 7 finds the closed form
 
 
-# ---- document 001, chapter 1 ---------------------------------------------------------------------
+# ---- Rugeles Ospina, chapter 1 -------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_one_cost_grows_exponentially_and_the_other_linearly():
     assert np.argmin(exponential) == np.argmax(likelihood) == len(found.F) - 1
 
 
-# ---- document 001, chapter 2 ---------------------------------------------------------------------
+# ---- Rugeles Ospina, chapter 2 -------------------------------------------------------------------
 
 
 @each_seed
@@ -228,7 +228,7 @@ def test_the_path_ends_at_least_squares_and_grows_with_delta(seed):
     np.testing.assert_allclose(path.coefficients[-1], best, atol=0.1)
 
 
-# ---- document 002 --------------------------------------------------------------------------------
+# ---- Fuentes-Pineda ------------------------------------------------------------------------------
 
 
 @each_seed
@@ -248,7 +248,7 @@ def test_curved_kernels_follow_the_half_circles(seed):
         assert curved.gap <= 1e-6
 
 
-# ---- document 003 --------------------------------------------------------------------------------
+# ---- Moreno Chávez -------------------------------------------------------------------------------
 
 
 def test_the_rate_decides_over_descent():
@@ -296,7 +296,7 @@ def test_descent_and_the_closed_form_agree_on_the_houses():
     assert found.by_descent == pytest.approx(found.closed_form, abs=1e-6)
 
 
-# ---- document 004 --------------------------------------------------------------------------------
+# ---- Clasificación lineal ------------------------------------------------------------------------
 
 
 @each_seed

@@ -193,7 +193,7 @@ def test_ctrl_c_returns_the_model_so_far():
 
 
 def test_the_first_stopping_rule_has_the_documents_sum():
-    """Document 003 on its houses, α = 0.01 and ε = 10⁻³: J is a sum there, and a mean here."""
+    """Moreno Chávez on its houses, α = 0.01 and ε = 10⁻³: J is a sum there, and a mean here."""
     X, price = datasets.houses()
     rows = np.column_stack([np.ones(len(price)), (X - X.mean(0)) / X.std(0)])
     theta, iterations = np.zeros(rows.shape[1]), 0

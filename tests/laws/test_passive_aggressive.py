@@ -1,4 +1,4 @@
-"""Algorithm 4 of document 000, and the bound of Crammer et al. 2006."""
+"""Algorithm 4 of Fuentes Cabrera, and the bound of Crammer et al. 2006."""
 
 import numpy as np
 import pytest

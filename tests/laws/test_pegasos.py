@@ -1,4 +1,4 @@
-"""Algorithm 5 of document 000 in all its forms, and the duality gap that measures it."""
+"""Algorithm 5 of Fuentes Cabrera in all its forms, and the duality gap that measures it."""
 
 import numpy as np
 import pytest

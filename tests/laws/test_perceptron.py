@@ -1,4 +1,4 @@
-"""The theorem about Algorithms 1–3 of document 000, and what they leave unchanged."""
+"""The theorem about Algorithms 1–3 of Fuentes Cabrera, and what they leave unchanged."""
 
 import numpy as np
 import pytest

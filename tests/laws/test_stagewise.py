@@ -16,7 +16,7 @@ by_shape = pytest.mark.parametrize("data", [TALL, WIDE], ids=["tall", "wide"])
 
 
 def unit_columns(X, y):
-    """The pre-processing of document 001: columns centred and of length one, y centred."""
+    """The pre-processing of Rugeles Ospina: columns centred and of length one, y centred."""
     Z = X - X.mean(axis=0)
     return Z / np.linalg.norm(Z, axis=0), y - y.mean()
 

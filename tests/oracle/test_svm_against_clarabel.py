@@ -19,7 +19,7 @@ clarabel = pytest.importorskip("clarabel")
 
 
 def best_objective(X, y, weights, lam, bias):
-    """The optimum by the program of document 000, section 3.7, and what Clarabel proves of it."""
+    """The optimum by the program of Fuentes Cabrera, section 3.7, and what Clarabel proves."""
     n, d = X.shape
     Z = np.hstack([X, np.ones((n, 1))]) if bias else X
     k = Z.shape[1]

@@ -53,7 +53,7 @@ class ExponentialBooster(BoostedClassifier, Booster):
 class AdaBoost(ExponentialBooster):
     """Discrete AdaBoost: each round a classifier of ±1 on reweighted examples.
 
-    F ← F + ½ ln((1−err)/err)·f, Algorithm 1 of document 001. Its certificate: the training error
+    F ← F + ½ ln((1−err)/err)·f, Algorithm 1 of Rugeles Ospina. Its certificate: the training error
     is at most the exponential loss of the model, which is Π 2√(err(1−err)) with the closed form;
     how far the weighted error of a learner is from ½ after its round (Corollary 1); and with
     stumps, if X has at most 2²³ entries, how far the smallest margin is from the largest that any
@@ -242,7 +242,7 @@ class AdaBoost(ExponentialBooster):
 class RealAdaBoost(ExponentialBooster):
     """Real AdaBoost: each round adds half the log-odds that its learner estimates.
 
-    F ← F + ½ ln(p/(1−p)), Algorithm 2 of document 001, p clipped to [1e-6, 1 − 1e-6]. Its
+    F ← F + ½ ln(p/(1−p)), Algorithm 2 of Rugeles Ospina, p clipped to [1e-6, 1 − 1e-6]. Its
     certificate: the training error is at most the exponential loss of the model.
 
     Parameters

@@ -63,7 +63,7 @@ class _Named:
 class AnyBoost(BoostedClassifier, Booster):
     """AnyBoost: gradient descent on the mean cost of the margins, one function of ±1 a round.
 
-    F ← F + w·f with f maximizing −⟨∇H(F), f⟩, Algorithm 5 of document 001. Its certificate, for a
+    F ← F + w·f with f maximizing −⟨∇H(F), f⟩, Algorithm 5 of Rugeles Ospina. Its certificate, for a
     convex cost and stumps: how far the cost is from the smallest that any combination with the
     same total weight Σ|w| has. The run ends when no stump descends, which proves that F is the
     best of all combinations. Other learners are greedy and prove nothing.
@@ -77,11 +77,11 @@ class AnyBoost(BoostedClassifier, Booster):
     step : "line-search", "closed-form", "printed", float, sequence or function
         "closed-form" is ½ ln((1−err)/err) for the exponential cost, which makes it AdaBoost.
         "printed" is w/Σ|w| over the rounds so far with that w (for other costs that of a line
-        search): Algorithm 7 of document 001 as it is printed.
+        search): Algorithm 7 of Rugeles Ospina as it is printed.
     target : {"sign", "gradient"}, default="sign"
         What the learner is fitted to: the signs of −∇H(F) with its sizes as weights, for which the
         best stump is found, or −∇H(F) itself without weights, of which the sign is taken, as
-        document 001 says of Algorithm 7.
+        Rugeles Ospina says of Algorithm 7.
 
     The other parameters and the attributes are those of `AdaBoost`.
 
@@ -165,7 +165,7 @@ class AnyBoost(BoostedClassifier, Booster):
     def _probabilities(self, values: FloatArray) -> FloatArray:
         """p with p·C'(F) = (1−p)·C'(−F), where p·C(F) + (1−p)·C(−F) is smallest.
 
-        For the exponential cost it is (1.1) of document 001.
+        For the exponential cost it is (1.1) of Rugeles Ospina.
         """
         slope = find_cost(self.cost).slope
         F = np.clip(values, -LARGEST_F, LARGEST_F)
@@ -179,7 +179,7 @@ class AnyBoost(BoostedClassifier, Booster):
 class ConvexAnyBoost(AnyBoost):
     """AnyBoost over a convex hull: F stays a combination with Σ|w| ≤ radius.
 
-    F ← (1−a)F + a·radius·f, Algorithm 6 of document 001 (with step="closed-form" Algorithm 7):
+    F ← (1−a)F + a·radius·f, Algorithm 6 of Rugeles Ospina (with step="closed-form" Algorithm 7):
     the Frank–Wolfe method. Its certificate, for a convex cost and stumps: the gap to the best
     combination in the hull, exact since the best stump is. Other learners prove nothing.
 

@@ -166,7 +166,7 @@ class BoostedClassifier(ClassifierMixin, Boosted):
         return float(super().score(X, y, sample_weight))
 
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """The probability of each class by the logistic model (1.1) of document 001.
+        """The probability of each class by the logistic model (1.1) of Rugeles Ospina.
 
         With two classes p = 1/(1 + exp(−2F)); with more, one against the rest, these are divided
         by their sum.

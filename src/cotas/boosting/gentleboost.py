@@ -14,7 +14,7 @@ from cotas.solvers.boosting import Round, Steps, gentleboost, slowed
 class GentleBoost(ExponentialBooster):
     """GentleBoost: each round adds the weighted mean of y, which is never above 1.
 
-    F ← F + E_w[y|x], Algorithm 4 of document 001. Its certificate: the training error is at most
+    F ← F + E_w[y|x], Algorithm 4 of Rugeles Ospina. Its certificate: the training error is at most
     the exponential loss of the model, and the largest |f|, which for stumps and trees is at most 1.
 
     Parameters

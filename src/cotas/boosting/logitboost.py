@@ -26,7 +26,7 @@ from cotas.solvers.logistic_weights import centred
 class LogitBoost(BoostedClassifier, Booster):
     """LogitBoost: each round a weighted regression on the working response of the likelihood.
 
-    F ← F + ½ f with f the least-squares fit of z = (y* − p)/(p(1−p)), Algorithm 3 of document 001,
+    F ← F + ½ f with f the least-squares fit of z = (y* − p)/(p(1−p)): Algorithm 3 of Rugeles Ospina
     z kept in [−4, 4] as Friedman, Hastie and Tibshirani do, whom the document follows. More than
     two classes are trained together, one function for each class in a round. Its certificate: the
     training error is at most the negative log-likelihood in bits.

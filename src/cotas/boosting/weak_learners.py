@@ -93,7 +93,7 @@ class Tree(BaseEstimator):
 
 
 class LinearLearner(BaseEstimator):
-    """Weighted least squares on all the features, the regression of document 001, Figure 1.4.
+    """Weighted least squares on all the features, the regression of Rugeles Ospina, Figure 1.4.
 
     Where a round asks for ±1, the sign of the regression.
 

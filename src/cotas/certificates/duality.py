@@ -25,7 +25,7 @@ from cotas.certificates.words import in_words, other_rows
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.words import say
 
-SECTION = "weak duality, section 3.7 of document 000"
+SECTION = "weak duality, section 3.7 of Fuentes Cabrera"
 OPTIMIZATION_ONLY = "It certifies the optimization, not the error on new data."
 LOSSES = {
     "hinge": losses.Hinge(),

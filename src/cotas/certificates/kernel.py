@@ -34,7 +34,7 @@ from cotas.certificates.words import against, against_the_rest, in_words, other_
 from cotas.problem import RegularizedRisk
 from cotas.words import english, in_one, say
 
-REFERENCE = "weak duality in feature space, section 3.7 of document 000 and document 002"
+REFERENCE = "weak duality in feature space, section 3.7 of Fuentes Cabrera and Fuentes-Pineda"
 INDEFINITE = "docs/theory/kernels.md, indefinite kernels"
 LARGEST_EXAMINED = 3000
 # A function or a matrix of the user may have been computed in single precision.

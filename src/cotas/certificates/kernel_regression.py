@@ -186,7 +186,7 @@ class _RegressionSurvey:
                 lower=at_least(lower),
                 upper=at_most(upper),
             ),
-            reference="weak duality in feature space, document 002",
+            reference="weak duality in feature space, Fuentes-Pineda",
             figures={
                 "λ": point.problem.lam,
                 "‖θ‖": self.length,

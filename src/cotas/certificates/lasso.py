@@ -237,7 +237,7 @@ def in_certificate(
             lower=at_least(lower),
             upper=at_most(upper),
         ),
-        reference="Proposition 2.2.2 of document 001"
+        reference="Proposition 2.2.2 of Rugeles Ospina"
         if problem.delta is not None
         else "weak duality of the penalized Lasso",
         figures={

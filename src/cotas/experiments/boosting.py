@@ -1,4 +1,4 @@
-"""Document 001, chapter 1: the algorithms of boosting beside each other."""
+"""Rugeles Ospina, chapter 1: the algorithms of boosting beside each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Document 003: gradient descent on the table of houses."""
+"""Moreno Chávez: gradient descent on the table of houses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Document 004: what λ and c = 1/(λn) do to the margin, the training loss and the test loss."""
+"""Clasificación lineal: what λ and c = 1/(λn) do to the margin, and to training and test loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Document 002: support vector machines with three kernels, and what a kernel is for."""
+"""Fuentes-Pineda: support vector machines with three kernels, and what a kernel is for."""
 
 from __future__ import annotations
 

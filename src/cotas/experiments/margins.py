@@ -1,4 +1,4 @@
-"""Linear classifiers and their margins: the figures of document 000, and those of λ in 004."""
+"""Linear classifiers and their margins: the figures of Fuentes Cabrera, and those of λ."""
 
 from __future__ import annotations
 

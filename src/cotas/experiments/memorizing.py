@@ -1,4 +1,4 @@
-"""The classifier of document 000, section 2.2, that learns everything by heart: a warning."""
+"""The classifier of Fuentes Cabrera, section 2.2, that learns everything by heart: a warning."""
 
 from __future__ import annotations
 

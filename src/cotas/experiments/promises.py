@@ -159,7 +159,7 @@ def subgradient(seed: int = 0, n: int = 200, lam: float = 0.05) -> Descents:
 
 
 def kernelized(seed: int = 0, n: int = 120) -> Descents:
-    """Document 002: kernelized PEGASOS against SMO, which solves pairs exactly, on two moons."""
+    """Fuentes-Pineda: kernelized PEGASOS against SMO, which solves pairs exactly, on two moons."""
     data = two_moons(seed, n)
     kernel = RBF(0.5)
     records: list[Any] = []

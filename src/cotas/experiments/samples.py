@@ -37,7 +37,7 @@ class Regression(NamedTuple):
     truth: FloatArray
 
 
-# ---- document 000 and 004: points in the plane ---------------------------------------------------
+# ---- Fuentes Cabrera and Clasificación lineal: points in the plane -------------------------------
 
 
 def two_groups(seed: int = 0, n: int = 40, gap: float = 15.0, stray: bool = True) -> LabelledSample:
@@ -47,7 +47,7 @@ def two_groups(seed: int = 0, n: int = 40, gap: float = 15.0, stray: bool = True
     around (±40, ±20) with deviation 18, those closer than `gap` to the line between the two
     centres drawn again; and if `stray`, one example of class +1 at the distance gap/3 from that
     line, so that it matters how strongly a single example counts. The coordinates are of the
-    order of 50 because λ = 0.1, 100 and 1000 of document 004 only make a difference there: data
+    order of 50, since only there the λ = 0.1, 100 and 1000 of Clasificación lineal differ: data
     t times as large with t²λ have the same picture.
     """
     rng = np.random.default_rng(seed)
@@ -77,7 +77,7 @@ def with_margin(
 ) -> LabelledSample:
     """Points of length 1 that a hyperplane through the origin separates with margin `gamma`.
 
-    For Theorem 3.1 of document 000. Chosen: uniform directions, those nearer to the hyperplane
+    For Theorem 3.1 of Fuentes Cabrera. Chosen: uniform directions, those nearer to the hyperplane
     than `gamma` pushed away from it, so that the margin is close to `gamma` where n is large.
     """
     rng = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ def noisy_line(
 ) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
     """A linear function with noise, and few examples for so many features (all chosen).
 
-    For section 4.2 of document 000: normal features, θ of length 1, noise of deviation 1.
+    For section 4.2 of Fuentes Cabrera: normal features, θ of length 1, noise of deviation 1.
     """
     rng = np.random.default_rng(seed)
     theta = rng.normal(size=dimension)
@@ -110,7 +110,7 @@ def noisy_line(
 def balanced_cube(seed: int = 0, n: int = 200, dimension: int = 5) -> Split:
     """Balanced classes with continuous features, so that no two examples coincide.
 
-    Section 2.2 of document 000 asks for no more. Chosen: uniform in a cube, the label being the
+    Section 2.2 of Fuentes Cabrera asks for no more. Chosen: uniform in a cube, the label being the
     side of the plane Σx = 0 whose sign a linear classifier could learn.
     """
     rng = np.random.default_rng(seed)
@@ -124,7 +124,7 @@ def balanced_cube(seed: int = 0, n: int = 200, dimension: int = 5) -> Split:
     return Split(draw(), draw())
 
 
-# ---- document 001, chapter 1 ---------------------------------------------------------------------
+# ---- Rugeles Ospina, chapter 1 -------------------------------------------------------------------
 
 
 def ten_clouds(
@@ -174,7 +174,7 @@ def half_log_odds(X: FloatArray) -> FloatArray:
     return np.asarray(log_ratio / 2)
 
 
-# ---- document 001, chapter 2 ---------------------------------------------------------------------
+# ---- Rugeles Ospina, chapter 2 -------------------------------------------------------------------
 
 
 def informative_covariates(
@@ -182,7 +182,7 @@ def informative_covariates(
 ) -> Regression:
     """Section 2.3: `dimension` covariates, of which a few carry most of the information.
 
-    Document 001 states the dimensions 10, with four informative covariates, and 100; and that
+    Rugeles Ospina states the dimensions 10, with four informative covariates, and 100; and that
     columns are centred and of length one. Chosen: n = 200 rows (500 in dimension 100, with ten
     informative covariates), normal columns, coefficients ±U(100, 250) for the informative
     covariates, as many positive as negative, and U(−10, 10) for the others, so that δ = 200 is a
@@ -200,13 +200,13 @@ def informative_covariates(
     return Regression(X, y - y.mean(), truth)
 
 
-# ---- documents 002 and 004 -----------------------------------------------------------------------
+# ---- Fuentes-Pineda and Clasificación lineal -----------------------------------------------------
 
 
 def two_moons(seed: int = 0, n: int = 120, noise: float = 0.18) -> LabelledSample:
     """Two half circles that reach into each other: no line separates them.
 
-    Document 002 took its data from the package pmtk3 and does not list them; these are chosen.
+    Fuentes-Pineda took its data from the package pmtk3 and does not list them; these are chosen.
     """
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1, -1)
@@ -230,7 +230,7 @@ def two_rings(seed: int = 0, n: int = 120) -> LabelledSample:
 def noisy_plane(seed: int = 0, n: int = 400, dimension: int = 80, n_new: int = 8000) -> Split:
     """Few noisy examples in many dimensions, where fitting too closely does harm.
 
-    Document 004 draws the losses without data. Chosen: normal features, the label the side of a
+    Clasificación lineal draws losses without data. Chosen: normal features, the label the side of a
     plane that depends on the first three, after noise, so that about a seventh of the labels are
     wrong.
     """

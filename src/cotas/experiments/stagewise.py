@@ -1,4 +1,4 @@
-"""Document 001, chapter 2: LS-Boost, forward stagewise regression and the Lasso."""
+"""Rugeles Ospina, chapter 2: LS-Boost, forward stagewise regression and the Lasso."""
 
 from __future__ import annotations
 

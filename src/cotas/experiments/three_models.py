@@ -1,4 +1,4 @@
-"""The first boosting algorithm, which document 001 begins with: a majority of three models."""
+"""The first boosting algorithm, which Rugeles Ospina begins with: a majority of three models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cotas.solvers.three_models import three_models
 
 
 class ThreeModels(ExponentialBooster):
-    """Boosting by a majority of three (Schapire 1990; document 001, section 1.1).
+    """Boosting by a majority of three (Schapire 1990; Rugeles Ospina, section 1.1).
 
     h₁ is trained on some of the examples, h₂ on others of which h₁ gets half wrong, and h₃ on those
     where h₁ and h₂ differ; the class is what two of the three say. Schapire proves that if each has

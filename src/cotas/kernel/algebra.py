@@ -1,4 +1,4 @@
-"""The operations that keep a kernel valid (document 002, "the kernel trick").
+"""The operations that keep a kernel valid (Fuentes-Pineda, "the kernel trick").
 
 If k₁ and k₂ have feature maps φ₁ and φ₂, the sum has (φ₁, φ₂) side by side, the product has all
 products of their coordinates, and the rest follows: positive multiples, powers, power series with

@@ -1,4 +1,4 @@
-"""The kernels of document 002 that are made of inner products, and a given Gram matrix."""
+"""The kernels of Fuentes-Pineda that are made of inner products, and a given Gram matrix."""
 
 from __future__ import annotations
 

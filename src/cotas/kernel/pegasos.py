@@ -25,7 +25,7 @@ SAMPLINGS = ("permutation", "replacement", "order")
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelPegasos(OnlineKernelClassifier):
-    """The kernelized PEGASOS of document 002.
+    """The kernelized PEGASOS of Fuentes-Pineda.
 
     Minimises the objective of the support vector machine in the feature space of a kernel,
 

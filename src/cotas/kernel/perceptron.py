@@ -17,7 +17,7 @@ from cotas.solvers.online import Sampling
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelPerceptron(OnlineKernelClassifier):
-    """The perceptron of document 000 with the kernel trick of document 002.
+    """The perceptron of Fuentes Cabrera with the kernel trick of Fuentes-Pineda.
 
     Goes through the examples and adds yφ(x) to θ (and y to θ₀) whenever y(θ·φ(x) + θ₀) ≤ 0, until
     an epoch brings no mistake or `max_iter` are over. φ appears in k(x, x′) = φ(x)·φ(x′) only.

@@ -52,7 +52,7 @@ ROWS_FOR_A_DEVICE = 1 << 20  # each time the support vectors travel to it
 
 @dataclass(eq=False, repr=False)
 class KernelSVM(KernelClassifier):
-    """The soft-margin support vector machine in the feature space of a kernel (document 002).
+    """The soft-margin support vector machine in the feature space of a kernel (Fuentes-Pineda).
 
     Minimises the objective of the documents, with φ(x) in the place of x,
 

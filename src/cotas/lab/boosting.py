@@ -39,7 +39,7 @@ class Answer:
 
 
 class Boosting(Room):
-    """The three algorithms of document 001, chapter 2, each against its theorem.
+    """The three algorithms of Rugeles Ospina, chapter 2, each against its theorem.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class Numbers:
 
 
 def sample(name: str) -> Numbers:
-    """The ten covariates of document 001, section 2.3, or the patients with diabetes."""
+    """The ten covariates of Rugeles Ospina, section 2.3, or the patients with diabetes."""
     if name == "document":
         found = informative_covariates(0)
         code = (

@@ -55,24 +55,25 @@ TEXTS: dict[str, str] = {
     "title steps": "The algorithms, one update at a time",
     "lead steps": (
         "Press step, and see which line of the printed algorithm is executed, with which numbers "
-        "(documents 000, 001, 002 and 004)."
+        "(of four of the documents)."
     ),
     "room descent": "Descent",
     "title descent": "Gradient descent on the prices of houses",
     "lead descent": (
-        "J(θ) of document 003 from above: drag the start, choose step, batch and stopping rule, "
+        "J(θ) of Moreno Chávez from above: drag the start, choose step, batch and stopping rule, "
         "and watch it arrive, or run away."
     ),
     "room penalty": "λ and c",
     "title penalty": "What the penalty does",
     "lead penalty": (
         "Training and validation loss against c = 1/(λn), where under- and overfitting begin, "
-        "and the path of the Lasso beside the stagewise ones (documents 004 and 001)."
+        "and the path of the Lasso beside the stagewise ones (Clasificación lineal, "
+        "Rugeles Ospina)."
     ),
     "room boosting": "Boosting regression",
     "title boosting": "Boosting for regression, and what the theorems allow",
     "lead boosting": (
-        "LS-Boost(ε), FS_ε and R-FS of document 001: each run against the bound of its theorem."
+        "LS-Boost(ε), FS_ε and R-FS of Rugeles Ospina: each run against the bound of its theorem."
     ),
     "room done": "Is your fit done?",
     "title done": "Is your fit done?",
@@ -84,18 +85,17 @@ TEXTS: dict[str, str] = {
     "room boundary": "Boundary",
     "title boundary": "The boundary, the margin and the proof",
     "lead boundary": (
-        "Drag a point, and see boundary, margin, support vectors and certificate follow "
-        "(documents 000, 002 and 004). A click adds a point, Backspace takes the selected one "
-        "away."
+        "Drag a point, and see boundary, margin, support vectors and certificate "
+        "follow. A click adds a point, Backspace takes the selected one away."
     ),
     "data": "Data",
-    "data groups": "Two groups (000, 004)",
+    "data groups": "Two groups (Fuentes Cabrera)",
     "data overlap": "Overlapping groups",
-    "data moons": "Moons (002)",
-    "data rings": "Rings (002)",
+    "data moons": "Moons (Fuentes-Pineda)",
+    "data rings": "Rings (Fuentes-Pineda)",
     "data xor": "Exclusive or",
-    "data clouds": "Ten clouds (001)",
-    "data gaussians": "Two Gaussians (001)",
+    "data clouds": "Ten clouds (Rugeles Ospina)",
+    "data gaussians": "Two Gaussians (Rugeles Ospina)",
     "data iris": "Iris, three species",
     "data own": "A CSV of one's own",
     "csv": "CSV: two columns of numbers, then the class",
@@ -121,9 +121,9 @@ TEXTS: dict[str, str] = {
     "margin soft": "Soft",
     "margin hard": "Hard",
     "step": "Step η",
-    "step 1/(lam*t)": "1/(λt), of 002",
-    "step 1/t": "1/t, of 000",
-    "step 1/(1+t)": "1/(1+t), of 004",
+    "step 1/(lam*t)": "1/(λt), of Fuentes-Pineda",
+    "step 1/t": "1/t, of Fuentes Cabrera",
+    "step 1/(1+t)": "1/(1+t), of Clasificación lineal",
     "epochs": "Epochs",
     "rounds": "Rounds",
     "learning_rate": "Learning rate",
@@ -155,7 +155,7 @@ TEXTS: dict[str, str] = {
     "relative gap": "Relative gap",
     # ---- numbers
     "numbers": "Data",
-    "numbers document": "Ten covariates (001)",
+    "numbers document": "Ten covariates (Rugeles Ospina)",
     "numbers diabetes": "Diabetes, 442 patients",
     "numbers own": "A CSV of one's own",
     "csv numbers": "CSV: columns of numbers, the target last",
@@ -185,15 +185,15 @@ TEXTS: dict[str, str] = {
     "holds": "holds",
     # ---- room 2
     "procedure": "Algorithm",
-    "procedure perceptron": "Perceptron (000)",
-    "procedure averaged": "Averaged perceptron (000)",
-    "procedure passive-aggressive": "Passive-aggressive (000)",
-    "procedure pegasos": "PEGASOS, η = 1/(λt) (002)",
-    "procedure pegasos-000": "PEGASOS, η = 1/t (000)",
-    "procedure pegasos-004": "PEGASOS, η = 1/(1+t) (004)",
-    "procedure kernel-perceptron": "Kernel perceptron (002)",
-    "procedure smo": "SMO, pair by pair (002)",
-    "procedure adaboost": "AdaBoost, round by round (001)",
+    "procedure perceptron": "Perceptron (Fuentes Cabrera)",
+    "procedure averaged": "Averaged perceptron (Fuentes Cabrera)",
+    "procedure passive-aggressive": "Passive-aggressive (Fuentes Cabrera)",
+    "procedure pegasos": "PEGASOS, η = 1/(λt) (Fuentes-Pineda)",
+    "procedure pegasos-000": "PEGASOS, η = 1/t (Fuentes Cabrera)",
+    "procedure pegasos-004": "PEGASOS, η = 1/(1+t) (Clasificación lineal)",
+    "procedure kernel-perceptron": "Kernel perceptron (Fuentes-Pineda)",
+    "procedure smo": "SMO, pair by pair (Fuentes-Pineda)",
+    "procedure adaboost": "AdaBoost, round by round (Rugeles Ospina)",
     "at": "Step",
     "back": "Back",
     "play": "Play",
@@ -250,10 +250,10 @@ TEXTS: dict[str, str] = {
     "ran away": "it ran away",
     # ---- room 4
     "part of": "Which of the two",
-    "part of loss": "Loss against c (004)",
-    "part of lasso": "Lasso and stagewise (001)",
+    "part of loss": "Loss against c (Clasificación lineal)",
+    "part of lasso": "Lasso and stagewise (Rugeles Ospina)",
     "classes": "Data",
-    "classes noisy": "Noisy plane (004)",
+    "classes noisy": "Noisy plane (Clasificación lineal)",
     "classes tumours": "Tumours, scaled",
     "classes overlap": "Overlapping groups",
     "judged by": "Choose by",

@@ -96,7 +96,7 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
         return np.asarray(result[:, 0] if len(lengths) == 1 else result)
 
     def training_error(self, X: Matrix, y: Any) -> float:
-        """The fraction of rows with y(θ·x + θ₀) ≤ 0, as section 3.3 of document 000 defines it.
+        """The fraction of rows with y(θ·x + θ₀) ≤ 0, as section 3.3 of Fuentes Cabrera defines it.
 
         A row on the boundary counts as an error whatever its label. With more than two classes
         it is the fraction of rows whose predicted class is wrong.

@@ -1,4 +1,4 @@
-"""The passive-aggressive classifier of document 000."""
+"""The passive-aggressive classifier of Fuentes Cabrera."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cotas.solvers.passive_aggressive import PassiveAggressiveRule
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PassiveAggressive(OnlineClassifier):
-    """The passive-aggressive algorithm, Algorithm 4 of document 000 (PA-I with C = 1/λ).
+    """The passive-aggressive algorithm, Algorithm 4 of Fuentes Cabrera (PA-I with C = 1/λ).
 
     At each example with a positive hinge loss θ moves just far enough to bring that loss to
     zero, but by no more than 1/λ times the example. The certificate is the PA-I mistake bound.

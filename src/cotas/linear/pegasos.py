@@ -43,7 +43,7 @@ NAMED_STEPS = ("1/(lam*t)", "1/(λt)", "1/t", "1/(1+t)")
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Pegasos(OnlineClassifier):
-    """PEGASOS, Algorithm 5 of document 000, with the bias of document 002.
+    """PEGASOS, Algorithm 5 of Fuentes Cabrera, with the bias of Fuentes-Pineda.
 
     Minimises the objective of the documents' support vector machine,
 
@@ -62,11 +62,11 @@ class Pegasos(OnlineClassifier):
     max_iter : int, default=20
         Passes over the examples.
     step : {"1/(lam*t)", "1/t", "1/(1+t)"}, float or callable, default="1/(lam*t)"
-        The step η at the t-th example, t = 1, 2, … : that of document 002 and of the original
-        paper, that printed in Algorithm 5, that of document 004, a constant, or a function of t.
+        The step η at the t-th example, t = 1, 2, … : that of Fuentes-Pineda and of the original
+        paper, that printed in Algorithm 5, that of Clasificación lineal, a constant, a function.
     sampling : {"permutation", "replacement", "order", "all"}, default="permutation"
         A new random order in each epoch, independent draws, or the order of the data. With "all"
-        a step takes the mean over all the examples: (sub)gradient descent as document 004 has it,
+        a step takes the mean over all examples: the subgradient descent of Clasificación lineal,
         `max_iter` steps of it, t counting the steps.
     average : bool, default=False
         Return the average of all the vectors instead of the last one.

@@ -1,4 +1,4 @@
-"""The perceptron and the averaged perceptron of document 000."""
+"""The perceptron and the averaged perceptron of Fuentes Cabrera."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cotas.solvers.perceptron import PerceptronRule
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Perceptron(OnlineClassifier):
-    """The perceptron, Algorithms 1 and 2 of document 000.
+    """The perceptron, Algorithms 1 and 2 of Fuentes Cabrera.
 
     Goes through the examples and adds yx to θ (and y to θ₀) whenever y(θ·x + θ₀) ≤ 0, until an
     epoch brings no mistake or `max_iter` are over. The certificate is the ledger of Theorem
@@ -142,7 +142,7 @@ def _vector(answer: Separability) -> FloatArray:
 
 
 class AveragedPerceptron(Perceptron):
-    """The averaged perceptron, Algorithm 3 of document 000.
+    """The averaged perceptron, Algorithm 3 of Fuentes Cabrera.
 
     Runs exactly like `Perceptron` and returns the average of the nT vectors that the run went
     through, which serves better when the data are not separable. The certificate is the ledger

@@ -40,7 +40,7 @@ def separability(
     y : array of shape (n_samples,)
         Labels of one or two classes.
     fit_intercept : bool, default=True
-        Whether the hyperplane may have a bias (Definition 3.2 of document 000) or has to go
+        Whether the hyperplane may have a bias (Definition 3.2 of Fuentes Cabrera) or has to go
         through the origin (Definition 3.1).
     widest : bool or "distance", default=False
         With "distance" the hyperplane is the one that is farthest from its nearest row: `margin`

@@ -68,7 +68,7 @@ CLOSED = Reason(Stop.THEORY, say("the working set was closed"))
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVM(LinearClassifier):
-    r"""The soft-margin linear support vector machine of document 000, section 3.7.
+    r"""The soft-margin linear support vector machine of Fuentes Cabrera, section 3.7.
 
     Minimises exactly the documents' objective,
 

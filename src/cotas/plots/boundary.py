@@ -35,7 +35,7 @@ def decision_boundary(
     machines the margins f(x) = ±1, which lie at a distance 1/‖θ‖ from the boundary of a linear
     one. With more: the region of each class. Support vectors are ringed; for a linear model
     without them, the examples that violate their margin, y·f(x) < 1, as in Figure 3.4 of
-    document 000.
+    Fuentes Cabrera.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def lambda_sweep(
     lang: str | None = None,
     columns: int = 3,
 ) -> AnyArray:
-    """The same data and one classifier for each λ, side by side (Figure 3.5 of document 000).
+    """The same data and one classifier for each λ, side by side (Figure 3.5 of Fuentes Cabrera).
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def coefficient_path(
     model : a fitted `LSBoost`, `ForwardStagewise` or `RegularizedForwardStagewise`, or the
         `Path` of `lasso_path`
         The coefficients of the first three are for columns centred and of unit length, as
-        document 001 has them; those of a `Path` are in the units of X.
+        Rugeles Ospina has them; those of a `Path` are in the units of X.
     against : "norm", "iteration" or "lam"
         The horizontal axis: ‖β‖₁; the iteration of a stagewise model; λ of a `Path`.
     optimum : a fitted model, optional

@@ -16,7 +16,7 @@ from cotas.solvers.refined_equations import refine, refined_equations, worth_it
 SINGULAR = (
     "The matrix A of the normal equations is singular: infinitely many θ minimize the squared "
     "error, and this is the one of smallest norm. Ridge, whose λ > 0 makes A regular, is the "
-    "remedy of document 000, section 4.2."
+    "remedy of Fuentes Cabrera, section 4.2."
 )
 REFINED = "The normal equations were added up in single precision, and refined in double."
 ILL_CONDITIONED = (

@@ -13,7 +13,7 @@ class Lasso(SparseRegressor):
     """Least squares with a penalty on, or a limit to, the sum of the absolute coefficients.
 
     With `lam`: minimize ½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² + λ‖β‖₁. With `delta`: minimize the first term
-    over ‖β‖₁ ≤ δ (document 001, eq. 2.4). The weights sᵢ sum to one and the bias is free. The fit
+    over ‖β‖₁ ≤ δ (Rugeles Ospina, eq. 2.4). The weights sᵢ sum to one and the bias is free. The fit
     proves how far its objective is from the best: `certificate_`.
 
     Parameters

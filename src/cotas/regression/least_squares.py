@@ -250,8 +250,8 @@ class LeastSquares(SquaredLossRegressor):
 
         P(θ, θ₀) = ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)²,        Σ sᵢ = 1,
 
-    and proves how far the result is from the minimum. Sources: document 000, section 4.1, and
-    document 003, whose J has no 1/m: its α is `step`/m.
+    and proves how far the result is from the minimum. Sources: Fuentes Cabrera, section 4.1, and
+    Moreno Chávez, whose J has no 1/m: its α is `step`/m.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class LeastSquares(SquaredLossRegressor):
         an unknown for each row, for data with more columns than rows; if they are too
         ill-conditioned the fit goes on with "qr" and says so. "qr" triangularizes the data and
         finds the solution of smallest norm where there are several. "gradient" is batch gradient
-        descent, "stochastic" Algorithm 6 of document 000 and mini-batches. "conjugate-gradients"
+        descent, "stochastic" Algorithm 6 of Fuentes Cabrera and mini-batches. "conjugate-gradients"
         suits large sparse data. "auto", the default, chooses by the shape of the data.
     step : "auto", float or callable, default="auto"
         For "gradient" and "stochastic": a number, or a function of the iteration 1, 2, …, such as
@@ -322,7 +322,7 @@ class LeastSquares(SquaredLossRegressor):
 
     Examples
     --------
-    The prices of document 003 from the area alone, and from area, floors and rooms:
+    The prices of Moreno Chávez from the area alone, and from area, floors and rooms:
 
     >>> import cotas
     >>> X, price = cotas.datasets.houses()

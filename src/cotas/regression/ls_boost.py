@@ -1,4 +1,4 @@
-"""LS-Boost: on the columns of X as document 001 has it, or with trees in their place."""
+"""LS-Boost: on the columns of X as Rugeles Ospina has it, or with trees in their place."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LEFT_BY_LEARNERS = (
 class LSBoost(BoostedRegressor, StagewiseRegressor):
     """Least squares by boosting: on the columns of X, or with trees as weak learners.
 
-    Without a `weak_learner` it is LS-Boost(ε), Algorithm 8 of document 001: a linear model. The
+    Without a `weak_learner` it is LS-Boost(ε), Algorithm 8 of Rugeles Ospina: a linear model. The
     column most correlated with the residual gets the part ε of the coefficient that fits the
     residual best. The columns are centred and of unit length while it runs; `coef_` is in the
     units of X. Its certificate is Theorem 2.1.2.
@@ -267,7 +267,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
     def iterations_for(self, X: Matrix, share: float = 0.01, sample_weight: Any = None) -> int:
         """How many iterations on these columns are enough, before any is made.
 
-        By Theorem 2.1.2 of document 001, L_n(βᵏ) − L_n* ≤ γᵏ·(L_n(0) − L_n*), whatever y is, with
+        By Theorem 2.1.2 of Rugeles Ospina, L_n(βᵏ) − L_n* ≤ γᵏ·(L_n(0) − L_n*), whatever y is, with
         γ = 1 − ε(2 − ε)λ_pmin(XᵀX)/(4p) for columns that are centred and of unit length.
         λ_pmin is enclosed, so that the answer is proved; it is far more than most data need.
 

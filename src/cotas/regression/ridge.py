@@ -16,8 +16,8 @@ class Ridge(SquaredLossRegressor):
 
         P(θ, θ₀) = ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + (λ/2)‖θ‖²,        Σ sᵢ = 1,
 
-    the bias not penalized, and proves how far the result is from the minimum. Source: document
-    000, section 4.2. scikit-learn's `Ridge(alpha)` has λ = alpha/n, or alpha/Σ weights.
+    the bias not penalized, and proves how far the result is from the minimum. Source:
+    Fuentes Cabrera, section 4.2. scikit-learn's `Ridge(alpha)` has λ = alpha/n, or alpha/Σ weights.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Ridge(SquaredLossRegressor):
         Whether to train the bias θ₀, which is not penalized.
     solver : {"auto", "normal-equations", "dual", "qr", "gradient", "stochastic", \
             "conjugate-gradients"}
-        As for `LeastSquares`; "stochastic" is Algorithm 7 of document 000.
+        As for `LeastSquares`; "stochastic" is Algorithm 7 of Fuentes Cabrera.
     step : "auto", float or callable, default="auto"
     batch_size : int, default=1
     replacement : bool, default=False

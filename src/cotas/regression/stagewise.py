@@ -228,7 +228,7 @@ class StagewiseRegressor(LinearRegressor):
 
 
 class ForwardStagewise(StagewiseRegressor):
-    """Incremental forward stagewise regression, FS_ε and FS_εₖ (document 001, section 2).
+    """Incremental forward stagewise regression, FS_ε and FS_εₖ (Rugeles Ospina, section 2).
 
     The column most correlated with the residual gets a step of ±ε, for columns centred and of
     unit length. Small ε traces a path close to that of the Lasso.
@@ -263,7 +263,7 @@ class ForwardStagewise(StagewiseRegressor):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RegularizedForwardStagewise(StagewiseRegressor):
-    """Forward stagewise regression inside the L1-ball, R-FS_ε,δ: Algorithm 9 of document 001.
+    """Forward stagewise regression inside the L1-ball, R-FS_ε,δ: Algorithm 9 of Rugeles Ospina.
 
     As `ForwardStagewise`, but all coefficients shrink by 1 − ε/δ before each step, so that
     ‖β‖₁ ≤ δ always. It is the Frank–Wolfe method for the Lasso on the ball of radius δ, and ω_δ

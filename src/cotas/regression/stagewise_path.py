@@ -38,7 +38,7 @@ class StagewisePath:
         return len(self.run.chosen) + 1
 
     def unit_coef(self, k: int) -> FloatArray:
-        """βᵏ for centred columns of unit length, as document 001 writes it."""
+        """βᵏ for centred columns of unit length, as Rugeles Ospina writes it."""
         if not 0 <= k < len(self):
             raise ValueError(f"k must lie between 0 and {len(self) - 1}, the iterations made.")
         keeps = self.run.keeps()[:k]

@@ -120,7 +120,7 @@ class Choice:
 
     @property
     def best_c(self) -> float | None:
-        """ĉ of document 004: 1/(λn) of the chosen λ, n being the rows trained on."""
+        """ĉ of Clasificación lineal: 1/(λn) of the chosen λ, n being the rows trained on."""
         return None if self.c is None else float(self.c[self.best_index])
 
     @property
@@ -226,7 +226,7 @@ class Choice:
 def regimes_of(
     best: int, training: FloatArray, validation: FloatArray, ordered: bool
 ) -> tuple[str, ...]:
-    """Under- and overfitting (document 004), told by the losses of values in their order.
+    """Under- and overfitting (Clasificación lineal), told by the losses of values in their order.
 
     Both losses are larger where too little was learned; only that of other data where too much was.
     """

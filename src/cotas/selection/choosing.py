@@ -1,4 +1,4 @@
-"""Choosing the value of a parameter by data that were not trained on (document 004)."""
+"""Choosing the value of a parameter by data that were not trained on (Clasificación lineal)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def choose(
 ) -> Choice:
     """Choose the value of a parameter by a validation split or by folds, and prove what can be.
 
-    Document 004: with more complexity c = 1/(λn) the training loss falls, and the loss on other
+    Clasificación lineal: with more complexity c = 1/(λn) the training loss falls, the loss on other
     data falls up to some c* and rises after it. Rows set aside give the estimate ĉ. Here each fit
     also carries its certificate. Where a gap bounds how far the validation loss is from that of
     the exact optimum, the result says whether the choice is safe from what the solver left

@@ -1,4 +1,4 @@
-"""Structural and estimation error: bias and variance over many training sets (document 000, §4.1).
+"""Structural and estimation error: bias and variance over training sets (Fuentes Cabrera, §4.1).
 
 For a row with the number y = t + noise, and predictions f₁ … f_R of models trained on R samples,
 

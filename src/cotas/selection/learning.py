@@ -1,4 +1,4 @@
-"""Learning curves: training and validation loss against the number of rows (document 000, §2)."""
+"""Learning curves: training and validation loss against the rows used (Fuentes Cabrera, §2)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LearningCurves:
     """Loss and error on the rows trained on and on others, for growing numbers of rows.
 
     A training loss that stays high is structural error: more rows do not help, richer models do.
-    A validation loss far above it is estimation error: more rows help (document 000, §4.1).
+    A validation loss far above it is estimation error: more rows help (Fuentes Cabrera, §4.1).
 
     Attributes
     ----------

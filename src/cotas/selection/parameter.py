@@ -19,7 +19,8 @@ from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
 from cotas.regression.lasso import Lasso
 
-# With more of these a model can fit more, or less; c = 1/(λn) rises as λ falls (document 004).
+# With more of these a model can fit more, or less; c = 1/(λn) of Clasificación lineal rises as λ
+# falls.
 RISING = frozenset(
     (
         *("C", "degree", "delta", "eps", "gamma", "learning_rate", "max_depth", "max_features"),

@@ -28,7 +28,7 @@ from cotas.fitting.parameters import ParameterError
 from cotas.selection.parameter import is_number, is_whole
 from cotas.words import say
 
-# Document 004 sets 10 to 30 % aside.
+# Clasificación lineal sets 10 to 30 % aside.
 LEAST, MOST = 0.1, 0.3
 DEFAULT = 0.2
 # Stratified folds of groups are found one by one, which takes long for many.

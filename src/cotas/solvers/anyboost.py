@@ -1,4 +1,4 @@
-"""Algorithms 5, 6 and 7 of document 001: gradient descent in a space of functions.
+"""Algorithms 5, 6 and 7 of Rugeles Ospina: gradient descent in a space of functions.
 
     H(F) = Σ sᵢ C(yᵢF(xᵢ)),   −∇H(F)(xᵢ) = −sᵢ yᵢ C'(yᵢF(xᵢ)),   ⟨F, G⟩ = Σ F(xᵢ) G(xᵢ)
 

@@ -1,4 +1,4 @@
-"""Algorithms 1 to 4 of document 001: AdaBoost discrete and real, LogitBoost, GentleBoost.
+"""Algorithms 1 to 4 of Rugeles Ospina: AdaBoost discrete and real, LogitBoost, GentleBoost.
 
 The weights of the rows stand for what is known of them: F, the model on all the rows, and the w and
 targets that belong to it. In memory they are arrays; of rows in blocks they are sums over passes.

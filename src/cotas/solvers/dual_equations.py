@@ -28,7 +28,7 @@ def dual_equations(
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ)² + ½ Σ penaltyⱼθⱼ²        (x and y less their `centre`)
 
     A has the rows √sᵢxᵢ, b the entries √sᵢyᵢ, and D is the diagonal of the penalties: the closed
-    form of document 000, section 4.2, by the identity (AᵀA + D)⁻¹Aᵀ = D⁻¹Aᵀ(AD⁻¹Aᵀ + 1)⁻¹. Without
+    form of Fuentes Cabrera, section 4.2, since (AᵀA + D)⁻¹Aᵀ = D⁻¹Aᵀ(AD⁻¹Aᵀ + 1)⁻¹. Without
     a penalty it is θ = Aᵀα with AAᵀα = b, the solution of smallest norm that reaches every y.
     Departures: α is refined by the residuals of the data themselves; AAᵀ of centred rows is
     singular along √s, where α is kept at zero.

@@ -1,4 +1,4 @@
-"""Batch gradient descent of document 003."""
+"""Batch gradient descent of Moreno Chávez."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def gradient_descent(
 
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + (λ/2)‖θ‖²
 
-    The algorithm of document 003, slide "Descenso de gradiente por lotes". Departures: the sum is
+    The algorithm of Moreno Chávez, slide "Descenso de gradiente por lotes". Departures: the sum is
     a mean, so that a step here is m times the α there; `step` may depend on the iteration, which
     is counted from one.
     Invariant: with a constant step below 2/L the objective falls in every iteration.

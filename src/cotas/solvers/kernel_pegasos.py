@@ -1,4 +1,4 @@
-"""PEGASOS in feature space, as document 002 prints it."""
+"""PEGASOS in feature space, as Fuentes-Pineda prints it."""
 
 from __future__ import annotations
 

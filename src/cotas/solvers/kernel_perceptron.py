@@ -1,4 +1,4 @@
-"""The perceptron of document 000 in feature space."""
+"""The perceptron of Fuentes Cabrera in feature space."""
 
 from __future__ import annotations
 

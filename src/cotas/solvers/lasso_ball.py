@@ -16,7 +16,7 @@ def looks_at_ball(penalized: WorkingSetLasso, delta: float, tol: float) -> Itera
         min  ½⟨y − X̃β, y − X̃β⟩    s.t. ‖β‖₁ ≤ δ
 
     ‖β(λ)‖₁, or Σ wⱼ|βⱼ| with weights, is continuous, piecewise linear and falls as λ grows, and a
-    solution of the penalized problem solves the one on the ball of its own length (document 001,
+    solution of the penalized problem solves the one on the ball of its own length (Rugeles Ospina,
     eq. 2.4 and Prop. 2.2.2).
     So λ is found by Newton's method on ‖β(λ)‖₁ = δ, kept inside the bracket known so far.
     Cost: some solutions of the penalized problem, each started from the one before.

@@ -67,7 +67,7 @@ def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> 
 
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + ½ Σ penaltyⱼθⱼ²
 
-    The closed form of document 000, sections 4.1 and 4.2: A = Σ sᵢxᵢxᵢᵀ and b = Σ sᵢyᵢxᵢ, of the
+    The closed form of Fuentes Cabrera, sections 4.1 and 4.2: A = Σ sᵢxᵢxᵢᵀ and b = Σ sᵢyᵢxᵢ, of the
     centred data with a free bias, whose θ₀ = ȳ − θ·x̄. Departures: the columns are scaled to unit
     diagonal, so that their units play no part in the conditioning; a constant column beside a
     free bias has the coefficient zero, as in the solution of smallest norm.

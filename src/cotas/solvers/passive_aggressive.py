@@ -1,4 +1,4 @@
-"""The passive-aggressive algorithm, Algorithm 4 of document 000."""
+"""The passive-aggressive algorithm, Algorithm 4 of Fuentes Cabrera."""
 
 from __future__ import annotations
 

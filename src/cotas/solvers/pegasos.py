@@ -1,4 +1,4 @@
-"""PEGASOS, Algorithm 5 of document 000 and the version with bias of document 002."""
+"""PEGASOS, Algorithm 5 of Fuentes Cabrera and the version with bias of Fuentes-Pineda."""
 
 from __future__ import annotations
 

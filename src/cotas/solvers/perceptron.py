@@ -1,4 +1,4 @@
-"""The perceptron, Algorithms 1, 2 and 3 of document 000."""
+"""The perceptron, Algorithms 1, 2 and 3 of Fuentes Cabrera."""
 
 from __future__ import annotations
 

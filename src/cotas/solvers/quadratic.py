@@ -2,7 +2,7 @@
 
     P(z) = ½ zᵀHz − b·z + P(0),        z = (θ₀, v),  θ = v/σ,  with one column for each target
 
-The rows are (1, (x − m)/σ): m = 0 and σ = 1 as in document 003, where the bias is the coefficient
+The rows are (1, (x − m)/σ): m = 0 and σ = 1 as in Moreno Chávez, where the bias is the coefficient
 of x₀ = 1, or the means and deviations of the columns where the data are to be standardized.
 """
 

@@ -1,4 +1,4 @@
-"""Sequential minimal optimization as document 002 tells it: two multipliers at a time."""
+"""Sequential minimal optimization as Fuentes-Pineda tells it: two multipliers at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def smo_simple(
 
         min ½ ΣΣ aᵢaⱼ k(xᵢ, xⱼ) − Σ yᵢaᵢ    s.t.  0 ≤ yᵢaᵢ ≤ sᵢ/λ,  Σ aᵢ = 0 with a bias
 
-    Document 002, "sequential minimal optimization": since Σ aᵢ = 0 has to hold, two multipliers
+    Fuentes-Pineda, "sequential minimal optimization": since Σ aᵢ = 0 has to hold, two multipliers
     are the fewest that can move. With aᵢ + aⱼ fixed the objective is a parabola, whose least
     point is known. Departures: the signed aᵢ = yᵢαᵢ/λ are used in the place of αᵢ, which makes
     all signs drop out; the pair is the one that violates the conditions of optimality most

@@ -111,7 +111,7 @@ def follow(
 
         j ∈ argmax |cⱼ|,   r ← keep·r + (1 − keep)·y − u·X̃ⱼ
 
-    in terms of the correlations c = X̃ᵀr and c⁰ = X̃ᵀy. Algorithms 8 and 9 of document 001.
+    in terms of the correlations c = X̃ᵀr and c⁰ = X̃ᵀy. Algorithms 8 and 9 of Rugeles Ospina.
     Departures: the residual itself is not kept, since the algorithms ask for c only.
     Invariant: c = X̃ᵀ(y − X̃β) after every step. Cost: O(p) a step, whatever n is.
     """
@@ -138,7 +138,7 @@ def follow(
 class Stagewise:
     """A run on centred columns of unit length, which can be continued where it was interrupted.
 
-    `size` is Σ weights, the n of document 001: its columns have ‖Xⱼ‖₂ = 1, and these Σ sᵢx̃ᵢⱼ² = 1
+    `size` is Σ weights, the n of Rugeles Ospina: its columns have ‖Xⱼ‖₂ = 1, and these Σ sᵢx̃ᵢⱼ² = 1
     with Σ sᵢ = 1, so that its correlations are √n times ours and its Gram matrix is the same.
     """
 

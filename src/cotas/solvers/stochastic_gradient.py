@@ -1,4 +1,4 @@
-"""Stochastic gradient descent for least squares and ridge: Algorithms 6 and 7 of document 000."""
+"""Stochastic descent for least squares and ridge: Algorithms 6 and 7 of Fuentes Cabrera."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def stochastic_pass(
 
         θ ← (1 − λη)θ + η · mean of (yᵢ − θ·xᵢ − θ₀)xᵢ,     θ₀ ← θ₀ + η · mean of (yᵢ − θ·xᵢ − θ₀)
 
-    Algorithm 6 of document 000 with λ = 0, Algorithm 7 with λ > 0, both with batches of one; the
-    mini-batches of document 003 with more. Departures: a bias, which is not penalized; a weight
+    Algorithm 6 of Fuentes Cabrera with λ = 0, Algorithm 7 with λ > 0, both with batches of one; the
+    mini-batches of Moreno Chávez with more. Departures: a bias, which is not penalized; a weight
     is n·sᵢ and multiplies the residual.
     Invariant: the residuals of a batch are all taken before it moves θ.
     Cost: O(nnz) a pass; the shrinking of θ costs O(1) since θ = scale · w.

@@ -1,4 +1,4 @@
-"""Batch subgradient descent for the support vector machine, document 004."""
+"""Batch subgradient descent for the support vector machine, Clasificación lineal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def subgradient_pass(
 
         θ ← (1 − ηλ)θ + (η/n) Σ yᵢxᵢ,   θ₀ ← θ₀ + (η₀/n) Σ yᵢ,   over the i with yᵢ(θ·xᵢ + θ₀) ≤ 1
 
-    θ ← θ − η∇J(θ) of document 004 with the subgradient that its section on stochastic descent has.
+    θ ← θ − η∇J(θ) of Clasificación lineal with the subgradient of its stochastic descent.
     Departures: η₀ = min(η, 1/√t), and weights, as in `pegasos_pass`, which this is with the mean
     over all examples in the place of one.
     Invariant: with η = 1/(λt) and no projection θ = (1/λnt) Σ ledgerᵢ n sᵢ yᵢ xᵢ.

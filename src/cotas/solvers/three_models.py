@@ -1,4 +1,4 @@
-"""Boosting by three models (Schapire 1990; document 001, section 1.1): the first of all."""
+"""Boosting by three models (Schapire 1990; Rugeles Ospina, section 1.1): the first of all."""
 
 from __future__ import annotations
 

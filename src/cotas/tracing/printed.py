@@ -207,7 +207,7 @@ SUBGRADIENT_DESCENT = Printed(
 )
 KERNEL_PERCEPTRON = Printed(
     "000",
-    "Algorithm 2 with the kernel trick of document 002",
+    "Algorithm 2 with the kernel trick of Fuentes-Pineda",
     "Kernel perceptron",
     "Perceptrón con kernel",
     _lines("""

@@ -1,4 +1,4 @@
-"""Document 001, chapter 1, transcribed: Algorithms 1 to 7 in plain Python, step by step.
+"""Rugeles Ospina, chapter 1, transcribed: Algorithms 1 to 7 in plain Python, step by step.
 
 Each transcription trains the functions on its own, with scikit-learn's trees or with regressions by
 NumPy; the library's F after every round must be the same. The data have few distinct values, so

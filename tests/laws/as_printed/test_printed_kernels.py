@@ -1,4 +1,4 @@
-"""Document 002 transcribed: the kernel perceptron, the kernelized PEGASOS, and SMO pair by pair."""
+"""Fuentes-Pineda transcribed: the kernel perceptron, kernelized PEGASOS, and SMO pair by pair."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def drawn(n, sampling, seed):
 
 
 def perceptron(K, y, order, bias):
-    """Algorithms 1 and 2 of document 000, θ·φ(x) = Σ αⱼyⱼ k(xⱼ, x)."""
+    """Algorithms 1 and 2 of Fuentes Cabrera, θ·φ(x) = Σ αⱼyⱼ k(xⱼ, x)."""
     alpha, b = np.zeros(len(y)), 0.0
     for i in order:
         if y[i] * (sum(alpha * y * K[:, i]) + b) <= 0:

@@ -26,7 +26,7 @@ def drawn(n, sampling, seed):
 
 
 def perceptron(X, y, order, bias=1):
-    """Algorithms 1 (bias = 0) and 2 of document 000."""
+    """Algorithms 1 (bias = 0) and 2 of Fuentes Cabrera."""
     theta, theta0 = np.zeros(X.shape[1]), 0.0
     for i in order:
         if y[i] * (theta @ X[i] + theta0) <= 0:
@@ -77,7 +77,7 @@ def pegasos(X, y, order, lam, eta, bias=0, project=False):
 
 
 def subgradient_steps(X, y, order, lam):
-    """Document 004: θ ← θ − η[(0 or −yx) + λθ] with η = 1/(1 + t)."""
+    """Clasificación lineal: θ ← θ − η[(0 or −yx) + λθ] with η = 1/(1 + t)."""
     theta = np.zeros(X.shape[1])
     for t, i in enumerate(order, start=1):
         loss = max(0.0, 1 - y[i] * (theta @ X[i]))
@@ -193,9 +193,9 @@ def test_the_passive_aggressive_algorithm_for_any_lambda(data, lam, epochs):
 
 
 def subgradient_descent(X, y, lam, eta, theta, steps, project):
-    """Document 004: θ ← θ − η∇J(θ), J the mean hinge loss + (λ/2)‖θ‖².
+    """Clasificación lineal: θ ← θ − η∇J(θ), J the mean hinge loss + (λ/2)‖θ‖².
 
-    With the projection on a ball it is (A.2) of document 001.
+    With the projection on a ball it is (A.2) of Rugeles Ospina.
     """
     for t in range(1, steps + 1):
         inside = y * (X @ theta) <= 1
@@ -310,7 +310,7 @@ def test_stochastic_descent_in_every_layout(layout):
 
 @by_seed
 def test_batch_descent_from_any_start(seed):
-    """Document 003: θ⁽⁰⁾, then θ ← θ − α∇J with J = ½ Σ (θ·x − y)², x₀ = 1."""
+    """Moreno Chávez: θ⁽⁰⁾, then θ ← θ − α∇J with J = ½ Σ (θ·x − y)², x₀ = 1."""
     X, y = plane(40, 3, seed=seed)
     rows = np.column_stack([np.ones(len(y)), X])
     theta = np.random.default_rng(seed).normal(size=4)

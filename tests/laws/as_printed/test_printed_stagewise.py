@@ -1,4 +1,4 @@
-"""Document 001, chapter 2, transcribed: LS-Boost(ε), FS_ε, FS_εₖ and R-FS_ε,δ, step by step."""
+"""Rugeles Ospina, chapter 2, transcribed: LS-Boost(ε), FS_ε, FS_εₖ and R-FS_ε,δ, step by step."""
 
 import numpy as np
 import pytest

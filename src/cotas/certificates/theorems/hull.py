@@ -37,7 +37,7 @@ from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
 from cotas.words import say
 
-REFERENCE = "docs/theory/boosting.md, the Frank–Wolfe gap (Jaggi 2013; document 001, Algorithm 6)"
+REFERENCE = "docs/theory/boosting.md, the Frank–Wolfe gap (Jaggi 2013; Rugeles Ospina, Algorithm 6)"
 OWN_WEIGHT = "The radius is the total weight Σ|w| of the model itself."
 Curve = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 

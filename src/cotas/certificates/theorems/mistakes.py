@@ -1,7 +1,7 @@
 """How many mistakes an online run made, against how many its theorem allows.
 
 All vectors are extended by the coordinate of the bias, (θ, θ₀) and z = (x, bias), so that Theorem
-3.1 of document 000 applies as printed, with or without a bias. It speaks of vectors and their
+3.1 of Fuentes Cabrera applies as printed, with or without a bias. It speaks of vectors and their
 inner products alone, so it holds in the feature space of a kernel too, with z = (φ(x), bias).
 
 Any u of length N or less will do: with γ ≤ yᵢ u·zᵢ and ‖zᵢ‖ ≤ R a run from zero makes (RN/γ)²
@@ -41,7 +41,7 @@ from cotas.certificates.sweep import Block, Facts, Sketch, Sweep, Tally, gather_
 from cotas.certificates.words import other_rows
 from cotas.words import say
 
-THEOREM = "Theorem 3.1 of document 000 (Novikoff 1962)"
+THEOREM = "Theorem 3.1 of Fuentes Cabrera (Novikoff 1962)"
 SHORTFALL_THEOREM = "Freund and Schapire 1999, Theorem 2"
 PA_THEOREM = "Crammer et al. 2006, Theorem 4 (PA-I)"
 NOT_ABOUT_NEW_DATA = "It counts mistakes made while learning; it says nothing about new data."

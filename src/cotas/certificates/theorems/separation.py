@@ -143,7 +143,7 @@ class SeparationWitness(Parametric):
             margin,
             ceiling,
             statement=statement,
-            reference="Definitions 3.1–3.3 of document 000; Gordan's theorem",
+            reference="Definitions 3.1–3.3 of Fuentes Cabrera; Gordan's theorem",
             witness=self,
             sketch=sketch,
             objection=objection,

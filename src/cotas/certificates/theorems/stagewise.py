@@ -1,4 +1,4 @@
-"""LS-Boost, FS_ε and R-FS: the theorems of document 001, chapter 2, at every iteration."""
+"""LS-Boost, FS_ε and R-FS: the theorems of Rugeles Ospina, chapter 2, at every iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Theorems 2.1.2, 2.2.1 and 2.2.3 of document 001, decided at every iteration.
+"""Theorems 2.1.2, 2.2.1 and 2.2.3 of Rugeles Ospina, decided at every iteration.
 
 The theorems are stated for one ε. Their proofs need no more than this, and so the bounds here are
 for any sequence ε₀, ε₁, …; with one ε they are those of the document. λ_pmin stands for μ ≤ λ_pmin
@@ -169,7 +169,7 @@ def _over(above: FloatArray, below: float) -> FloatArray:
 
 
 THEOREMS: dict[str, tuple[str, Callable[[Setting], Items]]] = {
-    "LS-Boost": ("Theorem 2.1.2 of document 001", ls_boost),
-    "FS": ("Theorem 2.2.1 of document 001", forward_stagewise),
-    "R-FS": ("Theorem 2.2.3 of document 001", regularized),
+    "LS-Boost": ("Theorem 2.1.2 of Rugeles Ospina", ls_boost),
+    "FS": ("Theorem 2.2.1 of Rugeles Ospina", forward_stagewise),
+    "R-FS": ("Theorem 2.2.3 of Rugeles Ospina", regularized),
 }

@@ -48,7 +48,7 @@ SURROGATES = {
     "votes": "exp(−θ·margin) with θ ≈ {theta}",
 }
 REFERENCES = {
-    "exponential": "docs/theory/boosting.md; document 001, section 1.1 and Theorem 1.1.5",
+    "exponential": "docs/theory/boosting.md; Rugeles Ospina, section 1.1 and Theorem 1.1.5",
     "likelihood": "docs/theory/boosting.md: a class that is not chosen has p at most ½",
     "votes": "docs/theory/boosting.md, SAMME (Zhu, Zou, Rosset and Hastie 2009, Algorithm 2)",
 }

@@ -1,4 +1,4 @@
-"""The data of document 001, chapter 2, for the checker: columns centred and of length one.
+"""The data of Rugeles Ospina, chapter 2, for the checker: columns centred and of length one.
 
 Row i counts wᵢ times, n = Σwᵢ. Each column is first shifted by a number t that is representable,
 D = x − t, which changes nothing that is centred: with δ = ΣwD/n,

@@ -1,4 +1,4 @@
-"""Drawing chapter 1 of document 001."""
+"""Drawing chapter 1 of Rugeles Ospina."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawing document 003."""
+"""Drawing gradient descent, Moreno Chávez."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawing document 004."""
+"""Drawing λ and generalization, Clasificación lineal."""
 
 from __future__ import annotations
 

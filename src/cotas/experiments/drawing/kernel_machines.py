@@ -1,4 +1,4 @@
-"""Drawing document 002."""
+"""Drawing kernels, Fuentes-Pineda."""
 
 from __future__ import annotations
 

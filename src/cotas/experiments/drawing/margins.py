@@ -1,4 +1,4 @@
-"""Drawing linear classifiers and margins: document 000, and λ in document 004."""
+"""Drawing linear classifiers and margins: Fuentes Cabrera, and λ in Clasificación lineal."""
 
 from __future__ import annotations
 

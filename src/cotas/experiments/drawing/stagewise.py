@@ -1,4 +1,4 @@
-"""Drawing chapter 2 of document 001."""
+"""Drawing chapter 2 of Rugeles Ospina."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings about boosted classifiers: document 001, chapter 1."""
+"""Findings about boosted classifiers: Rugeles Ospina, chapter 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings about linear classifiers: documents 000 and 004."""
+"""Findings about linear classifiers: Fuentes Cabrera and Clasificación lineal."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def balance(seeds: Seeds) -> Finding:
 
 
 def three_lambdas(seeds: Seeds) -> list[Finding]:
-    """The three pictures of document 004."""
+    """The three pictures of Clasificación lineal."""
     fits = [generalization.series(0, seed).fits for seed in seeds]
     many = len(generalization.series(0, seeds[0]).data.y)
 

@@ -1,4 +1,4 @@
-"""Findings about kernels and gradient descent: documents 002 and 003."""
+"""Findings about kernels and gradient descent: Fuentes-Pineda and Moreno Chávez."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings about LS-Boost, FS and R-FS: document 001, chapter 2."""
+"""Findings about LS-Boost, FS and R-FS: Rugeles Ospina, chapter 2."""
 
 from __future__ import annotations
 
