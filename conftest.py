@@ -1,7 +1,15 @@
 """Modules that need PyTorch are looked at for examples only where it is installed."""
 
 from importlib.util import find_spec
+from pathlib import Path
 
-collect_ignore_glob = (
-    [] if find_spec("torch") else ["src/cotas/device/*.py", "src/cotas/solvers/block_ascent.py"]
+ROOT = Path(__file__).parent
+collect_ignore = (
+    []
+    if find_spec("torch")
+    else [
+        str(path)
+        for path in (ROOT / "src").rglob("*.py")
+        if "\nimport torch\n" in path.read_text("utf-8")
+    ]
 )

@@ -8,6 +8,8 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
+from operator import mul
 
 import numpy as np
 import polars as pl
@@ -1169,3 +1171,48 @@ def test_pegasos_of_blocks_stops_as_soon_as_it_has_proved_tol():
     assert model.stop_ is cotas.stops.Stop.PROVED
     assert model.n_iter_ < 500
     assert model.certificate_.relative_gap <= 0.02
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_margins_that_vanish_are_not_rounded_up(seed):
+    """A product of weight and margin that is no normal number separates nothing for certain."""
+    random = np.random.default_rng(seed)
+    X = 0.4 * random.normal(size=(200, 2)) + np.where(np.arange(200) % 2, 1.0, -1.0)[:, None]
+    y, s = (X.sum(axis=1) > 0).astype(int), 2.0**-250 * random.uniform(1, 2, 200)
+    source = Arrays(X * 2.0**-287, y, s, block_rows=50)
+    model = cotas.Perceptron(random_state=0, max_iter=50, fit_intercept=False).fit(source)
+    certificate = model.certificate_
+    if (
+        certificate.holds
+        and not certificate.vacuous
+        and "γ (margin sought)" not in certificate.figures
+    ):
+        u = [Fraction(float(v)) for v in model.coef_[0]]
+        rows = [[Fraction(float(v)) for v in row] for row in X * 2.0**-287]
+        margin = min(
+            Fraction(float(w)) * (1 if label else -1) * sum(map(mul, u, row))
+            for row, label, w in zip(rows, y.tolist(), s, strict=True)
+        )
+        longest = max(
+            Fraction(float(w)) ** 2 * sum(v * v for v in row)
+            for row, w in zip(rows, s, strict=True)
+        )
+        assert Fraction(certificate.upper) * margin**2 >= longest * sum(v * v for v in u)
+
+
+def test_labels_that_other_blocks_would_round_are_refused():
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    source = Arrays(X, np.where(X[:, 0] > 0, 2**53, 2**53 + 1), block_rows=4)
+    with pytest.raises(ValueError, match="9007199254740993"):
+        cotas.LinearSVM().fit(source)
+
+
+def test_labels_are_bound_where_a_block_has_one_class():
+    X = np.array([[-2.0], [-3], [1], [2], [3], [4], [5], [2.5], [0.5], [0.7]])
+    y = np.array([1] * 8 + [0] * 2)
+    source = Arrays(X, y, block_rows=8)
+    model = cotas.Pegasos(lam=1.0, fit_intercept=False, max_iter=3, random_state=0).fit(source)
+    assert model.certificate_.verify(source)
+    model.classes_ = np.array([-5, 1])
+    model._sealed()  # as whoever writes a file can have it
+    assert not model.certificate_.verify(source)

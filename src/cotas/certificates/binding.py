@@ -30,15 +30,20 @@ KERNEL_ROWS = 1 << 10
 
 
 @np.errstate(all="ignore")  # numbers that are none agree with nothing
-def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
+def contradictions(
+    model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray, labels: AnyArray | None = None
+) -> list[str]:
     """In words, where the model predicts other than its witnesses say; empty if nowhere.
 
     The model has `_foreign_rows` and `_machine_scores`; a classifier also `_decided`, from scores
     to its decision function, and `_chosen`, from that to labels. The witnesses are all that it
-    has, and None where it has none. X may be a source of row blocks, which has y.
+    has, and None where it has none. X may be a source of row blocks, which has y; a block need not
+    have all the `labels`.
     """
     if isinstance(X, Source):
-        found = (contradictions(model, witnesses, block.X, block.y) for block in X.blocks())
+        if hasattr(model, "_chosen"):
+            labels = np.unique(np.concatenate([np.unique(block.y) for block in X.blocks()]))
+        found = (contradictions(model, witnesses, block.X, block.y, labels) for block in X.blocks())
         return next((words for words in found if words), [])
     rows = as_rows(X)
     try:
@@ -49,7 +54,7 @@ def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray)
         if scores.shape[1] != targets or not _scores_agree(scores, witnesses, rows):
             return [OTHER_SCORES]
         if hasattr(model, "_chosen") and all(w is not None for w in witnesses):
-            classes, paired = _classes(witnesses, y)
+            classes, paired = _classes(witnesses, y if labels is None else labels)
             if classes and not _labels_agree(model, classes, paired, scores):
                 return [OTHER_LABELS]
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:

@@ -100,7 +100,12 @@ def _labels(values: Any, where: str) -> AnyArray:
     """Labels as they are, all of them text or all of them numbers."""
     refuse_masked(values, f"y, in {where},")
     kind_of_labels(values, where)
-    return np.asarray(values)
+    y = np.asarray(values)
+    if y.dtype.kind == "f":
+        return y.astype(np.float64, copy=False)  # 2²⁴ + 1 would be equal to a short 2²⁴
+    if y.dtype.kind in "iu":
+        refuse_inexact(y, f"y, in {where},")  # other blocks may have it rounded
+    return y
 
 
 def kind_of_labels(values: Any, where: str) -> str:

@@ -79,6 +79,18 @@ EXAMPLES: dict[str, Callable[[], tuple[Any, Any, Certificate]]] = {
     "ridge": lambda: (X, T, cotas.Ridge(lam=0.1).fit(X, T).certificate_),
     "perceptron": lambda: (APART, SIDE, cotas.Perceptron().fit(APART, SIDE).certificate_),
     "passive": lambda: (APART, SIDE, cotas.PassiveAggressive().fit(APART, SIDE).certificate_),
+    "perceptron in blocks": lambda: (
+        APART,
+        SIDE,
+        cotas.Perceptron().fit(Arrays(APART, SIDE, block_rows=7)).certificate_,
+    ),
+    "passive in blocks": lambda: (
+        APART,
+        SIDE,
+        cotas.PassiveAggressive(class_weight={1: 2.0})
+        .fit(Arrays(APART, SIDE, block_rows=7))
+        .certificate_,
+    ),
     "kernel perceptron": lambda: (
         APART,
         SIDE,

@@ -28,7 +28,17 @@ from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.certificates.blocks import Signs, Watched, as_source
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.blocks import Least, Most, Up
-from cotas.certificates.core.rounding import U, above, below, down, gamma, norm_up, total_up, up
+from cotas.certificates.core.rounding import (
+    TINY,
+    U,
+    above,
+    below,
+    down,
+    gamma,
+    norm_up,
+    total_up,
+    up,
+)
 from cotas.certificates.enclosures import MORE, as_double, outwards, products, row_lengths, whole
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most
@@ -99,7 +109,7 @@ class Margins:
             lowest = signs[used] * (values + beside) - off
             if self.scaled:
                 lowest, lengths, off = (
-                    lowest * weights[:, None] - 4.0 * U * np.abs(lowest) * weights[:, None],
+                    lowest * weights[:, None] - 4.0 * U * np.abs(lowest) * weights[:, None] - TINY,
                     outwards(lengths * weights),
                     outwards(off * weights[:, None]),
                 )
