@@ -75,6 +75,24 @@ class Signs:
         return signs, weighed(block, self.factors)
 
 
+def class_factors(
+    labels: AnyArray | None, factors: FloatArray | None
+) -> tuple[tuple[Any, float], ...]:
+    """Label and factor of each class that has one; raises `Objection` where they are none."""
+    if labels is None and factors is None:
+        return ()
+    if labels is None or factors is None:
+        raise Objection("weights")
+    labels, factors = np.asarray(labels), np.asarray(factors)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise Objection("labels")
+    if labels.shape != factors.shape or len(np.unique(labels)) != labels.size:
+        raise Objection("labels")
+    if factors.dtype.kind != "f" or not (np.isfinite(factors).all() and (factors >= 0).all()):
+        raise Objection("weights")
+    return tuple(zip(labels.tolist(), factors.tolist(), strict=True))
+
+
 def weighed(block: Block, factors: Sequence[tuple[Any, float]]) -> FloatArray | None:
     """The weights of the rows, times those of their classes; None for ones."""
     if not factors:

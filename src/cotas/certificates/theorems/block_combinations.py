@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray
-from cotas.certificates.blocks import as_source, weighed
+from cotas.certificates.blocks import as_source, class_factors, weighed
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import Down, Least, Most, Up, counted
 from cotas.certificates.core.blocks import Tally as BlockTally
@@ -75,23 +75,13 @@ class InBlocks(Combined):
 
     def refuse_unsound(self) -> None:
         super().refuse_unsound()
-        if self.weights is not None or (self.labels is None) != (self.factors is None):
+        if self.weights is not None:
             raise Objection("weights")
-        if self.labels is None or self.factors is None:
-            return
-        labels, factors = np.asarray(self.labels), np.asarray(self.factors)
-        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            raise Objection("labels")
-        if labels.shape != factors.shape or len(np.unique(labels)) != labels.size:
-            raise Objection("labels")
-        if factors.dtype.kind != "f" or not (np.isfinite(factors).all() and (factors >= 0).all()):
-            raise Objection("weights")
+        self.pairs()
 
     def pairs(self) -> tuple[tuple[Any, float], ...]:
         """Label and factor of each class that has one."""
-        if self.labels is None or self.factors is None:
-            return ()
-        return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
+        return class_factors(self.labels, self.factors)
 
     def to_dict(self) -> dict[str, Any]:
         more = ("labels", "factors")

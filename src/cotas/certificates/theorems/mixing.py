@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
-from cotas.certificates.blocks import Signs, Watched, as_source
+from cotas.certificates.blocks import Signs, Watched, as_source, class_factors
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.blocks import Least, Most, Up
 from cotas.certificates.core.rounding import (
@@ -239,7 +239,8 @@ class MixtureLedger(Parametric):
         """The certificates of several classes of one fit; the blocks are read twice for all."""
         one = ledgers[0]
         one._refuse(source, ledgers)
-        read = Signs(tuple(ledger.positive for ledger in ledgers), one._class_factors())
+        weights = class_factors(one.labels, one.factors)
+        read = Signs(tuple(ledger.positive for ledger in ledgers), weights)
         watched = Watched.over(source, read, each)
         u = np.stack([np.append(one_.coef, one_.intercept) for one_ in ledgers], axis=1)
         ends = np.asarray(one.ends, np.int64)
@@ -281,11 +282,6 @@ class MixtureLedger(Parametric):
         lowest = [float(value) for value in least]
         found = (float(radius), float(off), float(least_weight), lowest, np.concatenate(some))
         return Survey(n, shares, *found, objection)
-
-    def _class_factors(self) -> tuple[tuple[Any, float], ...]:
-        if self.labels is None or self.factors is None:
-            return ()
-        return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
 
     def _sought(self, survey: Survey, c: int) -> float:
         """The margin from which it is counted what rows lack."""
