@@ -89,6 +89,11 @@ class KernelExpansion(Certified, BaseEstimator):
             _READY[self] = self.kernel_, vectors, blocks
         return blocks
 
+    def _current_certificates(self) -> list[Certificate]:
+        """As of every model; what was kept for predictions is made again from what is certified."""
+        _READY.pop(self, None)
+        return super()._current_certificates()
+
     def _scores_on_device(self, X: Matrix, vectors: Matrix) -> FloatArray | None:
         """Σ βᵢ k(xᵢ, x) by the device that `device` says; None if it is not to be, or fails."""
         spec, size = self.kernel_.spec(), X.shape[0] * len(self.support_)
