@@ -144,6 +144,39 @@ def _imports(node):
     return [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
 
 
+def test_the_oldest_packages_are_enough_to_read_the_tests_that_are_run_with_them():
+    """What a test imports at its top is in tests/oldest.txt; what else it needs, it asks for."""
+    root = Path(__file__).parents[2]
+    makefile = (root / "Makefile").read_text("utf-8").replace("\\\n", "")
+    listed = re.findall(r"^OLDEST_TESTS \?= (.*)$", makefile, re.MULTILINE)[0].split()
+    read = [root / "tests" / "conftest.py"]
+    for each in map(root.joinpath, listed):
+        read += sorted(each.rglob("*.py")) if each.is_dir() else [each]
+    lines = (root / "tests" / "oldest.txt").read_text("utf-8").splitlines()
+    packages = {line.partition("==")[0].replace("-", "_") for line in lines if "==" in line}
+    known = {*packages, "sklearn", "cotas", *sys.stdlib_module_names}
+    settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    folders = settings["tool"]["pytest"]["ini_options"]["pythonpath"]
+    lacking = set()
+    for path in read:  # which grows by what the tests share
+        for name in (name for node in _at_the_top(path) for name in _imports(node)):
+            parts = name.replace(".", "/")
+            ours = [root / folder / f"{parts}.py" for folder in folders]
+            shared = [file for file in ours if file.is_file()]
+            read += [file for file in shared if file not in read]
+            if not shared and name.split(".")[0] not in known:
+                lacking.add((name, path.name))
+    assert lacking == set()
+
+
+def _at_the_top(path):
+    """What is run in any case, before a package is asked for."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Expr | ast.Assign) and "importorskip" in ast.unparse(node):
+            return
+        yield node
+
+
 def test_the_lower_bounds_are_those_that_are_tested():
     """`make oldest` installs tests/oldest.txt, which has the lowest version of each bound."""
     root = Path(__file__).parents[2]
