@@ -115,6 +115,13 @@ def check_new() -> None:
     need(not tags, f"there is a tag v{version()} already: choose the next version")
 
 
+def check_tag() -> None:
+    """A tag that is built has the name of the version."""
+    if os.environ.get("GITHUB_REF_TYPE") == "tag":
+        tag = os.environ.get("GITHUB_REF_NAME")
+        need(tag == f"v{version()}", f"the tag is {tag}, and the version v{version()}")
+
+
 # ---- what the archives hold ----------------------------------------------------------------------
 
 
@@ -276,6 +283,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         step("the words agree", check_words)
+        step("the tag names the version", check_tag)
         step("all is committed", check_tree)
         if "--again" not in sys.argv:
             step("the version is new", check_new)

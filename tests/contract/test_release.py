@@ -49,6 +49,17 @@ def test_a_version_that_the_change_log_does_not_know_is_told(monkeypatch):
         release.check_words()
 
 
+def test_a_tag_of_another_version_is_told(monkeypatch):
+    for kind, name in (("branch", "main"), ("tag", f"v{release.version()}")):
+        monkeypatch.setenv("GITHUB_REF_TYPE", kind)
+        monkeypatch.setenv("GITHUB_REF_NAME", name)
+        release.check_tag()
+    for other in (f"v{release.version()}.1", release.version(), "v99.0.0"):
+        monkeypatch.setenv("GITHUB_REF_NAME", other)
+        with pytest.raises(release.NotReadyError, match=f"the tag is {re.escape(other)},"):
+            release.check_tag()
+
+
 def test_the_version_stands_in_one_place():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert settings["project"]["dynamic"] == ["version"]
