@@ -26,7 +26,7 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test $(PARTS) lint docs tensors bench deep fuzz mutants oldest soak release clean
+.PHONY: help setup demo lab test $(PARTS) lint docs tensors tensors-ready bench deep fuzz mutants oldest soak release clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
@@ -102,8 +102,10 @@ test: $(READY)
 		test $$before = 0 || echo "lint or docs failed: see above the tests."; test $$before$$after = 00
 
 # The tests on the tensors of PyTorch, which is too large to be installed for all the others.
-tensors: $(READY) $(TENSORS)/ready
+tensors: tensors-ready
 	PYTHONPATH=$(TENSORS) $(PYTEST) tests/laws/test_device.py
+
+tensors-ready: $(READY) $(TENSORS)/ready
 
 $(TENSORS)/ready: | $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --target $(TENSORS) torch
