@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -81,6 +82,29 @@ def test_a_wheel_that_lacks_a_file_is_told(tmp_path, monkeypatch):
         archive.writestr("cotas/__init__.py", "")
     with pytest.raises(release.NotReadyError, match=re.escape("es.po")):
         release.check_wheel(wheel)
+
+
+def started(code):
+    """A process that runs some code, as the lab is started."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=release.outside(), stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_a_program_that_says_nothing_is_not_waited_for():
+    with started("import time; print('here', flush=True); time.sleep(600)") as speaks:
+        assert release.first_line(speaks) == "here"
+        assert speaks.poll() is None
+        speaks.kill()
+    with started("import time; time.sleep(600)") as silent:
+        assert release.first_line(silent, 0.1) == ""
+
+
+def test_what_is_checked_knows_nothing_of_this_folder(monkeypatch):
+    for name in ("PYTHONPATH", "NUMBA_CACHE_DIR"):
+        monkeypatch.setenv(name, str(ROOT / "src"))
+    with started("import os; print(sorted(os.environ.values()))") as process:
+        assert str(ROOT / "src") not in process.stdout.read()
 
 
 def test_one_address():
