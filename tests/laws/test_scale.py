@@ -225,6 +225,25 @@ def test_the_end_of_a_run_is_that_of_memory(kind):
             same(there.predict(rows), here.predict(rows))
 
 
+IN_BATCHES = [
+    kind
+    for kind in (getattr(cotas, name) for name in cotas.__all__)
+    if hasattr(kind, "partial_fit")
+]
+
+
+@pytest.mark.parametrize("kind", IN_BATCHES, ids=lambda kind: kind.__name__)
+def test_a_batch_is_no_source(kind):
+    """Whatever else is given, the message is about the source."""
+    y = np.sign(Z)
+    for more in ((), (y,), (None,), (y, [-1.0, 1.0])):
+        with pytest.raises(NotInBlocksError, match=r"partial_fit of .*source of row blocks"):
+            made(kind).partial_fit(Arrays(X, y), *more)
+    more = {"classes": [-1, 1]} if is_classifier(kind()) else {}
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        made(kind).partial_fit(X, **more)
+
+
 @pytest.mark.parametrize("kind", BOOSTERS, ids=lambda kind: kind.__name__)
 def test_boosters_say_what_needs_arrays(kind):
     y = THREE if is_classifier(kind()) else Z
@@ -392,6 +411,14 @@ def test_pages_of_libsvm_files_are_sparse(tmp_path):
     np.testing.assert_array_equal(model.predict(pages), model.predict(FEW))
     with pytest.raises(DataFileError, match="only 3 are expected"):
         cotas.open_pages(tmp_path / "*.svm", n_features=3)
+    fitted = cotas.tables.Preparation().fit(X)
+    for name, value in (
+        ("preparation", cotas.tables.Preparation()),
+        ("preparation", fitted),
+        ("weights", "w"),
+    ):
+        with pytest.raises(DataFileError, match=f"leave {name} out"):
+            cotas.open_pages(tmp_path / "*.svm", **{name: value})
 
 
 @pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)

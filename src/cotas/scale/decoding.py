@@ -110,6 +110,8 @@ class Decoder:
         if len({kind == "libsvm" for kind in self.kinds}) > 1:
             raise DataFileError("LibSVM files and tables do not go together.", str(files[0]))
         self.sparse = self.kinds[0] == "libsvm"
+        if self.sparse:
+            self._refuse_columns()
         self.names: list[str] | None = None
         self.labels: dict[str, int] = {}
         self.target_kind = ""
@@ -119,6 +121,16 @@ class Decoder:
         self._columns: list[str] = []
         self._types: dict[str, Any] = {}
         self._counts: set[str] = set()  # columns of text tables that hold whole numbers
+
+    def _refuse_columns(self) -> None:
+        """Raise if something is asked of columns with names, which LibSVM files have not."""
+        for name in ("preparation", "weights"):
+            if getattr(self.reading, name) is not None:
+                raise DataFileError(
+                    "LibSVM files have neither a column of weights nor one to prepare: leave "
+                    f"{name} out.",
+                    str(self.files[0]),
+                )
 
     def expected_bytes(self) -> float:
         """About how much the rows are in memory, too much rather than too little."""
@@ -287,11 +299,6 @@ class Decoder:
     # ---- LibSVM --------------------------------------------------------------------------------
 
     def _sparse_parts(self) -> Iterator[Part]:
-        if self.reading.weights is not None or self.reading.preparation is not None:
-            raise DataFileError(
-                "LibSVM files have neither a column of weights nor one to prepare.",
-                str(self.files[0]),
-            )
         most = LARGEST_INDEX + 1  # which indices are too large is told when all are known
         self.target_kind = "f"
         for file in self.files:
