@@ -721,7 +721,11 @@ def test_these_models_are_trained_from_pages(tmp_path, little_memory, model):
 
 def test_the_size_in_memory_does_not_depend_on_how_a_table_is_written(tmp_path):
     """Eight bytes for a number and twice as many for a word, whatever the file."""
-    for table in (frame(Z), every_kind_of_column(), frame(TWO).with_columns(c0=pl.lit(7))):
+    cells = frame(Z).with_columns(
+        pl.lit("one, two; three, four; five\t|\nsix").alias("a,b"),
+        c0=pl.when(pl.int_range(pl.len()) % 3 > 0).then("c0"),
+    )
+    for table in (frame(Z), every_kind_of_column(), frame(TWO).with_columns(c0=pl.lit(7)), cells):
         words = sum(not dtype.is_numeric() for dtype in table.dtypes)
         expected = 8 * table.height * (table.width + words)
         paths = {kind: tmp_path / f"rows.{kind}" for kind in ("csv", "tsv", "parquet", "arrow")}
