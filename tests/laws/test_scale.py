@@ -225,6 +225,25 @@ def test_the_end_of_a_run_is_that_of_memory(kind):
             same(there.predict(rows), here.predict(rows))
 
 
+IN_BATCHES = [
+    kind
+    for kind in (getattr(cotas, name) for name in cotas.__all__)
+    if hasattr(kind, "partial_fit")
+]
+
+
+@pytest.mark.parametrize("kind", IN_BATCHES, ids=lambda kind: kind.__name__)
+def test_a_batch_is_no_source(kind):
+    """Whatever else is given, the message is about the source."""
+    y = np.sign(Z)
+    for more in ((), (y,), (None,), (y, [-1.0, 1.0])):
+        with pytest.raises(NotInBlocksError, match=r"partial_fit of .*source of row blocks"):
+            made(kind).partial_fit(Arrays(X, y), *more)
+    more = {"classes": [-1, 1]} if is_classifier(kind()) else {}
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        made(kind).partial_fit(X, **more)
+
+
 @pytest.mark.parametrize("kind", BOOSTERS, ids=lambda kind: kind.__name__)
 def test_boosters_say_what_needs_arrays(kind):
     y = THREE if is_classifier(kind()) else Z
@@ -392,6 +411,14 @@ def test_pages_of_libsvm_files_are_sparse(tmp_path):
     np.testing.assert_array_equal(model.predict(pages), model.predict(FEW))
     with pytest.raises(DataFileError, match="only 3 are expected"):
         cotas.open_pages(tmp_path / "*.svm", n_features=3)
+    fitted = cotas.tables.Preparation().fit(X)
+    for name, value in (
+        ("preparation", cotas.tables.Preparation()),
+        ("preparation", fitted),
+        ("weights", "w"),
+    ):
+        with pytest.raises(DataFileError, match=f"leave {name} out"):
+            cotas.open_pages(tmp_path / "*.svm", **{name: value})
 
 
 @pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
@@ -694,7 +721,11 @@ def test_these_models_are_trained_from_pages(tmp_path, little_memory, model):
 
 def test_the_size_in_memory_does_not_depend_on_how_a_table_is_written(tmp_path):
     """Eight bytes for a number and twice as many for a word, whatever the file."""
-    for table in (frame(Z), every_kind_of_column(), frame(TWO).with_columns(c0=pl.lit(7))):
+    cells = frame(Z).with_columns(
+        pl.lit("one, two; three, four; five\t|\nsix").alias("a,b"),
+        c0=pl.when(pl.int_range(pl.len()) % 3 > 0).then("c0"),
+    )
+    for table in (frame(Z), every_kind_of_column(), frame(TWO).with_columns(c0=pl.lit(7)), cells):
         words = sum(not dtype.is_numeric() for dtype in table.dtypes)
         expected = 8 * table.height * (table.width + words)
         paths = {kind: tmp_path / f"rows.{kind}" for kind in ("csv", "tsv", "parquet", "arrow")}

@@ -17,7 +17,7 @@ from cotas.certificates.blocks import Signs, Watched
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
 from cotas.design.blocks import times
-from cotas.fitting.data import Examples, read_examples, refuse_infinite
+from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_fraction, check_jobs, check_time
@@ -143,7 +143,7 @@ class OnlineClassifier(LinearClassifier):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def partial_fit(
-        self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None
+        self, X: Matrix, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """One pass over a batch, starting from the model so far.
 
@@ -158,6 +158,7 @@ class OnlineClassifier(LinearClassifier):
             All the labels there will ever be.
         """
         began = time.perf_counter()
+        refuse_source(f"partial_fit of {type(self).__name__}", X)
         self._check_parameters()
         first = not hasattr(self, "_history")
         if first:

@@ -139,7 +139,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return rule(float(self.fit_intercept), self.lam_, radius)
 
     def partial_fit(
-        self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None
+        self, X: Matrix, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         if self.C is not None:
             raise ValueError("C needs all the data at once: give lam to use partial_fit.")
