@@ -34,6 +34,7 @@ from cotas.scale.pages import page_folders, remove_pages
 from cotas.scale.shuffling import Foremost, places
 from cotas.solvers import block_trees
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_pairs
+from cotas.stops import InterruptedWarning, Stop
 from in_blocks import EVERY, MIXED, TAKE, made, same_parameters, spoil
 from terminal import cotas as terminal
 from terminal import customers
@@ -1247,3 +1248,66 @@ def test_labels_are_bound_where_a_block_has_one_class():
     model.classes_ = np.array([-5, 1])
     model._sealed()  # as whoever writes a file can have it
     assert not model.certificate_.verify(source)
+
+
+class Interrupted(Arrays):
+    """A source in which Ctrl-C is pressed in one pass, counted from the first report on."""
+
+    told, passes, at = False, 0, None
+
+    def tell(self, report):
+        self.told = True
+
+    def map_reduce(self, function, each=map):
+        self.passes += self.told
+        if self.told and self.passes == self.at:
+            raise KeyboardInterrupt
+        return super().map_reduce(function, each)
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_ctrl_c_in_any_pass_leaves_a_model(kind):
+    """Once a step is made; the passes before it are those that read what there is to learn."""
+    y = THREE if is_classifier(kind()) else Z
+
+    def fitted(at):
+        source = Interrupted(X, y, block_rows=170)
+        source.at = at
+        few = {} if "n_estimators" in kind().get_params() else {"max_iter": 3}
+        few = {name: value for name, value in few.items() if name in kind().get_params()}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                model = made(kind, callbacks=source.tell, **few).fit(source)
+            except KeyboardInterrupt:
+                pytest.fail(f"Ctrl-C in pass {at} lost the model.")
+        return model, source, [w.category for w in caught]
+
+    passes = fitted(None)[1].passes
+    for at in sorted({*range(1, min(passes, 4) + 1), passes // 2, passes - 1, passes} - {0, -1}):
+        model, source, said = fitted(at)
+        assert source.passes >= at
+        assert model.stop_ is Stop.INTERRUPTED
+        assert said.count(InterruptedWarning) == 1
+        assert all(one.holds for one in model.certificate_.singles)
+        assert model.certificate_.discrepancies(Arrays(X, y, block_rows=170)) == []
+        assert len(model.predict(X)) == N
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_without_time_a_source_is_hardly_read(kind):
+    """Once to learn of what, and for the proof: as often for many iterations as for one."""
+    known = kind().get_params()
+    name = "n_estimators" if "n_estimators" in known else "max_iter"
+    if not {"max_time", name} <= set(known):
+        pytest.skip("It has no limits.")
+    y, passes = THREE if is_classifier(kind()) else Z, []
+    for most in (1, 500):
+        source = Interrupted(X, y, block_rows=170)
+        source.told = True
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = made(kind, max_time=1e-9, **{name: most}).fit(source)
+        assert all(one.holds for one in model.certificate_.singles)
+        passes.append(source.passes)
+    assert passes[0] == passes[1]

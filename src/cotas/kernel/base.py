@@ -53,6 +53,15 @@ class KernelExpansion(Certified, BaseEstimator):
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._lock()  # which pickle does not keep
+
+    def _lock(self) -> None:
+        """Let no one write into the support vectors: the certificates speak of these."""
+        if isinstance(vectors := self.__dict__.get("support_vectors_"), np.ndarray):
+            vectors.flags.writeable = False
+
     def _rows(self, X: Matrix) -> Matrix:
         """X as it can be compared with the support vectors."""
         X = rows_to_predict(self, X)
@@ -132,8 +141,7 @@ class KernelExpansion(Certified, BaseEstimator):
         self.intercept_ = np.array(theta0, dtype=np.float64)
         # Of a precomputed kernel the columns of new rows are all that is needed.
         self.support_vectors_ = X[support[:0] if is_precomputed(self.kernel_) else support]
-        if is_dense(self.support_vectors_):
-            self.support_vectors_.flags.writeable = False  # the certificates speak of these
+        self._lock()
         self._n_rows = int(X.shape[0])
         self.__dict__.pop("coef_", None)  # of an earlier fit with another kernel
         if isinstance(self.kernel_, Linear):
