@@ -9,7 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn import linear_model
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -220,6 +223,34 @@ def test_a_prepared_classifier_from_fit_to_file(tmp_path, estimator):
     assert again.recipe_.target == "buys"
     assert (again.recipe_.rows == np.arange(120)).all()
     assert again.score(frame, y) == np.mean(model.predict(frame) == y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        cotas.LinearSVM(),
+        cotas.Ridge(lam=0.1),
+        linear_model.LogisticRegression(),
+        linear_model.Ridge(),
+    ],
+    ids=lambda model: f"{type(model).__module__.split('.')[0]}.{type(model).__name__}",
+)
+def test_certify_takes_a_prepared_model_and_its_table(estimator):
+    frame, labels, score = people(120)
+    y = labels if is_classifier(estimator) else score
+    model = PreparedModel(clone(estimator)).fit(frame, y)
+    inside = cotas.certify(model.estimator_, model.prepare(frame), y)
+    for given_ in (frame, frame.to_pandas()):
+        found = cotas.certify(model, given_, y)
+        assert (found.holds, found.kind, found.gap) == (inside.holds, inside.kind, inside.gap)
+        assert found.kind != "none"
+        assert "prepared" in found.notes[-1]
+        with cotas.lang("es"):
+            assert "prepararon" in str(cotas.certify(model, given_, y))
+    wrapped = cotas.certify(make_pipeline(model), frame, y)
+    assert wrapped.kind == inside.kind
+    with pytest.raises(NotFittedError):
+        cotas.certify(PreparedModel(clone(estimator)), frame, y)
 
 
 def test_certified_predictions_and_a_changed_model():
