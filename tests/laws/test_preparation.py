@@ -23,6 +23,7 @@ from cotas.preparation.inspection import copies as find_copies
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import as_target, hold_out_rows, tell_task
 from cotas.tables import Preparation, PreparedModel, Table, inspect_table
+from terminal import cotas as command
 
 
 def people(n=200, seed=0):
@@ -365,6 +366,25 @@ def test_copies_are_told_from_twins():
     few = pl.DataFrame({"class": ["1st", "2nd"] * 20, "id": np.arange(40) + 900})
     assert find_copies(Table(few, None, "t", "csv"))[0] is None
     assert find_copies(Table(rows, None, "t", "npz")) == (None, [])
+
+
+def test_the_split_of_copies_does_not_depend_on_the_file(tmp_path):
+    rng = np.random.default_rng(0)
+    x, shop = rng.normal(size=60).round(3), rng.integers(10, 30, 60)
+    rows = pl.DataFrame({"x": x, "k": rng.integers(0, 9, 60), "shop": shop, "y": ["a", "b"] * 30})
+    frame = pl.concat([rows, rows[:25]])
+    narrow = frame.with_columns(pl.col("k").cast(pl.Int16), pl.col("shop").cast(pl.Float64))
+    frame.write_csv(tmp_path / "t.csv")
+    narrow.write_parquet(tmp_path / "t.parquet")
+    frame.with_columns(pl.col("y").cast(pl.Categorical)).write_ipc(tmp_path / "t.arrow")
+    (tmp_path / "t.json").write_text(frame.write_json())
+    for words in ((), ("--group", "shop")):
+        trained = set()
+        for path in sorted(tmp_path.glob("t.*")):
+            said = command("fit", path, "-t", "y", "-m", "svm", *words, "-o", tmp_path / "m.cotas")
+            assert said.code in (0, 1), said.err
+            trained.add(tuple(PreparedModel.load(tmp_path / "m.cotas").recipe_.rows))
+        assert len(trained) == 1
 
 
 def test_remarks_on_suspicious_data():
