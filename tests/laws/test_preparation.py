@@ -9,8 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn import linear_model
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -23,6 +25,7 @@ from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import as_target, hold_out_rows, tell_task
 from cotas.scale.decoding import Reading
 from cotas.tables import Preparation, PreparedModel, Table, inspect_table
+from terminal import cotas as command
 
 
 def people(n=200, seed=0):
@@ -283,6 +286,34 @@ def test_a_prepared_classifier_from_fit_to_file(tmp_path, estimator):
     assert again.score(frame, y) == np.mean(model.predict(frame) == y)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        cotas.LinearSVM(),
+        cotas.Ridge(lam=0.1),
+        linear_model.LogisticRegression(),
+        linear_model.Ridge(),
+    ],
+    ids=lambda model: f"{type(model).__module__.split('.')[0]}.{type(model).__name__}",
+)
+def test_certify_takes_a_prepared_model_and_its_table(estimator):
+    frame, labels, score = people(120)
+    y = labels if is_classifier(estimator) else score
+    model = PreparedModel(clone(estimator)).fit(frame, y)
+    inside = cotas.certify(model.estimator_, model.prepare(frame), y)
+    for given_ in (frame, frame.to_pandas()):
+        found = cotas.certify(model, given_, y)
+        assert (found.holds, found.kind, found.gap) == (inside.holds, inside.kind, inside.gap)
+        assert found.kind != "none"
+        assert "prepared" in found.notes[-1]
+        with cotas.lang("es"):
+            assert "prepararon" in str(cotas.certify(model, given_, y))
+    wrapped = cotas.certify(make_pipeline(model), frame, y)
+    assert wrapped.kind == inside.kind
+    with pytest.raises(NotFittedError):
+        cotas.certify(PreparedModel(clone(estimator)), frame, y)
+
+
 def test_certified_predictions_and_a_changed_model():
     frame, y, _ = people(120)
     model = PreparedModel(cotas.LinearSVM(tol=1e-8)).fit(frame, y)
@@ -395,6 +426,25 @@ def test_copies_are_told_from_twins():
     few = pl.DataFrame({"class": ["1st", "2nd"] * 20, "id": np.arange(40) + 900})
     assert find_copies(Table(few, None, "t", "csv"))[0] is None
     assert find_copies(Table(rows, None, "t", "npz")) == (None, [])
+
+
+def test_the_split_of_copies_does_not_depend_on_the_file(tmp_path):
+    rng = np.random.default_rng(0)
+    x, shop = rng.normal(size=60).round(3), rng.integers(10, 30, 60)
+    rows = pl.DataFrame({"x": x, "k": rng.integers(0, 9, 60), "shop": shop, "y": ["a", "b"] * 30})
+    frame = pl.concat([rows, rows[:25]])
+    narrow = frame.with_columns(pl.col("k").cast(pl.Int16), pl.col("shop").cast(pl.Float64))
+    frame.write_csv(tmp_path / "t.csv")
+    narrow.write_parquet(tmp_path / "t.parquet")
+    frame.with_columns(pl.col("y").cast(pl.Categorical)).write_ipc(tmp_path / "t.arrow")
+    (tmp_path / "t.json").write_text(frame.write_json())
+    for words in ((), ("--group", "shop")):
+        trained = set()
+        for path in sorted(tmp_path.glob("t.*")):
+            said = command("fit", path, "-t", "y", "-m", "svm", *words, "-o", tmp_path / "m.cotas")
+            assert said.code in (0, 1), said.err
+            trained.add(tuple(PreparedModel.load(tmp_path / "m.cotas").recipe_.rows))
+        assert len(trained) == 1
 
 
 def test_remarks_on_suspicious_data():

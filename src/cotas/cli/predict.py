@@ -19,7 +19,7 @@ from cotas.arrays import AnyArray
 from cotas.cli.data import builtin, writable
 from cotas.cli.exits import UsageError
 from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions
-from cotas.cli.saved import Saved, open_model
+from cotas.cli.saved import Saved, TrainedOn, open_model
 from cotas.cli.session import Session
 from cotas.cli.streams import STANDARD_OUTPUT, writing
 from cotas.files.atomic import replacing
@@ -82,7 +82,7 @@ def predict(
                 model=model,
             )
         )
-    tally = PredictionTally()
+    tally = PredictionTally(saved.seen_before())
     parts = _parts(session, saved, data, rows, text)
     frames = (predicted(saved, table, tally, only) for table in parts)
     if session.json and out is None:
@@ -99,12 +99,12 @@ def predict(
 class PredictionTally:
     """What was counted while the rows went by."""
 
-    def __init__(self) -> None:
+    def __init__(self, trained: TrainedOn | None) -> None:
         self.rows = self.certified = self.judged = self.wrong = 0
         self.squares = 0.0
         self.certifies = self.classifies = False
         self.odd: list[str] = []
-        self.trained: AnyArray | None = None
+        self.trained = trained
 
     def to_dict(self) -> dict[str, Any]:
         """In plain types."""
@@ -113,7 +113,8 @@ class PredictionTally:
             "certified": self.certified if self.certifies else None,
             "test_error": self.error,  # "error" is what went wrong, in every document
             "odd_cells": self.odd,
-            "rows_trained_on": None if self.trained is None else len(self.trained),
+            "rows_trained_on": None if self.trained is None else self.trained.count,
+            "rows_trained_on_told": self.trained is not None and self.trained.told,
         }
 
     @property
@@ -162,12 +163,21 @@ class PredictionTally:
                     error=self.error,
                 )
             )
-        if self.trained is not None and self.rows:
+        count = None if self.trained is None else self.trained.count
+        if count:
             lines.append(
                 say(
                     "{count} of these {rows} rows were trained on: their error says little "
                     "about new ones.",
-                    count=len(self.trained),
+                    count=count,
+                    rows=self.rows,
+                )
+            )
+        if self.trained is not None and not self.trained.told:
+            lines.append(
+                say(
+                    "Whether these rows were trained on cannot be told of sparse rows in several "
+                    "batches: hold all in memory (--rows {rows}).",
                     rows=self.rows,
                 )
             )
@@ -223,8 +233,8 @@ def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) ->
             found["certified"] = model.certified_predict(X)[1]
             tally.certifies = True
             tally.certified += int(found["certified"].sum())
-    if tally.rows == 0:
-        tally.trained = saved.trained_on(X)
+    if tally.trained is not None:
+        tally.trained.add(X)
     tally.rows += len(labels)
     truth = _truth(saved, table)
     if truth is not None:

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier, is_regressor
 from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
 from cotas.files.errors import ModelFileError
-from cotas.files.fingerprint import Fingerprint
+from cotas.files.fingerprint import Fingerprint, RowsAsTheyCome
 from cotas.files.formats import is_a_table
 from cotas.files.frames import polars
 from cotas.files.models import read_model_file
@@ -59,16 +59,11 @@ class Saved:
             return self.model.probabilities_of(X)
         return np.asarray(self.model.predict_proba(X))
 
-    def trained_on(self, X: Any) -> AnyArray | None:
-        """Which of these prepared rows the model was trained on, if they are all of its table."""
-        rows = None if self.recipe is None else self.recipe.rows
-        if rows is None or self.data is None or self.recipe is None:
+    def seen_before(self) -> TrainedOn | None:
+        """What compares rows with those of the training, if the file tells of these."""
+        if self.recipe is None or self.recipe.rows is None or self.data is None:
             return None
-        if X.shape[0] not in (self.recipe.n_rows, len(rows)):
-            return None
-        rows = rows if X.shape[0] == self.recipe.n_rows else np.arange(len(rows))
-        same = Fingerprint.of(X[rows], rows).rows == self.data.rows
-        return rows if same else None
+        return TrainedOn(self.data, np.asarray(self.recipe.rows), self.recipe.n_rows)
 
     def input_of(self, table: Table, rows: AnyArray | None = None) -> Any:
         """The features of all or some rows as `estimator` takes them, prepared once for all."""
@@ -103,6 +98,58 @@ class Saved:
                 )
             )
         return X
+
+
+class TrainedOn:
+    """How many of the prepared rows that go by a model was trained on.
+
+    They are compared with the fingerprint of its data: they may be its whole table, or the rows of
+    it that were trained on. Sparse rows can be compared only if they come all at once.
+    """
+
+    def __init__(self, data: Fingerprint, rows: AnyArray, n_rows: int) -> None:
+        self._data, self._rows, self._n_rows = data, rows, n_rows
+        self._sparse = data.layout != "dense"
+        if not self._sparse:
+            self._among, self._all = RowsAsTheyCome(data), RowsAsTheyCome(data)
+        self._batches = self._count = 0
+        self._same = False
+
+    def add(self, X: Any) -> None:
+        """Take the next rows."""
+        self._batches += 1
+        rows = self._rows - self._count
+        rows = rows[(rows >= 0) & (rows < X.shape[0])]
+        self._count += X.shape[0]
+        if self._sparse:
+            alone = self._batches == 1 and self._count in self._sizes
+            self._same = alone and self._are_same(X, rows)
+        else:
+            self._among.add(X[rows])
+            self._all.add(X)
+
+    def _are_same(self, X: Any, rows: AnyArray) -> bool:
+        taken = rows if X.shape[0] == self._n_rows else np.arange(X.shape[0])
+        return Fingerprint.of(X[taken], taken).rows == self._data.rows
+
+    @property
+    def told(self) -> bool:
+        """Whether it can be told how many there are."""
+        return not self._sparse or self._batches < 2 or self._count not in self._sizes
+
+    @property
+    def count(self) -> int | None:
+        """How many there are; None if these are other rows, or it cannot be told."""
+        if self._count not in self._sizes or not self.told:
+            return None
+        if not self._sparse:
+            whole = self._count == self._n_rows
+            self._same = (self._among if whole else self._all).are_all
+        return len(self._rows) if self._same else None
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return self._n_rows, len(self._rows)
 
 
 def open_model(path: Path, trust_pickle: bool = False) -> Saved:

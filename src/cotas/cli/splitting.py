@@ -12,7 +12,7 @@ from cotas.certificates import Certificate
 from cotas.cli.exits import UsageError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
-from cotas.preparation.inspection import copies
+from cotas.preparation.inspection import copies, numbered
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def grouped(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, l
     column = table.features[settings.group].cast(str).fill_null("")
     words = "Rows with the same {name!r} are on one side of the split; it is left out."
     remark = Remark("group", settings.group, say(words, name=settings.group))
-    return table.without([settings.group]), column.to_numpy(), [remark]
+    return table.without([settings.group]), numbered(column.to_numpy()), [remark]
 
 
 def bound_of(

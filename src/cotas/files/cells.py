@@ -123,6 +123,18 @@ def tell_reading(words: Any, comma: bool) -> Reading:
     return Reading(bool(share and share > 0.5), comma)
 
 
+def are_codes(words: Any) -> bool:
+    """Whether these are codes, such as 08001 and 28013: as many digits in each, the first a 0."""
+    values = words.drop_nulls().unique()
+    lengths = values.str.len_bytes().unique()
+    return bool(
+        len(lengths) == 1
+        and lengths[0] > 1
+        and values.str.starts_with("0").any()
+        and values.str.contains("^[0-9]+$").all()
+    )
+
+
 def without_missing(words: Any, more: Sequence[str] = ()) -> Any:
     """The words without spaces around them, null where they stand for a missing value."""
     stripped = words.str.strip_chars()
@@ -165,7 +177,7 @@ def _as_numbers(column: Any, comma: bool, source: str) -> tuple[Any, list[Remark
     """The column as numbers if it is one of numbers, with a remark on cells that are none."""
     pl = polars()
     reading = tell_reading(column, comma)
-    if not reading.numbers:
+    if not reading.numbers or are_codes(column):
         return column, []
     bare = plain_numbers(column, reading.comma)
     numbers = bare.cast(pl.Int64, strict=False)

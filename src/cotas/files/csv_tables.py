@@ -18,6 +18,7 @@ from cotas.arrays import IntArray
 from cotas.files.cells import (
     MISSING,
     Reading,
+    are_codes,
     plain_numbers,
     tell_reading,
     understood,
@@ -48,6 +49,8 @@ from cotas.files.tidying import Untidy, tell_untidy
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
 ROWS_FOR_TYPES = 10_000
+# A text is looked through so many bytes at a time.
+BYTES_AT_A_TIME = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ def read_csv(
         text = _as_utf8(text, dialect, source)
         frame = _parse(text, dialect, source, words)
     _refuse_short_rows(frame, text, dialect, source)
+    frame = _with_codes(frame, text, dialect, source)
     frame = _without_blank_lines(frame, text)
     frame, remarks = understood(frame, dialect.decimal_comma, source, wishes.missing, words)
     return frame, [*twins_in_words(dialect.names, dialect.renamed), *remarks]
@@ -255,6 +259,37 @@ def _parse(
         return _parse_after_all(text, options, dialect, source)
 
 
+def _with_codes(frame: Any, text: bytes | Path, dialect: Dialect, source: str) -> Any:
+    """The frame with codes such as 08001 as they are written: polars takes them for numbers."""
+    whole = [name for name in frame.columns if frame[name].dtype.is_integer()]
+    if not whole or not _has_leading_zero(text, dialect):
+        return frame
+    written = _parse(text, dialect, source, whole)
+    return frame.with_columns(written[name] for name in whole if are_codes(written[name]))
+
+
+def _has_leading_zero(text: bytes | Path, dialect: Dialect) -> bool:
+    """Whether some cell begins with a zero and another digit."""
+    data = _numbers_of_letters(text)
+    before = np.frombuffer(f"\n\r{dialect.separator}{dialect.quote}".encode(), dtype=np.uint8)
+    for start in range(0, len(data), BYTES_AT_A_TIME):
+        zeros = start + np.flatnonzero(data[start : start + BYTES_AT_A_TIME] == ord("0"))
+        zeros = zeros[zeros < len(data) - 1]
+        zeros = zeros[(zeros == 0) | np.isin(data[zeros - 1], before)]
+        after = data[zeros + 1]
+        if ((after >= ord("0")) & (after <= ord("9"))).any():
+            return True
+    return False
+
+
+def _numbers_of_letters(text: bytes | Path) -> IntArray:
+    """The bytes of a text, which stays where it is."""
+    if isinstance(text, bytes):
+        return np.frombuffer(text, dtype=np.uint8)
+    empty = os.path.getsize(text) == 0
+    return np.empty(0, np.uint8) if empty else np.memmap(text, dtype=np.uint8, mode="r")
+
+
 def _parse_after_all(
     text: bytes | Path, options: dict[str, Any], dialect: Dialect, source: str
 ) -> Any:
@@ -345,12 +380,9 @@ def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> N
 
 def first_ragged_line(text: bytes | Path, dialect: Dialect) -> tuple[int, int] | None:
     """The first line with another number of fields than the first, and that number."""
-    if isinstance(text, Path):
-        if os.path.getsize(text) == 0:
-            return None
-        data: IntArray = np.memmap(text, dtype=np.uint8, mode="r")
-    else:
-        data = np.frombuffer(text, dtype=np.uint8)
+    data = _numbers_of_letters(text)
+    if not len(data):
+        return None
     from cotas.files.ragged import ragged_line  # compiled, and rarely needed
 
     line, fields = ragged_line(data, ord(dialect.separator), ord(dialect.quote), len(dialect.names))

@@ -50,6 +50,46 @@ class Fingerprint:
         }
 
 
+class RowsAsTheyCome:
+    """Whether dense rows that come some at a time are those of a fingerprint, in their order.
+
+    Parameters
+    ----------
+    data : Fingerprint
+        Of dense rows.
+
+    Examples
+    --------
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> seen = RowsAsTheyCome(Fingerprint.of(X, [0, 1, 1]))
+    >>> seen.add(X[:2])
+    >>> seen.are_all
+    False
+    >>> seen.add(X[2:])
+    >>> seen.are_all
+    True
+    """
+
+    def __init__(self, data: Fingerprint) -> None:
+        self._data = data
+        head = f"{np.dtype(data.dtype).str}{data.shape}"
+        self._hash = hashlib.blake2b(head.encode(), digest_size=16)
+
+    def add(self, X: Any) -> None:
+        """Take the next rows."""
+        if len(X):
+            self._hash.update(_bytes_of(X))
+
+    @property
+    def are_all(self) -> bool:
+        """Whether the rows so far are the ones of the fingerprint, all of them."""
+        return self._hash.hexdigest() == self._data.rows
+
+
+def _bytes_of(block: Any) -> Any:
+    return np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
+
+
 def _digest(values: Any) -> str:
     found = hashlib.blake2b(digest_size=16)
     for part in _parts(values):
@@ -59,7 +99,7 @@ def _digest(values: Any) -> str:
             if part.dtype == object:
                 found.update("\0".join(map(repr, block.ravel().tolist())).encode())
             elif block.size:
-                found.update(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
+                found.update(_bytes_of(block))
     return found.hexdigest()
 
 

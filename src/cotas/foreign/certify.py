@@ -105,7 +105,8 @@ def certify(
     whether they separate the data; `LinearRegression`, `Ridge`, `Lasso`, `ElasticNet`,
     `SGDRegressor` with squared error, `KernelRidge` and `SVR`; `AdaBoostClassifier` for the bound
     on its training error. Pipelines and searches that end with one of them are unwrapped, and so
-    is `OneVsRestClassifier`. Anything else gets a certificate of kind "none" that says why.
+    are `OneVsRestClassifier` and `cotas.tables.PreparedModel`. Anything else gets a certificate of
+    kind "none" that says why.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def certify(
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise TypeError(f"model must be a fitted estimator, not {model!r}.")
     name = _name(model)
-    if isinstance(model, Pipeline) or _is_search(model):
+    if isinstance(model, Pipeline) or _is_search(model) or _is_prepared(model):
         return _inner(model, X, y, sample_weight, problem, max_time)
     if isinstance(model, OneVsRestClassifier):
         return _each_of_them(model, X, y, sample_weight, problem, max_time)
@@ -211,15 +212,25 @@ def _is_search(model: Any) -> bool:
     return all(hasattr(model, name) for name in ("estimator", "refit", "cv", "scoring"))
 
 
+def _is_prepared(model: Any) -> bool:
+    """PreparedModel, which is made with what is here: tables in, the estimator inside."""
+    return all(hasattr(model, name) for name in ("estimator", "preparation", "prepare"))
+
+
 def _inner(
     model: Any, X: Matrix, y: Any, sample_weight: Any, problem: str, max_time: float
 ) -> Certificate:
-    """What is said of the last step of a pipeline, or of the model that a search has refitted."""
+    """What is said of the last step of a pipeline, of what a search has refitted, or of tables."""
     if isinstance(model, Pipeline):
         inner = model[-1]
         check_is_fitted(inner)
         X = model[:-1].transform(X) if len(model) > 1 else X
         note = "It speaks of the features that the earlier steps of the pipeline make."
+    elif _is_prepared(model):
+        if comes_in_blocks(X):
+            raise ValueError("PreparedModel needs X as a table, not a source of row blocks.")
+        X, inner = model.prepare(X), model.estimator_
+        note = "It speaks of the columns as they were prepared."
     else:
         if not model.refit:
             return no_certificate(f"{_name(model)}(refit=False) keeps no model to certify.")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
-from cotas.files.cells import FEW_WORDS, cells_in_words, few_enough, numbers_of_words
+from cotas.files.cells import FEW_WORDS, are_codes, cells_in_words, few_enough, numbers_of_words
 from cotas.files.dates import order_is_open, tell_form
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
@@ -174,7 +174,7 @@ def _role_of_words(column: Any, name: str, keep: bool) -> Role:
     present = column.drop_nulls()
     distinct = present.n_unique()
     if keep or distinct <= FEW_WORDS or distinct <= FREE_TEXT_SHARE * len(present):
-        return Role("category")
+        return Role("category", remark=_codes(present, name) if are_codes(present) else None)
     words = say(
         "Column {name!r} is left out: {distinct} different texts in {rows} rows, names or free "
         "text (--keep {name!r} takes it).",
@@ -183,6 +183,15 @@ def _role_of_words(column: Any, name: str, keep: bool) -> Role:
         rows=len(present),
     )
     return Role("text", remark=Remark("text", name, words))
+
+
+def _codes(present: Any, name: str) -> Remark:
+    words = say(
+        "Column {name!r} holds codes with leading zeros, such as {cell!r}: taken as categories.",
+        name=name,
+        cell=present.min(),
+    )
+    return Remark("codes", name, words)
 
 
 def _open_order(column: Any, name: str) -> Remark | None:

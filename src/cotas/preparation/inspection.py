@@ -207,8 +207,20 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
         )
 
 
-def copies(table: Table) -> tuple[AnyArray | None, list[Remark]]:
-    """A mark for each row, the same for equal rows, if some rows are copies of others.
+def numbered(groups: AnyArray) -> IntArray:
+    """The groups as numbers in the order in which they first appear, whatever they are called.
+
+    A split by them is then the same whichever file the rows came from.
+
+    >>> numbered(np.array(["b", "a", "b", "c"])).tolist()
+    [0, 1, 0, 2]
+    """
+    first, codes = np.unique(groups, return_index=True, return_inverse=True)[1:]
+    return np.asarray(np.argsort(np.argsort(first))[codes])
+
+
+def copies(table: Table) -> tuple[IntArray | None, list[Remark]]:
+    """The number of the group of each row, the same for equal rows, if some rows are copies.
 
     Where most rows have a twin, and no column of fractions tells most of the different rows
     apart, the table has few different rows, and twins are no copies.
@@ -216,18 +228,18 @@ def copies(table: Table) -> tuple[AnyArray | None, list[Remark]]:
     if table.has_names:
         used = [n for n, role in roles_of(table.features).items() if role.kind not in LEFT_OUT]
         table = replace(table, features=table.features.select(used))
-    marks = _row_marks(table)
-    different, counts = np.unique(marks, return_counts=True)
+    marks = numbered(_row_marks(table))
+    counts = np.bincount(marks)
     twins = int(counts[counts > 1].sum())
     if twins == 0:
         return None, []
-    if 2 * twins > len(marks) and not _one_column_tells(table, len(different)):
+    if 2 * twins > len(marks) and not _one_column_tells(table, len(counts)):
         words = say(
             "{count} of the {rows} rows have a twin: there are {different} different ones, and "
             "rows held out are like rows trained on.",
             count=twins,
             rows=len(marks),
-            different=len(different),
+            different=len(counts),
         )
         return None, [Remark("twins", None, words)]
     words = "{count} rows occur more than once; copies are kept on one side of the split."

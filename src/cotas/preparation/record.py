@@ -10,6 +10,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.certificates import Certificate
+from cotas.files.dates import tell_form
 from cotas.files.frames import polars
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
@@ -24,8 +25,9 @@ class ColumnSummary:
     Attributes
     ----------
     name, kind : str
-        The kind is "number", "boolean", "category" or "other".
+        The kind is "number", "boolean", "category", "date", "time" (of day) or "other".
     missing, distinct : int
+        How many values are missing, and how many different ones there are of the others.
     smallest, largest, mean : float or None
         Of numbers.
     most_frequent : str or None
@@ -209,21 +211,34 @@ def summarize(table: Table, most_columns: int = 500) -> TableSummary:
 
 def _summary_of(column: Any, name: str) -> ColumnSummary:
     pl = polars()
-    missing = column.null_count()
-    if column.dtype in (pl.String, pl.Categorical, pl.Enum) and missing < len(column):
-        counts = column.cast(pl.String).drop_nulls().alias("").value_counts()
+    present = column.drop_nulls()
+    if column.dtype.is_float():
+        present = present.drop_nans()
+    missing, distinct = len(column) - len(present), present.n_unique()
+    form = _form_of(present)
+    if form is not None:
+        return ColumnSummary(name, "time" if form == "time" else "date", missing, distinct)
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum) and distinct:
+        counts = present.cast(pl.String).alias("").value_counts()
         values, times = counts.to_series(0), counts["count"]
         top = str(values.filter(times == times.max()).min())
-        distinct = len(values) + (missing > 0)
         return ColumnSummary(name, "category", missing, distinct, most_frequent=top)
-    distinct = column.n_unique()
-    if column.dtype.is_numeric() and missing < len(column):
-        numbers = column.cast(pl.Float64).drop_nulls().to_numpy()
+    if column.dtype.is_numeric():
+        numbers = present.cast(pl.Float64).to_numpy()
         finite = numbers[np.isfinite(numbers)]
-        missing += len(numbers) - int((~np.isnan(numbers)).sum())
         if len(finite):
             low, high, mean = float(finite.min()), float(finite.max()), float(finite.mean())
             return ColumnSummary(name, "number", missing, distinct, low, high, mean)
     if column.dtype == pl.Boolean:
         return ColumnSummary(name, "boolean", missing, distinct)
     return ColumnSummary(name, "other", missing, distinct)
+
+
+def _form_of(present: Any) -> str | None:
+    """How a column of dates or times of day is written; None if it is none."""
+    pl = polars()
+    if present.dtype == pl.String:
+        return tell_form(present)
+    if present.dtype == pl.Time:
+        return "time"
+    return "ymd" if present.dtype == pl.Date or present.dtype == pl.Datetime else None

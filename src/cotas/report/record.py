@@ -26,7 +26,14 @@ from cotas.report.markup import number
 from cotas.words import say
 
 # What a column holds.
-KINDS = {"number": "number", "boolean": "true or false", "category": "category", "other": "other"}
+KINDS = {
+    "number": "number",
+    "boolean": "true or false",
+    "category": "category",
+    "date": "date",
+    "time": "time of day",
+    "other": "other",
+}
 MOST_CLASSES = 10  # with a chart of coefficients of their own
 
 

@@ -15,6 +15,10 @@ from hypothesis import strategies as st
 from cotas.exceptions import DataFileError
 from cotas.files.cells import numbers_of_words
 from cotas.files.tables import batches, read_table
+from cotas.preparation.streamed import learn
+from cotas.scale.decoding import Reading
+from cotas.tables import Preparation, PreparedModel, inspect_table
+from terminal import cotas
 
 
 def read(path, content, encoding="utf-8", **options):
@@ -142,6 +146,59 @@ def test_numbers_among_few_words_are_categories_and_that_is_said(tmp_path):
     table = read(tmp_path / "car.csv", "doors,y\n" + "".join(f"{d},1\n" for d in doors))
     assert table.features["doors"].to_list() == doors
     assert [remark.kind for remark in table.remarks] == ["mixed"]
+
+
+POSTAL = ["28013", "08001", "41004", "08002"] * 15
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "json", "parquet"])
+@pytest.mark.parametrize("gap", [False, True], ids=["whole", "with a gap"])
+def test_codes_with_leading_zeros_are_categories_and_that_is_said(tmp_path, ending, gap):
+    codes = [None if gap and k == 3 else code for k, code in enumerate(POSTAL)]
+    frame = pl.DataFrame({"x": np.arange(60.0) / 7, "post": codes, "y": ["a", "b"] * 30})
+    text, path = frame.write_csv(), tmp_path / f"t.{ending}"
+    content = {
+        "csv": text.encode(),
+        "csv.gz": gzip.compress(text.encode()),
+        "json": frame.write_json().encode(),
+        "parquet": b"",
+    }[ending]
+    path.write_bytes(content) if content else frame.write_parquet(path)
+    table = read_table(path)
+    assert table.features["post"].to_list() == codes
+    assert [r.column for r in inspect_table(table) if r.kind == "codes"] == ["post"]
+    assert table.features["x"].dtype == pl.Float64
+    said = cotas("fit", path, "-t", "y", "-m", "svm", "--out", tmp_path / "m.cotas")
+    assert "codes with leading zeros" in said.err
+    model = PreparedModel.load(tmp_path / "m.cotas")
+    assert "post=08001" in model.preparation_.get_feature_names_out()
+    # A part in which no code has a leading zero is the same table still.
+    part = frame.filter(pl.col("post") == "28013")
+    part.write_csv(tmp_path / "part.csv")
+    read_again = read_table(tmp_path / "part.csv", target="y")
+    assert (model.predict(read_again) == model.predict(part)).all()
+    said = cotas("predict", tmp_path / "m.cotas", tmp_path / "part.csv", "--only", "--json")
+    assert [row["prediction"] for row in said.document["predictions"]] == [*model.predict(part)]
+    assert not said.document["odd_cells"]
+
+
+def test_streams_and_memory_take_the_same_columns_for_codes(tmp_path):
+    frame = pl.DataFrame({"post": POSTAL, "hour": ["8", "08", "9"] * 20, "y": ["a", "b"] * 30})
+    frame.write_csv(tmp_path / "t.csv")
+    streamed = Preparation()
+    reading = Reading("y", preparation=streamed)
+    learn(streamed, [tmp_path / "t.csv"], reading, 0)
+    at_once = Preparation().fit(read_table(tmp_path / "t.csv", target="y"))
+    for learned in (streamed, at_once):
+        assert learned.category_names_ == ["post"]
+        assert learned.number_names_ == ["hour"]
+        assert learned.categories_ == [sorted(set(POSTAL))]
+
+
+@pytest.mark.parametrize("cells", [["0", "1"], ["0.5", "0.7"], ["-01", "011"], ["7", "07"]])
+def test_what_is_no_code_stays_a_number(tmp_path, cells):
+    table = read(tmp_path / "t.csv", "x,y\n" + "".join(f"{c},1\n" for c in cells * 10))
+    assert table.features["x"].dtype.is_numeric()
 
 
 def test_codes_that_are_mostly_numbers_stay_words(tmp_path):

@@ -1,6 +1,7 @@
 """What was saved comes back whole, and takes tables of every kind as they are."""
 
 import pathlib
+from datetime import date, datetime, time, timedelta
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from cotas.files.errors import ModelFileError
 from cotas.preparation.columns import ColumnWarning
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.record import summarize
+from cotas.report.record import KINDS as REPORTED
 from cotas.tables import PreparedModel, Table
 from terminal import cotas, customers
 
@@ -73,3 +75,36 @@ def test_a_column_may_be_called_count():
     frame = pl.DataFrame({"count": ["a", "b"] * 20, "x": np.arange(40) % 7})
     assert "count=b" in Preparation().fit(frame).get_feature_names_out()
     assert summarize(Table(frame, None, "t", "csv")).columns[0].most_frequent == "a"
+
+
+DATES = [date(2020, 1, 1) + timedelta(days=k) for k in range(40)]
+# what a column holds, and what is said of it: its kind and how many different values
+SUMMARIES = {
+    "words": (["yes", "no"] * 20, "category", 2),
+    "truth": ([True, False] * 20, "boolean", 2),
+    "whole": ([3, 4] * 20, "number", 2),
+    "fractions": ([0.5, 1.5] * 20, "number", 2),
+    "dates": (DATES, "date", 40),
+    "moments": ([datetime(d.year, d.month, d.day, 7) for d in DATES], "date", 40),
+    "dates in words": ([f"{d:%d/%m/%Y}" for d in DATES], "date", 40),
+    "times": ([time(8, k) for k in range(40)], "time", 40),
+    "times in words": ([f"08:{k:02}" for k in range(40)], "time", 40),
+}
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+@pytest.mark.parametrize("holes", [0, 3])
+def test_what_is_missing_is_no_value(name, holes):
+    values, kind, distinct = SUMMARIES[name]
+    column = pl.Series("x", [*values, *[None] * holes])
+    gaps = [column, column.fill_null(np.nan)] if column.dtype == pl.Float64 else [column]
+    for each in gaps:
+        said = summarize(Table(each.to_frame(), None, "t", "csv")).columns[0]
+        assert (said.kind, said.missing, said.distinct) == (kind, holes, distinct)
+        assert said.kind in REPORTED
+
+
+@pytest.mark.parametrize("values", [[None, None], [np.nan, None], [None, np.inf], []])
+def test_a_column_without_values_is_summarized(values):
+    said = summarize(Table(pl.DataFrame({"x": values}), None, "t", "csv")).columns[0]
+    assert (said.kind, said.distinct) == ("other", int(np.inf in values))

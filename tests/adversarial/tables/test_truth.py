@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn import metrics
+from sklearn.datasets import dump_svmlight_file
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from cotas.preparation.quality import quality_of_classes, quality_of_numbers
@@ -181,3 +183,36 @@ def test_coefficients_that_the_gap_does_not_tell_from_zero_are_not_shown(tmp_pat
     every = cotas("explain", tmp_path / "m.cotas", "--json").document["coefficients"]
     shown = [name for name in every[0]["coefficients"] if f"\n{name} " in said.out]
     assert len(shown) < len(every[0]["coefficients"])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_rows_trained_on_are_told_however_the_table_comes(tmp_path, ending):
+    frame = customers(200)
+    table, part = tmp_path / f"t.{ending}", tmp_path / f"part.{ending}"
+    write = {"csv": pl.DataFrame.write_csv, "parquet": pl.DataFrame.write_parquet}[ending]
+    write(frame, table)
+    cotas("fit", table, "-t", "bought", "-m", "svm", "--out", tmp_path / "m.cotas")
+    write(frame[PreparedModel.load(tmp_path / "m.cotas").recipe_.rows], part)
+    for file in (table, part):
+        for rows in (1, 7, 160, 100_000):
+            call = ("predict", tmp_path / "m.cotas", file, "--only", "--rows", str(rows))
+            document = cotas(*call, "--json").document
+            assert (document["rows_trained_on"], document["rows_trained_on_told"]) == (160, True)
+            assert f"160 of these {document['rows']} rows were trained on" in cotas(*call).err
+    write(frame.with_columns(pl.col("age") + (pl.int_range(pl.len()) == 150)), table)
+    for rows in (7, 100_000):
+        call = ("predict", tmp_path / "m.cotas", table, "--rows", str(rows), "--json")
+        assert cotas(*call).document["rows_trained_on"] is None
+
+
+def test_of_sparse_rows_in_batches_it_is_said_that_it_cannot_be_told(tmp_path):
+    X = sparse.random(60, 5, density=0.4, random_state=0, format="csr")
+    dump_svmlight_file(X, np.arange(60) % 2, str(tmp_path / "t.svm"), zero_based=False)
+    cotas("fit", tmp_path / "t.svm", "-m", "perceptron", "--out", tmp_path / "m.cotas")
+    trained = len(PreparedModel.load(tmp_path / "m.cotas").recipe_.rows)
+    for rows, count in (("60", trained), ("7", None)):
+        call = ("predict", tmp_path / "m.cotas", tmp_path / "t.svm", "--rows", rows)
+        document = cotas(*call, "--json").document
+        assert document["rows_trained_on"] == count
+        assert document["rows_trained_on_told"] == (count is not None)
+        assert ("cannot be told" in cotas(*call).err) == (count is None)
