@@ -34,6 +34,7 @@ from cotas.foreign.logistic import logistic_regression
 from cotas.foreign.stochastic import passive_aggressive, perceptron, sgd_classifier
 from cotas.foreign.support_vectors import linear_svc
 from cotas.source import comes_in_blocks, source_of
+from cotas.words import say
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 # A reader takes the model, X, y, the weights of the examples and the seconds it may spend.
@@ -198,11 +199,14 @@ def _reason(name: str) -> str:
     if name in REASONS:
         return REASONS[name]
     if name in READERS or name.startswith("cotas."):
-        return f'{name} is measured by the problem that it states; ask with problem="own".'
+        words = '{name} is measured by the problem that it states; ask with problem="own".'
+        return say(words, name=name)
     known = ", ".join(full.removeprefix("sklearn.") for full in READERS)
-    return (
-        f"cotas has no certificate for {name}. It has one for its own models, for {known}, and for "
-        "pipelines and searches that end with one of them."
+    return say(
+        "cotas has no certificate for {name}. It has one for its own models, for {known}, and for "
+        "pipelines and searches that end with one of them.",
+        name=name,
+        known=known,
     )
 
 
@@ -222,7 +226,9 @@ def _inner(
         note = "It speaks of the features that the earlier steps of the pipeline make."
     else:
         if not model.refit:
-            return no_certificate(f"{_name(model)}(refit=False) keeps no model to certify.")
+            return no_certificate(
+                say("{name}(refit=False) keeps no model to certify.", name=_name(model))
+            )
         check_is_fitted(model)
         inner = model.best_estimator_
         note = (
