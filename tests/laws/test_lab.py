@@ -1,6 +1,7 @@
 """What holds in every room of the lab, without a browser."""
 
 import contextlib
+import html
 import io
 import re
 import threading
@@ -130,6 +131,13 @@ def test_every_step_has_the_numbers_of_the_trace():
         assert np.array_equal(room.answer.step.theta, run[at - 1].theta)
         assert room.answer.step.line == run[at - 1].line
         assert f"{run[at - 1].margin:.6g}" in room.proof.object
+
+
+def test_the_page_of_an_algorithm_shows_what_is_inside_its_loops():
+    room = lab.Steps(link={"procedure": "perceptron", "at": "1"}, lang="es")
+    page = room._page(room.answer.run, room.answer.step)
+    for line in room.answer.run.trace.algorithm.lines:
+        assert f"{line.number:>3}  {'  ' * line.depth}{html.escape(line.spanish)}</span>" in page
 
 
 def _groups():
