@@ -220,10 +220,14 @@ def _inner(
 ) -> Certificate:
     """What is said of the last step of a pipeline, or of the model that a search has refitted."""
     if isinstance(model, Pipeline):
-        inner = model[-1]
+        inner, note = model[-1], ""
         check_is_fitted(inner)
-        X = model[:-1].transform(X) if len(model) > 1 else X
-        note = "It speaks of the features that the earlier steps of the pipeline make."
+        if len(model) > 1:
+            X = model[:-1].transform(X)
+            note = (
+                "It speaks of the features that the earlier steps of the pipeline make: verify "
+                "takes pipeline[:-1].transform(X)."
+            )
     else:
         if not model.refit:
             return no_certificate(
@@ -236,7 +240,7 @@ def _inner(
             "not of the choice between the candidates."
         )
     found = certify(inner, X, y, sample_weight, problem=problem, max_time=max_time)
-    return found.noted(note)
+    return found.noted(note) if note else found
 
 
 def _each_of_them(
