@@ -1,6 +1,7 @@
 """What holds in every room of the lab, without a browser."""
 
 import contextlib
+import html
 import io
 import re
 import threading
@@ -132,6 +133,13 @@ def test_every_step_has_the_numbers_of_the_trace():
         assert f"{run[at - 1].margin:.6g}" in room.proof.object
 
 
+def test_the_page_of_an_algorithm_shows_what_is_inside_its_loops():
+    room = lab.Steps(link={"procedure": "perceptron", "at": "1"}, lang="es")
+    page = room._page(room.answer.run, room.answer.step)
+    for line in room.answer.run.trace.algorithm.lines:
+        assert f"{line.number:>3}  {'  ' * line.depth}{html.escape(line.spanish)}</span>" in page
+
+
 def _groups():
     from cotas.experiments.samples import two_groups
 
@@ -211,3 +219,17 @@ def test_a_wide_gap_gets_no_tick(lang):
             shown = card(proof, [], speak(lang))
         assert f'<div class="card {state}">' in shown
         assert percent(proof.relative_gap) in shown
+
+
+@pytest.mark.parametrize("written", ['SVC(kernel="linear", C=1)', "Lasso(alpha=0.5)"])
+def test_the_axis_is_called_what_is_varied_before_the_page_is_drawn(written, monkeypatch):
+    monkeypatch.setattr(lab.Done, "show", lambda *_: None)
+    room = lab.Done(link={"written": written})
+    assert room.chart.figure.xaxis[0].axis_label == room.answer.over
+
+
+def test_iterations_are_written_in_full():
+    room = lab.Done(link={"written": 'SVC(kernel="linear", C=1)'})
+    made = int(np.max(room.answer.judged.model.n_iter_))
+    assert made > 10**6
+    assert f"{made:,}" in room.proof.object

@@ -760,7 +760,7 @@ def test_what_needs_the_whole_table_says_so(tmp_path, little_memory):
     said = terminal(*call, "-m", "huber")
     assert said.code == 2
     assert "takes no source of row blocks" in " ".join(said.err.split())
-    for size, words in (("much", "takes a size"), ("10MB", "too little")):
+    for size, words in (("much", "takes a size"), ("10MB", "too little"), ("2", "2GB")):
         said = terminal(*call, "--memory", size)
         assert said.code == 2
         assert words in said.err

@@ -1,5 +1,7 @@
 """A trace is the run of the fit: its last model is the fit's to the bit, and its numbers add up."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -300,3 +302,20 @@ def test_the_estimator_is_left_alone():
     list(cotas.trace(model, X, y))
     assert not hasattr(model, "coef_")
     assert model.random_state is None
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_what_is_repeated_stands_inside_its_loop(language):
+    pages = [page for page in vars(printed).values() if isinstance(page, printed.Printed)]
+    opens = re.compile(r"procedure|repeat$|.* (do|then)$|else$")
+    assert pages
+    for page in pages:
+        shown = page.text(language).splitlines()
+        bare = [line.split(": ", 1)[1] for line in shown]
+        assert [line.strip() for line in bare] == [line.text(language) for line in page.lines]
+        depths = [len(line) - len(line.lstrip()) for line in bare]
+        assert depths[0] == 0
+        step = len(printed.INDENT)
+        for line, depth, following in zip(page.lines, depths, depths[1:], strict=False):
+            within = depth + step if opens.match(line.english) else depth
+            assert following == within if within > depth else following <= within, page.english

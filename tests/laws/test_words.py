@@ -12,11 +12,15 @@ from pathlib import Path
 
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import Lasso, SGDClassifier
 
 import cotas
+from cotas.exceptions import DataFileError, ModelFileError
+from cotas.preparation.preparation import Preparation
 from cotas.source import Arrays
 from cotas.stops import Stop
-from cotas.words import FIELD, Said, Spoken, current, english, lang, say, spanish
+from cotas.words import FIELD, JOINED, Said, Spoken, current, english, lang, say, spanish
 from estimators import every_estimator, problems_of
 
 HOME = Path(cotas.__file__).parent
@@ -297,3 +301,104 @@ def test_a_file_with_texts_of_another_version_is_read_in_english(fitted, tmp_pat
         assert Sentence().read(stored, None, Scope(), "here") == "It is 3."
         known = {"english": "", "text": "{one} against {other}", "values": {"one": "a"}}
         assert Sentence().read(known, None, Scope(), "here") == ""
+
+
+# ---- errors of files -----------------------------------------------------------------------------
+
+# The text of a file that cannot be used, and its name.
+BAD_TABLES = {
+    "empty.csv": b"",
+    "no_rows.csv": b"a,b\n",
+    "ragged.csv": b"a,b,c\n1,2,3\n1,2\n",
+    "left_open.csv": b'a,b\n1,2\n3,"4\n',
+    "stray.csv": b'a,b\n1,2"2\n3,4\n',
+    "binary.csv": b"a\0b\0c",
+    "pickle.csv": b"\x80\x04K\x01.",
+    "broken.json": b'[{"a": 1}, {"a": ',
+    "cut.csv.gz": b"\x1f\x8b\x08\x00\x00\x00",
+    "cut.parquet": b"PAR1 and no more",
+    "label.svm": b"x 1:2\n1 1:3\n",
+    "colon.svm": b"1 1:2\n1 3\n",
+    "order.svm": b"1 1:2\n1 3:1 2:1\n",
+    "value.svm": b"1 1:2\n1 3:z\n",
+    "ranked.svm": b"1 qid:1 1:2\n",
+    "words.csv": b"a,b\n" + b"".join(b"%d,1\n" % k for k in range(60)) + b"x1,1\nx2,1\nx3,1\n" * 20,
+}
+BAD_MODELS = {
+    "short.cotas": b"ab",
+    "table.cotas": b"a,b\n1,2\n3,4\n",
+    "cut.cotas": b"\xff" * 100,
+    "json.cotas": b"\x04\0\0\0\0\0\0\0[1,]",
+}
+
+
+def english_in(text, name=""):
+    """What of an error is neither in the catalogue nor a value, such as the name of a file."""
+    if not isinstance(text, Said):
+        data = name in ("error", "known", "names")  # what another library says of it, and lists
+        return [text] if SENTENCE.search(text) and not data else []
+    own = [] if text.text in spanish() or JOINED.fullmatch(text.text) else [text.text]
+    return own + [each for name, value in text.values.items() for each in english_in(value, name)]
+
+
+def refusals(tmp_path):
+    """What is done with files that cannot be used, each by its name."""
+    read = cotas.tables.read_table
+    for name, content in BAD_TABLES.items():
+        (tmp_path / name).write_bytes(content)
+        yield name, lambda name=name: read(tmp_path / name)
+    for name, content in BAD_MODELS.items():
+        (tmp_path / name).write_bytes(content)
+        yield name, lambda name=name: cotas.load(tmp_path / name)
+    good = tmp_path / "good.csv"
+    good.write_text("a,b\n" + "1,x\n2,y\n" * 9, "utf-8")
+    table = read(good, target="b")
+    prepared = Preparation().fit(table.features)
+    yield "nothing there", lambda: read(tmp_path / "nothing.csv")
+    yield "no such pattern", lambda: read(str(tmp_path / "nothing*.csv"))
+    yield "a folder", lambda: read(tmp_path)
+    yield "no such column", lambda: read(good, target="c")
+    yield "no such encoding", lambda: read(good, encoding="utf-9")
+    yield "no such separator", lambda: read(good, separator="ab")
+    yield "another format", lambda: read(good, format="parquet")
+    yield "too many columns", lambda: read(good, max_columns=1)
+    yield "too much memory", lambda: read(good, max_memory=1)
+    yield "no part", lambda: read(f"{good}::part")
+    yield "a column less", lambda: prepared.transform(table.features.rename({"a": "z"}))
+    yield "a matrix", lambda: prepared.transform([[1.0]])
+
+
+def test_errors_of_files_are_said_in_spanish(tmp_path):
+    for name, refused in refusals(tmp_path):
+        with lang("es"), pytest.raises(ValueError) as caught:
+            refused()
+        assert isinstance(caught.value, (DataFileError, ModelFileError)), (name, caught.value)
+        assert isinstance(caught.value.args[0], Said), (name, caught.value)
+        assert not english_in(caught.value.args[0]), (name, caught.value)
+
+
+@pytest.mark.parametrize("home", ["files", "preparation", "scale", "cli"])
+def test_every_error_of_a_table_is_said(home):
+    for path in (HOME / home).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+            if name in ("DataFileError", "ColumnError"):
+                assert not isinstance(node.args[0], (ast.Constant, ast.JoinedStr)), (
+                    path,
+                    node.lineno,
+                )
+
+
+def test_where_there_is_no_certificate_it_is_said_why_in_spanish():
+    forest, X, y = RandomForestClassifier(2, random_state=0), [[0.0], [1.0], [2.0]], [1, 0, 1]
+    models = (
+        forest,
+        SGDClassifier(loss="huber"),
+        SGDClassifier(penalty=None, max_iter=5),
+        Lasso(0),
+    )
+    for model in models:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            certificate = cotas.certify(model.fit(X, y), X, y)
+        assert certificate.kind != "none" or not english_in(certificate.statement), model

@@ -33,7 +33,11 @@ def parse_size(words: str) -> int:
         raise UsageError(
             say("--memory takes a size such as 2GB or 800MB, not {words!r}.", words=words)
         )
-    return int(float(found[1]) * UNITS[found[2].upper()])
+    size = int(float(found[1]) * UNITS[found[2].upper()])
+    if found[1] == words.strip() and size < LEAST_MEMORY:  # as bytes it would be nothing
+        text = "--memory {size} has no unit: write {size}GB or {size}MB."
+        raise UsageError(say(text, size=found[1]))
+    return size
 
 
 def free_memory() -> int | None:

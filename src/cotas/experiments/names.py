@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cotas.experiments.catalogue import FIGURES
 from cotas.experiments.figure import Figure
+from cotas.words import say
 
 # What a numbered thing of a document is called.
 KINDS = {
@@ -193,13 +195,28 @@ def find_all(name: str) -> tuple[Figure, ...]:
     if len({item.figures for item in things}) == 1:
         return tuple(FIGURES[one] for one in things[0].figures)
     if things:
-        choices = " or ".join(f"{item.document}-{wanted} ({item.called})" for item in things)
-        raise UnknownFigureError(f"{name!r} stands in several documents: {choices}. Choose one.")
+        choices = _either(f"{item.document}-{wanted} ({item.called})" for item in things)
+        raise UnknownFigureError(
+            say(
+                "{name!r} stands in several documents: {choices}. Choose one.",
+                name=name,
+                choices=choices,
+            )
+        )
     near = difflib.get_close_matches(wanted, table, n=4)
-    advice = f" Did you mean {' or '.join(near)}?" if near else ""
+    advice = say(" Did you mean {name}?", name=_either(near)) if near else ""
     raise UnknownFigureError(
-        f"There is no figure {name!r}.{advice} `cotas reproduce --list` shows all."
+        say(
+            "There is no figure {name!r}.{advice} `cotas reproduce --list` shows all.",
+            name=name,
+            advice=advice,
+        )
     )
+
+
+def _either(choices: Iterable[str]) -> str:
+    """What can be chosen, in words."""
+    return say(" or ").join(choices)
 
 
 def find(name: str) -> Figure:
@@ -218,7 +235,9 @@ def find(name: str) -> Figure:
     found = find_all(name)
     if len(found) > 1:
         names = ", ".join(figure.name for figure in found)
-        raise UnknownFigureError(f"{name!r} stands for several figures: {names}. Choose one.")
+        raise UnknownFigureError(
+            say("{name!r} stands for several figures: {names}. Choose one.", name=name, names=names)
+        )
     return found[0]
 
 

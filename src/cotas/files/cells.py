@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
-from cotas.words import say
+from cotas.words import in_one, say
 
 # Words that stand for a value that is not there.
 MISSING = (
@@ -192,7 +192,9 @@ def _as_numbers(column: Any, comma: bool, source: str) -> tuple[Any, list[Remark
 def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[Any, list[Remark]]:
     name, count, there = column.name, int(odd.sum()), len(column) - column.null_count()
     rows = odd.arg_true()
-    some = "; ".join(f"row {row + 1}: {column[row][:40]!r}" for row in rows[:SHOWN].to_list())
+    shown = rows[:SHOWN].to_list()
+    cells = [say("row {row}: {value!r}", row=row + 1, value=column[row][:40]) for row in shown]
+    some = in_one(cells, "; ")
     if few_enough(count, there):
         return numbers, [Remark("cells", name, cells_in_words(name, count, some))]
     if numbers.n_unique() <= FEW_WORDS or column.filter(odd).n_unique() > FEW_WORDS:
@@ -203,9 +205,16 @@ def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[A
         )
         return column, [Remark("mixed", name, words)] if 2 * count < there else []
     raise DataFileError(
-        f"column {name!r} holds numbers, but {count} of its {there} cells are none ({some}). "
-        "Correct them, name the words that mean a missing value (--missing WORD), take the "
-        f"column as categories (--category {name!r}), or leave it out (--drop {name!r}).",
+        say(
+            "column {name!r} holds numbers, but {count} of its {there} cells are "
+            "none ({some}). Correct them, name the words that mean a missing value "
+            "(--missing WORD), take the column as categories (--category {name!r}), "
+            "or leave it out (--drop {name!r}).",
+            name=name,
+            count=count,
+            there=there,
+            some=some,
+        ),
         source,
     )
 

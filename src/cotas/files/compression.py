@@ -19,6 +19,7 @@ from typing import IO, Any, TypeAlias
 
 from cotas.files.limits import MAX_BYTES
 from cotas.files.problems import DataFileError
+from cotas.words import say
 
 # Beyond the first of these, what comes out may be at most so many times what went in.
 UNSUSPICIOUS_BYTES, MAX_RATIO = 256 << 20, 200
@@ -47,7 +48,7 @@ class Counted(io.RawIOBase):
             damage = (EOFError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError)
             if not isinstance(error, (*damage, _zstandard_error())):
                 raise
-            message = f"the compressed data are damaged ({error})."
+            message = say("the compressed data are damaged ({error}).", error=error)
             raise DataFileError(message, self._source) from None
         view[: len(piece)] = piece
         self._came += len(piece)
@@ -57,14 +58,20 @@ class Counted(io.RawIOBase):
     def _refuse_too_much(self) -> None:
         if self._came > self._max_bytes:
             raise DataFileError(
-                f"it decompresses to more than {self._max_bytes:,} bytes. Pass a larger max_bytes "
-                "if you trust it, or decompress it first.",
+                say(
+                    "it decompresses to more than {most:,} bytes. Pass a larger max_bytes "
+                    "if you trust it, or decompress it first.",
+                    most=self._max_bytes,
+                ),
                 self._source,
             )
         if self._came > UNSUSPICIOUS_BYTES and self._came > MAX_RATIO * self._packed.tell():
             raise DataFileError(
-                f"it decompresses to more than {MAX_RATIO} times its size, as only files made to "
-                "exhaust a machine do. Decompress it first if you trust it.",
+                say(
+                    "it decompresses to more than {most} times its size, as only files made "
+                    "to exhaust a machine do. Decompress it first if you trust it.",
+                    most=MAX_RATIO,
+                ),
                 self._source,
             )
 
@@ -161,12 +168,16 @@ def _member_of(raw: io.BufferedReader, source: str) -> IO[bytes] | None:
         held = [name for name in names if not name.endswith("/") and "__MACOSX/" not in name]
         if len(held) != 1:
             some = ", ".join(held[:5])
-            raise DataFileError(f"it holds {len(held)} files, not one ({some}).", source)
+            raise DataFileError(
+                say("it holds {count} files, not one ({some}).", count=len(held), some=some), source
+            )
         return archive.open(held[0])
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
         if isinstance(error, DataFileError):
             raise
-        raise DataFileError(f"the compressed data are damaged ({error}).", source) from None
+        raise DataFileError(
+            say("the compressed data are damaged ({error}).", error=error), source
+        ) from None
 
 
 def is_compressed(path: Place) -> bool:
@@ -200,22 +211,24 @@ def _raw(path: Place, source: str) -> Iterator[io.BufferedReader]:
         yield _standard_input()
         return
     if Path(path).is_char_device() or Path(path).is_block_device():
-        raise DataFileError("this is a device, not a file.", source)
+        raise DataFileError(say("this is a device, not a file."), source)
     try:
         file = Path(path).open("rb")  # noqa: SIM115  (closed below)
     except FileNotFoundError:
-        raise DataFileError("there is no such file.", source) from None
+        raise DataFileError(say("there is no such file."), source) from None
     except IsADirectoryError:
-        raise DataFileError("this is a folder, not a file.", source) from None
+        raise DataFileError(say("this is a folder, not a file."), source) from None
     except OSError as error:
-        raise DataFileError(f"it cannot be read ({error.strerror}).", source) from None
+        raise DataFileError(
+            say("it cannot be read ({error}).", error=error.strerror), source
+        ) from None
     with file:
         yield file
 
 
 def _standard_input() -> io.BufferedReader:
     if sys.stdin is None:
-        raise DataFileError("it is closed.", STANDARD_INPUT)
+        raise DataFileError(say("it is closed."), STANDARD_INPUT)
     stream = sys.stdin.buffer
     if isinstance(stream, io.BufferedReader):
         return stream

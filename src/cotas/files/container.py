@@ -18,6 +18,7 @@ import numpy as np
 from cotas.arrays import AnyArray
 from cotas.files.errors import ModelFileError
 from cotas.files.formats import is_a_table
+from cotas.words import in_one, say
 
 # A header of this size needs at most a few hundred megabytes when it is parsed.
 LONGEST_HEADER = 1 << 25
@@ -66,8 +67,11 @@ def pack(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> list[A
     text += b" " * (-len(text) % 8)
     if len(text) > LONGEST_HEADER:
         raise ModelFileError(
-            f"The description of the model takes {len(text)} bytes, and a file may have "
-            f"{LONGEST_HEADER}."
+            say(
+                "The description of the model takes {length} bytes, and a file may have {most}.",
+                length=len(text),
+                most=LONGEST_HEADER,
+            )
         )
     return [struct.pack("<Q", len(text)), text, *(_bytes(tensors[name]) for name in names)]
 
@@ -83,37 +87,46 @@ def unpack(path: str | os.PathLike[str]) -> Contents:
         header = _read_header(file, size)
         metadata = header.pop("__metadata__", {})
         if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-            raise ModelFileError("The metadata of the file are not strings by name.")
+            raise ModelFileError(say("The metadata of the file are not strings by name."))
         length = size - file.tell()
         places = _places(header, length)  # before a byte of the arrays is read
         try:
             body = file.read(length)
         except MemoryError:
-            raise ModelFileError(f"The arrays of the file take {length} bytes of memory.") from None
+            raise ModelFileError(
+                say("The arrays of the file take {length} bytes of memory.", length=length)
+            ) from None
     if len(body) != length:
-        raise ModelFileError("The file became shorter while it was read.")
+        raise ModelFileError(say("The file became shorter while it was read."))
     return Contents({place.name: place.view(body) for place in places}, metadata)
 
 
 def _read_header(file: BinaryIO, size: int) -> dict[str, Any]:
     start = file.read(8)
     if len(start) < 8:
-        raise ModelFileError("The file is too short to be a model file.")
+        raise ModelFileError(say("The file is too short to be a model file."))
     if is_a_table(start + file.read(4096)):
         raise ModelFileError(
-            f"{file.name} is a table, and no model: cotas.tables.read_table reads it. Models are "
-            "what model.save and cotas fit --out write."
+            say(
+                "{name} is a table, and no model: cotas.tables.read_table reads it. "
+                "Models are what model.save and cotas fit --out write.",
+                name=file.name,
+            )
         )
     file.seek(8)
     (length,) = struct.unpack("<Q", start)
     if not 2 <= length <= min(size - 8, LONGEST_HEADER):
         raise ModelFileError(
-            f"This is no model file of cotas, or it was cut off: by its first bytes the header "
-            f"would take {length} bytes, and there are {size} in all."
+            say(
+                "This is no model file of cotas, or it was cut off: by its first bytes "
+                "the header would take {length} bytes, and there are {size} in all.",
+                length=length,
+                size=size,
+            )
         )
-    header = parse(file.read(length), "The header")
+    header = parse(file.read(length), say("The header"))
     if not isinstance(header, dict):
-        raise ModelFileError("The header of the file is no JSON object.")
+        raise ModelFileError(say("The header of the file is no JSON object."))
     return header
 
 
@@ -122,20 +135,22 @@ def parse(text: str | bytes, what: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except ModelFileError as error:
-        raise ModelFileError(f"{what}: {error}") from None
+        raise ModelFileError(in_one([what, error.args[0]], ": ")) from None
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{what} of the file is not sound JSON: {error}.") from None
+        raise ModelFileError(
+            say("{what} of the file is not sound JSON: {error}.", what=what, error=error)
+        ) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ModelFileError("a name occurs twice.")
+        raise ModelFileError(say("a name occurs twice."))
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise ModelFileError(f"{name} is no number of JSON.")
+    raise ModelFileError(say("{name} is no number of JSON.", name=name))
 
 
 class _Place(NamedTuple):
@@ -162,22 +177,40 @@ def _places(header: dict[str, Any], length: int) -> list[_Place]:
     expected = 0
     for begin, end, name, dtype, shape in places:
         if begin != expected or end - begin != math.prod(shape) * dtype.itemsize or end > length:
-            raise ModelFileError(f"The place of the array {name!r} in the file is not possible.")
+            raise ModelFileError(
+                say("The place of the array {name!r} in the file is not possible.", name=name)
+            )
         if max(shape, default=0) > max(LONGEST_EMPTY_SIDE, length) or len(shape) > 8:
-            raise ModelFileError(f"The array {name!r} has a shape that cannot be, {shape}.")
+            raise ModelFileError(
+                say(
+                    "The array {name!r} has a shape that cannot be, {shape}.",
+                    name=name,
+                    shape=shape,
+                )
+            )
         expected = end
     if expected != length:
-        raise ModelFileError(f"The arrays take {expected} bytes, and the file has {length}.")
+        raise ModelFileError(
+            say(
+                "The arrays take {expected} bytes, and the file has {length}.",
+                expected=expected,
+                length=length,
+            )
+        )
     return places
 
 
 def _place(name: str, value: Any) -> _Place:
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
-        raise ModelFileError(f"The array {name!r} is not described as safetensors says.")
+        raise ModelFileError(
+            say("The array {name!r} is not described as safetensors says.", name=name)
+        )
     if not isinstance(value["dtype"], str) or value["dtype"] not in TYPES:
-        raise ModelFileError(f"The array {name!r} has the unknown type {value['dtype']!r}.")
+        raise ModelFileError(
+            say("The array {name!r} has the unknown type {type!r}.", name=name, type=value["dtype"])
+        )
     shape, offsets = value["shape"], value["data_offsets"]
     numbers = isinstance(shape, list) and isinstance(offsets, list) and len(offsets) == 2
     if not numbers or not all(type(n) is int and 0 <= n < 1 << 62 for n in [*shape, *offsets]):
-        raise ModelFileError(f"The array {name!r} has no sound shape and place.")
+        raise ModelFileError(say("The array {name!r} has no sound shape and place.", name=name))
     return _Place(offsets[0], offsets[1], name, np.dtype(TYPES[value["dtype"]]), shape)

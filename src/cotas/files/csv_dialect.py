@@ -12,6 +12,7 @@ from cotas.files.cells import MISSING, SURE_COMMA, SURE_POINT, looks_like_a_numb
 from cotas.files.dates import looks_like_a_date
 from cotas.files.names import without_twins
 from cotas.files.problems import DataFileError
+from cotas.words import say
 
 SAMPLE_BYTES = 1 << 16
 SEPARATORS = ",;\t|"
@@ -75,18 +76,24 @@ def detect(
     text = sample.decode(encoding, "ignore")
     lines = _whole_lines(text, len(sample) >= SAMPLE_BYTES)
     if not lines:
-        raise DataFileError("it is empty.", source)
+        raise DataFileError(say("it is empty."), source)
     if "\0" in text:
         raise DataFileError(
-            "it is neither text nor a format known here (CSV, JSON, Parquet, Arrow, Excel, SQLite, "
-            "LibSVM, npz).",
+            say(
+                "it is neither text nor a format known here (CSV, JSON, Parquet, Arrow, "
+                "Excel, SQLite, LibSVM, npz)."
+            ),
             source,
         )
     quote = _quote(text)
     separator = "\t" if separator == r"\t" else separator  # as it is typed on a command line
     if separator is not None and (len(separator) != 1 or not separator.isascii()):
         raise DataFileError(
-            f"the separator must be one character such as ; or a tab, not {separator!r}.", source
+            say(
+                "the separator must be one character such as ; or a tab, not {separator!r}.",
+                separator=separator,
+            ),
+            source,
         )
     if separator is None:
         separator = _separator(lines, quote)
@@ -94,7 +101,7 @@ def detect(
         rows = [row for row in csv.reader(lines, delimiter=separator, quotechar=quote) if row]
     except csv.Error:
         raise DataFileError(
-            "a field has more than 131072 characters; is a quote left open?", source
+            say("a field has more than 131072 characters; is a quote left open?"), source
         ) from None
     if header is None:
         header = _has_header(rows)
@@ -122,7 +129,9 @@ def _known(encoding: str | None, source: str) -> str | None:
     try:
         return codecs.lookup(encoding).name
     except LookupError:
-        raise DataFileError(f"there is no encoding {encoding!r}.", source) from None
+        raise DataFileError(
+            say("there is no encoding {encoding!r}.", encoding=encoding), source
+        ) from None
 
 
 def _encoding(sample: bytes) -> str:

@@ -46,6 +46,7 @@ from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tidying import Untidy, tell_untidy
+from cotas.words import say
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
 ROWS_FOR_TYPES = 10_000
@@ -223,7 +224,9 @@ def _decoded(data: bytes, dialect: Dialect, source: str) -> bytes:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataFileError(
-            f"it is written neither in UTF-8 nor in {dialect.encoding}.", source, line
+            say("it is written neither in UTF-8 nor in {encoding}.", encoding=dialect.encoding),
+            source,
+            line,
         ) from None
 
 
@@ -254,7 +257,7 @@ def _parse(
         # Columns in one piece are worked with several times as fast.
         return pl.read_csv(text, infer_schema_length=ROWS_FOR_TYPES, **options).rechunk()
     except pl.exceptions.NoDataError:
-        raise DataFileError("it holds no rows.", source) from None
+        raise DataFileError(say("it holds no rows."), source) from None
     except polars_errors():
         return _parse_after_all(text, options, dialect, source)
 
@@ -298,8 +301,11 @@ def _parse_after_all(
     stray = _stray_quote(text, dialect)
     if stray is not None:
         raise DataFileError(
-            f"a quote ({dialect.quote}) stands inside a cell. Put the cell between quotes and "
-            "write the quote in it twice.",
+            say(
+                "a quote ({quote}) stands inside a cell. Put the cell between quotes "
+                "and write the quote in it twice.",
+                quote=dialect.quote,
+            ),
             source,
             stray,
         )
@@ -311,7 +317,8 @@ def _parse_after_all(
     try:  # as text, of which `understood` knows more ways to be numbers
         return pl.read_csv(text, **options).rechunk()
     except polars_errors() as error:
-        raise DataFileError(first_line(error), source) from None
+        words = say("it cannot be read ({error}).", error=first_line(error))
+        raise DataFileError(words, source) from None
 
 
 def _stray_quote(text: bytes | Path, dialect: Dialect) -> int | None:
@@ -333,7 +340,12 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
         if cast[name].null_count() > frame[name].null_count():
             lost = frame[name].filter(cast[name].is_null() & frame[name].is_not_null())[0]
             raise DataFileError(
-                f"column {name!r} holds {lost!r}, where the model expects numbers.", source
+                say(
+                    "column {name!r} holds {lost!r}, where the model expects numbers.",
+                    name=name,
+                    lost=lost,
+                ),
+                source,
             )
     return cast
 
@@ -370,9 +382,15 @@ def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> N
     with text.open("rb") if isinstance(text, Path) else io.BytesIO(text) as lines:
         begun = next(itertools.islice(lines, line - 1, None), b"")
     left_open = begun.count(dialect.quote.encode()) % 2
-    advice = f" A quote ({dialect.quote}) is left open in it." if left_open else ""
+    open_quote = say(" A quote ({quote}) is left open in it.", quote=dialect.quote)
+    advice = open_quote if left_open else ""
     raise DataFileError(
-        f"it has {fields} fields, and the first line has {len(dialect.names)}.{advice}",
+        say(
+            "it has {fields} fields, and the first line has {expected}.{advice}",
+            fields=fields,
+            expected=len(dialect.names),
+            advice=advice,
+        ),
         source,
         line,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
+from cotas.words import say
 
 
 def read_sqlite(path: Path, name: str | None, source: str) -> Any:
@@ -23,7 +24,9 @@ def read_sqlite(path: Path, name: str | None, source: str) -> Any:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        raise DataFileError(f"the database cannot be read ({error}).", source) from None
+        raise DataFileError(
+            say("the database cannot be read ({error}).", error=error), source
+        ) from None
 
 
 def _table(connection: sqlite3.Connection, name: str | None, source: str) -> str:
@@ -35,9 +38,12 @@ def _table(connection: sqlite3.Connection, name: str | None, source: str) -> str
     if name is None and len(known) == 1:
         return known[0]
     if name not in known:
-        there = ", ".join(known) or "none"
-        wanted = "name its table as file::table" if name is None else f"it has no table {name!r}"
-        raise DataFileError(f"{wanted}; there are {there}.", source)
+        there = ", ".join(known) or say("none")
+        if name is None:
+            words = say("name its table as file::table; there are {there}.", there=there)
+        else:
+            words = say("it has no table {name!r}; there are {there}.", name=name, there=there)
+        raise DataFileError(words, source)
     return str(name)
 
 

@@ -10,6 +10,7 @@ from cotas.files.compression import Place, open_bytes
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.limits import Limits
 from cotas.files.problems import DataFileError
+from cotas.words import say
 
 
 def read_json(path: Place, source: str, limits: Limits) -> Any:
@@ -22,9 +23,13 @@ def read_json(path: Place, source: str, limits: Limits) -> Any:
             return pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
         return _frame(json.loads(text))
     except polars_errors() as error:
-        raise DataFileError(f"it is no table ({first_line(error)}).", source) from None
+        raise DataFileError(
+            say("it is no table ({error}).", error=first_line(error)), source
+        ) from None
     except (ValueError, TypeError, RecursionError) as error:
-        raise DataFileError(f"it is no sound JSON ({first_line(error)}).", source) from None
+        raise DataFileError(
+            say("it is no sound JSON ({error}).", error=first_line(error)), source
+        ) from None
 
 
 def _has_lines(text: bytes) -> bool:

@@ -21,6 +21,7 @@ from cotas.files.limits import MAX_BYTES, MOST_SPARSE_COLUMNS, USUAL, Limits
 from cotas.files.lines import blocks_of_lines
 from cotas.files.problems import DataFileError
 from cotas.loops import loop
+from cotas.words import say
 
 LARGEST_INDEX = 2**31 - 2
 FAULTS = (
@@ -204,9 +205,9 @@ def read_sparse(
             limits.check_memory(taken, source)
             parts += [part] if len(part.labels) else []
     if not parts:
-        raise DataFileError("it holds no rows.", source)
+        raise DataFileError(say("it holds no rows."), source)
     if n_features is None and not any(len(part.indices) for part in parts):
-        raise DataFileError("none of its rows has a feature.", source)
+        raise DataFileError(say("none of its rows has a feature."), source)
     first = _first_index(parts, zero_based)
     X = _joined(parts, first, n_features, source, limits)
     return X, np.concatenate([part.labels for part in parts]), first
@@ -264,7 +265,7 @@ def parse_block(block: bytes, source: str, line: int, lowest: int, ignore_qid: b
 
 def _refuse(block: bytes, place: int, fault: int, source: str, line: int, lowest: int) -> None:
     word = _word(block, place)
-    message = FAULTS[fault].format(word=word, lowest=lowest)
+    message = say(FAULTS[fault], word=word, lowest=lowest)
     raise DataFileError(message, source, line + block.count(b"\n", 0, place))
 
 
@@ -296,7 +297,12 @@ def _joined(
     if n_features is not None:
         if width > n_features:
             raise DataFileError(
-                f"it has features up to number {width}, and only {n_features} are expected.", source
+                say(
+                    "it has features up to number {width}, and only {most} are expected.",
+                    width=width,
+                    most=n_features,
+                ),
+                source,
             )
         width = n_features
     else:

@@ -111,7 +111,9 @@ def save(
         metadata["checksum"] = checksum(encoder.tensors, metadata)
         chunks = pack(encoder.tensors, metadata)
     except UnicodeEncodeError as error:
-        raise ModelFileError(f"A text of the model is not Unicode: {error}.") from error
+        raise ModelFileError(
+            say("A text of the model is not Unicode: {error}.", error=error)
+        ) from error
     write_atomically(path, chunks)
 
 
@@ -169,14 +171,17 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
         return _decoded(contents)
     except Exception as error:
         # The net under the checks: whatever a file makes fail is the fault of the file.
-        raise ModelFileError(f"The file is not sound: {error}") from error
+        raise ModelFileError(say("The file is not sound: {error}", error=error)) from error
 
 
 def _decoded(contents: Contents) -> ModelFile:
     decoder = Decoder(contents.tensors, VALUES)
     parts = {
         name: part.read(
-            parse(contents.metadata[name], f"The part {name!r}"), decoder, Scope(), name
+            parse(contents.metadata[name], say("The part {name!r}", name=name)),
+            decoder,
+            Scope(),
+            name,
         )
         for name, part in PARTS.items()
         if name in contents.metadata
@@ -237,24 +242,34 @@ def _as_json(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (UnicodeError, ValueError) as error:
-        raise ModelFileError(f"The model cannot be written down: {error}.") from error
+        raise ModelFileError(
+            say("The model cannot be written down: {error}.", error=error)
+        ) from error
 
 
 def _check_version(metadata: Mapping[str, str]) -> None:
     if metadata.get("format") != "cotas":
-        raise ModelFileError("This is no model file of cotas.")
+        raise ModelFileError(say("This is no model file of cotas."))
     stated = metadata.get("format_version", "")
     if not (stated.isascii() and stated.isdigit() and len(stated) < 9 and int(stated) >= 1):
-        raise ModelFileError(f"{stated!r} is no version of the file format.")
+        raise ModelFileError(say("{stated} is no version of the file format.", stated=repr(stated)))
     if int(stated) < FORMAT_VERSION:
         raise ModelFileError(
-            f"The file has version {stated} of the format, from before the first release, and "
-            f"this cotas reads version {FORMAT_VERSION}: fit the model again."
+            say(
+                "The file has version {stated} of the format, from before the first "
+                "release, and this cotas reads version {known}: fit the model again.",
+                stated=stated,
+                known=FORMAT_VERSION,
+            )
         )
     if int(stated) > FORMAT_VERSION:
         raise ModelFileError(
-            f"The file has version {stated} of the format, and this cotas reads version "
-            f"{FORMAT_VERSION}: update cotas."
+            say(
+                "The file has version {stated} of the format, and this cotas reads "
+                "version {known}: update cotas.",
+                stated=stated,
+                known=FORMAT_VERSION,
+            )
         )
 
 
@@ -264,10 +279,10 @@ def _check_sum(contents: Contents) -> None:
     except UnicodeError:
         sound = False
     if not sound:
-        raise ModelFileError("The file is damaged: its checksum is not the one it states.")
+        raise ModelFileError(say("The file is damaged: its checksum is not the one it states."))
 
 
 def _versions_of(metadata: Mapping[str, str]) -> dict[str, str]:
-    found = parse(metadata.get("versions", "{}"), "The part 'versions'")
+    found = parse(metadata.get("versions", "{}"), say("The part {name!r}", name="versions"))
     require(isinstance(found, dict), "the versions", "are none")
     return {str(name): str(stated) for name, stated in found.items()}

@@ -50,11 +50,18 @@ def names_among(words: Sequence[str], known: Sequence[str], source: str = "") ->
         found += [word] if word in known else [part.strip() for part in word.split(",")]
     for name in found:
         if name not in known:
-            raise DataFileError(f"there is no column {name!r}; there are {some(known)}.", source)
+            raise DataFileError(
+                say(
+                    "there is no column {name!r}; there are {names}.", name=name, names=some(known)
+                ),
+                source,
+            )
     return list(dict.fromkeys(found))
 
 
 def some(names: Sequence[str], most: int = 8) -> str:
     """The first names, and how many there are."""
     shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
+    if len(names) <= most:
+        return shown
+    return say("{shown}, … ({count} in all)", shown=shown, count=len(names))

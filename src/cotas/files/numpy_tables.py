@@ -15,6 +15,7 @@ from cotas.files.compression import Place, on_disk, open_bytes
 from cotas.files.limits import MOST_SPARSE_COLUMNS, Limits
 from cotas.files.problems import DataFileError
 from cotas.files.sparse_parts import compressed
+from cotas.words import say
 
 _CSR = ("data", "indices", "indptr", "shape")
 
@@ -30,7 +31,12 @@ def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray
             total = sum(member.file_size for member in archive.infolist())
         if total > limits.decompressed:
             raise DataFileError(
-                f"its arrays take {total:,} bytes, more than {limits.decompressed:,}.", source
+                say(
+                    "its arrays take {total:,} bytes, more than {most:,}.",
+                    total=total,
+                    most=limits.decompressed,
+                ),
+                source,
             )
         limits.check_memory(total, source)
         if not on_disk(path):
@@ -40,11 +46,14 @@ def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray
             limits.check_columns(X.shape[1], source, MOST_SPARSE_COLUMNS)
             return X, _target(arrays["y"], X, source) if "y" in arrays.files else None
     except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise DataFileError(f"it is damaged ({error}).", source) from None
+        raise DataFileError(say("it is damaged ({error}).", error=error), source) from None
     except ValueError as error:
         if isinstance(error, DataFileError):
             raise
-        words = f"it cannot be read, and pickled objects never are ({str(error).rstrip('.')})."
+        words = say(
+            "it cannot be read, and pickled objects never are ({error}).",
+            error=str(error).rstrip("."),
+        )
         raise DataFileError(words, source) from None
 
 
@@ -53,7 +62,12 @@ def _target(y: AnyArray, X: Matrix, source: str) -> AnyArray:
         y = y[:, 0]
     if y.shape != (X.shape[0],):
         raise DataFileError(
-            f"y must have one value for each of the {X.shape[0]} rows of X, not {y.shape}.", source
+            say(
+                "y must have one value for each of the {rows} rows of X, not {shape}.",
+                rows=X.shape[0],
+                shape=y.shape,
+            ),
+            source,
         )
     return y
 
@@ -62,15 +76,26 @@ def _matrix(arrays: Any, source: str) -> Matrix:
     if all(name in arrays.files for name in _CSR):
         kind = str(arrays["format"].item().decode()) if "format" in arrays.files else "csr"
         if kind not in ("csr", "csc"):
-            raise DataFileError(f"its sparse matrix is stored as {kind}; store it as CSR.", source)
+            raise DataFileError(
+                say("its sparse matrix is stored as {kind}; store it as CSR.", kind=kind), source
+            )
         build = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
         parts = arrays["data"], arrays["indices"], arrays["indptr"]
         return compressed(build, *parts, arrays["shape"]).tocsr()
     if "X" not in arrays.files:
         raise DataFileError(
-            f"it needs an array X, or the arrays of a CSR matrix; it has {arrays.files}.", source
+            say(
+                "it needs an array X, or the arrays of a CSR matrix; it has {names}.",
+                names=arrays.files,
+            ),
+            source,
         )
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise DataFileError(f"X must be a matrix of numbers, not {X.dtype} of {X.shape}.", source)
+        raise DataFileError(
+            say(
+                "X must be a matrix of numbers, not {type} of {shape}.", type=X.dtype, shape=X.shape
+            ),
+            source,
+        )
     return X if X.dtype.kind == "f" else X.astype(np.float64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cotas.words import in_one, say
+
 
 class DataFileError(ValueError):
     """A file of data that cannot be used, with its name and, where known, the line.
@@ -17,5 +19,9 @@ class DataFileError(ValueError):
     def __init__(self, message: str, source: str = "", line: int | None = None) -> None:
         self.source = source
         self.line = line
-        place = source if line is None else f"{source}, line {line}" if source else f"line {line}"
-        super().__init__(f"{place}: {message}" if place else message)
+        place = source
+        if line is not None:
+            words = "{source}, line {line}" if source else "line {line}"
+            place = say(words, source=source, line=line)
+        # The text keeps its parts, so that it can be said again in another language.
+        super().__init__(in_one([place, message], ": ") if place else message)

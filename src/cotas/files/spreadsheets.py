@@ -9,6 +9,7 @@ from cotas.files.compression import Place, open_bytes
 from cotas.files.frames import first_line, polars
 from cotas.files.limits import Limits
 from cotas.files.problems import DataFileError
+from cotas.words import say
 
 
 def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> Any:
@@ -22,4 +23,6 @@ def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> An
     try:
         return polars().read_excel(content, sheet_name=name, engine="calamine")
     except Exception as error:  # each reader of polars has errors of its own
-        raise DataFileError(f"its sheet cannot be read ({first_line(error)}).", source) from None
+        raise DataFileError(
+            say("its sheet cannot be read ({error}).", error=first_line(error)), source
+        ) from None

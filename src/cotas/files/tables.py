@@ -99,20 +99,31 @@ class Table:
         if name is None or not self.has_names:
             if self.target is None:
                 raise DataFileError(
-                    "which column is to be predicted? Name it as the target; there are "
-                    f"{some(self.names)}.",
+                    say(
+                        "which column is to be predicted? Name it as the target; there are "
+                        "{names}.",
+                        names=some(self.names),
+                    ),
                     self.source,
                 )
             if name is not None and name != self.target_name:
                 raise DataFileError(
-                    f"there is no column {name!r}: this kind of file carries its labels itself, "
-                    "so leave the target out.",
+                    say(
+                        "there is no column {name!r}: this kind of file carries its labels "
+                        "itself, so leave the target out.",
+                        name=name,
+                    ),
                     self.source,
                 )
             return self
         if name not in self.features.columns:
             raise DataFileError(
-                f"there is no column {name!r}; there are {some(self.names)}.", self.source
+                say(
+                    "there is no column {name!r}; there are {names}.",
+                    name=name,
+                    names=some(self.names),
+                ),
+                self.source,
             )
         whole, remarks = self._with_targets_only(name, without)
         column = whole[name]
@@ -139,8 +150,14 @@ class Table:
         row = int(missing.arg_true()[0]) + 1
         if without == "error" or count == self.n_rows:
             raise DataFileError(
-                f"the target {name!r} is missing in {count} of {self.n_rows} rows, first in row "
-                f"{row}. Leave those rows out.",
+                say(
+                    "the target {name!r} is missing in {count} of {rows} rows, first in row "
+                    "{row}. Leave those rows out.",
+                    name=name,
+                    count=count,
+                    rows=self.n_rows,
+                    row=row,
+                ),
                 self.source,
             )
         words = say(
@@ -156,7 +173,9 @@ class Table:
     def without(self, names: list[str]) -> Table:
         """The same table without these columns; "a,b" are two."""
         if not self.has_names:
-            raise DataFileError(f"it has no column {names[0]!r}: it is a matrix.", self.source)
+            raise DataFileError(
+                say("it has no column {name!r}: it is a matrix.", name=names[0]), self.source
+            )
         names = names_among(names, self.names, self.source)
         stays = tuple(remark for remark in self.remarks if remark.column not in names)
         return replace(self, features=self.features.drop(names), remarks=stays)
@@ -247,7 +266,7 @@ def read_table(
     else:
         table = _read(path, wishes, format, limits, n_features, zero_based)
     if table.n_rows == 0:
-        raise DataFileError("it holds no rows.", table.source)
+        raise DataFileError(say("it holds no rows."), table.source)
     return table if target is None else table.with_target(target, without_target)
 
 
@@ -257,7 +276,7 @@ def files_of(path: str | Path) -> list[str]:
         return []
     found = sorted(glob.glob(str(path), recursive=True))
     if not found:
-        raise DataFileError("no file is called like this.", str(path))
+        raise DataFileError(say("no file is called like this."), str(path))
     return found
 
 
@@ -266,18 +285,19 @@ def _joined(tables: list[Table], source: str) -> Table:
     first = tables[0]
     for table in tables[1:]:
         if not (first.has_names and table.has_names):
-            raise DataFileError("only tables with named columns can be joined.", source)
+            raise DataFileError(say("only tables with named columns can be joined."), source)
         if set(table.names) != set(first.names):
             odd = sorted(set(table.names) ^ set(first.names))
             raise DataFileError(
-                f"its columns are not those of {first.source}: {odd}.", table.source
+                say("its columns are not those of {first}: {odd}.", first=first.source, odd=odd),
+                table.source,
             )
     pl = polars()
     try:
         frame = pl.concat([t.features.select(first.names) for t in tables], how="vertical_relaxed")
     except polars_errors():
         raise DataFileError(
-            "a column holds numbers in one file and words in another.", source
+            say("a column holds numbers in one file and words in another."), source
         ) from None
     remarks = tuple(remark for table in tables for remark in table.remarks)
     return replace(first, features=frame, source=source, remarks=remarks)
@@ -309,7 +329,9 @@ def _read(
     with open_bytes(place, limits.decompressed) as stream:
         kind = tell_format(path, stream, source, format)
     if name is not None and kind not in ("sqlite", "excel"):
-        raise DataFileError(f"only databases and spreadsheets have parts such as {name!r}.", source)
+        raise DataFileError(
+            say("only databases and spreadsheets have parts such as {name!r}.", name=name), source
+        )
     # What only matrices need is loaded for them alone.
     if kind == "libsvm":
         from cotas.files.libsvm import read_sparse
@@ -342,7 +364,7 @@ def _loose(
     elif on_disk(place):
         frame = read_sqlite(Path(str(place)), name, source)
     else:
-        raise DataFileError("a database is read from its file only.", source)
+        raise DataFileError(say("a database is read from its file only."), source)
     limits.check_shape(frame.height, frame.width, source)
     names, renamed = without_twins([column.strip() for column in frame.columns])
     words = names_among(wishes.words, names, source)
@@ -370,7 +392,9 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
         limits.check_shape(rows, len(lazy.collect_schema()), source)
         return lazy.collect()
     except polars_errors() as error:
-        raise DataFileError(f"it is damaged ({first_line(error)}).", source) from None
+        raise DataFileError(
+            say("it is damaged ({error}).", error=first_line(error)), source
+        ) from None
 
 
 def batches(
@@ -474,7 +498,9 @@ def _columnar_batches(
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             yield Table(frame, None, source, kind)
     except polars_errors() as error:
-        raise DataFileError(f"it is damaged ({first_line(error)}).", source) from None
+        raise DataFileError(
+            say("it is damaged ({error}).", error=first_line(error)), source
+        ) from None
 
 
 def _is_category(column: Any) -> bool:

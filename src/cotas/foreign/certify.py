@@ -34,6 +34,7 @@ from cotas.foreign.logistic import logistic_regression
 from cotas.foreign.stochastic import passive_aggressive, perceptron, sgd_classifier
 from cotas.foreign.support_vectors import linear_svc
 from cotas.source import comes_in_blocks, source_of
+from cotas.words import say
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
 # A reader takes the model, X, y, the weights of the examples and the seconds it may spend.
@@ -199,11 +200,14 @@ def _reason(name: str) -> str:
     if name in REASONS:
         return REASONS[name]
     if name in READERS or name.startswith("cotas."):
-        return f'{name} is measured by the problem that it states; ask with problem="own".'
+        words = '{name} is measured by the problem that it states; ask with problem="own".'
+        return say(words, name=name)
     known = ", ".join(full.removeprefix("sklearn.") for full in READERS)
-    return (
-        f"cotas has no certificate for {name}. It has one for its own models, for {known}, and for "
-        "pipelines and searches that end with one of them."
+    return say(
+        "cotas has no certificate for {name}. It has one for its own models, for {known}, and for "
+        "pipelines and searches that end with one of them.",
+        name=name,
+        known=known,
     )
 
 
@@ -222,10 +226,14 @@ def _inner(
 ) -> Certificate:
     """What is said of the last step of a pipeline, of what a search has refitted, or of tables."""
     if isinstance(model, Pipeline):
-        inner = model[-1]
+        inner, note = model[-1], ""
         check_is_fitted(inner)
-        X = model[:-1].transform(X) if len(model) > 1 else X
-        note = "It speaks of the features that the earlier steps of the pipeline make."
+        if len(model) > 1:
+            X = model[:-1].transform(X)
+            note = (
+                "It speaks of the features that the earlier steps of the pipeline make: verify "
+                "takes pipeline[:-1].transform(X)."
+            )
     elif _is_prepared(model):
         if comes_in_blocks(X):
             raise ValueError("PreparedModel needs X as a table, not a source of row blocks.")
@@ -233,7 +241,9 @@ def _inner(
         note = "It speaks of the columns as they were prepared."
     else:
         if not model.refit:
-            return no_certificate(f"{_name(model)}(refit=False) keeps no model to certify.")
+            return no_certificate(
+                say("{name}(refit=False) keeps no model to certify.", name=_name(model))
+            )
         check_is_fitted(model)
         inner = model.best_estimator_
         note = (
@@ -241,7 +251,7 @@ def _inner(
             "not of the choice between the candidates."
         )
     found = certify(inner, X, y, sample_weight, problem=problem, max_time=max_time)
-    return found.noted(note)
+    return found.noted(note) if note else found
 
 
 def _each_of_them(

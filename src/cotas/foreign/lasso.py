@@ -9,6 +9,7 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
+from cotas.words import say
 
 
 def lasso(
@@ -29,7 +30,7 @@ def _penalized(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, l1_ratio: float
 ) -> list[Certificate]:
     if model.alpha <= 0:
-        return [no_certificate(f"{type(model).__name__}(alpha=0) is least squares.")]
+        return [no_certificate(say("{name}(alpha=0) is least squares.", name=type(model).__name__))]
     if y.ndim != np.ndim(model.intercept_) + 1 and model.fit_intercept:
         return [no_certificate("The model has another number of targets than y.")]
     problem = LassoProblem(

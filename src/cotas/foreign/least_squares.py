@@ -8,6 +8,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, SquaredLossPoint, no_certificate
+from cotas.words import say
 
 
 def linear_regression(
@@ -31,7 +32,7 @@ def sgd_regressor(
     """Mean of ½wᵢ(yᵢ − θ·xᵢ − θ₀)² + (alpha/2)‖θ‖², the bias free."""
     if model.loss != "squared_error" or model.penalty not in ("l2", None):
         other = f"loss={model.loss!r}, penalty={model.penalty!r}"
-        return [no_certificate(f"SGDRegressor({other}) minimizes something else.")]
+        return [no_certificate(say("SGDRegressor({other}) minimizes something else.", other=other))]
     # Its mean divides by the number of examples; ours by the sum of the weights.
     alpha = 0.0 if model.penalty is None else float(model.alpha)
     return _least_squares(model, np.array([alpha / weights.mean()]), X, y, weights)
@@ -44,8 +45,11 @@ def _least_squares(
         name = type(model).__name__
         return [
             no_certificate(
-                f"{name}(positive=True) minimizes over θ ≥ 0, where a small gradient is not what "
-                "marks the best."
+                say(
+                    "{name}(positive=True) minimizes over θ ≥ 0, where a small gradient is "
+                    "not what marks the best.",
+                    name=name,
+                )
             )
         ]
     thetas = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))

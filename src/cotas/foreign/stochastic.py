@@ -9,6 +9,7 @@ from cotas.certificates import Certificate, no_certificate
 from cotas.foreign.against_the_rest import class_weighted, measure, separation_or
 from cotas.losses import Hinge, Logistic, MarginLoss, ModifiedHuber, SquaredHinge
 from cotas.problem import RegularizedRisk
+from cotas.words import say
 
 SGD_LOSSES: dict[str, MarginLoss] = {
     "hinge": Hinge(),
@@ -18,7 +19,7 @@ SGD_LOSSES: dict[str, MarginLoss] = {
 }
 NO_LEDGER = (
     "The model does not separate the data, and without the ledger of its run the bound on "
-    "its mistakes cannot be checked. cotas.{} keeps that ledger."
+    "its mistakes cannot be checked. cotas.{name} keeps that ledger."
 )
 
 
@@ -43,7 +44,15 @@ def sgd_classifier(
     if loss is None or model.penalty != "l2":
         other = f"SGDClassifier(loss={model.loss!r}, penalty={model.penalty!r})"
         known = ", ".join(map(repr, SGD_LOSSES))
-        return [no_certificate(f"{other}: cotas proves the l2 penalty with one of {known}.")]
+        return [
+            no_certificate(
+                say(
+                    "{other}: cotas proves the l2 penalty with one of {known}.",
+                    other=other,
+                    known=known,
+                )
+            )
+        ]
 
     def state(given: FloatArray) -> RegularizedRisk:
         # Its mean divides by the number of examples; ours by the sum of the weights.
@@ -61,11 +70,11 @@ def perceptron(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
 ) -> list[Certificate]:
     """A perceptron keeps no ledger; what can be proved is whether it separates the classes."""
-    return separation_or(model, X, y, NO_LEDGER.format("Perceptron"))
+    return separation_or(model, X, y, say(NO_LEDGER, name="Perceptron"))
 
 
 def passive_aggressive(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
 ) -> list[Certificate]:
     """The same for the passive-aggressive algorithm, by either of its names in scikit-learn."""
-    return separation_or(model, X, y, NO_LEDGER.format("PassiveAggressive"))
+    return separation_or(model, X, y, say(NO_LEDGER, name="PassiveAggressive"))

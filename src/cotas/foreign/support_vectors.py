@@ -18,6 +18,7 @@ from cotas.foreign.against_the_rest import (
 )
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
+from cotas.words import say
 
 LINEAR_SVC_LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
@@ -32,9 +33,20 @@ def linear_svc(
 ) -> list[Certificate]:
     """½‖(w, b/c)‖² + C Σ wᵢℓᵢ, c being `intercept_scaling`: divided by CΣw it is our problem."""
     if model.multi_class != "ovr":
-        return [no_certificate(f"LinearSVC(multi_class={model.multi_class!r}) has no certificate.")]
+        return [
+            no_certificate(
+                say(
+                    "LinearSVC(multi_class={value}) has no certificate.",
+                    value=repr(model.multi_class),
+                )
+            )
+        ]
     if model.penalty != "l2":
-        return [no_certificate(f"LinearSVC(penalty={model.penalty!r}): cotas proves l2 only.")]
+        return [
+            no_certificate(
+                say("LinearSVC(penalty={value}): cotas proves l2 only.", value=repr(model.penalty))
+            )
+        ]
     scale = float(model.intercept_scaling) if model.fit_intercept else 0.0
     loss = LINEAR_SVC_LOSSES[model.loss]
 
@@ -50,7 +62,11 @@ def svc(
 ) -> list[Certificate]:
     """½‖w‖² + C Σ wᵢHᵢ with a free bias, and its own dual variables."""
     if model.kernel != "linear":
-        return [no_certificate(f"SVC(kernel={model.kernel!r}) is not a linear model.")]
+        return [
+            no_certificate(
+                say("SVC(kernel={value}) is not a linear model.", value=repr(model.kernel))
+            )
+        ]
     if len(model.classes_) > 2:
         return [no_certificate("SVC trains its classes in pairs; certify them two at a time.")]
     problem = RegularizedRisk(Hinge(), 1.0 / (model.C * weights.sum()), free_bias=True)

@@ -144,14 +144,16 @@ class Done(Room):
             self.show(report)
 
     def picture(self) -> Any:
-        self.chart = Chart(self.looks, "max_iter", self.wording("gap"), log=(True, True),
+        # The browser keeps the label of an axis that changes while it draws the page at first.
+        over, _ = foreign.varied(foreign.parse(self.values["written"]))
+        self.chart = Chart(self.looks, over, self.wording("gap"), log=(True, True),
                            aspect=1.5, name="refits")  # fmt: skip
         self.table = self.prose(sizing_mode="stretch_width")
         return pn.Column(self.chart.pane(), self.table, sizing_mode="stretch_width", margin=0)
 
     def show(self, answer: Answer) -> None:
         wording = self.wording
-        self.chart.figure.xaxis.axis_label = answer.over or "max_iter"
+        self.chart.figure.xaxis.axis_label = answer.over
         usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
         self.chart.draw([
             Curve(wording("gap of refits", over=answer.over), [v for v, _ in usable],
@@ -164,7 +166,7 @@ class Done(Room):
         iterations = getattr(model, "n_iter_", None)
         table = {wording("library said"): said}
         if iterations is not None:
-            table[wording("n_iter")] = f"{np.max(iterations):g}"
+            table[wording("n_iter")] = f"{int(np.max(iterations)):,}"
         self.proof.object = card(answer.judged.certificate, [], wording) + figures(table)
 
     def _refits(self, answer: Answer) -> str:
@@ -199,6 +201,6 @@ class Done(Room):
         usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
         with drawing(None, self.lang) as ax:
             ax.plot([v for v, _ in usable], [j.certificate.relative_gap for _, j in usable], "o-")
-            ax.set(xlabel=answer.over or "max_iter", ylabel=self.wording("gap"), xscale="log",
+            ax.set(xlabel=answer.over, ylabel=self.wording("gap"), xscale="log",
                    yscale="log", title=answer.written)  # fmt: skip
         return ax.figure

@@ -160,17 +160,22 @@ def judge(model: Any, data: Data) -> Judged:
     return Judged(model, said[0] if said else "", certificate)
 
 
+def varied(model: Any) -> tuple[str, list[float]]:
+    """What is changed to fit the model further, and its values; an empty name if nothing is."""
+    parameters = model.get_params()
+    if isinstance(parameters.get("max_iter"), int) and parameters["max_iter"] > 0:
+        return "max_iter", [float(a * 10**b) for b in range(6) for a in (1, 3)]
+    if "tol" in parameters:
+        return "tol", [10.0**-b for b in range(1, 10)]
+    return "", []
+
+
 def refits(model: Any, data: Data) -> Iterator[tuple[str, list[tuple[float, Judged]]]]:
     """The same model with more and more iterations, or a smaller tol, as long as time allows.
 
     Gives what is varied, and after each fit all there are.
     """
-    parameters = model.get_params()
-    over, values = "", []
-    if isinstance(parameters.get("max_iter"), int) and parameters["max_iter"] > 0:
-        over, values = "max_iter", [float(a * 10**b) for b in range(6) for a in (1, 3)]
-    elif "tol" in parameters:
-        over, values = "tol", [10.0**-b for b in range(1, 10)]
+    over, values = varied(model)
     began, found = time.perf_counter(), []
     yield over, []
     for value in values:

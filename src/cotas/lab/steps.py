@@ -270,7 +270,7 @@ class Steps(Room):
         marked = {line.number for line in step.lines} if step else set()
         lines = "".join(
             f"<span class='{'now' if line.number in marked else 'line'}'>"
-            f"{text(line.number):>3}  {text(line.text(self.lang))}</span>"
+            f"{text(line.number):>3}  {text(line.indented(self.lang))}</span>"
             for line in algorithm.lines
         )
         title = algorithm.spanish if self.lang == "es" else algorithm.english

@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.files.problems import DataFileError
+from cotas.words import say
 
 MOST_FOLDS = 5
 
@@ -85,8 +86,11 @@ def calibrated(
     folds = min(MOST_FOLDS, int(np.bincount(alike)[rarest]))
     if folds < 2:
         raise DataFileError(
-            f"probabilities are learned on folds, and class {classes[rarest].item()!r} has a "
-            "single row or group to train on: leave it out, or do without them."
+            say(
+                "probabilities are learned on folds, and class {label} has a single row "
+                "or group to train on: leave it out, or do without them.",
+                label=repr(classes[rarest].item()),
+            )
         )
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     cv = kind(folds, shuffle=True, random_state=0)

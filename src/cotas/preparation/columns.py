@@ -17,7 +17,7 @@ from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
-from cotas.words import say
+from cotas.words import in_one, say
 
 # Words with more distinct values than FEW_WORDS, in more than half of the rows, are free text.
 FREE_TEXT_SHARE = 0.5
@@ -97,7 +97,13 @@ def roles_of(
     """
     unknown = [name for name in (*keep, *unix_seconds) if name not in frame.columns]
     if unknown:
-        raise ColumnError(f"there is no column {unknown[0]!r} among {', '.join(frame.columns)}.")
+        raise ColumnError(
+            say(
+                "there is no column {name!r} among {names}.",
+                name=unknown[0],
+                names=", ".join(frame.columns),
+            )
+        )
     different = cache(frame.n_unique)  # asked for where it decides
     roles = {
         name: Role("date", "unix")
@@ -228,12 +234,24 @@ def _as_numbers(column: Any, name: str) -> FloatArray:
         cast = column.cast(pl.Float64)
     elif column.dtype == pl.String:
         cast = _from_words(column)
-        refuse_odd_cells(column, cast, name, "numbers")
+        refuse_odd_cells(column, cast, name, say("numbers"))
     else:
-        raise ColumnError(f"column {name!r} holds {column.dtype}; the model expects numbers.")
+        raise ColumnError(
+            say(
+                "column {name!r} holds {type}; the model expects numbers.",
+                name=name,
+                type=column.dtype,
+            )
+        )
     values = cast.to_numpy()
     if np.isinf(values).any():
-        raise ColumnError(f"column {name!r} holds an infinite number in row {_first(values)}.")
+        raise ColumnError(
+            say(
+                "column {name!r} holds an infinite number in row {value}.",
+                name=name,
+                value=_first(values),
+            )
+        )
     return np.asarray(values, dtype=np.float64)
 
 
@@ -244,13 +262,22 @@ def refuse_odd_cells(column: Any, found: Any, name: str, expected: str) -> None:
     if count == 0:
         return
     rows = odd.arg_true()[:5].to_list()
-    some = "; ".join(f"row {row + 1}: {column[row][:40]!r}" for row in rows)
+    cells = [say("row {row}: {value!r}", row=row + 1, value=column[row][:40]) for row in rows]
+    some = in_one(cells, "; ")
     if few_enough(count, there):
         warnings.warn(cells_in_words(name, count, some), ColumnWarning, stacklevel=4)
         return
     raise ColumnError(
-        f"column {name!r} holds {column[rows[0]]!r}, where the model expects {expected} "
-        f"({count} of {there} cells; {some})."
+        say(
+            "column {name!r} holds {value}, where the model expects {expected} "
+            "({count} of {there} cells; {some}).",
+            name=name,
+            value=repr(column[rows[0]]),
+            expected=expected,
+            count=count,
+            there=there,
+            some=some,
+        )
     )
 
 
@@ -273,7 +300,13 @@ def words_of(column: Any, name: str) -> Any:
     """A column as text; whole numbers are written without a point."""
     pl = polars()
     if column.dtype.is_nested() or column.dtype.is_temporal():
-        raise ColumnError(f"column {name!r} holds {column.dtype}; the model expects categories.")
+        raise ColumnError(
+            say(
+                "column {name!r} holds {type}; the model expects categories.",
+                name=name,
+                type=column.dtype,
+            )
+        )
     return column.cast(pl.String)
 
 

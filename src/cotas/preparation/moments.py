@@ -8,6 +8,7 @@ from cotas.files.cells import numbers_of_words
 from cotas.files.dates import parsed
 from cotas.files.frames import polars
 from cotas.preparation.columns import ColumnError, refuse_odd_cells
+from cotas.words import say
 
 # The part whose missing values stand for those of all parts.
 MARKED = ("days since 1970", "hour of day")
@@ -47,9 +48,15 @@ def _moments(column: Any, way: str) -> Any:
     if way == "unix":
         seconds = numbers_of_words(column, comma=False) if dtype == pl.String else column
         if not seconds.dtype.is_numeric():
-            raise ColumnError(f"column {name!r} holds {dtype}; the model expects Unix seconds.")
+            raise ColumnError(
+                say(
+                    "column {name!r} holds {dtype}; the model expects Unix seconds.",
+                    name=name,
+                    dtype=dtype,
+                )
+            )
         if dtype == pl.String:
-            refuse_odd_cells(column, seconds, name, "Unix seconds")
+            refuse_odd_cells(column, seconds, name, say("Unix seconds"))
         return (seconds * 1_000_000).cast(pl.Int64).cast(pl.Datetime("us"))
     if dtype == pl.Time:
         return (column.cast(pl.Int64) // 1000).cast(pl.Datetime("us"))
@@ -58,7 +65,9 @@ def _moments(column: Any, way: str) -> Any:
     if dtype == pl.Datetime:
         return column.dt.replace_time_zone(None)
     if dtype != pl.String:
-        raise ColumnError(f"column {name!r} holds {dtype}; the model expects dates.")
+        raise ColumnError(
+            say("column {name!r} holds {dtype}; the model expects dates.", name=name, dtype=dtype)
+        )
     found = parsed(column, way)
-    refuse_odd_cells(column, found, name, "dates" if way != "time" else "times")
+    refuse_odd_cells(column, found, name, say("dates" if way != "time" else "times"))
     return found

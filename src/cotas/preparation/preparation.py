@@ -31,6 +31,7 @@ from cotas.preparation.columns import (
 from cotas.preparation.moments import MARKED, part_name, parts_of
 from cotas.preparation.statistics import Moments, WordCounts
 from cotas.source import in_pairs
+from cotas.words import say
 
 # More columns than this, fewer than that part of them filled: the matrix is made sparse.
 MANY_COLUMNS, FEW_FILLED = 200, 0.2
@@ -44,8 +45,12 @@ def _refuse_overflow(moments: Moments, names: list[str]) -> None:
     if not sound.all():
         j = int(np.flatnonzero(~sound)[0])
         raise ColumnError(
-            f"column {names[j]!r} holds numbers as large as {moments.largest[j]:.3g}, whose "
-            "deviation overflows: measure it in a larger unit, or leave it out (--drop)."
+            say(
+                "column {name!r} holds numbers as large as {value:.3g}, whose deviation "
+                "overflows: measure it in a larger unit, or leave it out (--drop).",
+                name=names[j],
+                value=moments.largest[j],
+            )
         )
 
 
@@ -176,7 +181,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         first = next(rest, None) if sample is None else None
         frame = as_frame(first if sample is None else sample)
         if frame is None:
-            raise ColumnError("batches must be tables with named columns, and one at least.")
+            raise ColumnError(say("batches must be tables with named columns, and one at least."))
         learned._fit_frame(frame, rest if first is None else chain([first], rest))
         return self._conclude(learned)
 
@@ -221,7 +226,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.asarray(frame.columns, dtype=object)
         self.n_features_in_ = frame.width
         if frame.height == 0:
-            raise ColumnError("the table holds no rows.")
+            raise ColumnError(say("the table holds no rows."))
         roles = roles_of(frame, self.keep, self.unix_seconds)
         if self.strict:
             _refuse_useless(roles)
@@ -254,13 +259,13 @@ class Preparation(TransformerMixin, BaseEstimator):
                 counted.add(words_of(frame[name], name))
             parts = [in_pairs(parts)] if len(parts) == BATCHES_TOGETHER else parts
         if not parts:
-            raise ColumnError("the table holds no rows.")
+            raise ColumnError(say("the table holds no rows."))
         return in_pairs(parts), counts
 
     def _same_columns(self, batch: Any) -> Any:
         frame = as_frame(batch)
         if frame is None or set(frame.columns) != set(self.feature_names_in_):
-            raise ColumnError("the batches must be tables with the same columns.")
+            raise ColumnError(say("the batches must be tables with the same columns."))
         return frame
 
     def _with_parts(self, frame: Any) -> Any:
@@ -470,32 +475,36 @@ class Preparation(TransformerMixin, BaseEstimator):
             return []
         known = set(self.feature_names_in_)
         extra = [name for name in frame.columns if name not in known]
-        notes = [f"Columns that the model does not know are ignored: {', '.join(extra)}."] * bool(
-            extra
-        )
+        words = "Columns that the model does not know are ignored: {names}."
+        notes = [say(words, names=", ".join(extra))] if extra else []
         shared = [name for name in frame.columns if name in known]
         expected = [name for name in self.feature_names_in_ if name in set(shared)]
         if shared != expected:
-            notes.append("The columns come in another order; they are found by their names.")
+            notes.append(say("The columns come in another order; they are found by their names."))
         return notes
 
     def _checked_frame(self, X: Any) -> Any:
         frame = as_frame(X)
         if frame is None:
             raise ColumnError(
-                "the model was fitted on a table with named columns; a matrix has no names."
+                say("the model was fitted on a table with named columns; a matrix has no names.")
             )
         known = set(frame.columns)
         gone = [name for name in self.used_columns_ if name not in known]
         if gone:
             raise ColumnError(
-                f"the model needs the columns {', '.join(map(repr, gone))}, which are missing."
+                say(
+                    "the model needs the columns {names}, which are missing.",
+                    names=", ".join(map(repr, gone)),
+                )
             )
         return frame
 
     def _read_matrix(self, X: Matrix, reset: bool) -> Matrix:
         if as_frame(X) is not None:
-            raise ColumnError("the model was fitted on a matrix; a table with names was given.")
+            raise ColumnError(
+                say("the model was fitted on a matrix; a table with names was given.")
+            )
         return validate_data(
             self,
             X,
@@ -518,6 +527,11 @@ def _refuse_useless(roles: dict[str, Role]) -> None:
         some = "; ".join(str(role.remark) for _, role in useless)
         names = ",".join(name for name, _ in useless)
         raise ColumnError(
-            f"{len(useless)} columns cannot be used as they are. {some} Drop them ({names}) or "
-            "keep them by name."
+            say(
+                "{count} columns cannot be used as they are. {some} Drop them ({names}) "
+                "or keep them by name.",
+                count=len(useless),
+                some=some,
+                names=names,
+            )
         )

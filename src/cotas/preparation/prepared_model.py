@@ -23,6 +23,7 @@ from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, as_frame
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
+from cotas.words import say
 
 
 def _estimator_has(name: str) -> Any:
@@ -114,7 +115,7 @@ class PreparedModel(BaseEstimator):
         prepared = self.preparation_.fit(X).transform(X)
         if prepared.shape[1] == 0:
             raise ColumnError(
-                "No column is left to learn from: all are constant, empty, or left out."
+                say("No column is left to learn from: all are constant, empty, or left out.")
             )
         self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
         self.n_features_in_ = self.preparation_.n_features_in_
@@ -307,7 +308,9 @@ class PreparedModel(BaseEstimator):
         """
         recipe = found.preparation
         if not isinstance(recipe, Recipe):
-            raise ModelFileError(f"{path} holds a model without a preparation; use cotas.load.")
+            raise ModelFileError(
+                say("{path} holds a model without a preparation; use cotas.load.", path=path)
+            )
         whole: Self = recipe.around(found.model)
         return whole
 

@@ -17,6 +17,7 @@ from cotas.files.problems import DataFileError
 from cotas.files.tables import batches
 from cotas.scale.decoding import Reading, kind_of, without
 from cotas.scale.shuffling import Foremost, places, scattered
+from cotas.words import say
 
 # So many rows, drawn from all of them, are enough to tell what the columns are.
 SAMPLE_ROWS, BATCH_ROWS = 100_000, 50_000
@@ -72,19 +73,24 @@ def draw_rows(
                 kept = [_small_enough(part, halvings) for part in kept]
                 count = sum(part.height for part in kept)
     if not count:
-        raise DataFileError("it holds no rows.", str(files[0]))
+        raise DataFileError(say("it holds no rows."), str(files[0]))
     whole = pl.concat(kept, how="vertical_relaxed")
     if among is not None:
         whole = whole.filter(pl.Series(among(whole[ROW].to_numpy(), n_rows)))
         if not whole.height:
-            raise DataFileError("too few rows are left to train on.", str(files[0]))
+            raise DataFileError(say("too few rows are left to train on."), str(files[0]))
     whole = whole.drop(DRAW, ROW)
     if kind_of(files[0]) == "csv":
         whole, _ = understood(whole, False, str(files[0]))
     gone = [name for name in reading.targets if name not in whole.columns]
     if gone:
         raise DataFileError(
-            f"there is no column {gone[0]!r}; there are {some(whole.columns)}.", str(files[0])
+            say(
+                "there is no column {name!r}; there are {names}.",
+                name=gone[0],
+                names=some(whole.columns),
+            ),
+            str(files[0]),
         )
     return Drawn(whole, n_rows)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, IntArray
 from cotas.files.problems import DataFileError
+from cotas.words import say
 
 TASKS = ("classification", "regression")
 # Whole numbers with more values than this, or in more than that part of the rows, are no labels.
@@ -38,21 +39,26 @@ def as_target(y: Any, task: str, name: str = "the target") -> AnyArray:
         raise ValueError(f"task must be one of {TASKS}, not {task!r}.")
     values = _plain(y)
     if values.dtype.kind in "mM":
-        raise DataFileError(f"{name} holds dates or times, which are not predicted here.")
+        raise DataFileError(
+            say("{name} holds dates or times, which are not predicted here.", name=name)
+        )
     if task == "regression":
         if values.dtype.kind not in "fiu":
-            raise DataFileError(f"{name} holds words; regression needs numbers.")
+            raise DataFileError(say("{name} holds words; regression needs numbers.", name=name))
         values = values.astype(np.float64)
         if not np.isfinite(values).all():
-            raise DataFileError(f"{name} holds NaN or an infinite number.")
+            raise DataFileError(say("{name} holds NaN or an infinite number.", name=name))
         return values
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
-            raise DataFileError(f"{name} holds NaN or an infinite number.")
+            raise DataFileError(say("{name} holds NaN or an infinite number.", name=name))
         if not np.all(values == np.round(values)):
             raise DataFileError(
-                f"{name} holds numbers with decimals, which are quantities and no classes; take a "
-                "model and a task for regression."
+                say(
+                    "{name} holds numbers with decimals, which are quantities and no "
+                    "classes; take a model and a task for regression.",
+                    name=name,
+                )
             )
         if np.abs(values).max(initial=0.0) < 2**53:
             values = values.astype(np.int64)
@@ -61,12 +67,21 @@ def as_target(y: Any, task: str, name: str = "the target") -> AnyArray:
     distinct = len(np.unique(values))
     if distinct < 2:
         raise DataFileError(
-            f"{name} has one value only ({values.tolist()[0]!r}); there is nothing to tell apart."
+            say(
+                "{name} has one value only ({label}); there is nothing to tell apart.",
+                name=name,
+                label=repr(values.tolist()[0]),
+            )
         )
     if values.dtype.kind == "U" and distinct > max(MOST_LABELS, len(values) / 2):
         raise DataFileError(
-            f"{name} holds {distinct} different words in {len(values)} rows, which are names and "
-            "no classes; name another column as the target."
+            say(
+                "{name} holds {distinct} different words in {rows} rows, which are "
+                "names and no classes; name another column as the target.",
+                name=name,
+                distinct=distinct,
+                rows=len(values),
+            )
         )
     return values
 
@@ -95,7 +110,7 @@ def hold_out_rows(
         lost = np.setdiff1d(codes, codes[~held])
         held &= ~np.isin(labels, labels[np.isin(codes, lost)])
     if not held.any():
-        raise DataFileError("no split leaves rows to hold out: the groups are too large.")
+        raise DataFileError(say("no split leaves rows to hold out: the groups are too large."))
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
@@ -105,8 +120,12 @@ def _drawn(codes: IntArray, share: float, seed: int) -> BoolArray:
     count = round(share * n)
     if not 0 < share < 1 or not 0 < count < n:
         raise DataFileError(
-            f"holding out a share of {share!r} of {n} rows or groups leaves none to train on, or "
-            "none to hold out."
+            say(
+                "holding out a share of {share} of {n} rows or groups leaves none to "
+                "train on, or none to hold out.",
+                share=repr(share),
+                n=n,
+            )
         )
     order = np.random.default_rng(seed).permutation(n)
     held = np.zeros(n, dtype=np.bool_)

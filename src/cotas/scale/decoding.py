@@ -26,6 +26,7 @@ from cotas.files.names import some as some_names
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches, files_of
 from cotas.scale.shuffling import Part
+from cotas.words import say
 
 KINDS = ("csv", "parquet", "arrow", "libsvm")
 # Bytes of a batch in double precision, and rows that tell the types of a text table.
@@ -73,15 +74,17 @@ def input_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]])
         return [file for each in path for file in input_files(each)]
     name = os.fspath(path)
     if name == "-" or "::" in name:
-        raise DataFileError("pages are made of files on disk: name a file or a pattern.", str(name))
+        raise DataFileError(
+            say("pages are made of files on disk: name a file or a pattern."), str(name)
+        )
     if Path(name).is_dir():
         found = sorted(p for p in Path(name).iterdir() if p.is_file() and p.name[0] not in "._")
         if not found:
-            raise DataFileError("the folder holds no files.", name)
+            raise DataFileError(say("the folder holds no files."), name)
         return found
     several = files_of(name)
     if not several and not Path(name).is_file():
-        raise DataFileError("there is no such file.", name)
+        raise DataFileError(say("there is no such file."), name)
     return [Path(each) for each in several or [name]]
 
 
@@ -92,8 +95,11 @@ def kind_of(file: Path) -> str:
         kind = tell_format(file, stream, source, None)
     if kind not in KINDS:
         raise DataFileError(
-            f"pages are made of Parquet, Arrow, CSV and LibSVM files, and this is {kind}: read it "
-            "with read_table.",
+            say(
+                "pages are made of Parquet, Arrow, CSV and LibSVM files, and this is "
+                "{kind}: read it with read_table.",
+                kind=kind,
+            ),
             source,
         )
     return kind
@@ -112,7 +118,7 @@ class Decoder:
         self.files, self.reading = list(files), reading
         self.kinds = [kind_of(file) for file in self.files]
         if len({kind == "libsvm" for kind in self.kinds}) > 1:
-            raise DataFileError("LibSVM files and tables do not go together.", str(files[0]))
+            raise DataFileError(say("LibSVM files and tables do not go together."), str(files[0]))
         self.sparse = self.kinds[0] == "libsvm"
         if self.sparse:
             self._refuse_columns()
@@ -162,7 +168,12 @@ class Decoder:
             if set(table.features.columns) != set(self._columns):
                 odd = sorted(set(table.features.columns) ^ set(self._columns))
                 raise DataFileError(
-                    f"its columns are not those of {self.files[0].name}: {odd}.", table.source
+                    say(
+                        "its columns are not those of {first}: {odd}.",
+                        first=self.files[0].name,
+                        odd=odd,
+                    ),
+                    table.source,
                 )
             self._refuse_rounded(table)
             if table.n_rows:
@@ -177,9 +188,13 @@ class Decoder:
             column = table.features[name]
             if column.dtype.is_float() and (column.abs() >= WHOLE).any():
                 raise DataFileError(
-                    f"the column {name!r} holds whole numbers above 2⁵³, which double precision "
-                    "cannot hold: they would be rounded, and what is proved would be about other "
-                    "data. Subtract an offset first, or leave the column out.",
+                    say(
+                        "the column {name!r} holds whole numbers above 2⁵³, which double "
+                        "precision cannot hold: they would be rounded, and what is proved would "
+                        "be about other data. Subtract an offset first, or leave the column "
+                        "out.",
+                        name=name,
+                    ),
                     table.source,
                 )
 
@@ -188,7 +203,7 @@ class Decoder:
         text = dict(self.reading.text)
         first = next(iter(batches(str(file), ROWS_FOR_TYPES, types={}, **text)), None)
         if first is None or not first.n_rows:
-            raise DataFileError("it holds no rows.", source_name(file))
+            raise DataFileError(say("it holds no rows."), source_name(file))
         first = without(first, self.reading)
         frame, pl = first.features, polars()
         if self.kinds[0] == "csv":
@@ -204,7 +219,11 @@ class Decoder:
         for name in wanted:
             if name not in self._columns:
                 raise DataFileError(
-                    f"there is no column {name!r}; there are {some_names(self._columns)}.",
+                    say(
+                        "there is no column {name!r}; there are {names}.",
+                        name=name,
+                        names=some_names(self._columns),
+                    ),
                     first.source,
                 )
         rest = [name for name in self._columns if name not in wanted]
@@ -216,18 +235,21 @@ class Decoder:
         ]
         if words:
             raise DataFileError(
-                f"the columns {some_names(words)} hold no numbers: leave them out, or give a "
-                "fitted Preparation that makes numbers of them.",
+                say(
+                    "the columns {names} hold no numbers: leave them out, or give a fitted "
+                    "Preparation that makes numbers of them.",
+                    names=some_names(words),
+                ),
                 first.source,
             )
         if not rest:
-            raise DataFileError("it has no column besides the target.", first.source)
+            raise DataFileError(say("it has no column besides the target."), first.source)
         self.names = rest
 
     def _targets(self) -> tuple[str, ...]:
         if not self.reading.targets:
             raise DataFileError(
-                "which column is to be predicted? Name it as the target.", str(self.files[0])
+                say("which column is to be predicted? Name it as the target."), str(self.files[0])
             )
         return self.reading.targets
 
@@ -255,7 +277,7 @@ class Decoder:
                 self.whole &= bool((np.abs(y[0]) <= WHOLE).all() and (y[0] == np.rint(y[0])).all())
             return y[0]
         if self.labels:
-            raise DataFileError("several targets must all be numbers.", table.source)
+            raise DataFileError(say("several targets must all be numbers."), table.source)
         self.target_kind, self.whole = "f", False
         return np.stack(y, axis=1).astype(np.float64)
 
@@ -265,7 +287,7 @@ class Decoder:
         with np.errstate(over="ignore"):
             narrow = X.astype(np.float32)
         if not np.isfinite(narrow.data if sparse.issparse(X) else narrow).all():
-            raise DataFileError("a number is too large for single precision.", source)
+            raise DataFileError(say("a number is too large for single precision."), source)
         return narrow
 
     def _target(self, column: Any, source: str) -> AnyArray:
@@ -276,7 +298,11 @@ class Decoder:
         )
         if missing:
             raise DataFileError(
-                f"the target {column.name!r} is missing in {missing} rows. Leave those rows out.",
+                say(
+                    "the target {name!r} is missing in {missing} rows. Leave those rows out.",
+                    name=column.name,
+                    missing=missing,
+                ),
                 source,
             )
         if column.dtype == pl.Boolean:
@@ -295,7 +321,11 @@ class Decoder:
             found, kind = codes.to_numpy(), "U"
         if self.target_kind and kind != self.target_kind and isinstance(self.reading.target, str):
             raise DataFileError(
-                f"the target {column.name!r} has another type here than in the first file.", source
+                say(
+                    "the target {name!r} has another type here than in the first file.",
+                    name=column.name,
+                ),
+                source,
             )
         self.target_kind = kind
         return np.asarray(found)
@@ -352,13 +382,18 @@ class Decoder:
         """Raise if the indices of LibSVM files are not those of the columns that are expected."""
         source, most = str(self.files[0]), self.reading.n_features
         if not self.width():
-            raise DataFileError("none of its rows has a feature.", source)
+            raise DataFileError(say("none of its rows has a feature."), source)
         if self.sparse and self._counts_from_one() and self.lowest < 1:
-            raise DataFileError("it has an index 0, and indices are said to begin at one.", source)
+            raise DataFileError(
+                say("it has an index 0, and indices are said to begin at one."), source
+            )
         if self.sparse and most is not None and self._largest_column() > most:
             raise DataFileError(
-                f"it has features up to number {self._largest_column()}, and only {most} are "
-                "expected.",
+                say(
+                    "it has features up to number {width}, and only {most} are expected.",
+                    width=self._largest_column(),
+                    most=most,
+                ),
                 source,
             )
 
@@ -433,8 +468,12 @@ def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyAr
         if column.null_count():
             row = first + int(column.is_null().arg_true()[0]) + 1
             raise DataFileError(
-                f"the column {name!r} has a missing value in row {row}: leave such rows out, or "
-                "give a fitted Preparation that fills them in.",
+                say(
+                    "the column {name!r} has a missing value in row {row}: leave such rows "
+                    "out, or give a fitted Preparation that fills them in.",
+                    name=name,
+                    row=row,
+                ),
                 source,
             )
         if column.dtype.is_integer() or column.dtype.is_decimal():
@@ -445,8 +484,12 @@ def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyAr
     if not np.isfinite(values).all():
         row, column = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
         raise DataFileError(
-            f"the column {names[column]!r} holds {values[row, column]} in row {first + row + 1}: "
-            "leave such rows out.",
+            say(
+                "the column {name!r} holds {value} in row {row}: leave such rows out.",
+                name=names[column],
+                value=values[row, column],
+                row=first + row + 1,
+            ),
             source,
         )
     return values

@@ -34,6 +34,7 @@ from cotas.scale.page_files import (
 )
 from cotas.scale.shuffling import Bins, Part
 from cotas.source import Block, Source, in_pairs
+from cotas.words import say
 
 T = TypeVar("T")
 Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -389,7 +390,7 @@ def _made_of(reading: Reading, seed: int, sizes: tuple[int, int], files: list[Pa
 def _folder_for(files: list[Path], made: str, cache: str | os.PathLike[str] | None) -> Path:
     home = Path(cache) if cache is not None else files[0].parent
     if not home.is_dir():
-        raise DataFileError("there is no such folder to keep pages in.", str(home))
+        raise DataFileError(say("there is no such folder to keep pages in."), str(home))
     return home / f"{files[0].name}.{made}{ENDING}"
 
 
@@ -456,7 +457,10 @@ def _decode(
             fresh.mkdir()
         except OSError as error:
             raise DataFileError(
-                f"pages cannot be kept beside it ({error.strerror}): name a folder as `cache`.",
+                say(
+                    "pages cannot be kept beside it ({error}): name a folder as `cache`.",
+                    error=error.strerror,
+                ),
                 str(files[0]),
             ) from None
         handle = os.open(fresh / LOCK, os.O_RDWR | os.O_CREAT)
@@ -467,7 +471,9 @@ def _decode(
         after = [file.stat() for file in files]
         for file, old, new in zip(files, before, after, strict=True):
             if (old.st_size, old.st_mtime_ns) != (new.st_size, new.st_mtime_ns):
-                raise DataFileError("it was changed while it was read: open it again.", str(file))
+                raise DataFileError(
+                    say("it was changed while it was read: open it again."), str(file)
+                )
         labels = list(decoder.labels) if decoder.target_kind == "U" else None
         listed = {
             "version": VERSION,
@@ -558,7 +564,7 @@ def _write_pages(
     finally:
         bar.close()
     if not decoder.n_rows:
-        raise DataFileError("it holds no rows.", str(decoder.files[0]))
+        raise DataFileError(say("it holds no rows."), str(decoder.files[0]))
     decoder.refuse_width()
     pages: list[Page] = []
     bar = ProgressBar(len(bins.paths), "shuffling", progress, "bin")

@@ -6,14 +6,20 @@ from dataclasses import dataclass
 
 from cotas.words import LANGUAGES, current
 
+INDENT = "  "
+
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a printed algorithm. `number` is the page's, or counts where it prints none."""
+    """A line of a printed algorithm, `depth` levels inside others.
+
+    `number` is the page's, or counts where it prints none.
+    """
 
     number: str
     english: str
     spanish: str
+    depth: int = 0
 
     def text(self, lang: str | None = None) -> str:
         """The line in English ("en") or Spanish ("es").
@@ -27,6 +33,16 @@ class Line:
         if lang not in LANGUAGES:
             raise ValueError(f"lang must be 'en' (English) or 'es' (Spanish), not {lang!r}.")
         return self.english if lang == "en" else self.spanish
+
+    def indented(self, lang: str | None = None) -> str:
+        """The same, moved to the right as far as it is inside others.
+
+        Parameters
+        ----------
+        lang : "en" or "es", optional
+            The language of `cotas.lang` if not given.
+        """
+        return INDENT * self.depth + self.text(lang)
 
 
 @dataclass(frozen=True)
@@ -61,22 +77,28 @@ class Printed:
         return self.lines[-1]
 
     def text(self, lang: str | None = None) -> str:
-        """All the lines, each with its number.
+        """All the lines, each with its number, those of a loop inside it.
 
         Parameters
         ----------
         lang : "en" or "es", optional
             The language of `cotas.lang` if not given.
         """
-        return "\n".join(f"{line.number}: {line.text(lang)}" for line in self.lines)
+        width = max(len(line.number) for line in self.lines)
+        return "\n".join(f"{line.number:>{width}}: {line.indented(lang)}" for line in self.lines)
 
 
 def _lines(page: str) -> tuple[Line, ...]:
-    """Read "number | English | Spanish", or "number | formula" where both are the same."""
+    """Read "number | English | Spanish", or "number | formula" where both are the same.
+
+    The English is indented as on the page.
+    """
     found = []
     for line in page.strip().splitlines():
-        number, english, *spanish = (part.strip() for part in line.split(" | "))
-        found.append(Line(number, english, spanish[0] if spanish else english))
+        number, english, *spanish = line.split(" | ")
+        text = english.lstrip()
+        depth = (len(english) - len(text)) // len(INDENT)
+        found.append(Line(number, text, spanish[0] if spanish else text, depth))
     return tuple(found)
 
 
@@ -87,12 +109,12 @@ PERCEPTRON_THROUGH_THE_ORIGIN = Printed(
     "Perceptrón sin sesgo",
     _lines("""
 1 | procedure PERCEPTRON({(xᵢ, yᵢ), i = 1, …, n}, T)
-2 | θ ← 0
-3 | for t = 1, …, T do | para t = 1, …, T hacer
-4 | for i = 1, …, n do | para i = 1, …, n hacer
-5 | if yᵢ(θ·xᵢ) ≤ 0 then | si yᵢ(θ·xᵢ) ≤ 0 entonces
-6 | θ ← θ + yᵢxᵢ
-7 | return θ | devolver θ
+2 |   θ ← 0
+3 |   for t = 1, …, T do | para t = 1, …, T hacer
+4 |     for i = 1, …, n do | para i = 1, …, n hacer
+5 |       if yᵢ(θ·xᵢ) ≤ 0 then | si yᵢ(θ·xᵢ) ≤ 0 entonces
+6 |         θ ← θ + yᵢxᵢ
+7 |   return θ | devolver θ
 """),
 )
 PERCEPTRON = Printed(
@@ -102,13 +124,13 @@ PERCEPTRON = Printed(
     "Perceptrón",
     _lines("""
 1 | procedure PERCEPTRON({(xᵢ, yᵢ), i = 1, …, n}, T)
-2 | θ ← 0, θ₀ ← 0
-3 | for t = 1, …, T do | para t = 1, …, T hacer
-4 | for i = 1, …, n do | para i = 1, …, n hacer
-5 | if yᵢ(θ·xᵢ + θ₀) ≤ 0 then | si yᵢ(θ·xᵢ + θ₀) ≤ 0 entonces
-6 | θ ← θ + yᵢxᵢ
-7 | θ₀ ← θ₀ + yᵢ
-8 | return θ, θ₀ | devolver θ, θ₀
+2 |   θ ← 0, θ₀ ← 0
+3 |   for t = 1, …, T do | para t = 1, …, T hacer
+4 |     for i = 1, …, n do | para i = 1, …, n hacer
+5 |       if yᵢ(θ·xᵢ + θ₀) ≤ 0 then | si yᵢ(θ·xᵢ + θ₀) ≤ 0 entonces
+6 |         θ ← θ + yᵢxᵢ
+7 |         θ₀ ← θ₀ + yᵢ
+8 |   return θ, θ₀ | devolver θ, θ₀
 """),
 )
 AVERAGED_PERCEPTRON = Printed(
@@ -118,18 +140,18 @@ AVERAGED_PERCEPTRON = Printed(
     "Perceptrón medio",
     _lines("""
 1 | procedure AVERAGED PERCEPTRON({(xᵢ, yᵢ)}, T) | procedure PERCEPTRON MEDIO({(xᵢ, yᵢ)}, T)
-2 | θ ← 0, θ₀ ← 0
-3 | θ̄ ← 0, θ̄₀ ← 0
-4 | c ← 1
-5 | for t = 1, …, T do | para t = 1, …, T hacer
-6 | for i = 1, …, n do | para i = 1, …, n hacer
-7 | if yᵢ(θ·xᵢ + θ₀) ≤ 0 then | si yᵢ(θ·xᵢ + θ₀) ≤ 0 entonces
-8 | θ ← θ + yᵢxᵢ
-9 | θ₀ ← θ₀ + yᵢ
-10 | θ̄ ← θ̄ + c yᵢxᵢ
-11 | θ̄₀ ← θ̄₀ + c yᵢ
-12 | c ← c − 1/(nT)
-13 | return θ̄, θ̄₀ | devolver θ̄, θ̄₀
+2 |   θ ← 0, θ₀ ← 0
+3 |   θ̄ ← 0, θ̄₀ ← 0
+4 |   c ← 1
+5 |   for t = 1, …, T do | para t = 1, …, T hacer
+6 |     for i = 1, …, n do | para i = 1, …, n hacer
+7 |       if yᵢ(θ·xᵢ + θ₀) ≤ 0 then | si yᵢ(θ·xᵢ + θ₀) ≤ 0 entonces
+8 |         θ ← θ + yᵢxᵢ
+9 |         θ₀ ← θ₀ + yᵢ
+10 |         θ̄ ← θ̄ + c yᵢxᵢ
+11 |         θ̄₀ ← θ̄₀ + c yᵢ
+12 |       c ← c − 1/(nT)
+13 |   return θ̄, θ̄₀ | devolver θ̄, θ̄₀
 """),
 )
 PASSIVE_AGGRESSIVE = Printed(
@@ -139,12 +161,12 @@ PASSIVE_AGGRESSIVE = Printed(
     "Algoritmo pasivo-agresivo",
     _lines("""
 1 | procedure PASSIVE-AGGRESSIVE({(xᵢ, yᵢ)}, λ, T) | procedure PASIVO-AGRESIVO({(xᵢ, yᵢ)}, λ, T)
-2 | θ ← 0
-3 | for t = 1, …, T do | para t = 1, …, T hacer
-4 | for i = 1, …, n do | para i = 1, …, n hacer
-5 | η ← min{loss(yᵢ θ·xᵢ)/‖xᵢ‖², 1/λ} | η ← min{pérdida(yᵢ θ·xᵢ)/‖xᵢ‖², 1/λ}
-6 | θ ← θ + η yᵢxᵢ
-7 | return θ | devolver θ
+2 |   θ ← 0
+3 |   for t = 1, …, T do | para t = 1, …, T hacer
+4 |     for i = 1, …, n do | para i = 1, …, n hacer
+5 |       η ← min{loss(yᵢ θ·xᵢ)/‖xᵢ‖², 1/λ} | η ← min{pérdida(yᵢ θ·xᵢ)/‖xᵢ‖², 1/λ}
+6 |       θ ← θ + η yᵢxᵢ
+7 |   return θ | devolver θ
 """),
 )
 PEGASOS = Printed(
@@ -154,15 +176,15 @@ PEGASOS = Printed(
     "PEGASOS",
     _lines("""
 1 | procedure PEGASOS({(xᵢ, yᵢ), i = 1, …, n}, λ, T)
-2 | θ ← 0
-3 | for t = 1, …, T do | para t = 1, …, T hacer
-4 | choose i ∈ {1, …, n} at random | elegir al azar i ∈ {1, …, n}
-5 | η ← 1/t
-6 | if yᵢ θ·xᵢ ≤ 1 then | si yᵢ θ·xᵢ ≤ 1 entonces
-7 | θ ← (1 − ηλ)θ + η yᵢxᵢ
-8 | else | si no
-9 | θ ← (1 − ηλ)θ
-10 | return θ | devolver θ
+2 |   θ ← 0
+3 |   for t = 1, …, T do | para t = 1, …, T hacer
+4 |     choose i ∈ {1, …, n} at random | elegir al azar i ∈ {1, …, n}
+5 |     η ← 1/t
+6 |     if yᵢ θ·xᵢ ≤ 1 then | si yᵢ θ·xᵢ ≤ 1 entonces
+7 |       θ ← (1 − ηλ)θ + η yᵢxᵢ
+8 |     else | si no
+9 |       θ ← (1 − ηλ)θ
+10 |   return θ | devolver θ
 """),
 )
 PEGASOS_WITH_BIAS = Printed(
@@ -173,10 +195,10 @@ PEGASOS_WITH_BIAS = Printed(
     _lines("""
 1 | initialize w and b at 0 | inicializamos w y b a 0
 2 | for t = 1, …, T do | para t = 1, …, T realizar
-2.1 | choose an example (xᵢ, yᵢ) at random | elige un ejemplo (xᵢ, yᵢ) aleatoriamente
-2.2 | η = 1/(λt)
-2.3 | if yᵢ(w·xᵢ + b) < 1: w ← (1 − ηλ)w + η yᵢxᵢ | si yᵢ(w·xᵢ + b) < 1: w ← (1 − ηλ)w + η yᵢxᵢ
-2.4 | otherwise: w ← (1 − ηλ)w | en caso contrario: w ← (1 − ηλ)w
+2.1 |   choose an example (xᵢ, yᵢ) at random | elige un ejemplo (xᵢ, yᵢ) aleatoriamente
+2.2 |   η = 1/(λt)
+2.3 |   if yᵢ(w·xᵢ + b) < 1: w ← (1 − ηλ)w + η yᵢxᵢ | si yᵢ(w·xᵢ + b) < 1: w ← (1 − ηλ)w + η yᵢxᵢ
+2.4 |   otherwise: w ← (1 − ηλ)w | en caso contrario: w ← (1 − ηλ)w
 """),
 )
 STOCHASTIC_SUBGRADIENT = Printed(
@@ -212,13 +234,13 @@ KERNEL_PERCEPTRON = Printed(
     "Perceptrón con kernel",
     _lines("""
 1 | procedure PERCEPTRON({(xᵢ, yᵢ), i = 1, …, n}, T)
-2 | α ← 0, θ₀ ← 0
-3 | for t = 1, …, T do | para t = 1, …, T hacer
-4 | for i = 1, …, n do | para i = 1, …, n hacer
-5 | if yᵢ(Σⱼ αⱼyⱼ k(xⱼ, xᵢ) + θ₀) ≤ 0 then | si yᵢ(Σⱼ αⱼyⱼ k(xⱼ, xᵢ) + θ₀) ≤ 0 entonces
-6 | αᵢ ← αᵢ + 1
-7 | θ₀ ← θ₀ + yᵢ
-8 | return α, θ₀ | devolver α, θ₀
+2 |   α ← 0, θ₀ ← 0
+3 |   for t = 1, …, T do | para t = 1, …, T hacer
+4 |     for i = 1, …, n do | para i = 1, …, n hacer
+5 |       if yᵢ(Σⱼ αⱼyⱼ k(xⱼ, xᵢ) + θ₀) ≤ 0 then | si yᵢ(Σⱼ αⱼyⱼ k(xⱼ, xᵢ) + θ₀) ≤ 0 entonces
+6 |         αᵢ ← αᵢ + 1
+7 |         θ₀ ← θ₀ + yᵢ
+8 |   return α, θ₀ | devolver α, θ₀
 """),
 )
 KERNEL_PEGASOS = Printed(
@@ -229,10 +251,10 @@ KERNEL_PEGASOS = Printed(
     _lines("""
 1 | initialize αᵢ, i = 1, …, n, at 0 | inicializa αᵢ, i = 1, …, n, a 0
 2 | for t = 1, …, T do | para t = 1, …, T realizar
-2.1 | choose an index s ∈ {1, …, n} at random | elige un índice s ∈ {1, …, n} aleatoriamente
-2.2 | η = 1/(λt)
-2.3 | if yₛ[η Σᵢ αᵢyᵢ K(xᵢ, xₛ)] < 1: αₛ ← αₛ + 1 | si yₛ[η Σᵢ αᵢyᵢ K(xᵢ, xₛ)] < 1: αₛ ← αₛ + 1
-2.4 | otherwise: αₛ ← αₛ | en caso contrario: αₛ ← αₛ
+2.1 |   choose an index s ∈ {1, …, n} at random | elige un índice s ∈ {1, …, n} aleatoriamente
+2.2 |   η = 1/(λt)
+2.3 |   if yₛ[η Σᵢ αᵢyᵢ K(xᵢ, xₛ)] < 1: αₛ ← αₛ + 1 | si yₛ[η Σᵢ αᵢyᵢ K(xᵢ, xₛ)] < 1: αₛ ← αₛ + 1
+2.4 |   otherwise: αₛ ← αₛ | en caso contrario: αₛ ← αₛ
 """),
 )
 SMO = Printed(
@@ -255,11 +277,11 @@ ADABOOST = Printed(
     _lines("""
 1 | give each example the weight wᵢ = 1/N | asignar a cada dato el peso wᵢ = 1/N
 2 | for m = 1, …, M do | para m desde 1 hasta M hacer
-3 | train fₘ(x) ∈ {−1, 1} with the weights | entrenar un modelo fₘ(x) ∈ {−1, 1} con los pesos
-4 | errₘ = Σ wᵢ over the i with fₘ(xᵢ) ≠ yᵢ | errₘ = Σ wᵢ sobre los i con fₘ(xᵢ) ≠ yᵢ
-5 | cₘ = ln((1 − errₘ)/errₘ)
-6 | wᵢ ← wᵢ exp(cₘ 1[yᵢ ≠ fₘ(xᵢ)])
-7 | divide the weights by their sum | renormalizar los pesos para que Σ wᵢ = 1
+3 |   train fₘ(x) ∈ {−1, 1} with the weights | entrenar un modelo fₘ(x) ∈ {−1, 1} con los pesos
+4 |   errₘ = Σ wᵢ over the i with fₘ(xᵢ) ≠ yᵢ | errₘ = Σ wᵢ sobre los i con fₘ(xᵢ) ≠ yᵢ
+5 |   cₘ = ln((1 − errₘ)/errₘ)
+6 |   wᵢ ← wᵢ exp(cₘ 1[yᵢ ≠ fₘ(xᵢ)])
+7 |   divide the weights by their sum | renormalizar los pesos para que Σ wᵢ = 1
 8 | return sgn[Σ cₘfₘ(x)] | retornar sgn[Σ cₘfₘ(x)]
 """),
 )
@@ -271,10 +293,10 @@ REAL_ADABOOST = Printed(
     _lines("""
 1 | give each example the weight wᵢ = 1/N | asignar a cada dato el peso wᵢ = 1/N
 2 | for m = 1, …, M do | para m desde 1 hasta M hacer
-3 | train a model pₘ(x) = P_w(y = 1|x) | entrenar un modelo pₘ(x) = P_w(y = 1|x)
-4 | fₘ(x) = ½ ln(pₘ(x)/(1 − pₘ(x)))
-5 | wᵢ ← wᵢ exp(−yᵢfₘ(xᵢ))
-6 | divide the weights by their sum | renormalizar los pesos para que Σ wᵢ = 1
+3 |   train a model pₘ(x) = P_w(y = 1|x) | entrenar un modelo pₘ(x) = P_w(y = 1|x)
+4 |   fₘ(x) = ½ ln(pₘ(x)/(1 − pₘ(x)))
+5 |   wᵢ ← wᵢ exp(−yᵢfₘ(xᵢ))
+6 |   divide the weights by their sum | renormalizar los pesos para que Σ wᵢ = 1
 7 | return sgn[Σ fₘ(x)] | retornar sgn[Σ fₘ(x)]
 """),
 )
@@ -286,10 +308,10 @@ GENTLEBOOST = Printed(
     _lines("""
 1 | F(x) = 0, wᵢ = 1/N
 2 | for m = 1, …, M do | para m desde 1 hasta M hacer
-3 | fit fₘ by weighted least squares | ajustar fₘ por mínimos cuadrados ponderados
-4 | F(x) ← F(x) + fₘ(x)
-5 | wᵢ ← wᵢ exp(−yᵢfₘ(xᵢ))
-6 | divide the weights by their sum | renormalizar los pesos
+3 |   fit fₘ by weighted least squares | ajustar fₘ por mínimos cuadrados ponderados
+4 |   F(x) ← F(x) + fₘ(x)
+5 |   wᵢ ← wᵢ exp(−yᵢfₘ(xᵢ))
+6 |   divide the weights by their sum | renormalizar los pesos
 7 | return sgn[Σ fₘ(x)] | retornar sgn[Σ fₘ(x)]
 """),
 )
@@ -301,8 +323,8 @@ BATCH_DESCENT = Printed(
     _lines("""
 1 | initialize t := 0 and θ⁽⁰⁾ | inicialice t := 0 y θ⁽⁰⁾
 2 | repeat | repetir
-3 | θ⁽ᵗ⁺¹⁾ := θ⁽ᵗ⁾ − α Σᵢ (θ⁽ᵗ⁾·xᵢ − yᵢ)xᵢ
-4 | t := t + 1
+3 |   θ⁽ᵗ⁺¹⁾ := θ⁽ᵗ⁾ − α Σᵢ (θ⁽ᵗ⁾·xᵢ − yᵢ)xᵢ
+4 |   t := t + 1
 5 | go to 2 until it converges | ir a 2 hasta que converja
 """),
 )
@@ -314,10 +336,10 @@ STOCHASTIC_DESCENT = Printed(
     _lines("""
 1 | initialize t := 0 and θ⁽⁰⁾ | inicialice t := 0 y θ⁽⁰⁾
 2 | repeat | repetir
-3 | for each (xᵢ, yᵢ) in the training set do | para cada (xᵢ, yᵢ) del conjunto de entrenamiento
-4 | θ⁽ᵗ⁺¹⁾ := θ⁽ᵗ⁾ − α(θ⁽ᵗ⁾·xᵢ − yᵢ)xᵢ
-5 | t := t + 1
-6 | end for | fin para
+3 |   for each (xᵢ, yᵢ) in the training set do | para cada (xᵢ, yᵢ) del conjunto de entrenamiento
+4 |     θ⁽ᵗ⁺¹⁾ := θ⁽ᵗ⁾ − α(θ⁽ᵗ⁾·xᵢ − yᵢ)xᵢ
+5 |     t := t + 1
+6 |   end for | fin para
 7 | go to 2 until it converges | ir a 2 hasta que converja
 """),
 )
@@ -329,10 +351,10 @@ MINI_BATCHES = Printed(
     _lines("""
 1 | initialize t := 0 and θ⁽⁰⁾ | inicialice t := 0 y θ⁽⁰⁾
 2 | repeat | repetir
-3 | for each mini-batch B of v examples do | para cada mini-lote B de v ejemplos
-4 | θ⁽ᵗ⁺¹⁾ := θ⁽ᵗ⁾ − (α/v) Σ (θ⁽ᵗ⁾·xᵢ − yᵢ)xᵢ, i ∈ B
-5 | t := t + 1
-6 | end for | fin para
+3 |   for each mini-batch B of v examples do | para cada mini-lote B de v ejemplos
+4 |     θ⁽ᵗ⁺¹⁾ := θ⁽ᵗ⁾ − (α/v) Σ (θ⁽ᵗ⁾·xᵢ − yᵢ)xᵢ, i ∈ B
+5 |     t := t + 1
+6 |   end for | fin para
 7 | go to 2 until it converges | ir a 2 hasta que converja
 """),
 )
@@ -343,11 +365,11 @@ LEAST_SQUARES_BY_DRAWS = Printed(
     "Descenso por gradiente estocástico para mínimos cuadrados",
     _lines("""
 1 | procedure LSSGD({(xₜ, yₜ), t = 1, …, n}, T)
-2 | θ ← 0
-3 | for k = 1, …, T do | para k = 1, …, T hacer
-4 | choose t ∈ {1, …, n} at random | elegir al azar t ∈ {1, …, n}
-5 | θ⁽ᵏ⁺¹⁾ ← θ⁽ᵏ⁾ + ηₖ(yₜ − θ·xₜ)xₜ
-6 | return θ | devolver θ
+2 |   θ ← 0
+3 |   for k = 1, …, T do | para k = 1, …, T hacer
+4 |     choose t ∈ {1, …, n} at random | elegir al azar t ∈ {1, …, n}
+5 |     θ⁽ᵏ⁺¹⁾ ← θ⁽ᵏ⁾ + ηₖ(yₜ − θ·xₜ)xₜ
+6 |   return θ | devolver θ
 """),
 )
 RIDGE_BY_DRAWS = Printed(
@@ -357,10 +379,10 @@ RIDGE_BY_DRAWS = Printed(
     "Descenso por gradiente estocástico para regresión de cresta",
     _lines("""
 1 | procedure RRSGD({(xₜ, yₜ), t = 1, …, n}, T)
-2 | θ ← 0
-3 | for k = 1, …, T do | para k = 1, …, T hacer
-4 | choose t ∈ {1, …, n} at random | elegir al azar t ∈ {1, …, n}
-5 | θ⁽ᵏ⁺¹⁾ ← (1 − ληₖ)θ⁽ᵏ⁾ + ηₖ(yₜ − θ·xₜ)xₜ
-6 | return θ | devolver θ
+2 |   θ ← 0
+3 |   for k = 1, …, T do | para k = 1, …, T hacer
+4 |     choose t ∈ {1, …, n} at random | elegir al azar t ∈ {1, …, n}
+5 |     θ⁽ᵏ⁺¹⁾ ← (1 − ληₖ)θ⁽ᵏ⁾ + ηₖ(yₜ − θ·xₜ)xₜ
+6 |   return θ | devolver θ
 """),
 )
