@@ -40,7 +40,7 @@ HANDED_OVER = ("pandas", "pyarrow")
 # Settings of the environment that change how fast, in how many threads or in which letters.
 SETTINGS = (
     *("NUMBA_", "OMP_", "OPENBLAS_", "MKL_", "BLIS_", "VECLIB_", "LOKY_", "CUDA_"),
-    *("PYTHON", "LC_", "LANG"),
+    *("PYTHON", "LC_", "LANG", "COTAS_"),
 )
 
 
