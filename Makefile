@@ -26,7 +26,7 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test $(PARTS) lint docs tensors bench deep fuzz mutants oldest soak release clean
+.PHONY: help setup demo lab test $(PARTS) lint docs tensors tensors-ready bench deep fuzz mutants oldest soak release clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
@@ -81,8 +81,7 @@ docs: $(READY)
 
 PYTEST := $(BIN)/python -m pytest
 
-# One of them looks at the pages that were built.
-test-contract: docs
+test-contract: $(READY)
 	$(PYTEST) tests/contract
 test-laws-a: $(READY)
 	$(PYTEST) tests/laws/test_[a-k]*.py
@@ -95,13 +94,18 @@ test-adversarial: $(READY)
 test-others: $(READY)
 	$(PYTEST) tests/findings tests/oracle tests/parity src/cotas
 
-# All of them to the end, whatever fails: the last lines name the parts that did.
+# All of them to the end, whatever fails: the last lines name the parts that did. The pages come first, since one of
+# the tests looks at them; where they could not be built, it tries by itself.
+TOGETHER = $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 test: $(READY)
-	@$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going lint docs $(PARTS)
+	+@$(TOGETHER) lint docs; before=$$?; $(TOGETHER) $(PARTS); after=$$?; \
+		test $$before = 0 || echo "lint or docs failed: see above the tests."; test $$before$$after = 00
 
 # The tests on the tensors of PyTorch, which is too large to be installed for all the others.
-tensors: $(READY) $(TENSORS)/ready
+tensors: tensors-ready
 	PYTHONPATH=$(TENSORS) $(PYTEST) tests/laws/test_device.py
+
+tensors-ready: $(READY) $(TENSORS)/ready
 
 $(TENSORS)/ready: | $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --target $(TENSORS) torch

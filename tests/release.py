@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import tomllib
 import zipfile
 from collections.abc import Callable, Sequence
@@ -115,6 +116,13 @@ def check_new() -> None:
     need(not tags, f"there is a tag v{version()} already: choose the next version")
 
 
+def check_tag() -> None:
+    """A tag that is built has the name of the version."""
+    if os.environ.get("GITHUB_REF_TYPE") == "tag":
+        tag = os.environ.get("GITHUB_REF_NAME")
+        need(tag == f"v{version()}", f"the tag is {tag}, and the version v{version()}")
+
+
 # ---- what the archives hold ----------------------------------------------------------------------
 
 
@@ -152,13 +160,19 @@ def check_source(sdist: Path) -> None:
 # ---- the package in use --------------------------------------------------------------------------
 
 
+def outside() -> dict[str, str]:
+    """An environment that knows nothing of this folder."""
+    ours = ("PYTHONPATH", "NUMBA_CACHE_DIR")
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
+    return {**kept, "MPLBACKEND": "Agg", "PYTHONUTF8": "1"}
+
+
 def output(*words: str | Path, cwd: Path = ROOT, codes: Sequence[int] = (0,)) -> str:
-    """What a program prints, in an environment that knows nothing of this folder."""
-    outside = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
+    """What a program prints, outside of this folder."""
     done = subprocess.run(
         [str(word) for word in words],
         cwd=cwd,
-        env={**outside, "MPLBACKEND": "Agg", "PYTHONUTF8": "1"},
+        env=outside(),
         capture_output=True,
         encoding="utf-8",
         timeout=SECONDS,
@@ -248,6 +262,16 @@ def ended(process: subprocess.Popen[str]) -> int | None:
         return None
 
 
+def first_line(process: subprocess.Popen[str], seconds: float = SECONDS) -> str:
+    """What a process says first; one that says nothing for so long is killed."""
+    clock = threading.Timer(seconds, process.kill)
+    clock.start()
+    try:
+        return process.stdout.readline().strip()
+    finally:
+        clock.cancel()
+
+
 def check_lab(bare: Bare) -> None:
     """The lab starts, gives every room, and ends when it is told to."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -255,9 +279,11 @@ def check_lab(bare: Bare) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     rooms = bare.python("-c", "from cotas import lab; print(*lab.ROOMS)").split()
     call = [str(bare.bin / "cotas"), "lab", "--no-browser"]
-    lab = subprocess.Popen(call, cwd=bare.folder, stdout=subprocess.PIPE, text=True)
+    lab = subprocess.Popen(
+        call, cwd=bare.folder, env=outside(), stdout=subprocess.PIPE, encoding="utf-8"
+    )
     try:
-        address = lab.stdout.readline().strip()
+        address = first_line(lab)
         need(address.startswith("http://127.0.0.1:"), f"cotas lab says {address!r}")
         ask = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).status)"
         for room in rooms:
@@ -273,9 +299,11 @@ def main() -> None:
     """Go through all of it, and say so."""
     dist = ROOT / "dist"
     shutil.rmtree(dist, ignore_errors=True)
-    with tempfile.TemporaryDirectory() as temporary:
+    # On Windows a file that is still open cannot be removed, which is no fault of the package.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         place = Path(temporary)
         step("the words agree", check_words)
+        step("the tag names the version", check_tag)
         step("all is committed", check_tree)
         if "--again" not in sys.argv:
             step("the version is new", check_new)

@@ -59,17 +59,18 @@ def test_the_checker_loads_neither_numba_nor_scikit_learn():
 
 def test_ctrl_c_returns_the_model_so_far():
     code = """
-import os, signal, threading, warnings
+import signal, warnings
 import numpy as np, cotas
 rng = np.random.default_rng(0)
-X = rng.normal(size=(20000, 20))
+X = rng.normal(size=(2000, 20))
+def interrupt(report):
+    if report.epoch == 3:
+        signal.raise_signal(signal.SIGINT)
 for classes in (2, 4):
-    y = np.arange(20000) % classes
-    cotas.Pegasos(max_iter=1).fit(X, y)
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    y = np.arange(2000) % classes
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = cotas.Pegasos(max_iter=1_000_000, random_state=0).fit(X, y)
+        model = cotas.Pegasos(max_iter=1_000_000, callbacks=interrupt, random_state=0).fit(X, y)
     assert any("Interrupted" in str(w.message) for w in caught)
     assert model.stop_.name == "INTERRUPTED"
     for certificate in model.certificate_.singles:
@@ -142,6 +143,56 @@ def _imports(node):
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
+
+
+def test_the_oldest_packages_are_enough_to_read_the_tests_that_are_run_with_them():
+    """What a test imports at its top is in tests/oldest.txt; what else it needs, it asks for."""
+    root = Path(__file__).parents[2]
+    makefile = (root / "Makefile").read_text("utf-8").replace("\\\n", "")
+    listed = re.findall(r"^OLDEST_TESTS \?= (.*)$", makefile, re.MULTILINE)[0].split()
+    read = [root / "tests" / "conftest.py"]
+    for each in map(root.joinpath, listed):
+        read += sorted(each.rglob("*.py")) if each.is_dir() else [each]
+    lines = (root / "tests" / "oldest.txt").read_text("utf-8").splitlines()
+    packages = {line.partition("==")[0].replace("-", "_") for line in lines if "==" in line}
+    known = {*packages, "sklearn", "cotas", *sys.stdlib_module_names}
+    settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    folders = settings["tool"]["pytest"]["ini_options"]["pythonpath"]
+    lacking = set()
+    for path in read:  # which grows by what the tests share
+        for name in (name for node in _at_the_top(path) for name in _imports(node)):
+            parts = name.replace(".", "/")
+            ours = [root / folder / f"{parts}.py" for folder in folders]
+            shared = [file for file in ours if file.is_file()]
+            read += [file for file in shared if file not in read]
+            if not shared and name.split(".")[0] not in known:
+                lacking.add((name, path.name))
+    assert lacking == set()
+
+
+# Modules of the library that come with Python on one system and not on all.
+ELSEWHERE = {
+    *("crypt", "fcntl", "grp", "msvcrt", "posix", "pty", "pwd", "readline", "resource"),
+    *("syslog", "termios", "tty", "winreg", "winsound"),
+}
+
+
+def test_every_test_can_be_read_on_every_system():
+    """What a system lacks is asked for where it is needed, and no process is killed by Ctrl-C."""
+    tests = Path(__file__).parents[1]
+    for path in (*tests.rglob("test_*.py"), tests / "conftest.py", tests / "release.py"):
+        named = {name for node in _at_the_top(path) for name in _imports(node)}
+        assert not named & ELSEWHERE, path.name
+        # On Windows os.kill ends the process whatever the signal is.
+        assert not re.search(r"os\.kill\b.*SIGINT", path.read_text("utf-8")), path.name
+
+
+def _at_the_top(path):
+    """What is run in any case, before a package is asked for."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Expr | ast.Assign) and "importorskip" in ast.unparse(node):
+            return
+        yield node
 
 
 def test_the_lower_bounds_are_those_that_are_tested():

@@ -2,15 +2,17 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
-from hatchling.builders.wheel import WheelBuilder
 
 import release
 
+# Neither is among the oldest packages that are tested.
+yaml = pytest.importorskip("yaml")
+wheels = pytest.importorskip("hatchling.builders.wheel")
 ROOT = release.ROOT
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[0-9]*.yml"))
@@ -48,6 +50,17 @@ def test_a_version_that_the_change_log_does_not_know_is_told(monkeypatch):
         release.check_words()
 
 
+def test_a_tag_of_another_version_is_told(monkeypatch):
+    for kind, name in (("branch", "main"), ("tag", f"v{release.version()}")):
+        monkeypatch.setenv("GITHUB_REF_TYPE", kind)
+        monkeypatch.setenv("GITHUB_REF_NAME", name)
+        release.check_tag()
+    for other in (f"v{release.version()}.1", release.version(), "v99.0.0"):
+        monkeypatch.setenv("GITHUB_REF_NAME", other)
+        with pytest.raises(release.NotReadyError, match=f"the tag is {re.escape(other)},"):
+            release.check_tag()
+
+
 def test_the_version_stands_in_one_place():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert settings["project"]["dynamic"] == ["version"]
@@ -56,9 +69,8 @@ def test_the_version_stands_in_one_place():
 
 def test_a_wheel_holds_the_whole_package(tmp_path):
     """Every file, also those that are no Python: the catalogue, the mark of types, style sheets."""
-    wheel = Path(
-        next(WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
-    )
+    builder = wheels.WheelBuilder(str(ROOT))
+    wheel = Path(next(builder.build(directory=str(tmp_path), versions=["standard"])))
     release.check_wheel(wheel)
     assert any(not name.endswith(".py") for name in release.source_files())
 
@@ -70,6 +82,29 @@ def test_a_wheel_that_lacks_a_file_is_told(tmp_path, monkeypatch):
         archive.writestr("cotas/__init__.py", "")
     with pytest.raises(release.NotReadyError, match=re.escape("es.po")):
         release.check_wheel(wheel)
+
+
+def started(code):
+    """A process that runs some code, as the lab is started."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=release.outside(), stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_a_program_that_says_nothing_is_not_waited_for():
+    with started("import time; print('here', flush=True); time.sleep(600)") as speaks:
+        assert release.first_line(speaks) == "here"
+        assert speaks.poll() is None
+        speaks.kill()
+    with started("import time; time.sleep(600)") as silent:
+        assert release.first_line(silent, 0.1) == ""
+
+
+def test_what_is_checked_knows_nothing_of_this_folder(monkeypatch):
+    for name in ("PYTHONPATH", "NUMBA_CACHE_DIR"):
+        monkeypatch.setenv(name, str(ROOT / "src"))
+    with started("import os; print(sorted(os.environ.values()))") as process:
+        assert str(ROOT / "src") not in process.stdout.read()
 
 
 def test_one_address():
@@ -118,6 +153,8 @@ def test_every_test_is_in_one_part_of_the_whole():
     makefile = (ROOT / "Makefile").read_text("utf-8")
     parts = re.findall(r"^(test-[a-z-]+):.*\n\t\$\(PYTEST\) (.*)$", makefile, re.MULTILINE)
     assert [name for name, _ in parts] == re.findall(r"^PARTS := (.*)$", makefile, re.M)[0].split()
+    # None of them is left out because another target fails.
+    assert set(re.findall(r"^test-[a-z-]+: *(.*)$", makefile, re.MULTILINE)) == {"$(READY)"}
     found = []
     for _, words in parts:
         for word in words.split():
@@ -128,7 +165,12 @@ def test_every_test_is_in_one_part_of_the_whole():
 
 
 def test_what_is_run_here_is_what_is_run_there():
-    assert "make test" in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+    """What it asks for are targets that have a name, and no files."""
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert "make test" in script.splitlines()
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    named = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[0].split()
+    assert set(re.findall(r"\bmake (\S+?)[;\s]", script)) <= set(named)
 
 
 def test_issues_are_asked_for_in_both_languages():

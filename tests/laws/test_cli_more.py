@@ -157,6 +157,21 @@ def test_info_says_the_same_in_both_languages():
         assert label in ("language", "GPU", "environment", "not installed") or words == palabras
 
 
+def test_info_shows_no_keys_of_other_programs(monkeypatch):
+    """A name that only begins like a setting is none, however it goes on."""
+    from cotas.cli.info import SETTINGS
+
+    begins = {name[:length] for name in SETTINGS for length in range(3, len(name) + 1)}
+    for begin in begins:
+        monkeypatch.setenv(f"{begin}SMITH_API_KEY", "a secret")
+    for name in (*SETTINGS, "NUMBA_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+    said = cotas("info", "--json")
+    assert "a secret" not in said.out
+    assert said.document["environment"].keys() >= {*SETTINGS, "NUMBA_NUM_THREADS"}
+    assert "a secret" not in cotas("info").out
+
+
 def test_info_tells_that_no_folder_can_be_written(monkeypatch):
     monkeypatch.setattr("cotas.cli.info.kept_in", lambda: None)
     assert cotas("info", "--json").document["compiled loops"] is None

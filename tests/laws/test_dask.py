@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -115,6 +116,7 @@ STEPWISE = [
 ]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
 @pytest.mark.parametrize("model", STEPWISE, ids=lambda model: type(model).__name__)
 def test_any_number_of_workers_and_one_that_dies(cluster, model):
     """A worker that is killed in the middle of a fit changes no bit."""

@@ -11,6 +11,7 @@ from cotas.design import (
     add_outer,
     add_squares,
     as_design,
+    blocks,
     dot,
     n_features,
     n_vectors,
@@ -130,3 +131,20 @@ def test_a_nan_stays_visible():
 def test_an_unknown_layout_is_named():
     with pytest.raises(TypeError, match="dot knows no list"):
         dot([[1.0]], 0, np.ones(1))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(data=labelled())
+def test_products_in_double_precision_change_nothing_in_x(layout, data):
+    X = LAYOUTS[layout](data.X)
+    whole = np.asarray(X.todense() if sparse.issparse(X) else X, dtype=np.float64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "BLOCK_BYTES", 8 * whole.shape[1])  # several blocks
+        for some in ((), (2,)):
+            theta = np.linspace(-1, 2, whole[0].size * (len(some) + 1)).reshape(-1, *some)
+            v = np.linspace(2, -1, len(whole) * (len(some) + 1)).reshape(-1, *some)
+            size = np.abs(whole).sum()
+            close = {"rtol": 0, "atol": 1e-12 * size}
+            np.testing.assert_allclose(blocks.times(X, theta), whole @ theta, **close)
+            np.testing.assert_allclose(blocks.times_transposed(X, v), whole.T @ v, **close)
+    np.testing.assert_array_equal(X.todense() if sparse.issparse(X) else X, whole)

@@ -5,6 +5,8 @@ Everything but the programs for a GPU is covered: those have `test_cuda.py`.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -329,3 +331,28 @@ def test_a_fit_after_samples_proves_the_same(
     ]
     assert all(proof.holds and proof.relative_gap <= 1e-4 for proof in proofs)
     assert max(proof.lower for proof in proofs) <= min(proof.upper for proof in proofs)
+
+
+@pytest.mark.parametrize(("lam", "noise"), [(1e-2, 1.0), (1e-7, 0.0)])
+@pytest.mark.parametrize("rounds", range(4))
+def test_samples_that_time_does_not_allow_move_nothing(
+    rounds: int, lam: float, noise: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time is counted in rounds here, of which there are no more than it allows."""
+    monkeypatch.setattr(sample_start, "FEWEST_TO_SHRINK", 200)
+    made: list[float] = []
+    improve = block_ascent.Ascent.improve
+
+    def counted(ascent: block_ascent.Ascent, tol: float) -> bool:
+        made.append(tol)
+        return improve(ascent, tol)
+
+    monkeypatch.setattr(block_ascent.Ascent, "improve", counted)
+    monkeypatch.setattr(sample_start, "time", SimpleNamespace(perf_counter=lambda: len(made)))
+    X, duals = drawn(2000, lam, noise, True)
+    rows = DeviceRows(k.RBF(gamma=0.1).spec(), X, "cpu", torch.float64)
+    ascent = block_ascent.Ascent(rows, block_ascent.Box.of(duals, "cpu"), True)
+    moved = sample_start.begin_with_samples(ascent, rounds)
+    assert len(made) <= rounds
+    assert moved is bool(ascent.a.any())
+    assert rounds or not moved

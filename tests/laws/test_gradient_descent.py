@@ -1,6 +1,5 @@
 """Gradient descent and stochastic steps: as printed, at their rate, until a rule says stop."""
 
-import os
 import signal
 from dataclasses import replace
 
@@ -178,7 +177,7 @@ def test_ctrl_c_returns_the_model_so_far():
 
     def interrupt(progress):
         if progress.iteration == 10:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 
     with pytest.warns(UserWarning, match="Interrupted"):
         model = LeastSquares(

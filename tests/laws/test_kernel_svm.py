@@ -5,6 +5,7 @@ import pickle
 import time
 import tracemalloc
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -446,3 +447,23 @@ def test_few_rows_are_predicted_with_the_model_as_it_is_now(changed: str) -> Non
     again = copy.deepcopy(model)
     assert model.decision_function(X[:1]) != before
     np.testing.assert_allclose(model.decision_function(X[:1]), again.decision_function(X)[:1])
+
+
+def copies_of(model, folder):
+    """A model as others get it: in another process, from a file, or in memory."""
+    joblib.dump(model, folder / "model")
+    model.save(folder / "model.cotas")
+    yield pickle.loads(pickle.dumps(model))
+    yield copy.deepcopy(model)
+    yield from (joblib.load(folder / "model", mmap_mode=mode) for mode in (None, "r", "c"))
+    yield cotas.load(folder / "model.cotas")
+
+
+def test_a_copy_of_a_model_keeps_its_support_vectors_ready_as_the_model_does(tmp_path) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = cotas.KernelSVM(RBF(0.5), lam=0.01).fit(X, X[:, 0] * X[:, 1] > 0)
+    for again in [model, *copies_of(model, tmp_path)]:
+        assert again.decision_function(X[:1]) == model.decision_function(X[:1])
+        assert again._blocks(again.support_vectors_) is again._blocks(again.support_vectors_)
+        with pytest.raises(ValueError, match="read-only"):
+            again.support_vectors_[0] = 0.0

@@ -4,9 +4,10 @@ import inspect
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
 import cotas
+from cotas.fitting.moved import Moved
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import SOLVERS
 from cotas.regression.base import LinearRegressor
@@ -63,3 +64,26 @@ def test_the_scale_of_the_columns_costs_linear_svr_no_proof(scale):
     X, y = regression(60, 5)
     model = cotas.LinearSVR().fit(scale * X, y)
     assert model.certificate_.relative_gap <= model.tol
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("constant", [0.0, 0.1, 1.0, -7.0])
+def test_a_constant_column_as_large_as_ones_copies_nothing(constant, dtype):
+    X, _ = regression(600, 5)
+    X = np.column_stack([X, np.full(len(X), constant)]).astype(dtype)
+    assert Moved.near_zero(X, free_bias=True).X is X
+    assert Moved.near_zero(moved(X, None), free_bias=True).shift is not None
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("constant", [0.1, 1e3])
+@pytest.mark.parametrize("model", list(models()), ids=repr)
+def test_a_constant_column_costs_no_proof(model, constant):
+    X, y = three_clouds(90) if is_classifier(model) else regression(60, 5)
+    plain = clone(model).fit(X, y).certificate_.singles
+    X = np.column_stack([X, np.full(len(X), constant)])
+    certificate = model.fit(X, y).certificate_
+    assert certificate.relative_gap <= model.tol
+    assert certificate.verify(X, y)
+    for one, other in zip(certificate.singles, plain, strict=True):
+        assert max(one.lower, other.lower) <= min(one.upper, other.upper)

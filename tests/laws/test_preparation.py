@@ -18,10 +18,12 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import cotas
 from cotas.files.errors import ModelFileError
+from cotas.files.state import digest
 from cotas.preparation.columns import ColumnError, ColumnWarning
 from cotas.preparation.inspection import copies as find_copies
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import as_target, hold_out_rows, tell_task
+from cotas.scale.decoding import Reading
 from cotas.tables import Preparation, PreparedModel, Table, inspect_table
 from terminal import cotas as command
 
@@ -50,6 +52,64 @@ def test_scikit_learn_finds_nothing_to_object_to():
         warnings.simplefilter("ignore")
         for found in check_estimator(Preparation(), on_fail=None):
             assert found["status"] != "failed", found
+
+
+HUGE = pl.DataFrame({"age": [1.7e308, -1.7e308] * 4, "town": ["Lugo", "Vigo"] * 4})
+
+
+def broken(frame, error):
+    """Batches of which the second never comes."""
+    yield frame[:50]
+    raise error
+
+
+FAILING = {
+    "fit: no rows": (lambda p, _: p.fit(HUGE[:0]), ColumnError),
+    "fit: overflow": (lambda p, _: p.fit(HUGE), ColumnError),
+    "fit: matrix": (lambda p, _: p.fit(np.array([[1.0, np.inf]])), ValueError),
+    "batches: disk": (lambda p, _: p.fit_batches(broken(people()[0], OSError())), OSError),
+    "batches: Ctrl-C": (
+        lambda p, _: p.fit_batches(broken(people()[0], KeyboardInterrupt())),
+        KeyboardInterrupt,
+    ),
+    "batches: overflow": (lambda p, _: p.fit_batches([HUGE]), ColumnError),
+    "batches: columns": (lambda p, _: p.fit_batches([HUGE, HUGE[["age"]]]), ColumnError),
+    "files": (lambda p, path: p._fit_files([path], Reading("y"), 0), ColumnError),
+}
+
+
+@pytest.mark.parametrize("way", FAILING)
+def test_a_fit_that_fails_leaves_it_as_it_was(way, tmp_path):
+    """Whatever was known before, a table or a matrix or nothing."""
+    fail, error = FAILING[way]
+    path = tmp_path / "huge.csv"
+    HUGE.with_columns(y=1.0).write_csv(path)
+    table, _, _ = people(60)
+    for known in (None, table, np.arange(6.0).reshape(3, 2)):
+        preparation = Preparation()
+        if known is not None:
+            preparation.fit(known)
+        before = digest(preparation)
+        with pytest.raises(error):
+            fail(preparation, path)
+        assert digest(preparation) == before
+        if known is None:
+            with pytest.raises(NotFittedError):
+                preparation.transform(table)
+        preparation.fit(table)
+        assert digest(preparation) == digest(Preparation().fit(table))
+
+
+def test_pages_after_a_file_that_could_not_be_prepared(tmp_path):
+    bad, good = tmp_path / "bad.csv", tmp_path / "good.csv"
+    HUGE.with_columns(y=1.0).write_csv(bad)
+    table, _, score = people(60)
+    table.with_columns(y=pl.Series(score)).write_csv(good)
+    preparation = Preparation()
+    with pytest.raises(ColumnError, match="overflows"):
+        cotas.open_pages(bad, target="y", preparation=preparation)
+    pages = cotas.open_pages(good, target="y", preparation=preparation)
+    assert pages.n_features == preparation.transform(table).shape[1]
 
 
 def test_columns_that_come_out():

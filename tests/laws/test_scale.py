@@ -34,6 +34,7 @@ from cotas.scale.pages import page_folders, remove_pages
 from cotas.scale.shuffling import Foremost, places
 from cotas.solvers import block_trees
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_pairs
+from cotas.stops import InterruptedWarning, Stop
 from in_blocks import EVERY, MIXED, TAKE, made, same_parameters, spoil
 from terminal import cotas as terminal
 from terminal import customers
@@ -225,6 +226,25 @@ def test_the_end_of_a_run_is_that_of_memory(kind):
             same(there.predict(rows), here.predict(rows))
 
 
+IN_BATCHES = [
+    kind
+    for kind in (getattr(cotas, name) for name in cotas.__all__)
+    if hasattr(kind, "partial_fit")
+]
+
+
+@pytest.mark.parametrize("kind", IN_BATCHES, ids=lambda kind: kind.__name__)
+def test_a_batch_is_no_source(kind):
+    """Whatever else is given, the message is about the source."""
+    y = np.sign(Z)
+    for more in ((), (y,), (None,), (y, [-1.0, 1.0])):
+        with pytest.raises(NotInBlocksError, match=r"partial_fit of .*source of row blocks"):
+            made(kind).partial_fit(Arrays(X, y), *more)
+    more = {"classes": [-1, 1]} if is_classifier(kind()) else {}
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        made(kind).partial_fit(X, **more)
+
+
 @pytest.mark.parametrize("kind", BOOSTERS, ids=lambda kind: kind.__name__)
 def test_boosters_say_what_needs_arrays(kind):
     y = THREE if is_classifier(kind()) else Z
@@ -392,6 +412,14 @@ def test_pages_of_libsvm_files_are_sparse(tmp_path):
     np.testing.assert_array_equal(model.predict(pages), model.predict(FEW))
     with pytest.raises(DataFileError, match="only 3 are expected"):
         cotas.open_pages(tmp_path / "*.svm", n_features=3)
+    fitted = cotas.tables.Preparation().fit(X)
+    for name, value in (
+        ("preparation", cotas.tables.Preparation()),
+        ("preparation", fitted),
+        ("weights", "w"),
+    ):
+        with pytest.raises(DataFileError, match=f"leave {name} out"):
+            cotas.open_pages(tmp_path / "*.svm", **{name: value})
 
 
 @pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
@@ -694,7 +722,11 @@ def test_these_models_are_trained_from_pages(tmp_path, little_memory, model):
 
 def test_the_size_in_memory_does_not_depend_on_how_a_table_is_written(tmp_path):
     """Eight bytes for a number and twice as many for a word, whatever the file."""
-    for table in (frame(Z), every_kind_of_column(), frame(TWO).with_columns(c0=pl.lit(7))):
+    cells = frame(Z).with_columns(
+        pl.lit("one, two; three, four; five\t|\nsix").alias("a,b"),
+        c0=pl.when(pl.int_range(pl.len()) % 3 > 0).then("c0"),
+    )
+    for table in (frame(Z), every_kind_of_column(), frame(TWO).with_columns(c0=pl.lit(7)), cells):
         words = sum(not dtype.is_numeric() for dtype in table.dtypes)
         expected = 8 * table.height * (table.width + words)
         paths = {kind: tmp_path / f"rows.{kind}" for kind in ("csv", "tsv", "parquet", "arrow")}
@@ -1201,9 +1233,12 @@ def test_margins_that_vanish_are_not_rounded_up(seed):
 
 
 def test_labels_that_other_blocks_would_round_are_refused():
-    X = np.random.default_rng(0).normal(size=(8, 2))
-    source = Arrays(X, np.where(X[:, 0] > 0, 2**53, 2**53 + 1), block_rows=4)
-    with pytest.raises(ValueError, match="9007199254740993"):
+    y = np.where(Z > 0, 2**53, 2**53 + 1)
+    source = Handed(
+        (X, y),
+        lambda block: block._replace(y=np.full(len(block.y), 2.0**53)) if block.start else block,
+    )
+    with pytest.raises(ValueError, match="two classes would become one"):
         cotas.LinearSVM().fit(source)
 
 
@@ -1216,3 +1251,66 @@ def test_labels_are_bound_where_a_block_has_one_class():
     model.classes_ = np.array([-5, 1])
     model._sealed()  # as whoever writes a file can have it
     assert not model.certificate_.verify(source)
+
+
+class Interrupted(Arrays):
+    """A source in which Ctrl-C is pressed in one pass, counted from the first report on."""
+
+    told, passes, at = False, 0, None
+
+    def tell(self, report):
+        self.told = True
+
+    def map_reduce(self, function, each=map):
+        self.passes += self.told
+        if self.told and self.passes == self.at:
+            raise KeyboardInterrupt
+        return super().map_reduce(function, each)
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_ctrl_c_in_any_pass_leaves_a_model(kind):
+    """Once a step is made; the passes before it are those that read what there is to learn."""
+    y = THREE if is_classifier(kind()) else Z
+
+    def fitted(at):
+        source = Interrupted(X, y, block_rows=170)
+        source.at = at
+        few = {} if "n_estimators" in kind().get_params() else {"max_iter": 3}
+        few = {name: value for name, value in few.items() if name in kind().get_params()}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                model = made(kind, callbacks=source.tell, **few).fit(source)
+            except KeyboardInterrupt:
+                pytest.fail(f"Ctrl-C in pass {at} lost the model.")
+        return model, source, [w.category for w in caught]
+
+    passes = fitted(None)[1].passes
+    for at in sorted({*range(1, min(passes, 4) + 1), passes // 2, passes - 1, passes} - {0, -1}):
+        model, source, said = fitted(at)
+        assert source.passes >= at
+        assert model.stop_ is Stop.INTERRUPTED
+        assert said.count(InterruptedWarning) == 1
+        assert all(one.holds for one in model.certificate_.singles)
+        assert model.certificate_.discrepancies(Arrays(X, y, block_rows=170)) == []
+        assert len(model.predict(X)) == N
+
+
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_without_time_a_source_is_hardly_read(kind):
+    """Once to learn of what, and for the proof: as often for many iterations as for one."""
+    known = kind().get_params()
+    name = "n_estimators" if "n_estimators" in known else "max_iter"
+    if not {"max_time", name} <= set(known):
+        pytest.skip("It has no limits.")
+    y, passes = THREE if is_classifier(kind()) else Z, []
+    for most in (1, 500):
+        source = Interrupted(X, y, block_rows=170)
+        source.told = True
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = made(kind, max_time=1e-9, **{name: most}).fit(source)
+        assert all(one.holds for one in model.certificate_.singles)
+        passes.append(source.passes)
+    assert passes[0] == passes[1]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -40,7 +41,7 @@ from cotas.fitting.parameters import (
     check_positive,
     check_time,
 )
-from cotas.fitting.pursuit import Pursuit, end_of_turn, foremost_of
+from cotas.fitting.pursuit import Pursuit, end_of_turn, finished, foremost_of
 from cotas.fitting.threads import taking_turns
 from cotas.fitting.validation import Patience, hold_out
 from cotas.solvers.boosted_regression import Error, Residuals
@@ -201,7 +202,7 @@ class Booster(Boosted):
             weak = prepare(learner, *rows, each, threads, self.random_state, named)
             machines = self._machines(examples, before)
             reason = self._train(weak, machines, held_out, each, began)
-            self._finish(weak, machines, examples, each)
+            reason = finished(lambda _: self._finish(weak, machines, examples, each), reason)
         return self._conclude_fit(reason, "Raise n_estimators, max_time or tol.")
 
     def _fit_source(self, source: Source) -> Self:
@@ -216,7 +217,7 @@ class Booster(Boosted):
             self.__dict__.pop("categories_", None)
             weak, runs = examples.prepared(learner), self._block_runs(examples)
             reason = self._train(weak, runs, None, each, began)
-            self._finish(weak, runs, examples, each)
+            reason = finished(lambda _: self._finish(weak, runs, examples, each), reason)
         self._certificates = [c.noted(say(IN_BLOCKS)) for c in self._certificates]
         return self._conclude_fit(reason)
 
@@ -299,7 +300,7 @@ class Booster(Boosted):
         self.ensembles_, records, reasons = [], [], []
         with Monitor(self, "round", self.n_estimators * len(machines)) as monitor:
             for k, machine in enumerate(machines):
-                source = timed(self._rounds(weak, machine, each))
+                source = timed(partial(self._rounds, weak, machine, each))
                 until = end_of_turn(began, self.max_time, k, len(machines))
                 limits = (None, self.n_estimators, until, monitor)
                 pursuit: Pursuit[Any] = Pursuit(*limits, began=began, label=machine.label)
@@ -387,9 +388,10 @@ class Booster(Boosted):
         return witness.check(examples.X, examples.y, each)  # type: ignore[no-any-return]
 
 
-def timed(rounds: Iterator[Round]) -> Generator[Iterate, None, Reason | None]:
+def timed(begin: Callable[[], Iterator[Round]]) -> Generator[Iterate, None, Reason | None]:
     """Each round with the seconds that it took; where theory ends the run, why."""
     try:
+        rounds = begin()  # which may take a pass over the data
         while True:
             began = time.perf_counter()
             one = next(rounds, None)

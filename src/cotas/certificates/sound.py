@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.numbers import refuse_inexact, refuse_masked
+from cotas.certificates.numbers import WHOLE, refuse_inexact, refuse_masked
 from cotas.source import Block, rows_of
 
 # What labels are, by the kind of an array of them.
@@ -101,11 +101,14 @@ def _labels(values: Any, where: str) -> AnyArray:
     refuse_masked(values, f"y, in {where},")
     kind_of_labels(values, where)
     y = np.asarray(values)
-    if y.dtype.kind == "f":
-        return y.astype(np.float64, copy=False)  # 2²⁴ + 1 would be equal to a short 2²⁴
-    if y.dtype.kind in "iu":
-        refuse_inexact(y, f"y, in {where},")  # other blocks may have it rounded
-    return y
+    if y.dtype.kind != "f":
+        return y
+    if (np.abs(y) >= WHOLE).any():  # other blocks may have whole numbers
+        raise ValueError(
+            f"y holds labels of 2⁵³ or more as floats, in {where}: two classes would become one. "
+            "Make them whole numbers in all blocks, or text."
+        )
+    return y.astype(np.float64, copy=False)  # 2²⁴ + 1 would be equal to a short 2²⁴
 
 
 def kind_of_labels(values: Any, where: str) -> str:

@@ -27,6 +27,10 @@ NUMBER = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?|\binf\b|\bnan\
 SAME = 1e-9
 # A wider interval is still true; so much wider it may be, where it was proved another way.
 WEAKER = 1e-5
+# The part of a measurement, or of a bound that was not moved, that rounding may change.
+ROUNDED = 1e-6
+# A sum of so little is what its terms are charged for underflow.
+VANISHED = 2.0**-800
 # Witnesses about classes have one of these; for the others y is a number.
 LABELLED = ("positive", "classes", "point")
 
@@ -123,7 +127,7 @@ def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate
     if NUMBER.sub("#", said) != NUMBER.sub("#", right):
         return False
     lower, upper = bounds_in_digits(fresh)
-    slack = 0.0 if fresh.kind in OPTIMIZATION else 4 * fresh.charge
+    slack = 0.0 if fresh.kind in OPTIMIZATION else _allowances(fresh)[1]
     for a, b in zip(NUMBER.findall(said), NUMBER.findall(right), strict=True):
         if a == b:
             continue
@@ -157,14 +161,14 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
     The bounds of a best objective were moved apart when they were made, and what is proved lies
     `moved` inside; nothing is allowed for beyond that. Elsewhere a side is a measurement.
     """
-    near = SAME * abs(fresh.upper)
-    inside = (near + 4 * fresh.charge,) * 2
-    outside = inside[0]
+    inside = _allowances(fresh)
+    inside[1] += fresh.moved[1] * (1 - SAME)
+    outside = (inside[0], inside[1] + fresh.moved[1])
     if fresh.kind in OPTIMIZATION:
-        inside = (fresh.moved[0] * (1 - SAME), fresh.moved[1] * (1 - SAME))
-        outside = fresh.gap + WEAKER * abs(fresh.upper)
+        inside = [fresh.moved[0] * (1 - SAME), fresh.moved[1] * (1 - SAME)]
+        outside = (fresh.gap + WEAKER * abs(fresh.upper),) * 2
     found = []
-    for name, more, less in (("lower", inside[0], outside), ("upper", outside, inside[1])):
+    for name, more, less in (("lower", inside[0], outside[0]), ("upper", outside[1], inside[1])):
         said, right = getattr(claimed, name), getattr(fresh, name)
         # Two infinities agree, and anything else next to an infinity does not.
         if said != right and not -less <= said - right <= more:
@@ -173,6 +177,20 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
         found.append(say("The lower bound is above the upper one."))
     if not _near(claimed.zero_objective, fresh.zero_objective):
         found.append(say("The objective of the zero model is another."))
+    return found
+
+
+def _allowances(fresh: Certificate) -> list[float]:
+    """What another order of the same sums can change the bounds by.
+
+    Where a bound is a margin or a count it is never much of it; elsewhere it may be as small as
+    what rounding has left.
+    """
+    counts, margin = fresh.kind == "mistakes", fresh.kind == "separation"
+    found = []
+    for side, small in ((fresh.lower, counts or margin), (fresh.upper, counts)):
+        most = ROUNDED * abs(side) if small else math.inf
+        found.append(SAME * abs(side if small else fresh.upper) + min(4 * fresh.charge, most))
     return found
 
 
@@ -202,4 +220,5 @@ def _near(said: Any, right: Any, scale: float = 0.0) -> bool:
     if said is None or right is None:
         return said is right
     both_nan = math.isnan(said) and math.isnan(right)
-    return said == right or both_nan or abs(said - right) <= SAME * max(abs(right), scale)
+    near = SAME * max(abs(right), scale, VANISHED)
+    return said == right or both_nan or abs(said - right) <= near

@@ -37,10 +37,14 @@ EXTRAS = {
 # What a fit stands on beside the packages that a model file names, and what hands tables over.
 UNDERNEATH = ("numba", "llvmlite", "joblib", "threadpoolctl")
 HANDED_OVER = ("pandas", "pyarrow")
-# Settings of the environment that change how fast, in how many threads or in which letters.
+# Settings of the environment that change how fast, in how many threads or in which letters. What
+# is printed here is sent to others: a shorter prefix would show the keys of other programs.
+PREFIXES = ("NUMBA_", "OMP_", "OPENBLAS_", "MKL_", "BLIS_", "COTAS_")
 SETTINGS = (
-    *("NUMBA_", "OMP_", "OPENBLAS_", "MKL_", "BLIS_", "VECLIB_", "LOKY_", "CUDA_"),
-    *("PYTHON", "LC_", "LANG", "COTAS_"),
+    *("VECLIB_MAXIMUM_THREADS", "LOKY_MAX_CPU_COUNT", "CUDA_VISIBLE_DEVICES", "CUDA_HOME"),
+    *("PYTHONPATH", "PYTHONHOME", "PYTHONHASHSEED", "PYTHONUTF8", "PYTHONIOENCODING"),
+    *("PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE", "PYTHONCOERCECLOCALE"),
+    *("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC"),
 )
 
 
@@ -157,7 +161,11 @@ def _cards() -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(SETTINGS)}
+    return {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if name in SETTINGS or name.startswith(PREFIXES)
+    }
 
 
 def _encodings(session: Session) -> dict[str, str]:

@@ -24,8 +24,12 @@ class Moved(NamedTuple):
 
     @classmethod
     def near_zero(cls, X: Matrix, free_bias: bool) -> Moved:
-        """A dense X with all columns near zero, which is a copy where one was not."""
-        shift = rough_centre(X) if free_bias and not sparse.issparse(X) else None
+        """A dense X with all columns near zero, which is a copy where one was not.
+
+        A constant column is a multiple of the ones that the bias stands for, and the solver has to
+        live with those: it is far where such ones would be.
+        """
+        shift = rough_centre(X, unit=1.0) if free_bias and not sparse.issparse(X) else None
         return cls(X) if shift is None else cls(X - shift, shift)
 
     def given(self, theta: FloatArray, theta0: Any) -> Any:

@@ -214,6 +214,19 @@ class Pursuit(Generic[P]):
             self.best = found
         return found.certificate
 
+    def _prove_last(self, latest: Iterate, reason: Reason | None) -> Reason | None:
+        """Prove what is left; a first Ctrl-C meanwhile is the reason, and loses no model."""
+        try:
+            self._prove(latest)
+        except KeyboardInterrupt:
+            if reason is not None and reason.stop is Stop.INTERRUPTED:
+                raise  # the user insists
+            self.monitor.interrupt()
+            if self.best is None:
+                self._prove(latest)
+            return Reason(Stop.INTERRUPTED)
+        return reason
+
     def _gap(self) -> float:
         return np.inf if self.best is None else self.best.certificate.relative_gap
 
@@ -223,7 +236,7 @@ class Pursuit(Generic[P]):
     def _ended(self, reason: Reason | None) -> Ended[P]:
         latest = None if self._latest is self._checked else self._latest
         if self._check is not None and latest is not None and not self._is_proved():
-            self._prove(latest)
+            reason = self._prove_last(latest, reason)
         asked = reason is not None and reason.stop in (Stop.INTERRUPTED, Stop.CALLBACK)
         if self._is_proved() and not asked:
             reason = Reason(Stop.PROVED)  # better than the solver believed
@@ -236,6 +249,22 @@ class Pursuit(Generic[P]):
 def deadline(began: float, max_time: float | None) -> float:
     """When the time is up, for solvers whose steps are long, by `time.perf_counter`."""
     return math.inf if max_time is None else began + max_time
+
+
+def finished(finish: Callable[[bool], Any], reason: Reason) -> Reason:
+    """Finish a fit that ended so; a first Ctrl-C meanwhile is the reason, and loses no model.
+
+    `finish` is told whether there was one, and then called again.
+    """
+    if reason.stop is not Stop.INTERRUPTED:
+        try:
+            finish(False)
+        except KeyboardInterrupt:
+            reason = Reason(Stop.INTERRUPTED)
+        else:
+            return reason
+    finish(True)
+    return reason
 
 
 def end_of_turn(

@@ -53,6 +53,15 @@ class KernelExpansion(Certified, BaseEstimator):
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._lock()  # which pickle does not keep
+
+    def _lock(self) -> None:
+        """Let no one write into the support vectors: the certificates speak of these."""
+        if isinstance(vectors := self.__dict__.get("support_vectors_"), np.ndarray):
+            vectors.flags.writeable = False
+
     def _rows(self, X: Matrix) -> Matrix:
         """X as it can be compared with the support vectors."""
         X = rows_to_predict(self, X)
@@ -88,6 +97,11 @@ class KernelExpansion(Certified, BaseEstimator):
         if small and not vectors.flags.writeable and self.kernel_.known_mercer:
             _READY[self] = self.kernel_, vectors, blocks
         return blocks
+
+    def _current_certificates(self) -> list[Certificate]:
+        """As of every model; what was kept for predictions is made again from what is certified."""
+        _READY.pop(self, None)
+        return super()._current_certificates()
 
     def _scores_on_device(self, X: Matrix, vectors: Matrix) -> FloatArray | None:
         """Σ βᵢ k(xᵢ, x) by the device that `device` says; None if it is not to be, or fails."""
@@ -127,8 +141,7 @@ class KernelExpansion(Certified, BaseEstimator):
         self.intercept_ = np.array(theta0, dtype=np.float64)
         # Of a precomputed kernel the columns of new rows are all that is needed.
         self.support_vectors_ = X[support[:0] if is_precomputed(self.kernel_) else support]
-        if is_dense(self.support_vectors_):
-            self.support_vectors_.flags.writeable = False  # the certificates speak of these
+        self._lock()
         self._n_rows = int(X.shape[0])
         self.__dict__.pop("coef_", None)  # of an earlier fit with another kernel
         if isinstance(self.kernel_, Linear):

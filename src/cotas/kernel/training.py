@@ -12,7 +12,7 @@ from cotas.blas import one_thread_in_blas
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.device.find import in_short
 from cotas.fitting.data import Examples
-from cotas.fitting.pursuit import Ended
+from cotas.fitting.pursuit import Ended, deadline
 from cotas.fitting.threads import pooled, rows_in_threads, thread_count
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.machine import KernelCheck, KernelSetting, Machine, helped
@@ -87,9 +87,9 @@ def solve_on_device(
         def solve(part: int, problem: BinaryProblem) -> Ended[Machine]:
             check = KernelCheck(setting, problem, each)
             run = ascend(OneMachine(ascent, part, problem.rows, tol), tol)
-            if part == 0 and not started:
-                run = after_samples(ascent, run)
             pursuit = setting.pursuit(problem, part, len(problems))
+            if part == 0 and not started:
+                run = after_samples(ascent, run, deadline(pursuit.began, pursuit.max_time))
             return pursuit.follow(helped(guarded(run), check), check, start=check.start())
 
         return [solve(part, problem) for part, problem in enumerate(problems)]

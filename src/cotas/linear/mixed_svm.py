@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TypeVar
 
 import numpy as np
@@ -105,34 +107,64 @@ def best_biases(source: Source, read: Signs, thetas: FloatArray) -> FloatArray:
 # ---- the dual point ----------------------------------------------------------------------------
 
 
-class Counted(Changed):
-    """A source that knows how often it was gone over."""
+class TimeIsUp(Exception):
+    """There shall be no other pass."""
 
-    passes = 0
+
+class Timed(Changed):
+    """A source that knows how often it was gone over, and until when it may be."""
+
+    passes, until = 0, math.inf
 
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
+        if time.perf_counter() >= self.until:
+            raise TimeIsUp
         self.passes += 1
         return super().map_reduce(function, each)
 
 
-def dual_points(
-    source: Source, classes: Classes, problem: RegularizedRisk, enough: float, passes: int
-) -> list[Rounds]:
+class DualPoints:
     """α for each class against the rest, as rounds, by Newton's method on the same problem.
 
     The runs leave no number for each row behind, so there is no ledger to read α from. Any α will
-    do for a proof, whatever the model: here those of the solver of `LinearSVM`, to a relative gap
-    of `enough`, or until it has gone over the blocks about so many times.
+    do for a proof, whatever the model: here those of the solver of `LinearSVM`.
     """
-    fewest = max(FEWEST, FEWEST_BY_FEATURE * source.n_features)
-    sample = draw_sample(source, fewest)
-    found = []
-    for label in classes.positives().tolist():
-        counted, best = Counted(source), (np.inf, Rounds.none(source.n_features))
-        for iterate in hinge_iterates(counted, classes, label, problem, sample):
+
+    def __init__(self, source: Source, classes: Classes, problem: RegularizedRisk) -> None:
+        self.source, self.classes, self.problem = Timed(source), classes, problem
+        self.labels = classes.positives().tolist()
+        self.gaps = [np.inf] * len(self.labels)
+        self.best = [Rounds.none(source.n_features)] * len(self.labels)
+        self.done = 0  # so many classes
+
+    def improve(self, enough: float, passes: int, until: float) -> list[Rounds]:
+        """To a relative gap of `enough`, or about so many passes over the blocks for each class.
+
+        At `until`, by `time.perf_counter`, it ends with what there is; each class has an equal
+        share of the time. What is found before Ctrl-C is kept.
+        """
+        with suppress(TimeIsUp):
+            self._improve(enough, passes, until)
+        return self.best
+
+    def _improve(self, enough: float, passes: int, until: float) -> None:
+        if self.done == len(self.labels):
+            return
+        self.source.until = until
+        fewest = max(FEWEST, FEWEST_BY_FEATURE * self.source.n_features)
+        sample = draw_sample(self.source, fewest)
+        for c in range(self.done, len(self.labels)):
+            now = time.perf_counter()
+            self.source.until = now + (until - now) / (len(self.labels) - c)
+            with suppress(TimeIsUp):
+                self._improve_class(c, sample, enough, self.source.passes + passes)
+            self.done = c + 1
+
+    def _improve_class(self, c: int, sample: Block | None, enough: float, last: int) -> None:
+        given = (self.source, self.classes, self.labels[c], self.problem, sample)
+        for iterate in hinge_iterates(*given):
             gap = np.inf if iterate.believed_gap is None else iterate.believed_gap
-            best = min(best, (gap, iterate.dual), key=itemgetter(0))
-            if gap <= enough or counted.passes >= passes:
-                break
-        found.append(best[1])
-    return found
+            if gap < self.gaps[c]:
+                self.gaps[c], self.best[c] = gap, iterate.dual
+            if gap <= enough or self.source.passes >= last:
+                return

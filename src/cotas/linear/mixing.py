@@ -9,6 +9,7 @@ on who works on which block, or how often.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -172,6 +173,7 @@ class Mixture:
         self.resting = np.zeros(k, dtype=np.bool_)
         self.done = self.in_mean = 0
         self.dual: Any = None  # what a proof needs besides, found once
+        self.until = math.inf  # when there is no more time for that, by `time.perf_counter`
 
     def epochs(self, number: int) -> Iterator[Epoch]:
         """Up to `number` rounds; ends early when every class rests."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,11 +19,11 @@ from cotas.certificates.blocks import Signs, Watched
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
 from cotas.design.blocks import times
-from cotas.fitting.data import Examples, read_examples, refuse_infinite
+from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_fraction, check_jobs, check_time
-from cotas.fitting.pursuit import Pursuit, deadline
+from cotas.fitting.pursuit import Pursuit, deadline, finished
 from cotas.fitting.reporting import EpochReport
 from cotas.fitting.threads import aside, entries_of, pooled, thread_count
 from cotas.fitting.validation import Patience, hold_out
@@ -143,7 +145,7 @@ class OnlineClassifier(LinearClassifier):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def partial_fit(
-        self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None
+        self, X: Matrix, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """One pass over a batch, starting from the model so far.
 
@@ -158,6 +160,7 @@ class OnlineClassifier(LinearClassifier):
             All the labels there will ever be.
         """
         began = time.perf_counter()
+        refuse_source(f"partial_fit of {type(self).__name__}", X)
         self._check_parameters()
         first = not hasattr(self, "_history")
         if first:
@@ -219,8 +222,9 @@ class OnlineClassifier(LinearClassifier):
             self.classes_ = shape.classes.labels
             mixture = self._mixture(bound, shape)
             watched = Watched(bound, Signs(tuple(shape.positives()), shape.classes.pairs))
-            reason = self._follow(mixture, watched, began)
-            self._settle(mixture, watched)
+            mixture.until = deadline(began, self.max_time)
+            ended = self._follow(mixture, watched, began)
+            reason = finished(partial(self._end, mixture, watched), ended)
         self._history = self._end_of(mixture)
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
@@ -270,7 +274,7 @@ class OnlineClassifier(LinearClassifier):
 
         with Monitor(self, "epoch", self.max_iter) as monitor:
             pursuit: Pursuit[Any] = Pursuit(
-                None, self.max_iter, self.max_time, monitor, began=began
+                None, self.max_iter, self._time_of_rounds(began), monitor, began=began
             )
             iterates = map(Iterate, mixture.epochs(self.max_iter))
             ended = pursuit.follow(iterates, ends=ends, report=report)
@@ -280,6 +284,16 @@ class OnlineClassifier(LinearClassifier):
         )
         self._stop = ended.reason.stop.name
         return ended.reason
+
+    def _end(self, mixture: Mixture, watched: Watched, interrupted: bool) -> None:
+        """Settle for good; after Ctrl-C with what is known already."""
+        if interrupted:
+            mixture.until = -math.inf
+        self._settle(mixture, watched)
+
+    def _time_of_rounds(self, began: float) -> float | None:
+        """The seconds since `began` after which no round begins; the rest is for the proof."""
+        return self.max_time
 
     def _settle(self, mixture: Mixture, watched: Watched) -> None:
         """Keep the model of the rounds so far, and prove what there is to prove."""

@@ -15,8 +15,9 @@ from cotas.certificates.blocks import BlockPoint, Watched
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive, penalty_of, read_start
+from cotas.fitting.pursuit import end_of_turn
 from cotas.linear.history import History
-from cotas.linear.mixed_svm import best_biases, dual_points
+from cotas.linear.mixed_svm import DualPoints, best_biases
 from cotas.linear.mixing import Mixture, Shape
 from cotas.linear.online import OnlineClassifier
 from cotas.losses import Hinge
@@ -139,7 +140,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return rule(float(self.fit_intercept), self.lam_, radius)
 
     def partial_fit(
-        self, X: Matrix, y: Any, classes: Any = None, sample_weight: Any = None
+        self, X: Matrix, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         if self.C is not None:
             raise ValueError("C needs all the data at once: give lam to use partial_fit.")
@@ -199,6 +200,11 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
     def _times_weights(self, shape: Shape) -> float:
         return shape.used / shape.classes.total
 
+    def _time_of_rounds(self, began: float) -> float | None:
+        # The dual points take about as long as the rounds.
+        parts = 2 if self.certify else 1
+        return end_of_turn(began, self.max_time, 0, parts)
+
     def _mixed_model(self, mixture: Mixture, watched: Watched) -> tuple[FloatArray, FloatArray]:
         theta, theta0 = mixture.model()
         if not self.fit_intercept or not np.isfinite(theta).all():
@@ -209,10 +215,10 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         classes = mixture.shape.classes
         problem = RegularizedRisk(Hinge(), self.lam_, bool(self.fit_intercept))
         if mixture.dual is None:  # it is that of the problem, whatever the model
-            enough = FINE if self.tol is None else 0.5 * self.tol
-            passes = max(self.max_iter, type(self).max_iter)
-            mixture.dual = dual_points(watched, classes, problem, enough, passes)
-        rounds: list[Rounds] = mixture.dual
+            mixture.dual = DualPoints(watched, classes, problem)
+        enough = FINE if self.tol is None else 0.5 * self.tol
+        passes = max(self.max_iter, type(self).max_iter)
+        rounds: list[Rounds] = mixture.dual.improve(enough, passes, mixture.until)
         points = [
             BlockPoint(
                 problem=problem,

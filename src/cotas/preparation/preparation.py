@@ -138,13 +138,13 @@ class Preparation(TransformerMixin, BaseEstimator):
         X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
         y : ignored
         """
-        self._begin()
+        learned = self._begin()
         frame = as_frame(X)
         if frame is None:
-            self._fit_matrix(as_matrix(X))
+            learned._fit_matrix(as_matrix(X))
         else:
-            self._fit_frame(frame, [frame])
-        return self._conclude()
+            learned._fit_frame(frame, [frame])
+        return self._conclude(learned)
 
     def fit_batches(self, batches: Iterable[Any], sample: Any = None) -> Self:
         """Learn from a table that comes some rows at a time, and need not fit into memory.
@@ -171,14 +171,14 @@ class Preparation(TransformerMixin, BaseEstimator):
         >>> learned.transform(table).tolist()
         [[-1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
         """
-        self._begin()
+        learned = self._begin()
         rest = iter(batches)
         first = next(rest, None) if sample is None else None
         frame = as_frame(first if sample is None else sample)
         if frame is None:
             raise ColumnError("batches must be tables with named columns, and one at least.")
-        self._fit_frame(frame, rest if first is None else chain([first], rest))
-        return self._conclude()
+        learned._fit_frame(frame, rest if first is None else chain([first], rest))
+        return self._conclude(learned)
 
     def _fit_files(self, files: Sequence[Any], reading: Any, seed: int) -> Self:
         """Learn from files of any size, as `open_pages` reads them."""
@@ -187,10 +187,16 @@ class Preparation(TransformerMixin, BaseEstimator):
         learn(self, files, reading, seed)
         return self
 
-    def _begin(self) -> None:
+    def _begin(self) -> Self:
+        """Another one that knows nothing yet: a fit that fails leaves this one as it was."""
         if not 0 <= self.min_frequency < 1:
             raise ValueError(f"min_frequency must be in [0, 1), not {self.min_frequency!r}.")
         check_count(self.max_categories, "max_categories")
+        learned = type(self)(**self.get_params(deep=False))
+        learned._know_nothing()
+        return learned
+
+    def _know_nothing(self) -> None:
         self.dropped_: list[tuple[str, str]] = []
         self.dates_: list[tuple[str, str]] = []
         self.category_names_: list[str] = []
@@ -198,12 +204,15 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.pooled_: list[bool] = []
         self.category_missing_: list[bool] = []
 
-    def _conclude(self) -> Self:
-        width = len(self.get_feature_names_out()) if self.layout_ != "sparse" else 0
-        filled = len(self.number_names_) + len(self.category_names_)
-        self.sparse_output_ = self.layout_ == "sparse" or (
-            width > MANY_COLUMNS and filled < FEW_FILLED * width
-        )
+    def _conclude(self, learned: Self) -> Self:
+        """Take over all that was learned, in the place of what was known before."""
+        sparse_layout = learned.layout_ == "sparse"
+        width = 0 if sparse_layout else len(learned.get_feature_names_out())
+        filled = len(learned.number_names_) + len(learned.category_names_)
+        few = width > MANY_COLUMNS and filled < FEW_FILLED * width
+        learned.sparse_output_ = sparse_layout or few
+        given = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = vars(learned) | given
         return self
 
     def _fit_frame(self, frame: Any, batches: Iterable[Any]) -> None:
@@ -293,7 +302,6 @@ class Preparation(TransformerMixin, BaseEstimator):
         }
 
     def _fit_matrix(self, X: Matrix) -> None:
-        self.__dict__.pop("feature_names_in_", None)
         X = self._read_matrix(X, reset=True)
         self.layout_ = "sparse" if sparse.issparse(X) else "dense"
         names = [f"x{j}" for j in range(X.shape[1])]

@@ -15,7 +15,7 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate, SquaredLossPoint
 from cotas.certificates.streamed import Stream
 from cotas.fitting.certified import outside
-from cotas.fitting.data import Observations, read_observations
+from cotas.fitting.data import Observations, read_observations, refuse_source
 from cotas.fitting.from_source import blocks_in_threads, note_columns
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import at_floor
@@ -120,7 +120,7 @@ class SquaredLossRegressor(LinearRegressor):
             reason = Reason(Stop.ROUNDING)
         return self._conclude_fit(reason, ADVICE if self.stop is None else None)
 
-    def partial_fit(self, X: Matrix, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch.
 
         With `solver="stochastic"` it is one pass of stochastic steps over the batch, and the
@@ -136,6 +136,7 @@ class SquaredLossRegressor(LinearRegressor):
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
         """
+        refuse_source(f"partial_fit of {type(self).__name__}", X)
         self._check_parameters()
         memory = getattr(self, "_memory", None)
         data = read_observations(self, X, y, sample_weight, reset=memory is None)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +30,8 @@ from cotas.scale.shuffling import Part
 KINDS = ("csv", "parquet", "arrow", "libsvm")
 # Bytes of a batch in double precision, and rows that tell the types of a text table.
 BATCH_BYTES, ROWS_FOR_TYPES = 1 << 25, 20_000
-# Bytes of a text file that tell about how many cells it has.
-HEAD_BYTES = 1 << 20
+# Bytes of a text file that tell about how many lines it has, and lines that tell of their cells.
+HEAD_BYTES, LINES_FOR_CELLS = 1 << 20, 100
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,8 @@ class Decoder:
         if len({kind == "libsvm" for kind in self.kinds}) > 1:
             raise DataFileError("LibSVM files and tables do not go together.", str(files[0]))
         self.sparse = self.kinds[0] == "libsvm"
+        if self.sparse:
+            self._refuse_columns()
         self.names: list[str] | None = None
         self.labels: dict[str, int] = {}
         self.target_kind = ""
@@ -119,6 +125,16 @@ class Decoder:
         self._columns: list[str] = []
         self._types: dict[str, Any] = {}
         self._counts: set[str] = set()  # columns of text tables that hold whole numbers
+
+    def _refuse_columns(self) -> None:
+        """Raise if something is asked of columns with names, which LibSVM files have not."""
+        for name in ("preparation", "weights"):
+            if getattr(self.reading, name) is not None:
+                raise DataFileError(
+                    "LibSVM files have neither a column of weights nor one to prepare: leave "
+                    f"{name} out.",
+                    str(self.files[0]),
+                )
 
     def expected_bytes(self) -> float:
         """About how much the rows are in memory, too much rather than too little."""
@@ -287,11 +303,6 @@ class Decoder:
     # ---- LibSVM --------------------------------------------------------------------------------
 
     def _sparse_parts(self) -> Iterator[Part]:
-        if self.reading.weights is not None or self.reading.preparation is not None:
-            raise DataFileError(
-                "LibSVM files have neither a column of weights nor one to prepare.",
-                str(self.files[0]),
-            )
         most = LARGEST_INDEX + 1  # which indices are too large is told when all are known
         self.target_kind = "f"
         for file in self.files:
@@ -396,11 +407,22 @@ def _libsvm_bytes(head: bytes) -> float:
 
 def _text_bytes(head: bytes) -> float:
     """Of the cells of some lines; the separator is the sign that comes most often in the first."""
-    first, *lines = head.splitlines() or [b""]
-    mark = max((b",", b";", b"\t", b"|"), key=first.count)
-    cells = (lines or [first])[0].split(mark)
-    words = sum(not looks_like_a_number(cell.decode("latin-1")) for cell in cells if cell.strip())
-    return 8.0 * (len(cells) + words) * (head.count(b"\n") + 1)
+    lines = head.splitlines() or [b""]
+    some = [line.decode("latin-1") for line in lines[:LINES_FOR_CELLS]]
+    unquoted = re.sub('"[^"]*"', "", some[0])
+    rows: list[list[str]] = []
+    with contextlib.suppress(csv.Error):  # what is wrong is told when all of it is read
+        rows.extend(csv.reader(some, delimiter=max(",;\t|", key=unquoted.count)))
+    columns = [*zip_longest(*(rows[1:] or rows), fillvalue="")]
+    width = len(columns) + sum(map(_holds_words, columns))
+    # A cell may go over several lines, of which a row has as many here as elsewhere.
+    return 8.0 * width * len(rows) * len(lines) / len(some)
+
+
+def _holds_words(column: Sequence[str]) -> bool:
+    """Whether most cells of a column, of those that hold something, are no numbers."""
+    numbers = [looks_like_a_number(cell) for cell in column if cell.strip()]
+    return 2 * sum(numbers) < len(numbers)
 
 
 def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyArray:

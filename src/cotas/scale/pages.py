@@ -320,6 +320,7 @@ def open_as(
         raise ValueError(f"page_bytes must be a positive number, not {page_bytes!r}.")
     files, preparation = input_files(path), reading.preparation
     if preparation is not None and not hasattr(preparation, "layout_"):
+        Decoder(files, reading)  # refuses files that nothing can be prepared of
         preparation._fit_files(files, replace(reading, preparation=None), seed)
     made = _made_of(reading, seed, (page_bytes, fewest), files)
     folder = _folder_for(files, made, cache)

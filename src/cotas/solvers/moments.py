@@ -183,10 +183,11 @@ def _rough_target(Y: FloatArray) -> FloatArray:
     return np.asarray(np.add.reduce(some) / len(some))
 
 
-def rough_centre(X: Matrix) -> FloatArray | None:
+def rough_centre(X: Matrix, unit: float = 0.0) -> FloatArray | None:
     """A centre of the columns that lie far from zero, from a sample; None if there are none.
 
-    It is zero for the other columns of a sparse X, whose entries are mostly zeros.
+    It is zero for the other columns of a sparse X, whose entries are mostly zeros. A constant
+    column of a dense X counts as one with a deviation of `unit`.
     """
     rows = X[:: max(1, X.shape[0] // 256)].astype(np.float64, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -197,6 +198,7 @@ def rough_centre(X: Matrix) -> FloatArray | None:
         else:
             centre = np.add.reduce(rows) / len(rows)
             deviation = np.sqrt(np.add.reduce(np.square(rows - centre)) / len(rows))
+            deviation[(rows == rows[0]).all(axis=0)] = unit
         far = np.abs(centre) > FAR_FROM_ZERO * deviation
     if not (far.any() and np.isfinite(centre).all()):
         return None

@@ -13,6 +13,8 @@ The rounds that follow mend what the sample got wrong. In all other cases it is 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Generator
 from typing import Any
 
@@ -32,15 +34,18 @@ AS_WELL, FEW = 1.25, 0.2
 
 
 def after_samples(
-    ascent: Ascent, run: Generator[Iterate, FloatArray | None, None]
+    ascent: Ascent, run: Generator[Iterate, FloatArray | None, None], until: float = math.inf
 ) -> Generator[Iterate, FloatArray | None, None]:
-    """The run of one of the machines, after a start for all of them."""
-    begin_with_samples(ascent)
+    """The run of one of the machines, after a start for all of them; see `begin_with_samples`."""
+    begin_with_samples(ascent, until)
     yield from run
 
 
-def begin_with_samples(ascent: Ascent) -> bool:
-    """Move a to where samples place it; False, and nothing moved, if they do not know it."""
+def begin_with_samples(ascent: Ascent, until: float = math.inf) -> bool:
+    """Move a to where samples place it; False, and nothing moved, if they do not know it.
+
+    Nor is anything moved if they are not solved at `until`, by `time.perf_counter`.
+    """
     order = torch.randperm(ascent.n, generator=torch.Generator().manual_seed(0))
     before: Ascent | None = None
     for part in (part for part in PARTS if ascent.n >= part * FEWEST_TO_SHRINK):
@@ -48,11 +53,12 @@ def begin_with_samples(ascent: Ascent) -> bool:
         sample = _sample(ascent, rows, ascent.n / len(rows))
         if before is not None:
             _place(sample, _scores(before, sample))
-        _solve(sample)
+        if not _solve(sample, until):
+            return False
         F = _scores(sample, ascent)
         own, everywhere = _losses(sample, rows, ascent.box, F)
         if not (everywhere <= AS_WELL * own).all():
-            return bool((everywhere <= FEW).all()) and _begin_at_some(ascent, order)
+            return bool((everywhere <= FEW).all()) and _begin_at_some(ascent, order, until)
         before = sample
     if before is None:
         return False
@@ -60,12 +66,13 @@ def begin_with_samples(ascent: Ascent) -> bool:
     return True
 
 
-def _begin_at_some(ascent: Ascent, order: Any) -> bool:
+def _begin_at_some(ascent: Ascent, order: Any, until: float) -> bool:
     """Start at the solution of a sample in which each row stands for itself."""
     rows = torch.sort(order[: ascent.n // PARTS[-1]]).values.to(ascent.a.device)
     sample = _sample(ascent, rows, 1.0)
-    begin_with_samples(sample)
-    _solve(sample)
+    begin_with_samples(sample, until)
+    if not _solve(sample, until):
+        return False
     ascent.a[:, rows] = sample.a
     ascent.follow_start()
     return True
@@ -79,14 +86,17 @@ def _sample(ascent: Ascent, rows: Any, each: float) -> Ascent:
     return Ascent(ascent.rows.part(rows), box, ascent.shrinking)
 
 
-def _solve(sample: Ascent) -> None:
-    """Rounds until the gaps are small, or nothing moves."""
+def _solve(sample: Ascent, until: float) -> bool:
+    """Rounds until the gaps are small, or nothing moves; False if the time is up before."""
     for _ in range(LOOKS):
+        if time.perf_counter() >= until:
+            return False
         sample.live = [c for c, gap in enumerate(sample.gaps) if gap > CLOSE]
         if not sample.live or not sample.improve(CLOSE):
             break
         sample.look()
     sample.bring_up_to_date()
+    return True
 
 
 def _scores(of: Ascent, at: Ascent) -> Any:

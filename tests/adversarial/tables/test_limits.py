@@ -77,6 +77,7 @@ def test_the_command_line_hands_the_limits_on(tmp_path):
     assert cotas("fit", path, "--max-memory", "nan").code == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a process is not told how much it took")
 def test_what_is_refused_takes_no_memory(tmp_path):
     """Files of a few bytes or megabytes that stand for gigabytes, in half a gigabyte of data."""
     indices = tmp_path / "far.svm"
@@ -95,7 +96,8 @@ for path in sys.argv[1:]:
         read_table(path)
     except DataFileError as error:
         print(error)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600_000)
+more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+print(more * (1 if sys.platform == "darwin" else 1024) < 600 << 20)
 """
     call = [sys.executable, "-c", code, *map(str, (indices, line, bomb))]
     said = subprocess.run(call, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -117,6 +119,7 @@ def test_unpacking_copies_nothing_twice():
     assert frames._rest.obj is whole
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="neither pipes nor devices with names")
 def test_pipes_are_read_once_and_devices_are_no_files(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

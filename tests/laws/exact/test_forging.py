@@ -337,3 +337,25 @@ def _weaker(found: Certificate, honest: Certificate) -> bool:
     return (
         found.upper >= honest.upper - honest.charge and found.lower <= honest.lower + honest.charge
     )
+
+
+def theorems_on_bad_data() -> Iterator[tuple[Any, Any, Certificate]]:
+    """Bounds beside which rounding is large: a tiny λ, rows far from zero."""
+    random = np.random.default_rng(0)
+    side = np.where(random.random(400) < 0.5, 1, -1)
+    rows = np.c_[side * (1 + random.random(400)), 0.3 * random.normal(size=400)]
+    passive = cotas.PassiveAggressive(lam=1e-12, max_iter=30)
+    yield rows, side, passive.fit(rows, side).certificate_
+    yield rows, side, passive.fit(Arrays(rows, side, block_rows=100)).certificate_
+    yield rows + 1e9, side, cotas.separability(rows + 1e9, side).certificate
+
+
+def test_rounding_is_no_excuse_for_a_better_bound() -> None:
+    for rows, labels, honest in theorems_on_bad_data():
+        assert honest.holds
+        assert honest.verify(rows, labels)
+        proved = {"lower": honest.lower, "upper": honest.upper - honest.moved[1]}
+        better = [("lower", 1.01), ("lower", 100.0), ("upper", 0.0), ("upper", 0.99)]
+        for name, factor in [*better, ("lower", 0.99)]:
+            forged = replace(honest, **{name: factor * proved[name]}, predictor=None)
+            assert not forged.verify(rows, labels), (name, factor)

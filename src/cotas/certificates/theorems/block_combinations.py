@@ -121,8 +121,9 @@ def in_few_digits(found: Certificate, unit: float) -> Certificate:
     """
     grid, figures = math.ldexp(1.0, math.frexp(unit)[1] - 20), dict(found.figures)
     for name in figures.keys() & {AFTER_A_ROUND, RISE}:
-        figures[name] = grid * math.ceil(figures[name] / grid)
-    if TAKEN_OFF in figures:
+        if grid > 0 and math.isfinite(figures[name] / grid):
+            figures[name] = grid * math.ceil(figures[name] / grid)
+    if math.isfinite(figures.get(TAKEN_OFF, math.inf)):
         figures[TAKEN_OFF] = math.floor(figures[TAKEN_OFF] * 2**20) / 2**20
     return replace(found, figures=figures)
 

@@ -38,6 +38,7 @@ from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Facts, Sketch, Sweep, Tally, gather_facts
+from cotas.certificates.verification import ROUNDED
 from cotas.certificates.words import other_rows
 from cotas.words import say
 
@@ -79,6 +80,16 @@ def mistakes_allowed(
     if allowed > Fraction(2.0**1000):
         return math.inf
     return float(allowed) if Fraction(float(allowed)) >= allowed else up(float(allowed))
+
+
+def beyond_rounding(allowed: float, charge: float) -> tuple[float, float]:
+    """A bound beside which rounding is large, moved up by it, and by how much.
+
+    The same sums in another order then prove it too.
+    """
+    if not ROUNDED * allowed < 4 * charge < math.inf or not math.isfinite(allowed):
+        return allowed, 0.0
+    return up(allowed + 4 * charge), 4 * charge
 
 
 def _root_up(x: Fraction) -> Fraction:
@@ -226,7 +237,8 @@ class Ledger(Parametric):
     def _conclude(self, survey: MistakeSurvey, c: int) -> Certificate:
         """What both theorems say; where the bound is infinite, all may be mistakes."""
         found, k, shown = self._allowed(survey, c), self.mistakes, self.presentations
-        objection, allowed, charge = survey.missed[c] or found.objection, found.most, found.charge
+        objection, charge = survey.missed[c] or found.objection, found.charge
+        allowed, moved = beyond_rounding(found.most, charge)
         if not objection and k > allowed:
             objection = "The run made more mistakes than the theorem allows."
         text = (
@@ -252,6 +264,7 @@ class Ledger(Parametric):
             trusted=(found.trusted,),
             vacuous=not allowed < shown,
             charge=charge,
+            moved=(0.0, moved),
         )
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:

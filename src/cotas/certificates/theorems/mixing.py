@@ -48,6 +48,7 @@ from cotas.certificates.theorems.mistakes import (
     SHORTFALL_THEOREM,
     THEOREM,
     best_margin,
+    beyond_rounding,
     mistakes_allowed,
 )
 from cotas.certificates.words import other_rows
@@ -301,6 +302,8 @@ class MixtureLedger(Parametric):
             return "There were more mistakes than presentations."
         if not self.bias and self.intercept:
             return "The model has a bias, and the problem has none."
+        if not np.isfinite(np.append(self.coef, self.intercept)).all():
+            return "The model holds NaN or infinity."
         return survey.objection
 
     def _mean(self, survey: Survey) -> Fraction:
@@ -315,11 +318,11 @@ class MixtureLedger(Parametric):
         if objection:
             counted, mean, rounds = 0, Fraction(0), 0
         else:
-            counted, mean = int(np.sum(self.mistakes)), self._mean(survey)
+            counted, mean = sum(np.asarray(self.mistakes).tolist()), self._mean(survey)
             rounds = int(self.rounds)
         found = self._allowed(survey, c, sought, lack)
-        allowed, charge = found.most, found.charge
-        objection = objection or found.objection
+        charge, objection = found.charge, objection or found.objection
+        allowed, moved = beyond_rounding(found.most, charge)
         if not objection and mean > allowed:  # both as they are: one is a fraction
             objection = "The runs made more mistakes than the theorem allows."
         shown, blocks = rounds * int(survey.n.sum()), int(np.count_nonzero(survey.n))
@@ -351,6 +354,7 @@ class MixtureLedger(Parametric):
             trusted=(TOLD,),
             vacuous=not allowed < rounds * survey.most,
             charge=charge,
+            moved=(0.0, moved),
         )
 
 
