@@ -95,6 +95,19 @@ def test_streams_that_fail(here, monkeypatch, command, form):
     assert code == 0
 
 
+@pytest.mark.parametrize("command", CALLS)
+def test_a_language_that_is_not_spoken_is_refused_wherever_it_stands(here, monkeypatch, command):
+    call = (command, *CALLS[command])
+    refused = [
+        ended(monkeypatch, words, io.BytesIO())
+        for words in (("--lang", "fr", *call), (*call, "--lang", "fr"))
+    ]
+    monkeypatch.setenv("COTAS_LANG", "fr")
+    refused.append(ended(monkeypatch, call, io.BytesIO()))
+    assert {code for code, _ in refused} == {WRONG_USE}
+    assert len({said for _, said in refused}) == 1
+
+
 @pytest.mark.parametrize("lang", ["en", "es"])
 @pytest.mark.parametrize("command", sorted(set(CALLS) - {"predict", "info", "export"}))
 def test_letters_that_the_terminal_lacks_are_replaced(here, monkeypatch, command, lang):

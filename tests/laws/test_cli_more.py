@@ -1,7 +1,9 @@
 """The commands around fitting: comparing, paths, curves, separability, export, the library."""
 
+import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -285,6 +287,31 @@ def test_every_command_speaks_both_languages():
 def test_an_unknown_language_is_wrong_use_in_every_command():
     assert cotas("separable", BREAST, "--lang", "fr").code == 2
     assert cotas("separable", BREAST, "--lang", "es", "-q").out.startswith("separables: sí")
+
+
+def test_the_language_is_told_before_the_command_after_it_or_by_the_environment(monkeypatch):
+    call = ("separable", BREAST)
+    spanish, english = cotas(*call, "--lang", "es"), cotas(*call)
+    assert spanish != english
+    assert cotas("--lang", "es", *call) == spanish
+    monkeypatch.setenv("COTAS_LANG", "es")
+    assert cotas(*call) == spanish
+    # What is said on the spot counts more.
+    assert cotas("--lang", "en", *call) == cotas(*call, "--lang", "en") == english
+    assert cotas("--lang", "en", *call, "--lang", "es") == spanish
+    monkeypatch.setenv("COTAS_LANG", "fr")
+    said = cotas(*call)
+    assert (said.code, "COTAS_LANG" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize(("value", "language"), [("es", "es"), ("en", "en"), ("fr", "en")])
+def test_python_speaks_the_language_of_the_environment(value, language):
+    code = "from cotas.words import current; print(current())"
+    environment = {**os.environ, "COTAS_LANG": value}
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == language
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))

@@ -119,11 +119,14 @@ def _version(shown: bool) -> None:
 
 @app.callback()
 def _main(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
+    lang: Annotated[str, typer.Option("--lang", help="en or es, for any command.")] = "",
 ) -> None:
     """Supervised learning where every fit says how far it is from the best, and proves it."""
+    context.meta["cotas.lang"] = lang
 
 
 def run() -> None:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from os import environ
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -13,7 +14,7 @@ import typer
 from cotas import words
 from cotas.cli.exits import UsageError, guarded
 from cotas.cli.session import Session
-from cotas.words import LANGUAGES, say
+from cotas.words import LANGUAGES, SETTING, say
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 Quiet = Annotated[
@@ -24,7 +25,7 @@ Quiet = Annotated[
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error happened.")]
 
-Lang = Annotated[str, typer.Option("--lang", help="en or es.")]
+Lang = Annotated[str, typer.Option("--lang", help="en or es; if not given, what COTAS_LANG says.")]
 
 _SHARED = {"json_": Json, "quiet": Quiet, "debug": Debug}
 
@@ -49,19 +50,25 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
     ]
 
     kind = inspect.Parameter.KEYWORD_ONLY
-    parameters.append(inspect.Parameter("lang", kind, default="en", annotation=Lang))
+    parameters += [
+        inspect.Parameter("lang", kind, default="", annotation=Lang),
+        inspect.Parameter("context", kind, annotation=typer.Context),
+    ]
 
     def run(**values: Any) -> None:
         json_, quiet, debug = (values.pop(shared) for shared in _SHARED)
+        before = values.pop("context").meta.get("cotas.lang")
         given = tuple(values)
         for parameter, group in groups.items():
             options = {field.name: values.pop(field.name) for field in fields(group)}
             values[parameter] = group(**options)
-        lang = values.pop("lang")
+        lang = values.pop("lang") or before or environ.get(SETTING) or "en"
         session, known = Session(name, json=json_, quiet=quiet, debug=debug), lang in LANGUAGES
         with words.lang(lang if known else "en"), guarded(session), _options_blamed(given):
             if not known:
-                raise UsageError(say("--lang is en or es, not {lang!r}.", lang=lang))
+                raise UsageError(
+                    say("--lang is en or es, and so is COTAS_LANG; not {lang!r}.", lang=lang)
+                )
             function(session, **values)
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__

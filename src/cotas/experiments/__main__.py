@@ -12,7 +12,7 @@ from cotas.experiments.figures import FORMATS, ready, reproduce
 from cotas.experiments.findings import SEEDS, report
 from cotas.experiments.findings.page import filled
 from cotas.experiments.names import find_all, listing
-from cotas.words import LANGUAGES
+from cotas.words import LANGUAGES, current
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,7 +88,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="K",
         help=f"of the report and the page: so many from --seed on; default: {len(SEEDS)}",
     )
-    parser.add_argument("--lang", choices=LANGUAGES, default="en", help="default: en")
+    parser.add_argument(
+        "--lang", choices=LANGUAGES, default=current(), help="default: that of COTAS_LANG, or en"
+    )
     return parser
 
 

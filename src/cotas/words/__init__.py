@@ -12,24 +12,30 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
 from functools import cache
 from importlib import resources
+from os import environ
 from string import Formatter
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, overload
 
 LANGUAGES = ("en", "es")
+# The variable of the environment that says which language is spoken where none is set.
+SETTING = "COTAS_LANG"
 T = TypeVar("T")
 FIELD = re.compile(r"\{(\w+)(!r)?[^}]*\}")
 
 JOINED = re.compile(r"\{text\d+\}(.{0,2}\{text\d+\})*")
 
-_current: ContextVar[str] = ContextVar("language", default="en")
+_current: ContextVar[str] = ContextVar(
+    "language", default=environ[SETTING] if environ.get(SETTING) in LANGUAGES else "en"
+)
 
 
 class lang:
     """Say everything in this language: certificates, warnings, plots, reports, the command line.
 
     It lasts as long as the context (the thread or the asynchronous task), or as the block that
-    follows `with`. Errors of wrong arguments stay in English.
+    follows `with`. Errors of wrong arguments stay in English. Where no language was set it is the
+    one that the variable COTAS_LANG of the environment had when cotas was imported, or English.
 
     Parameters
     ----------
