@@ -137,8 +137,11 @@ class Decoder:
         for name in ("preparation", "weights"):
             if getattr(self.reading, name) is not None:
                 raise DataFileError(
-                    "LibSVM files have neither a column of weights nor one to prepare: leave "
-                    f"{name} out.",
+                    say(
+                        "LibSVM files have neither a column of weights nor one to prepare: leave "
+                        "{name} out.",
+                        name=name,
+                    ),
                     str(self.files[0]),
                 )
 
