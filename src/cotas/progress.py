@@ -52,4 +52,6 @@ def _someone_watches() -> bool:
     with suppress(AttributeError, ValueError):
         if sys.stderr.isatty():
             return True
-    return "ipykernel" in sys.modules
+    # In a notebook; that IPython is loaded says nothing.
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
