@@ -125,7 +125,7 @@ def norm_up(a: FloatArray) -> float:
     """
     if a.size <= FEW:
         size = math.hypot(*a.ravel().tolist())
-        return above(size, 2) if size < math.inf else math.inf
+        return above(size, 2) if 0.0 < size < math.inf else 0.0 if size == 0.0 else math.inf
     top = float(np.abs(a).max(initial=0.0))
     if not (0.0 < top < math.inf):
         return 0.0 if top == 0.0 else math.inf
