@@ -14,7 +14,7 @@ from cotas.files.frames import polars
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
 from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
-from cotas.words import say
+from cotas.words import listed, say
 
 # What is not so for some rows is not so for all; sorting all of them takes long.
 SOME_ROWS = 1000
@@ -65,6 +65,7 @@ def inspect_table(
         remarks += _leaks(table, np.asarray(y), task, useless)
         if task == "classification":
             remarks += _rare_classes(np.asarray(y))
+            remarks += _unmeasured_classes(np.asarray(y), split)
     return remarks
 
 
@@ -203,6 +204,27 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
                 label=str(classes[rarest]),
                 count=counts[rarest],
                 rows=len(y),
+            ),
+        )
+
+
+def _unmeasured_classes(y: AnyArray, split: tuple[IntArray, IntArray] | None) -> Iterator[Remark]:
+    """Classes of so few rows that none is held out."""
+    if split is None or not len(split[1]):
+        return
+    classes, codes = np.unique(y, return_inverse=True)
+    apart = np.setdiff1d(codes[split[0]], codes[split[1]])
+    if len(apart):
+        yield Remark(
+            "unmeasured",
+            None,
+            say(
+                "Of {count} of the {classes} classes no row is held out ({labels}), so nothing is "
+                "measured of how well they are found. Merge the rare ones, hold out more rows, or "
+                "predict another column; if the target is a quantity, it is a regression.",
+                count=len(apart),
+                classes=len(classes),
+                labels=listed([str(label) for label in classes[apart]]),
             ),
         )
 
