@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
+from cotas.files.arrow_claims import refuse_false_claims
 from cotas.files.cells import understood
 from cotas.files.compression import Place, on_disk, open_bytes, source_name
 from cotas.files.csv_tables import Wishes, csv_batches, read_csv
@@ -24,7 +25,7 @@ from cotas.files.databases import read_sqlite
 from cotas.files.formats import tell_format
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.json_tables import read_json
-from cotas.files.limits import MAX_BYTES, Limits
+from cotas.files.limits import MAX_BYTES, USUAL, Limits
 from cotas.files.names import names_among, some, twins_in_words, without_twins
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
@@ -387,7 +388,7 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
         with open_bytes(place, limits.text) as stream:
             held = io.BytesIO(limits.read(stream, source))
     try:
-        lazy = _scanned(held, kind)
+        lazy = scanned(held, kind, source, limits)
         rows = lazy.select(pl.len()).collect().item()
         limits.check_shape(rows, len(lazy.collect_schema()), source)
         return lazy.collect()
@@ -483,17 +484,20 @@ def _batches(
         yield replace(whole, features=whole.features[span], target=labels)
 
 
-def _scanned(place: Path | io.BytesIO, kind: str) -> Any:
+def scanned(place: Path | io.BytesIO, kind: str, source: str, limits: Limits = USUAL) -> Any:
     """A Parquet or Arrow file of which only the description was read so far."""
     pl = polars()
-    return pl.scan_parquet(place, glob=False) if kind == "parquet" else pl.scan_ipc(place)
+    if kind == "parquet":
+        return pl.scan_parquet(place, glob=False)
+    refuse_false_claims(place, source, limits)
+    return pl.scan_ipc(place)
 
 
 def _columnar_batches(
     path: Path, kind: str, source: str, rows: int, limits: Limits
 ) -> Iterator[Table]:
     try:
-        lazy = _scanned(path, kind)
+        lazy = scanned(path, kind, source, limits)
         limits.check_columns(len(lazy.collect_schema()), source)
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             yield Table(frame, None, source, kind)

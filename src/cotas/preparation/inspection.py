@@ -11,10 +11,11 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.files.frames import polars
+from cotas.files.names import some
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
 from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
-from cotas.words import listed, say
+from cotas.words import say
 
 # What is not so for some rows is not so for all; sorting all of them takes long.
 SOME_ROWS = 1000
@@ -224,7 +225,7 @@ def _unmeasured_classes(y: AnyArray, split: tuple[IntArray, IntArray] | None) ->
                 "predict another column; if the target is a quantity, it is a regression.",
                 count=len(apart),
                 classes=len(classes),
-                labels=listed([str(label) for label in classes[apart]]),
+                labels=some([str(label) for label in classes[apart]]),
             ),
         )
 

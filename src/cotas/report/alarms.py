@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cotas.files.remarks import NAMED
+from cotas.files.names import some
 from cotas.preparation.quality import Quality
 from cotas.report.figures import number
-from cotas.words import listed, say
+from cotas.words import say
 
 # By whether the answers are classes, and by what is known about the model and the baseline.
 NO_BETTER = {
@@ -47,7 +47,7 @@ def alarms_of(quality: Quality | None) -> list[str]:
         found.append(say(text, answer=quality.answer, **figures))
     if quality.silent and quality.constant is None:
         rows = sum(one.rows for one in quality.classes if one.label in quality.silent)
-        names = listed(quality.silent, NAMED)
+        names = some(quality.silent)
         found.append(
             say(
                 "This model never answers {labels}, though {rows} of these rows are of that kind.",

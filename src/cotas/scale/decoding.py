@@ -24,7 +24,7 @@ from cotas.files.frames import polars, polars_errors
 from cotas.files.libsvm import LARGEST_INDEX, libsvm_batches
 from cotas.files.names import some as some_names
 from cotas.files.problems import DataFileError
-from cotas.files.tables import Table, batches, files_of
+from cotas.files.tables import Table, batches, files_of, scanned
 from cotas.scale.shuffling import Part
 from cotas.words import say
 
@@ -423,11 +423,12 @@ def decoded_bytes(file: Path, kind: str) -> float:
     """
     if kind in ("parquet", "arrow"):
         pl = polars()
-        lazy = pl.scan_parquet(file, glob=False) if kind == "parquet" else pl.scan_ipc(file)
+        damage: tuple[type[BaseException], ...] = (DataFileError, *polars_errors())
         try:
+            lazy = scanned(file, kind, str(file))
             rows = lazy.select(pl.len()).collect().item()
             types = lazy.collect_schema().dtypes()
-        except polars_errors():
+        except damage:
             return 0.0  # damaged, as its reader will say
         return float(8 * rows * sum(1 if dtype.is_numeric() else 2 for dtype in types))
     with open_bytes(file) as stream:

@@ -21,7 +21,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.selection.fits import Fit
 from cotas.selection.yardstick import Yardstick, pooled
-from cotas.words import in_one, listed, say
+from cotas.words import in_one, say
 
 # A gap is made smaller by this factor at least, if at all.
 LEAST_PART = 1e-2
@@ -149,7 +149,7 @@ def in_words(
             measure=measure,
             regret=regret(intervals, best),
             chosen=chosen,
-            rivals=listed([values[v] for v in against]),
+            rivals=_listed(values, against),
         )
     return None, _unknown(values, intervals, [best, *against], missed, gaps)
 
@@ -170,10 +170,16 @@ def _unknown(
     loose = say(
         "Not comparable by proof: nothing ties the gap of {values} to its predictions for new "
         "rows. The ranking is of the models as fitted.",
-        values=listed([values[v] for v in unknown]),
+        values=_listed(values, unknown),
     )
     late = [v for v in unknown if missed[v]]
     if not late:
         return loose
-    rest = listed([values[v] for v in late])
-    return in_one([loose, say("{values} did not even reach tol.", values=rest)])
+    return in_one([loose, say("{values} did not even reach tol.", values=_listed(values, late))])
+
+
+def _listed(values: Sequence[str], which: Sequence[int]) -> str:
+    few = ", ".join(values[v] for v in which[:3])
+    if len(which) <= 3:
+        return few
+    return say("{values} and {count} more", values=few, count=len(which) - 3)

@@ -231,7 +231,7 @@ def _choose_edges(
         last = min(first + width, X.shape[1])
         columns = _columns(X, every, first, last)
         edges, values = _numeric_edges(columns)
-        for j in first + np.flatnonzero(categorical[first:last]):
+        for j in (first + np.flatnonzero(categorical[first:last])).tolist():
             edges[j - first] = categories(_columns(X, rows, j, j + 1)[0], j)
             values[j - first] = None
         return edges, values
@@ -243,8 +243,9 @@ def _choose_edges(
 def _numeric_edges(columns: AnyArray) -> tuple[list[FloatArray], list[FloatArray | None]]:
     """The ends of the bins of each of these rows, and its values where they are few."""
     if columns.shape[1] < MOST_BINS:
-        return edges_of_few(columns)
-    gaps = np.isnan(columns).any(axis=1)
+        few = edges_of_few(columns)
+        return few[0], [*few[1]]
+    gaps = [bool(np.isnan(column).any()) for column in columns]
     found = [
         column_edges(column, MOST_BINS - gap) for column, gap in zip(columns, gaps, strict=True)
     ]

@@ -151,18 +151,6 @@ def in_one(texts: Sequence[str], between: str = " ") -> str:
     )
 
 
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """The names, or the first of them and how many more there are.
-
-    >>> listed(["a", "b", "c", "d", "e"])
-    'a, b, c and 2 more'
-    """
-    few = ", ".join(names[:most])
-    if len(names) <= most:
-        return few
-    return say("{values} and {count} more", values=few, count=len(names) - most)
-
-
 class Spoken(Generic[T]):
     """An attribute of a dataclass that holds a text, or a tuple of texts, in today's language."""
 

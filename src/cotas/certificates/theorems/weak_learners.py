@@ -369,7 +369,8 @@ class StumpClass:
         # Both leaves are free to be ±1, and so is the side of the missing values.
         ordered = np.abs(left[:, -1:] - 2 * left).max(axis=1)
         grouped = np.abs(sums[:, :-1]).sum(axis=1)
-        return np.where(self.categorical[features], grouped, ordered) + np.abs(sums[:, -1])
+        edges = np.where(self.categorical[features], grouped, ordered) + np.abs(sums[:, -1])
+        return np.asarray(edges)
 
     def _refuse_unsound(self, d: int) -> None:
         named = np.asarray(self.categorical)
@@ -438,7 +439,8 @@ def ranks(x: FloatArray) -> IntArray:
 def sums_by_code(codes: IntArray, g: FloatArray, n_codes: int) -> FloatArray:
     """Σ g over the entries of each row with each code, in the order of the entries."""
     flat = codes + n_codes * np.arange(len(codes))[:, None]
-    return np.bincount(flat.ravel(), g.ravel(), len(codes) * n_codes).reshape(-1, n_codes)
+    sums = np.bincount(flat.ravel(), g.ravel(), len(codes) * n_codes)
+    return np.asarray(sums, dtype=np.float64).reshape(-1, n_codes)
 
 
 def _columns(X: Matrix, features: Sequence[int] | IntArray) -> FloatArray:
