@@ -168,6 +168,40 @@ def test_the_gradient_of_a_quadratic_bounds_its_excess(seed):
 
 # ---- Moreno Chávez -------------------------------------------------------------------------------
 
+HOUSES = """
+600 3 5 800
+190 2 2 205
+210 2 2 229
+364 2 2 550
+325 2 4 450
+180 2 2 230
+133 2 2 239
+500 2 3 650
+107 1 2 209
+320 2 3 299
+500 2 4 750
+"""
+
+
+def test_the_houses_are_those_of_the_page():
+    """Area, floors, rooms and price, copied from the slide once more."""
+    area, floors, rooms, price = np.array(HOUSES.split(), dtype=np.float64).reshape(11, 4).T
+    X, y = cotas.datasets.houses()
+    np.testing.assert_array_equal(X, np.column_stack([area, floors, rooms]))
+    np.testing.assert_array_equal(y, price)
+
+
+def test_batches_converge_quickly_and_smoothly_where_j_is_convex():
+    """With α = 1/L every step leaves at most (1 − μ/L)² of what is above the minimum."""
+    X, y = plane(60, 3)
+    rows = np.column_stack([np.ones(60), X])
+    least, *_, largest = np.linalg.eigvalsh(rows.T @ rows / 60)
+    best = cotas.LeastSquares().fit(X, y).certificate_.upper
+    rule = stops.MaxIterations(30)
+    model = cotas.LeastSquares(solver="gradient", step=1 / largest, stop=rule).fit(X, y)
+    excess = model.history_["J"] - best
+    assert (excess[1:] <= (1 - least / largest) ** 2 * excess[:-1] + 1e-12).all()
+
 
 @pytest.mark.parametrize("size", [1, 7, 10, 64])
 @pytest.mark.filterwarnings("ignore")
@@ -181,3 +215,54 @@ def test_an_epoch_has_a_step_for_each_mini_batch(size):
         batches = [step.rows for step in steps if step.epoch == epoch]
         assert len(batches) == -(-40 // size)
         assert sorted(np.concatenate(batches)) == list(range(40))
+
+
+def test_an_epoch_of_stochastic_descent_has_a_step_for_each_example_and_one_of_batches_a_single():
+    X, y = plane(40, 3)
+    for options, many in ({"solver": "stochastic"}, 40), ({"solver": "gradient"}, 1):
+        model = cotas.LeastSquares(stop=stops.MaxIterations(1), step=0.01, **options)
+        *steps, _ = cotas.trace(model, X, y)
+        assert len(steps) == many
+
+
+# ---- Clasificación lineal ------------------------------------------------------------------------
+
+
+def test_the_objective_is_the_mean_loss_and_the_penalty():
+    X, y = clouds(50, 3)
+    for model in (cotas.LinearSVM(lam=0.3), cotas.Pegasos(lam=0.3, random_state=0)):
+        theta, theta0 = model.fit(X, y).coef_[0], model.intercept_[0]
+        agreement = y * (X @ theta + theta0)
+        loss = np.where(agreement >= 1, 0, 1 - agreement).mean()
+        J = loss + 0.3 / 2 * np.linalg.norm(theta) ** 2
+        assert model.certificate_.upper == pytest.approx(J, rel=1e-9)
+
+
+@settings(max_examples=30)
+@given(data=separable(max_rows=12))
+def test_infinitely_many_separate_and_one_is_shortest(data):
+    """All of t(θ, θ₀) with t ≥ 1 satisfy y(θ·x + θ₀) ≥ 1, and so do multiples of others."""
+    hard = cotas.LinearSVM(margin="hard").fit(*data)
+    theta, theta0 = hard.coef_[0], hard.intercept_[0]
+    assert (data.y * (data.X @ theta + theta0)).min() == pytest.approx(1, abs=1e-9)
+    other = cotas.separability(*data)
+    agreement = data.y * (data.X @ other.coef + other.intercept)
+    for t in (1, 2, 10):
+        assert (data.y * (data.X @ (t * theta) + t * theta0) >= t * (1 - 1e-9)).all()
+        longer = t / agreement.min() * other.coef
+        assert np.linalg.norm(longer) >= t * np.linalg.norm(theta) * (1 - 1e-6)
+
+
+def test_the_whole_penalty_belongs_to_every_example():
+    """The penalty inside the mean: J is the mean of the Jᵢ, and its step the mean of theirs."""
+    X, y = clouds(25, 3)
+    start = np.ones(3)
+    options = {"lam": 0.1, "step": "1/(1+t)", "fit_intercept": False, "start": start}
+    whole, *_ = cotas.trace(cotas.Pegasos(sampling="all", max_iter=1, **options), X, y)
+    ones = []
+    for i in range(len(y)):
+        order = np.r_[i, np.delete(np.arange(len(y)), i)]
+        model = cotas.Pegasos(sampling="order", max_iter=1, **options)
+        first, *_ = cotas.trace(model, X[order], y[order])
+        ones.append(first.theta)
+    np.testing.assert_allclose(whole.theta, np.mean(ones, axis=0), rtol=1e-12)
