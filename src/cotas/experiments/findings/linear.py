@@ -170,7 +170,7 @@ def losses(seeds: Seeds) -> list[Finding]:
             f"{int((each <= NEAR).sum())} of {each.size} single splits are within 5 %",
             votes(ratios <= NEAR, IN_PART),
             "A seed agrees if the test loss at the ĉ of the mean is at most 5 % above that at c*. "
-            "The document splits once, which does as well on average and may miss by more.",
+            "The document splits once, which does nearly as well on average and may miss by more.",
         ),
     ]
 
