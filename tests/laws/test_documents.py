@@ -166,6 +166,31 @@ def test_the_gradient_of_a_quadratic_bounds_its_excess(seed):
         assert slope >= np.sqrt(2 * least * excess) * (1 - 1e-9) >= np.sqrt(least * excess / 2)
 
 
+# ---- Fuentes-Pineda ------------------------------------------------------------------------------
+
+
+def test_the_dual_of_the_slide_in_its_own_letters():
+    """max Σα − ½ ΣΣ αᵢαⱼyᵢyⱼk(xᵢ, xⱼ) with 0 ≤ α ≤ C, Σ αy = 0; w = Σ αyx, and the prediction."""
+    X, y = clouds(40, 3)
+    C, new = 0.7, np.random.default_rng(0).normal(size=(9, 3))
+    model = cotas.KernelSVM("linear", C=C, tol=1e-9).fit(X, y)
+    alpha = np.zeros(40)
+    alpha[model.support_] = model.dual_coef_[0] * y[model.support_]
+    assert (alpha >= 0).all()
+    assert (alpha <= C * (1 + 1e-12)).all()
+    assert alpha @ y == pytest.approx(0, abs=1e-9)
+    value = alpha.sum() - sum(
+        alpha[i] * alpha[j] * y[i] * y[j] * (X[i] @ X[j]) / 2 for i in range(40) for j in range(40)
+    )
+    # Divided by C·n it is the dual of the mean loss, and no dual value is above the best primal.
+    assert value / (C * 40) == pytest.approx(model.certificate_.upper, rel=1e-6)
+    w = (alpha * y) @ X
+    np.testing.assert_allclose(w, cotas.LinearSVM(C=C, tol=1e-9).fit(X, y).coef_[0], atol=1e-3)
+    scores = [sum(alpha * y * (X @ x)) + model.intercept_[0] for x in new]
+    np.testing.assert_allclose(model.decision_function(new), scores, rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(new), np.sign(scores))
+
+
 # ---- Moreno Chávez -------------------------------------------------------------------------------
 
 HOUSES = """
@@ -217,7 +242,7 @@ def test_an_epoch_has_a_step_for_each_mini_batch(size):
         assert sorted(np.concatenate(batches)) == list(range(40))
 
 
-def test_an_epoch_of_stochastic_descent_has_a_step_for_each_example_and_one_of_batches_a_single():
+def test_an_epoch_is_a_step_for_each_example_or_one_of_a_batch():
     X, y = plane(40, 3)
     for options, many in ({"solver": "stochastic"}, 40), ({"solver": "gradient"}, 1):
         model = cotas.LeastSquares(stop=stops.MaxIterations(1), step=0.01, **options)
@@ -266,3 +291,13 @@ def test_the_whole_penalty_belongs_to_every_example():
         first, *_ = cotas.trace(model, X[order], y[order])
         ones.append(first.theta)
     np.testing.assert_allclose(whole.theta, np.mean(ones, axis=0), rtol=1e-12)
+
+
+def test_the_steps_of_the_notes_satisfy_their_two_conditions():
+    """η = 1/(1 + t) is a PowerLaw: its sum grows like ln t, that of its squares stays below 1."""
+    law, t = cotas.schedules.PowerLaw(0.5, delay=2.0), np.arange(1, 100_001)
+    np.testing.assert_allclose(law(t), 1 / (1 + t))
+    assert law.is_robbins_monro
+    assert np.sum(law(t)) > np.log(len(t) + 2) - np.log(2)
+    assert np.sum(law(t) ** 2) < 1
+    assert (law(t) <= np.append(1, law(t))[:-1]).all()
