@@ -325,15 +325,16 @@ def efficient(seed):
 
 
 def constant_rate(seed):
-    """The excess of J: ridge and the SVM with a constant rate, the SVM with 1/(λt)."""
+    """The excess of J: ridge, the SVM with a small constant rate and with 1/(λt), each twice."""
     X, y = noisy_plane(seed, 100)
     ridge = cotas.Ridge(lam=0.1, solver="gradient", stop=stops.MaxIterations(300)).fit(X, y)
     best = cotas.LinearSVM(lam=0.1, tol=1e-9, fit_intercept=False).fit(X, y).certificate_.lower
     excess = [ridge.certificate_.gap]
-    for step in (0.5, "1/(lam*t)"):
-        options = {"lam": 0.1, "sampling": "all", "fit_intercept": False, "max_iter": 1000}
-        model = cotas.Pegasos(**options, step=step).fit(X, y)
-        excess.append(model.certificate_.upper - best)
+    for step in (0.05, "1/(lam*t)"):
+        for steps in (500, 4000):
+            options = {"lam": 0.1, "sampling": "all", "fit_intercept": False, "max_iter": steps}
+            model = cotas.Pegasos(**options, step=step).fit(X, y)
+            excess.append(model.certificate_.upper - best)
     return tuple(excess)
 
 
@@ -496,12 +497,12 @@ CLAIMS = (
         "004, gradient descent",
         "a constant rate is enough where the function is strongly convex",
         constant_rate,
-        lambda ridge, constant, falling: constant < 1e-6,
-        r"$J$ above the least: ridge {0} after 300 steps; SVM after 1000 steps {1} with "
-        r"$\eta = 1/2$, {2} with $\eta = 1/(\lambda t)$",
+        lambda ridge, soon, constant, then, falling: constant <= falling,
+        r"$J$ above the least: ridge {0} after 300 steps; SVM after 500 and 4000 steps {1} and "
+        r"{2} with $\eta = 1/20$, {3} and {4} with $\eta = 1/(\lambda t)$",
         verdict=DIFFERS,
         remark="True of ridge. The objective of the SVM is strongly convex and not smooth: with a "
-        "constant rate it stays some way above.",
+        "constant rate it stays some way above, where a falling one goes on.",
     ),
     Claim(
         "004, stochastic gradient descent",

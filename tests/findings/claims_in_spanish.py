@@ -106,10 +106,10 @@ SAID = {
     ),
     "constant_rate": (
         "una tasa constante basta donde la función es fuertemente convexa",
-        r"$J$ sobre la menor: ridge {0} tras 300 pasos; SVM tras 1000 pasos {1} con "
-        r"$\eta = 1/2$, {2} con $\eta = 1/(\lambda t)$",
+        r"$J$ sobre la menor: ridge {0} tras 300 pasos; SVM tras 500 y 4000 pasos {1} y "
+        r"{2} con $\eta = 1/20$, {3} y {4} con $\eta = 1/(\lambda t)$",
         "Cierto para ridge. La función objetivo de la SVM es fuertemente convexa y no suave: con "
-        "una tasa constante se queda algo por encima.",
+        "una tasa constante se queda algo por encima, donde una decreciente sigue bajando.",
     ),
     "giant_sets": (
         "es útil para conjuntos de entrenamiento gigantescos, donde un paso con todos es caro",

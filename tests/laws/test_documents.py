@@ -301,3 +301,18 @@ def test_the_steps_of_the_notes_satisfy_their_two_conditions():
     assert np.sum(law(t)) > np.log(len(t) + 2) - np.log(2)
     assert np.sum(law(t) ** 2) < 1
     assert (law(t) <= np.append(1, law(t))[:-1]).all()
+
+
+def test_stochastic_descent_pushes_where_the_perceptron_rests():
+    """On its side of the boundary, but inside the margins: a loss, and so a step along yx."""
+    X, y = clouds(40, 3)
+    options = {"max_iter": 3, "fit_intercept": False}
+    model = cotas.Pegasos(lam=0.1, step="1/(1+t)", random_state=0, **options)
+    *steps, _ = cotas.trace(model, X, y)
+    *rests, _ = cotas.trace(cotas.Perceptron(**options), X, y)
+    inside = [[step for step in some if 0 < step.margin < 1] for some in (steps, rests)]
+    assert all(inside)
+    for step in inside[0]:
+        away = step.theta - (1 - 0.1 * step.eta) * step.theta_before
+        np.testing.assert_allclose(away, step.eta * step.y * X[step.row], atol=1e-12)
+    assert all((step.theta == step.theta_before).all() for step in inside[1])
