@@ -220,6 +220,12 @@ def test_omega_certifies_the_lasso_on_the_ball(data):
     least = best.certificate_.lower
     excess = model.path_.losses - least
     assert (excess >= -1e-9).all()
+    Z, z = unit_columns(X, y)
+    for k in (0, 10, 3000):  # ω as printed
+        beta = model.path_.unit_coef(k)
+        r = z - Z @ beta
+        omega = np.abs(Z.T @ r).max() - r @ Z @ beta / delta
+        assert model.omegas_[k] == pytest.approx(omega, rel=1e-7, abs=1e-9)
     assert (excess <= delta / n * model.omegas_ + 1e-9).all()
     assert model.certificate_.lower <= least + 1e-9
     assert model.certificate_.gap == pytest.approx(delta / n * model.omegas_[-1], rel=1e-4)
