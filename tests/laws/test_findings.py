@@ -157,6 +157,16 @@ def test_ten_clouds_of_a_hundred_points_five_in_each_class(seed):
     assert np.ptp(centres, axis=0).min() > 5  # they are ten clouds and not one
 
 
+@each_seed
+def test_the_two_normal_distributions_are_those_of_the_text(seed):
+    X, y = boosting.gaussians(seed, n=20_000).data
+    for label, centre, variance in ((-1, 1, 1), (1, 3, 2)):
+        group = X[y == label]
+        assert len(group) == 10_000
+        np.testing.assert_allclose(group.mean(axis=0), centre, atol=0.07)
+        np.testing.assert_allclose(np.cov(group.T), variance * np.eye(2), atol=0.12)
+
+
 @pytest.mark.parametrize("kind", [boosting.clouds_in_100, boosting.gaussians_in_100])
 def test_results_are_similar_in_dimension_100(kind):
     found = kind(SEEDS[0], n=500, n_estimators=20, repeats=1)
