@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -22,8 +22,8 @@ from cotas.certificates.certificate import CHANGED
 from cotas.certificates.theorems.combinations import Combination, Combined
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_source, rows_to_predict
-from cotas.fitting.from_source import accuracy
-from cotas.source import Source, comes_in_blocks, source_of
+from cotas.fitting.deciding import DecidingInBlocks
+from cotas.source import Source, comes_in_blocks
 
 A_PREFIX = (
     "This model is a prefix of the one that was certified; `cotas.certify(model, X, y)` "
@@ -122,10 +122,8 @@ class Boosted(Certified, BaseEstimator):
         return [_objected(c, k, now, CHANGED) for k, c in enumerate(self._certificates)]
 
 
-class BoostedClassifier(ClassifierMixin, Boosted):
+class BoostedClassifier(DecidingInBlocks, Boosted):
     """The sign of F with two classes, the largest of F_k with more."""
-
-    classes_: AnyArray
 
     # ---- prediction --------------------------------------------------------------------------
 
@@ -139,31 +137,6 @@ class BoostedClassifier(ClassifierMixin, Boosted):
         if comes_in_blocks(X):
             return self._of_source(X, "decision_function")  # type: ignore[no-any-return]
         return self._decided(self._machine_scores(X))
-
-    def predict(self, X: Matrix) -> AnyArray:
-        """The class of each row; F(x) = 0 belongs to the first class (−1).
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-        """
-        if comes_in_blocks(X):
-            return self._of_source(X, "predict")  # type: ignore[no-any-return]
-        return self._chosen(self.decision_function(X))
-
-    def score(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy of `predict`, the rows weighted where weights are given.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source has y and the weights itself.
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-        """
-        if (source := source_of(X, y, sample_weight)) is not None:
-            return accuracy(self, source)
-        return float(super().score(X, y, sample_weight))
 
     def predict_proba(self, X: Matrix) -> FloatArray:
         """The probability of each class by the logistic model (1.1) of Rugeles Ospina.
@@ -231,14 +204,6 @@ class BoostedClassifier(ClassifierMixin, Boosted):
 
     def _probabilities(self, values: FloatArray) -> FloatArray:
         return _spread(expit(2 * values))
-
-    def _decided(self, values: FloatArray) -> FloatArray:
-        """From one column for each ensemble to what the caller expects."""
-        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
-
-    def _chosen(self, values: FloatArray) -> AnyArray:
-        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
 
 
 def _objected(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -151,6 +151,27 @@ def rows_to_predict(
     )
 
 
+def _validated(
+    estimator: Any, X: Matrix, y: Any, refuse_y: Callable[[Any, str], None], reset: bool,
+    finite: bool | str, **more: Any,
+) -> tuple[Matrix, Any]:  # fmt: skip
+    """What scikit-learn makes of X and y, after what would be lost on the way is refused."""
+    refuse_source(estimator, X)
+    refuse_inexact(X, "X")
+    refuse_y(y, "y")
+    found: tuple[Matrix, Any] = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse=["csr", "csc"],
+        dtype=[np.float64, np.float32],
+        reset=reset,
+        ensure_all_finite=finite or sparse.issparse(X),
+        **more,
+    )
+    return found
+
+
 def read_examples(
     estimator: Any,
     X: Matrix,
@@ -171,19 +192,7 @@ def read_examples(
     if reset and is_plain(X, finite=finite, layout="C") and _is_plain_target(y, len(X), "biuUf"):
         _note_plain(estimator, X)
     else:
-        refuse_source(estimator, X)
-        refuse_inexact(X, "X")
-        refuse_masked(y, "y")
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            accept_sparse=["csr", "csc"],
-            dtype=[np.float64, np.float32],
-            order="C",
-            reset=reset,
-            ensure_all_finite=finite or sparse.issparse(X),
-        )
+        X, y = _validated(estimator, X, y, refuse_masked, reset, finite, order="C")
     if sparse.issparse(X):
         X = canonical(X.tocsr())  # rows are what all the algorithms here walk along
     if y.dtype.kind not in "biuU":  # whole numbers and strings are labels, whatever they are
@@ -315,20 +324,8 @@ def read_observations(
     if reset and is_plain(X, finite=finite) and _is_plain_target(y, len(X), "f"):
         _note_plain(estimator, X)
     else:
-        refuse_source(estimator, X)
-        refuse_inexact(X, "X")
-        refuse_inexact(y, "y")
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            accept_sparse=["csr", "csc"],
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=True,
-            reset=reset,
-            ensure_all_finite=finite or sparse.issparse(X),
-        )
+        numbers = {"multi_output": True, "y_numeric": True}
+        X, y = _validated(estimator, X, y, refuse_inexact, reset, finite, **numbers)
     if sparse.issparse(X):
         X = canonical(X.asformat(layout))
     y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
@@ -19,6 +19,7 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.device.find import device_for, in_short
 from cotas.fitting.certified import Certified, outside
 from cotas.fitting.data import Examples, rows_to_predict
+from cotas.fitting.deciding import Deciding
 from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.threads import pooled
 from cotas.kernel.blocks import Blocks, blocks_of
@@ -165,10 +166,9 @@ class KernelExpansion(Certified, BaseEstimator):
         ]
 
 
-class KernelClassifier(KernelExpansion, ClassifierMixin, BaseEstimator):
+class KernelClassifier(Deciding, KernelExpansion):
     """Σ βᵢ k(xᵢ, x) + θ₀ for each class, and the certificates of the fit."""
 
-    classes_: AnyArray
     n_support_: IntArray
     _regions: list[KernelRegion | None]  # of the optimum, as far as the certificates know it
 
@@ -182,13 +182,6 @@ class KernelClassifier(KernelExpansion, ClassifierMixin, BaseEstimator):
         X : array or sparse matrix of shape (n_samples, n_features)
         """
         return self._decided(self._machine_scores(X))
-
-    def _decided(self, scores: FloatArray) -> FloatArray:
-        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
-
-    def _chosen(self, decision: FloatArray) -> AnyArray:
-        chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
 
     def predict(self, X: Matrix) -> AnyArray:
         """The class of each row; a row exactly on the boundary belongs to the first class (−1).

@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
+from cotas.arrays import BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import encode, rows_to_predict
-from cotas.fitting.from_source import accuracy
-from cotas.source import comes_in_blocks, source_of
+from cotas.fitting.deciding import DecidingInBlocks
+from cotas.source import comes_in_blocks
 
 
-class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
+class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
     """θ·x + θ₀ for each class, and the certificates of the fit."""
 
-    classes_: AnyArray
     coef_: FloatArray
     intercept_: FloatArray
     _certificates: list[Certificate]
@@ -41,41 +40,9 @@ class LinearClassifier(Certified, ClassifierMixin, BaseEstimator):
             return self._of_source(X, "decision_function")  # type: ignore[no-any-return]
         return self._decided(self._machine_scores(X))
 
-    def predict(self, X: Matrix) -> AnyArray:
-        """The class of each row; a row exactly on the boundary belongs to the first class (−1).
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-        """
-        if comes_in_blocks(X):
-            return self._of_source(X, "predict")  # type: ignore[no-any-return]
-        return self._chosen(self.decision_function(X))
-
-    def score(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> float:
-        """The fraction of rows whose class is predicted.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source has y and the weights itself.
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-        """
-        if (source := source_of(X, y, sample_weight)) is not None:
-            return accuracy(self, source)
-        return float(super().score(X, y, sample_weight))
-
     def _machine_scores(self, X: Matrix) -> FloatArray:
         X = rows_to_predict(self, X)
         return np.asarray(times(X, self.coef_.T) + self.intercept_)
-
-    def _decided(self, scores: FloatArray) -> FloatArray:
-        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
-
-    def _chosen(self, decision: FloatArray) -> AnyArray:
-        chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
 
     def margins(self, X: Matrix, y: Any) -> FloatArray:
         """The signed distances y(θ·x + θ₀)/‖θ‖ of the rows to the decision boundary.
