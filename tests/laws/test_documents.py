@@ -153,6 +153,20 @@ def test_adaboost_turns_a_bad_model_round_where_algorithm_7_stops():
     assert cotas.AnyBoost(WorseThanChance(max_depth=1), **options).fit(X, y).n_rounds_ == 0
 
 
+def test_gentleboost_changes_F_by_at_most_one_with_trees_alone():
+    """E_w[y | x] is within ±1, and so are means of y; a line through them goes on beyond."""
+    X, y = clouds(60, 3, noise=1.5)
+    X[0] *= 10
+    largest = {}
+    for learner in ("stump", "tree", "linear"):
+        model = cotas.GentleBoost(learner, n_estimators=10).fit(X, y)
+        F = np.array(list(model.staged_decision_function(X)))
+        largest[learner] = np.abs(np.diff(F, axis=0, prepend=0.0)).max()
+        figure = model.certificate_.figures["largest |f|"]
+        assert figure == pytest.approx(largest[learner], rel=1e-6)
+    assert max(largest["stump"], largest["tree"]) <= 1 + 1e-12 < 1.1 < largest["linear"]
+
+
 @pytest.mark.parametrize("shape", [(50, 6), (20, 60)], ids=["tall", "wide"])
 def test_the_least_correlation_is_zero_and_that_of_least_squares(shape):
     """MC (2.10): f(r) = ‖Xᵀr‖_∞ ≥ 0, and 0 for y − Xβ_LS and for no other residual."""
