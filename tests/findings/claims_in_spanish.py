@@ -120,10 +120,23 @@ SAID = {
     ),
     "constant_rate": (
         "una tasa constante basta donde la función es fuertemente convexa",
-        r"$J$ sobre la menor: ridge {0} tras 300 pasos; SVM tras 1000 pasos {1} con "
-        r"$\eta = 1/2$, {2} con $\eta = 1/(\lambda t)$",
+        r"$J$ sobre la menor: ridge {0} tras 300 pasos; SVM tras 500 y 4000 pasos {1} y "
+        r"{2} con $\eta = 1/20$, {3} y {4} con $\eta = 1/(\lambda t)$",
         "Cierto para ridge. La función objetivo de la SVM es fuertemente convexa y no suave: con "
-        "una tasa constante se queda algo por encima.",
+        "una tasa constante se queda algo por encima, donde una decreciente sigue bajando.",
+    ),
+    "giant_sets": (
+        "es útil para conjuntos de entrenamiento gigantescos, donde un paso con todos es caro",
+        "parte de $J - J^*$ que queda, de 20000 ejemplos: {0} tras pasos con los primeros 1000; "
+        r"el descenso por lotes debe verlos todos para su primer paso, que deja {1} con "
+        r"$\alpha = 1/L$",
+        "",
+    ),
+    "efficient": (
+        "es más eficiente que el descenso sobre toda la función objetivo",
+        r"$J$ sobre el mínimo con $\eta_t = 1/(1 + t)$: {0} tras 2000 extracciones de 2000 "
+        "ejemplos, {1} tras diez pasos con todos ellos, diez veces más trabajo",
+        "",
     ),
     "three_differences": (
         "a diferencia del perceptrón: una tasa decreciente, siempre una actualización, un "

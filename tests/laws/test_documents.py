@@ -262,7 +262,66 @@ def test_the_gradient_of_a_quadratic_bounds_its_excess(seed):
         assert nearest <= np.sqrt(2 * excess / least) * (1 + 1e-9)
 
 
+# ---- Fuentes-Pineda ------------------------------------------------------------------------------
+
+
+def test_the_dual_of_the_slide_in_its_own_letters():
+    """max Σα − ½ ΣΣ αᵢαⱼyᵢyⱼk(xᵢ, xⱼ) with 0 ≤ α ≤ C, Σ αy = 0; w = Σ αyx, and the prediction."""
+    X, y = clouds(40, 3)
+    C, new = 0.7, np.random.default_rng(0).normal(size=(9, 3))
+    model = cotas.KernelSVM("linear", C=C, tol=1e-9).fit(X, y)
+    alpha = np.zeros(40)
+    alpha[model.support_] = model.dual_coef_[0] * y[model.support_]
+    assert (alpha >= 0).all()
+    assert (alpha <= C * (1 + 1e-12)).all()
+    assert alpha @ y == pytest.approx(0, abs=1e-9)
+    value = alpha.sum() - sum(
+        alpha[i] * alpha[j] * y[i] * y[j] * (X[i] @ X[j]) / 2 for i in range(40) for j in range(40)
+    )
+    # Divided by C·n it is the dual of the mean loss, and no dual value is above the best primal.
+    assert value / (C * 40) == pytest.approx(model.certificate_.upper, rel=1e-6)
+    w = (alpha * y) @ X
+    np.testing.assert_allclose(w, cotas.LinearSVM(C=C, tol=1e-9).fit(X, y).coef_[0], atol=1e-3)
+    scores = [sum(alpha * y * (X @ x)) + model.intercept_[0] for x in new]
+    np.testing.assert_allclose(model.decision_function(new), scores, rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(new), np.sign(scores))
+
+
 # ---- Moreno Chávez -------------------------------------------------------------------------------
+
+HOUSES = """
+600 3 5 800
+190 2 2 205
+210 2 2 229
+364 2 2 550
+325 2 4 450
+180 2 2 230
+133 2 2 239
+500 2 3 650
+107 1 2 209
+320 2 3 299
+500 2 4 750
+"""
+
+
+def test_the_houses_are_those_of_the_page():
+    """Area, floors, rooms and price, copied from the slide once more."""
+    area, floors, rooms, price = np.array(HOUSES.split(), dtype=np.float64).reshape(11, 4).T
+    X, y = cotas.datasets.houses()
+    np.testing.assert_array_equal(X, np.column_stack([area, floors, rooms]))
+    np.testing.assert_array_equal(y, price)
+
+
+def test_batches_converge_quickly_and_smoothly_where_j_is_convex():
+    """With α = 1/L every step leaves at most (1 − μ/L)² of what is above the minimum."""
+    X, y = plane(60, 3)
+    rows = np.column_stack([np.ones(60), X])
+    least, *_, largest = np.linalg.eigvalsh(rows.T @ rows / 60)
+    best = cotas.LeastSquares().fit(X, y).certificate_.upper
+    rule = stops.MaxIterations(30)
+    model = cotas.LeastSquares(solver="gradient", step=1 / largest, stop=rule).fit(X, y)
+    excess = model.history_["J"] - best
+    assert (excess[1:] <= (1 - least / largest) ** 2 * excess[:-1] + 1e-12).all()
 
 
 @pytest.mark.parametrize("size", [1, 7, 10, 64])
@@ -277,3 +336,79 @@ def test_an_epoch_has_a_step_for_each_mini_batch(size):
         batches = [step.rows for step in steps if step.epoch == epoch]
         assert len(batches) == -(-40 // size)
         assert sorted(np.concatenate(batches)) == list(range(40))
+
+
+def test_an_epoch_is_a_step_for_each_example_or_one_of_a_batch():
+    X, y = plane(40, 3)
+    for options, many in ({"solver": "stochastic"}, 40), ({"solver": "gradient"}, 1):
+        model = cotas.LeastSquares(stop=stops.MaxIterations(1), step=0.01, **options)
+        *steps, _ = cotas.trace(model, X, y)
+        assert len(steps) == many
+
+
+# ---- Clasificación lineal ------------------------------------------------------------------------
+
+
+def test_the_objective_is_the_mean_loss_and_the_penalty():
+    X, y = clouds(50, 3)
+    for model in (cotas.LinearSVM(lam=0.3), cotas.Pegasos(lam=0.3, random_state=0)):
+        theta, theta0 = model.fit(X, y).coef_[0], model.intercept_[0]
+        agreement = y * (X @ theta + theta0)
+        loss = np.where(agreement >= 1, 0, 1 - agreement).mean()
+        J = loss + 0.3 / 2 * np.linalg.norm(theta) ** 2
+        assert model.certificate_.upper == pytest.approx(J, rel=1e-9)
+
+
+@settings(max_examples=30)
+@given(data=separable(max_rows=12))
+def test_infinitely_many_separate_and_one_is_shortest(data):
+    """All of t(θ, θ₀) with t ≥ 1 satisfy y(θ·x + θ₀) ≥ 1, and so do multiples of others."""
+    hard = cotas.LinearSVM(margin="hard").fit(*data)
+    theta, theta0 = hard.coef_[0], hard.intercept_[0]
+    assert (data.y * (data.X @ theta + theta0)).min() == pytest.approx(1, abs=1e-9)
+    other = cotas.separability(*data)
+    agreement = data.y * (data.X @ other.coef + other.intercept)
+    for t in (1, 2, 10):
+        assert (data.y * (data.X @ (t * theta) + t * theta0) >= t * (1 - 1e-9)).all()
+        longer = t / agreement.min() * other.coef
+        assert np.linalg.norm(longer) >= t * np.linalg.norm(theta) * (1 - 1e-6)
+
+
+def test_the_whole_penalty_belongs_to_every_example():
+    """The penalty inside the mean: J is the mean of the Jᵢ, and its step the mean of theirs."""
+    X, y = clouds(25, 3)
+    start = np.ones(3)
+    options = {"lam": 0.1, "step": "1/(1+t)", "fit_intercept": False, "start": start}
+    whole, *_ = cotas.trace(cotas.Pegasos(sampling="all", max_iter=1, **options), X, y)
+    ones = []
+    for i in range(len(y)):
+        order = np.r_[i, np.delete(np.arange(len(y)), i)]
+        model = cotas.Pegasos(sampling="order", max_iter=1, **options)
+        first, *_ = cotas.trace(model, X[order], y[order])
+        ones.append(first.theta)
+    np.testing.assert_allclose(whole.theta, np.mean(ones, axis=0), rtol=1e-12)
+
+
+def test_the_steps_of_the_notes_satisfy_their_two_conditions():
+    """η = 1/(1 + t) is a PowerLaw: its sum grows like ln t, that of its squares stays below 1."""
+    law, t = cotas.schedules.PowerLaw(0.5, delay=2.0), np.arange(1, 100_001)
+    np.testing.assert_allclose(law(t), 1 / (1 + t))
+    assert law.is_robbins_monro
+    assert np.sum(law(t)) > np.log(len(t) + 2) - np.log(2)
+    assert np.sum(law(t) ** 2) < 1
+    assert (law(t) <= np.append(1, law(t))[:-1]).all()
+
+
+def test_stochastic_descent_pushes_where_the_perceptron_rests():
+    """On its side of the boundary, but inside the margins: a loss, and so a step along yx."""
+    X, y = clouds(40, 3)
+    options = {"max_iter": 3, "fit_intercept": False}
+    model = cotas.Pegasos(lam=0.1, step="1/(1+t)", random_state=0, **options)
+    *steps, _ = cotas.trace(model, X, y)
+    *rests, _ = cotas.trace(cotas.Perceptron(**options), X, y)
+    inside = [[step for step in some if 0 < step.margin < 1] for some in (steps, rests)]
+    assert all(inside)
+    for step in inside[0]:
+        away = step.theta - (1 - 0.1 * step.eta) * step.theta_before
+        np.testing.assert_allclose(away, step.eta * step.y * X[step.row], atol=1e-12)
+    assert all((step.theta == step.theta_before).all() for step in inside[1])

@@ -344,6 +344,12 @@ def test_stochastic_descent_is_sooner_near_and_then_wanders(seed):
     assert not (np.diff(stochastic) < 0).all()
 
 
+def test_stochastic_descent_is_sooner_than_batches_at_their_best_rate():
+    """At the same rate for both it is so because a batch makes one step in an epoch."""
+    stochastic, batch = np.mean([descent.soonest(seed) for seed in SEEDS], axis=0)
+    assert stochastic < batch < descent.batches(0).walks[0].excess[2]
+
+
 def test_descent_and_the_closed_form_agree_on_the_houses():
     found = descent.line()
     assert found.by_descent == pytest.approx(found.closed_form, abs=1e-6)
@@ -390,7 +396,21 @@ def test_both_descents_reach_the_minimum_of_the_hinge_objective(seed):
         found.data, found.lam, np.array([found.best, found.descent[-1], found.stochastic[-1]])
     )
     assert all(best - 1e-7 <= end < best + 0.01 for end in ends)
+    assert found.stochastic.shape == found.descent.shape == (1001, 2)
     slope = generalization.slope(seed)
     assert slope.slope > 0
     assert slope.walked[1] < slope.walked[0]
     assert slope.walked_objective[-1] < slope.objective.min() + 0.01
+
+
+@each_seed
+def test_the_steps_of_the_stochastic_descent_are_one_over_one_plus_t(seed):
+    """½, ⅓, ¼, …: each step is −η(λθ − yx) for an example with a loss, −ηλθ for one without."""
+    found = generalization.surface(seed, iterations=30)
+    X, y = found.data
+    for t, (theta, after) in enumerate(
+        zip(found.stochastic, found.stochastic[1:], strict=False), 1
+    ):
+        push = np.where((y * (X @ theta) < 1)[:, None], y[:, None] * X, 0.0)
+        steps = (push - found.lam * theta) / (1 + t)
+        assert np.abs(theta + steps - after).sum(axis=1).min() < 1e-12
