@@ -26,6 +26,8 @@ from cotas.solvers.boosting import (
 from cotas.solvers.weak_learners import Fitted, WeakLearner
 
 LONGEST_STEP = best_step(ERR_CLIP)  # a line search that sees no end stops here
+NO_DESCENT = "−⟨∇H(F), f⟩ ≤ 0: no learner found lowers the cost"
+NO_FARTHER = "−⟨∇H(F), f − F⟩ ≤ 0: no learner found is farther down the slope than F"
 
 
 def cost_of(cost: Loss, y: FloatArray, s: FloatArray, F: FloatArray) -> float:
@@ -76,7 +78,7 @@ def anyboost(
         f = _learn(weak, direction, s, target)
         along, mass = float(direction @ f.values), float(np.abs(direction).sum())
         if not along - (float(direction @ F) if towards else 0.0) > CHANCE * mass:
-            raise NothingLeft("−⟨∇H(F), f⟩ ≤ 0: no learner found lowers the cost")
+            raise NothingLeft(NO_FARTHER if towards else NO_DESCENT)
         error = float(np.abs(direction[y * f.values < 0]).sum()) / mass
         if steps == "closed-form":
             w = best_step(error)
