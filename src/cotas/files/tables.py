@@ -22,7 +22,7 @@ from cotas.files.compression import Place, on_disk, open_bytes, source_name
 from cotas.files.csv_tables import Wishes, csv_batches, read_csv
 from cotas.files.databases import read_sqlite
 from cotas.files.formats import tell_format
-from cotas.files.frames import first_line, polars, polars_errors
+from cotas.files.frames import first_line, is_category, polars, polars_errors
 from cotas.files.json_tables import read_json
 from cotas.files.limits import MAX_BYTES, Limits
 from cotas.files.names import names_among, some, twins_in_words, without_twins
@@ -127,7 +127,7 @@ class Table:
             )
         whole, remarks = self._with_targets_only(name, without)
         column = whole[name]
-        target = column.cast(polars().String) if _is_category(column) else column
+        target = column.cast(polars().String) if is_category(column) else column
         return replace(
             self,
             features=whole.drop(name),
@@ -501,7 +501,3 @@ def _columnar_batches(
         raise DataFileError(
             say("it is damaged ({error}).", error=first_line(error)), source
         ) from None
-
-
-def _is_category(column: Any) -> bool:
-    return str(column.dtype).startswith(("Categorical", "Enum"))

@@ -7,6 +7,7 @@ from typing import Any
 from cotas.files.cells import numbers_of_words
 from cotas.files.dates import parsed
 from cotas.files.frames import polars
+from cotas.preparation.coding import uncoded
 from cotas.preparation.columns import ColumnError, refuse_odd_cells
 from cotas.words import say
 
@@ -41,7 +42,7 @@ def parts_of(column: Any, way: str) -> dict[str, Any]:
 
 def _moments(column: Any, way: str) -> Any:
     """The column as dates with times, without a time zone."""
-    pl = polars()
+    pl, column = polars(), uncoded(column)
     dtype, name = column.dtype, column.name
     if dtype == pl.Null:
         return column.cast(pl.Datetime)

@@ -17,6 +17,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.files.frames import polars
 from cotas.fitting.parameters import check_count
 from cotas.preparation.assembling import Codes, compressed, dense
+from cotas.preparation.coding import replaced
 from cotas.preparation.columns import (
     LEFT_OUT,
     ColumnError,
@@ -377,11 +378,9 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     def _codes(self, frame: Any) -> Iterator[Codes]:
         """Which column of its own each value of a category has."""
-        pl = polars()
         for j, name in enumerate(self.category_names_):
             words, kept = words_of(frame[name], name), self.categories_[j]
-            known = list(range(len(kept)))
-            codes = words.replace_strict(kept, known, default=None, return_dtype=pl.Int32)
+            codes = replaced(words, kept)
             width = len(kept)
             if self.pooled_[j]:
                 codes = codes.fill_null(width)

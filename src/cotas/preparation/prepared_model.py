@@ -20,6 +20,7 @@ from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.state import digest
 from cotas.foreign.certify import certify
 from cotas.preparation.calibration import Calibration, calibrated
+from cotas.preparation.coding import coded
 from cotas.preparation.columns import ColumnError, as_frame
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
@@ -112,14 +113,16 @@ class PreparedModel(BaseEstimator):
             )
         preparation = Preparation() if self.preparation is None else self.preparation
         self.preparation_ = clone(preparation)
-        prepared = self.preparation_.fit(X).transform(X)
+        frame = as_frame(X)
+        table = X if frame is None else coded(frame)
+        prepared = self.preparation_.fit(table).transform(table)
         if prepared.shape[1] == 0:
             raise ColumnError(
                 say("No column is left to learn from: all are constant, empty, or left out.")
             )
         self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
         self.n_features_in_ = self.preparation_.n_features_in_
-        if as_frame(X) is not None:
+        if frame is not None:
             self.feature_names_in_ = self.preparation_.feature_names_in_
         self._seal = self._state()
         if hasattr(self, "calibration_"):
