@@ -18,7 +18,6 @@ from cotas.certificates.certificate import CHANGED
 from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.state import digest
-from cotas.foreign.certify import certify
 from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.coding import coded
 from cotas.preparation.columns import ColumnError, as_frame
@@ -245,6 +244,8 @@ class PreparedModel(BaseEstimator):
         max_time : float
             See `cotas.certify`.
         """
+        from cotas.foreign.certify import certify  # which loads what other libraries' models need
+
         return certify(self.estimator_, self.prepare(X), y, max_time=max_time)
 
     def in_original_units(self) -> list[tuple[dict[str, float], float]]:
