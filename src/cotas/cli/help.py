@@ -38,10 +38,9 @@ class _Spoken:
     """Says its help in the language of the moment."""
 
     def format_help(self: Any, ctx: Any, formatter: Any) -> None:
-        self.help = _said(inspect.cleandoc(self.help or ""))
-        for parameter in self.get_params(ctx):
-            if getattr(parameter, "help", None):
-                parameter.help = _said(parameter.help)
+        for part in (self, *self.get_params(ctx)):
+            if getattr(part, "help", None):
+                part.help = _said(part.help)
         super().format_help(ctx, formatter)  # type: ignore[misc]
 
     def format_usage(self: Any, ctx: Any, formatter: Any) -> None:
@@ -70,4 +69,4 @@ class SpokenGroup(_Spoken, TyperGroup):
 
 def _said(text: str) -> str:
     """A text in the language of the moment, whether it was said before or not."""
-    return again(text) if isinstance(text, Said) else say(text)
+    return again(text) if isinstance(text, Said) else say(inspect.cleandoc(text))

@@ -23,10 +23,10 @@ from cotas.cli.models import DEFAULTS, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.splitting import bound_of, grouped
+from cotas.files.coding import coded
 from cotas.files.models import versions
 from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import Table
-from cotas.preparation.coding import coded
 from cotas.preparation.columns import ColumnWarning
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation

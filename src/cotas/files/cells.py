@@ -6,16 +6,17 @@ point. Where a column does not tell (1,234) the rest of the file does.
 
 from __future__ import annotations
 
-import functools
 import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.arrays import IntArray
+from cotas.files.coding import changed, is_text, uncoded
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
@@ -44,7 +45,7 @@ _EXPONENT = r"(?:[eE][+-]?\d+)?"
 _FOREIGN_DIGIT = r"[\p{Nd}&&[^0-9]]"
 
 
-@functools.cache
+@cache
 def _digits() -> dict[str, str]:
     """The digits of other scripts, and Arabic's signs for the decimals and thousands, as ours."""
     letters = map(chr, range(128, sys.maxunicode + 1))
@@ -122,7 +123,7 @@ def tell_readings(columns: Iterable[Any], comma: bool) -> dict[str, Reading]:
     """
     pl = polars()
     some = {
-        column.name: column.drop_nulls().unique(maintain_order=True).head(SOME_VALUES)
+        column.name: uncoded(column.drop_nulls().unique(maintain_order=True).head(SOME_VALUES))
         for column in columns
     }
     lengths = [len(values) for values in some.values()]
@@ -174,6 +175,7 @@ def understood(
     Parameters
     ----------
     frame : polars DataFrame
+        Its columns of text may be coded.
     comma : bool
         Whether numbers have a decimal comma, where a column does not tell.
     source : str
@@ -183,14 +185,14 @@ def understood(
     words : sequence of str
         Columns that stay text.
     """
-    pl = polars()
     remarks: list[Remark] = []
-    text = [name for name, kind in frame.schema.items() if kind == pl.String]
-    frame = frame.with_columns(without_missing(frame[name], missing) for name in text)
+    text = [column.name for column in frame if is_text(column)]
+    clean = partial(without_missing, more=missing)
+    frame = frame.with_columns(changed(frame[name], clean) for name in text)
     readings = tell_readings((frame[name] for name in text if name not in words), comma)
     for name, reading in readings.items():
         if reading.numbers:
-            column, said = _as_numbers(frame[name], reading.comma, source)
+            column, said = _as_numbers(uncoded(frame[name]), reading.comma, source)
             frame, remarks = frame.with_columns(column), [*remarks, *said]
     return frame, remarks
 

@@ -24,6 +24,7 @@ from cotas.files.cells import (
     understood,
     without_missing,
 )
+from cotas.files.coding import coded
 from cotas.files.compression import (
     Place,
     is_compressed,
@@ -81,7 +82,7 @@ class Wishes:
 def read_csv(
     path: Place, wishes: Wishes | None = None, *, limits: Limits = USUAL
 ) -> tuple[Any, list[Remark]]:
-    """A text table as a polars frame, and remarks; see `cotas.files.tables.read_table`."""
+    """A text table as a frame with coded words, and remarks; see `read_table`."""
     source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, limits, source)
     untidy = tell_untidy(sample)
@@ -105,7 +106,7 @@ def read_csv(
         frame = _parse(text, dialect, source, words)
     _refuse_short_rows(frame, text, dialect, source)
     frame = _with_codes(frame, text, dialect, source)
-    frame = _without_blank_lines(frame, text)
+    frame = coded(_without_blank_lines(frame, text))
     frame, remarks = understood(frame, dialect.decimal_comma, source, wishes.missing, words)
     return frame, [*twins_in_words(dialect.names, dialect.renamed), *remarks]
 
@@ -285,7 +286,7 @@ def _may_be_codes(numbers: Any, first: Any) -> bool:
     if len(digits) != 1:
         return len(digits) == 0 and numbers.null_count() < len(numbers)
     low, high = numbers.min(), numbers.max()
-    return digits[0] > 1 and 0 <= low < 10 ** (digits[0] - 1) and high < 10 ** digits[0]
+    return bool(digits[0] > 1 and 0 <= low < 10 ** (digits[0] - 1) and high < 10 ** digits[0])
 
 
 def _numbers_of_letters(text: bytes | Path) -> IntArray:

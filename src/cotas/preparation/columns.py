@@ -12,12 +12,12 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
 from cotas.files.cells import FEW_WORDS, are_codes, cells_in_words, few_enough, numbers_of_words
+from cotas.files.coding import different_words, is_text, uncoded
 from cotas.files.dates import order_is_open, tell_form
 from cotas.files.frames import is_category, polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
-from cotas.preparation.coding import different_words, is_text, uncoded
 from cotas.words import in_one, say
 
 # Words with more distinct values than FEW_WORDS, in more than half of the rows, are free text.

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.files.coding import is_text, numbered_words
 from cotas.files.frames import is_category, polars
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
-from cotas.preparation.coding import is_text, numbered_words
 from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
 from cotas.words import say
 

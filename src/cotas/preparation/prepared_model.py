@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.certificate import CHANGED
+from cotas.files.coding import coded
 from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.state import digest
 from cotas.preparation.calibration import Calibration, calibrated
-from cotas.preparation.coding import coded
 from cotas.preparation.columns import ColumnError, as_frame
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe

@@ -166,7 +166,8 @@ def quality_of_classes(
         measures["Brier score"] = _brier(codes[0], probabilities, confidence)
         guess = _brier(codes[0], np.broadcast_to(shares, probabilities.shape), confidence)
         bins = _calibration(codes[0], probabilities, rarer, confidence)
-    matrix = _confusion(*(codes[k][np.isin(truth, classes)] for k in (0, 1)), len(classes))
+    known = np.isin(truth, classes)
+    matrix = _confusion(codes[0][known], codes[1][known], len(classes))
     told = [_class(str(label), matrix, k, confidence) for k, label in enumerate(classes)]
     answers = np.unique(predictions)
     return Quality(
