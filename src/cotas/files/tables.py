@@ -19,11 +19,12 @@ import numpy as np
 from cotas.arrays import AnyArray, IntArray
 from cotas.files.arrow_claims import refuse_false_claims
 from cotas.files.cells import understood
+from cotas.files.coding import in_words
 from cotas.files.compression import Place, on_disk, open_bytes, source_name
 from cotas.files.csv_tables import Wishes, csv_batches, read_csv
 from cotas.files.databases import read_sqlite
 from cotas.files.formats import tell_format
-from cotas.files.frames import first_line, polars, polars_errors
+from cotas.files.frames import first_line, is_category, polars, polars_errors
 from cotas.files.json_tables import read_json
 from cotas.files.limits import MAX_BYTES, USUAL, Limits
 from cotas.files.names import names_among, some, twins_in_words, without_twins
@@ -128,7 +129,7 @@ class Table:
             )
         whole, remarks = self._with_targets_only(name, without)
         column = whole[name]
-        target = column.cast(polars().String) if _is_category(column) else column
+        target = column.cast(polars().String) if is_category(column) else column
         return replace(
             self,
             features=whole.drop(name),
@@ -170,6 +171,10 @@ class Table:
             row=row,
         )
         return self.features.filter(~missing), [Remark("without target", name, words)]
+
+    def in_words(self) -> Table:
+        """The same table with the text of its coded columns."""
+        return replace(self, features=in_words(self.features)) if self.has_names else self
 
     def without(self, names: list[str]) -> Table:
         """The same table without these columns; "a,b" are two."""
@@ -259,16 +264,50 @@ def read_table(
     >>> table.names, table.features["area"].to_list(), table.target.tolist()
     (['area', 'rooms'], [106.5, 80.0], [210000, 150500])
     """
+    table = read_coded(
+        path,
+        format=format,
+        separator=separator,
+        header=header,
+        encoding=encoding,
+        missing=missing,
+        categories=categories,
+        n_features=n_features,
+        zero_based=zero_based,
+        max_bytes=max_bytes,
+        max_columns=max_columns,
+        max_memory=max_memory,
+    ).in_words()
+    return table if target is None else table.with_target(target, without_target)
+
+
+def read_coded(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    n_features: int | None = None,
+    zero_based: bool | str = "auto",
+    max_bytes: int = MAX_BYTES,
+    max_columns: int | None = None,
+    max_memory: int | None = None,
+) -> Table:
+    """What `read_table` reads, with words that repeat as codes, for who asks about them often."""
     wishes = Wishes(separator, header, encoding, tuple(missing), tuple(categories))
     limits = Limits(max_bytes, max_columns, max_memory)
     several = files_of(path)
     if several:
-        table = _joined([_read(file, wishes, format, limits) for file in several], str(path))
+        parts = [_read(file, wishes, format, limits).in_words() for file in several]
+        table = _joined(parts, str(path))
     else:
         table = _read(path, wishes, format, limits, n_features, zero_based)
     if table.n_rows == 0:
         raise DataFileError(say("it holds no rows."), table.source)
-    return table if target is None else table.with_target(target, without_target)
+    return table
 
 
 def files_of(path: str | Path) -> list[str]:
@@ -505,7 +544,3 @@ def _columnar_batches(
         raise DataFileError(
             say("it is damaged ({error}).", error=first_line(error)), source
         ) from None
-
-
-def _is_category(column: Any) -> bool:
-    return str(column.dtype).startswith(("Categorical", "Enum"))
