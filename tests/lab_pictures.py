@@ -31,7 +31,7 @@ PICTURES = {
 }
 # A screen is as high as this, unless the page is less.
 HIGHEST = {1200: 1010, 390: 1010}
-COLOURS = 64
+COLOURS = 96
 
 
 def main(names: list[str]) -> None:
@@ -57,7 +57,7 @@ def _take(browser, address: str, name: str, lang: str) -> None:
     resize(browser, width, min(HIGHEST[width], page), theme)
     time.sleep(1.0)
     seen = Image.open(BytesIO(browser.get_screenshot_as_png())).convert("RGB")
-    seen = seen.quantize(COLOURS, dither=Image.Dither.NONE)
+    seen = seen.quantize(COLOURS, kmeans=3, dither=Image.Dither.NONE)
     suffix = "" if lang == "en" else f".{lang}"
     seen.save(FOLDER / f"{name}{suffix}.png", optimize=True)
 

@@ -175,6 +175,18 @@ def test_back_and_step_move_within_the_run():
     assert room.answer.run.trace.model.certificate_.holds
 
 
+@pytest.mark.parametrize("way", ["gradient", "stochastic", "mini-batch"])
+def test_a_descent_that_runs_away_is_shown_and_its_code_runs(way):
+    room = lab.Descent(link={"way": way, "pace": "2.3"})
+    assert not room.message.visible, room.message.object
+    assert room.answer.flight
+    assert room.answer.objectives[-1] > room.answer.objectives[0]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(room.code(), {})
+    assert printed.getvalue()
+    assert room.saved("svg").read().startswith(MAGIC["svg"])
+
+
 def test_the_newest_work_wins_and_what_it_overtook_is_forgotten():
     delivered, done = [], threading.Event()
     worker = Worker(lambda function: function(), threaded=True)

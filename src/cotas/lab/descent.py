@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -32,8 +32,8 @@ from cotas.tracing import DescentStep
 # Points of the grid on each side, and the lines of equal J.
 RESOLUTION, LEVELS = 70, 14
 MOST_STEPS = 2000
-# What is drawn of a run that runs away.
-OF_A_FLIGHT = 12
+# So many iterations are drawn of a run that runs away, or as many as it gets.
+OF_A_FLIGHT = (12, 6, 3, 1)
 PLACES = {"raw": (600.0, 4.0), "normalized": (900.0, 500.0)}
 
 
@@ -135,15 +135,11 @@ class Descent(Room):
     def work(self) -> Callable[[Task], Answer]:
         X, y = self.rows()
         step, start, scale = self.pace(), self.start(), self.values["scale"]
-        best, call = self._best(), self.call(step)
-        short = self.call(step, OF_A_FLIGHT)
+        best = self._best()
+        calls = [self.call(step), *(self.call(step, most) for most in OF_A_FLIGHT)]
 
         def compute(task: Task) -> Answer:
-            flight = ""
-            try:
-                run = cotas.trace(call.make(), X, y)
-            except DivergedError as error:
-                run, flight = cotas.trace(short.make(), X, y), str(error)
+            run, call, flight = _run(calls, X, y)
             steps = [s for s in islice(run, MOST_STEPS) if isinstance(s, DescentStep)]
             theta = np.array([start, *((float(s.theta0), float(s.theta[0])) for s in steps)])
             found = [steps[0].objective_before, *(s.objective for s in steps)] if steps else []
@@ -251,6 +247,11 @@ class Descent(Room):
         return (
             "import cotas\n\nX, price = cotas.datasets.houses()\narea = X[:, :1]\n"
             + ("area = (area - area.mean(axis=0)) / area.std(axis=0)\n" if scaled else "")
+            + (
+                "# With more iterations it runs away, and the library says so.\n"
+                if self.answer.flight
+                else ""
+            )
             + f"model = {self.answer.call}\n"
             "for step in cotas.trace(model, area, price):\n    print(step.number, step.text())\n"
             "cotas.plots.convergence(model.fit(area, price))\n"
@@ -273,6 +274,17 @@ class Either(Call):
 
     def __str__(self) -> str:
         return f"{self.name} | {self.arguments}"
+
+
+def _run(calls: Iterable[Call], X: FloatArray, y: FloatArray) -> tuple[Any, Call, str]:
+    """The first run that does not run away, its call, and what is said of those before it."""
+    said: list[DivergedError] = []
+    for call in calls:
+        try:
+            return cotas.trace(call.make(), X, y), call, str(said[0]) if said else ""
+        except DivergedError as error:
+            said.append(error)
+    raise said[0]
 
 
 def _contours(

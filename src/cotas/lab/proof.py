@@ -132,9 +132,9 @@ def _interval(row: int, low: float, high: float, least: float, most: float, stro
     opacity = 1.0 if strong else 0.45
     return (
         f'<rect x="0" y="{row * (HEIGHT + 2):g}" width="{WIDTH:g}" height="{HEIGHT:g}" rx="3" '
-        f'fill="var(--line, #d9dee3)" opacity=".5"/>'
+        f'fill="var(--lab-line, #d9dee3)" opacity=".5"/>'
         f'<rect x="{max(0.0, x):.2f}" y="{row * (HEIGHT + 2):g}" width="{width:.2f}" '
-        f'height="{HEIGHT:g}" fill="var(--band, #0072b2)" opacity="{opacity}"/>'
+        f'height="{HEIGHT:g}" fill="var(--lab-band, #0072b2)" opacity="{opacity}"/>'
     )
 
 

@@ -349,10 +349,10 @@ window.location.assign(there);
 """
 WRAPPED = ":host { flex-wrap: wrap; }"
 CARD = """
-:host, :host(.card) { border: 1px solid var(--line, #d9dee3); border-radius: 8px; outline: none;
+:host, :host(.card) { border: 1px solid var(--lab-line, #d9dee3); border-radius: 8px; outline: none;
   background: transparent; box-shadow: none !important; }
-.card-header { background: var(--card, #f6f8fa); color: var(--ink, #1b1f23); border: 0;
+.card-header { background: var(--lab-card, #f6f8fa); color: var(--lab-ink, #1b1f23); border: 0;
   padding: .45rem .6rem; }
-.card-header * { color: var(--ink, #1b1f23); }
-.card-header:focus-visible { outline: 3px solid var(--accent, #0072b2); }
+.card-header * { color: var(--lab-ink, #1b1f23); }
+.card-header:focus-visible { outline: 3px solid var(--lab-accent, #0072b2); }
 """
