@@ -22,6 +22,17 @@ pytestmark = NEEDED
 # What answers soon, where the usual state of a room takes seconds.
 SOON = {"penalty": "part of=lasso", "done": "written=Ridge(alpha=1.0)&table=diabetes"}
 
+# Moves a point as the tool does, and tells after how many milliseconds the boundary followed.
+MOVE = """
+const [row, done] = arguments, source = model("points");
+const line = model("line").properties.data.change;
+const began = performance.now(), x = Array.from(source.data.x);
+const seen = () => { line.disconnect(seen); done(performance.now() - began); };
+line.connect(seen);
+x[row] += 0.1;
+source.setv({data: {...source.data, x}}, {check_eq: false});
+"""
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -99,6 +110,13 @@ def test_a_point_that_is_moved_changes_what_a_direct_call_says(browser, address)
     for xs, ys in zip(*lines, strict=True):
         scores = model.decision_function(np.transpose([xs, ys]))
         assert np.abs(scores).max() < 1e-9 * np.abs(model.decision_function(X)).max()
+    quiet(browser, address)
+
+
+def test_how_long_it_takes_to_move_one_of_200_points(browser, address, record_property):
+    visit(browser, address, "boundary", "data=clouds&model=LinearSVM&lam=0.1")
+    took = [browser.execute_async_script(MOVE, row) for row in range(10)]
+    record_property("milliseconds to move one of 200 points", sorted(took)[5])
     quiet(browser, address)
 
 

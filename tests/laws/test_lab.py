@@ -313,6 +313,16 @@ def test_the_axis_is_called_what_is_varied_before_the_page_is_drawn(written, mon
     assert room.chart.figure.xaxis[0].axis_label == room.answer.over
 
 
+def test_every_example_can_be_picked_also_the_first():
+    room = lab.Done(link={"written": "Ridge(alpha=1.0, tol=1e-3)", "table": "diabetes"})
+    assert room.example.value == ""
+    for example in ("Lasso(alpha=0.5)", "Ridge(alpha=1.0)"):
+        room.example.value = example
+        assert room.answer.written == room.values["written"] == example
+    room.written.value = "Lasso(alpha=0.25)"
+    assert room.example.value == ""
+
+
 def test_iterations_are_written_in_full():
     room = lab.Done(link={"written": 'SVC(kernel="linear", C=1)'})
     made = int(np.max(room.answer.judged.model.n_iter_))

@@ -16,7 +16,7 @@ from cotas.lab.foreign import Data, Judged, ModelField
 from cotas.lab.looks import WIDGET
 from cotas.lab.proof import card, figures
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Refused
+from cotas.lab.state import Choice
 from cotas.lab.worker import Task
 from cotas.plots.style import drawing
 from cotas.report.certificates import has_gap
@@ -82,7 +82,10 @@ class Done(Room):
         )  # fmt: skip
         self.written.param.watch(lambda event: self.write(event.new), "value")
         self.example = pn.widgets.Select(
-            label=self.wording("example"), options=list(EXAMPLES), value=None, **options
+            label=self.wording("example"),
+            options={"…": "", **{example: example for example in EXAMPLES}},
+            value=_example(self.values["written"]),
+            **options,
         )
         self.example.param.watch(lambda event: self._take(event.new), "value")
         own = self.values["table"] == "own"
@@ -106,12 +109,9 @@ class Done(Room):
 
     def write(self, written: str) -> None:
         """Take what was written, if it can be understood."""
-        try:
-            foreign.parse(written)
-        except Refused as problem:
-            self.complain(problem)
-            return
-        self.set("written", written)
+        if self.understood(lambda: foreign.parse(written)):
+            self.example.value = _example(written)
+            self.set("written", written)
 
     def keep_file(self, content: bytes) -> None:
         self.loaded = foreign.from_csv(content)
@@ -207,3 +207,8 @@ class Done(Room):
             ax.set(xlabel=answer.over, ylabel=self.wording("gap"), xscale="log",
                    yscale="log", title=answer.written)  # fmt: skip
         return ax.figure
+
+
+def _example(written: str) -> str:
+    """Which of the examples this is; empty if none."""
+    return written if written in EXAMPLES else ""

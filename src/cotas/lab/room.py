@@ -283,7 +283,7 @@ class Room(pn.viewable.Viewer):
         """Make what is in a file the data of the room; `Refused` if that cannot be."""
         raise NotImplementedError
 
-    def understood(self, keep: Callable[[], None]) -> bool:
+    def understood(self, keep: Callable[[], Any]) -> bool:
         """Whether something was kept; if it was refused, that is said."""
         try:
             keep()
