@@ -115,6 +115,7 @@ def test_a_point_that_is_moved_changes_what_a_direct_call_says(browser, address)
 
 def test_how_long_it_takes_to_move_one_of_200_points(browser, address, record_property):
     visit(browser, address, "boundary", "data=clouds&model=LinearSVM&lam=0.1")
+    browser.set_script_timeout(120)
     took = [browser.execute_async_script(MOVE, row) for row in range(10)]
     record_property("milliseconds to move one of 200 points", sorted(took)[5])
     quiet(browser, address)

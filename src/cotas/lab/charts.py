@@ -107,10 +107,10 @@ class Chart:
             "colour": [looks.colour(curve.number) for curve, _, _ in shown],
             "dash": [[] if curve.dash == "solid" else _DASHES[curve.dash] for curve, _, _ in shown],
         }
-        axes = zip((self.figure.xaxis, self.figure.yaxis), self.log, (1, 2), strict=True)
-        for axis, logarithmic, part in axes:
-            if logarithmic:
-                axis.ticker = _ticker([v for row in shown for v in row[part]])
+        if self.log[0]:
+            self.figure.xaxis.ticker = _ticker([v for _, x, _ in shown for v in x])
+        if self.log[1]:
+            self.figure.yaxis.ticker = _ticker([v for _, _, y in shown for v in y])
         points = [
             (a, b, looks.colour(curve.number), looks.marker(curve.number))
             for curve, x, y in shown
