@@ -59,7 +59,8 @@ def test_these_take_a_source():
 
 def several_targets(kind):
     """The y that a regressor may have."""
-    return (Z,) if kind is cotas.LSBoost else (Z, np.stack([Z, Z + X[:, 0]], axis=1))
+    several = get_tags(kind()).target_tags.multi_output
+    return (Z, np.stack([Z, Z + X[:, 0]], axis=1)) if several else (Z,)
 
 
 def same(found, expected):
