@@ -21,9 +21,11 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
 import cotas
+from cotas.certificates import binding
 from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import sizes
 from cotas.cli.models import task_of
+from cotas.files.parquet_footer import rows_of_a_group
 from cotas.files.problems import DataFileError
 from cotas.fitting.threads import in_order
 from cotas.preparation import statistics, streamed
@@ -32,7 +34,7 @@ from cotas.scale.decoding import decoded_bytes
 from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
 from cotas.scale.shuffling import Foremost, places
-from cotas.solvers import block_trees
+from cotas.solvers import block_trees, newton_blocks, proximal_blocks
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_pairs
 from cotas.stops import InterruptedWarning, Stop
 from in_blocks import EVERY, MIXED, TAKE, made, same_parameters, spoil
@@ -52,7 +54,7 @@ LAYOUTS = {"dense": X, "single": X.astype(np.float32), "sparse": FEW}
 def test_these_take_a_source():
     names = {kind.__name__ for kind in TAKE}
     assert names >= {"LinearSVM", "LogisticRegression", "LeastSquares", "Ridge"}
-    assert names >= {"Lasso", "ElasticNet"}
+    assert names >= {"Lasso", "ElasticNet", "ForwardStagewise", "RegularizedForwardStagewise"}
     assert names >= {"AdaBoost", "RealAdaBoost", "LogitBoost", "GentleBoost", "LSBoost"}
     assert names >= {kind.__name__ for kind in MIXED}
 
@@ -184,6 +186,116 @@ def _first_column(block: Block) -> Sums:
     return Sums(float(block.X[:, 0].sum()), block.n_rows)
 
 
+# ---- other ways to fit the same kinds ----------------------------------------------------------
+
+WAYS = {
+    "LS-Boost on columns": cotas.LSBoost(max_iter=40),
+    "LS-Boost without a bias": cotas.LSBoost(eps=0.5, max_iter=20, fit_intercept=False),
+    "softmax": cotas.LogisticRegression(lam=0.01),
+    "softmax, l1": cotas.LogisticRegression(lam=0.01, penalty="l1"),
+    "softmax, elastic net, balanced": cotas.LogisticRegression(
+        lam=0.01, penalty="elasticnet", class_weight="balanced", fit_intercept=False
+    ),
+    "l1, one against the rest": cotas.LogisticRegression(lam=0.01, penalty="l1", multiclass="ovr"),
+    "SAMME": cotas.AdaBoost(n_estimators=4, multiclass="samme"),
+    "SAMME of trees": cotas.AdaBoost(
+        cotas.Tree(2, categorical_features=[2]), 3, multiclass="samme", class_weight="balanced"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_other_ways_prove_the_same_in_blocks_and_in_threads(way, tmp_path):
+    model, some = WAYS[way], slice(0, 300)
+    rows, y = X[some], (THREE if is_classifier(model) else Z)[some]
+    for weights in (None, WEIGHTS[some]):
+        here = clone(model).fit(rows, y, weights)
+        source = Arrays(rows, y, weights, block_rows=77)
+        there = [clone(model).set_params(n_jobs=jobs).fit(source) for jobs in (1, 3)]
+        same_parameters(*there)
+        found = [str(one.certificate_.to_dict()) for one in there]
+        assert found[0] == found[1]
+        proved = there[0].certificate_
+        for one, other in zip(here.certificate_.singles, proved.singles, strict=True):
+            assert other.holds
+            assert (one.kind, one.reference) == (other.kind, other.reference)
+            if one.kind in OPTIMIZATION:
+                assert max(one.lower, other.lower) <= min(one.upper, other.upper)
+                assert other.relative_gap <= max(getattr(model, "tol", 0.0), 2 * one.relative_gap)
+            else:
+                assert other.upper == pytest.approx(one.upper, rel=1e-3)
+        if not isinstance(model, cotas.LogisticRegression):
+            same_parameters(here, there[0], digits=10)
+        assert proved.discrepancies(source) == []
+        assert proved.discrepancies(Arrays(rows, y, weights, block_rows=200)) == []
+        np.testing.assert_array_equal(there[0].predict(source), there[0].predict(rows))
+    there[0].save(tmp_path / "model.cotas")
+    again = cotas.load(tmp_path / "model.cotas")
+    assert again.certificate_.verify(source)
+    other = y.copy()
+    other[0] = y[np.argmax(y != y[0])]
+    assert not again.certificate_.verify(Arrays(rows, other, WEIGHTS[some], block_rows=77))
+    spoil(there[0])
+    assert not there[0].certificate_.holds
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_systems_too_large_for_a_matrix_are_solved_all_the_same(penalty, monkeypatch):
+    """By conjugate gradients, or over a working set."""
+    for module in (newton_blocks, proximal_blocks):
+        monkeypatch.setattr(module, "LARGEST_SYSTEM", 4)
+    rows, y = X[:200], THREE[:200]
+    source = Arrays((rows - rows.mean(axis=0)) / rows.std(axis=0), y, block_rows=77)
+    model = cotas.LogisticRegression(lam=0.01, penalty=penalty).fit(source)
+    assert model.certificate_.relative_gap <= 1e-4
+    assert model.certificate_.verify(source)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e9])
+def test_a_stagewise_run_is_the_same_wherever_the_columns_lie(far):
+    """Also with a column that does not vary, and with fewer rows than columns."""
+    rows = np.column_stack([X, np.full(N, 3.0)])[:200] + far
+    for some, block_rows in ((slice(0, 200), 77), (slice(0, 4), 3)):
+        y = Z[some] + far
+        for model in (cotas.LSBoost(max_iter=30), cotas.ForwardStagewise(max_iter=30)):
+            here = clone(model).fit(rows[some], y)
+            source = Arrays(rows[some], y, block_rows=block_rows)
+            there = clone(model).fit(source)
+            np.testing.assert_array_equal(there.path_.run.chosen, here.path_.run.chosen)
+            assert there.certificate_.holds
+            for found in (there.certificate_, here.certificate_):
+                assert found.discrepancies(source) == []
+                assert found.discrepancies(rows[some], y) == []
+
+
+def test_a_model_is_compared_with_its_witnesses_in_one_pass():
+    """Whatever the classes, and as often as there are none."""
+    source = Counted(X, THREE, block_rows=170)
+    model = made(cotas.LinearSVM).fit(source)
+    witnesses = [part.witness for part in model.certificate_.parts]
+    for given in (witnesses, [None] * len(witnesses)):
+        source.passes = 0
+        assert binding.contradictions(model, given, source, None) == []
+        assert source.passes == 1
+    model.classes_ = model.classes_[::-1].copy()
+    found = binding.contradictions(model, witnesses, source, None)
+    assert found == [binding.OTHER_LABELS]
+
+
+class Counted(Arrays):
+    """A source that counts how often it is gone over."""
+
+    passes = 0
+
+    def blocks(self):
+        self.passes += 1
+        return super().blocks()
+
+    def map_reduce(self, function, each=map):
+        self.passes += 1
+        return super().map_reduce(function, each)
+
+
 # ---- boosters ----------------------------------------------------------------------------------
 
 BOOSTERS = [kind for kind in TAKE if "weak_learner" in kind().get_params()]
@@ -256,7 +368,6 @@ def test_boosters_say_what_needs_arrays(kind):
         {"weak_learner": cotas.Stump(search="exact")},
         {"weak_learner": DecisionTreeRegressor()},
     ]
-    wishes += [{"multiclass": "samme"}] if kind is cotas.AdaBoost else []
     wishes += [{"loss": "absolute"}] if kind is cotas.LSBoost else []
     for wish in wishes:
         with pytest.raises(NotInBlocksError, match="source of row blocks"):
@@ -264,6 +375,9 @@ def test_boosters_say_what_needs_arrays(kind):
     wide = np.tile(X, 200)
     with pytest.raises(ValueError, match="Give a smaller depth, or fewer columns"):
         made(kind, weak_learner=cotas.Tree(8)).fit(Arrays(wide, y))
+    if kind is cotas.AdaBoost:  # histograms for each class
+        with pytest.raises(ValueError, match="multiclass='ovr' needs less"):
+            made(kind, weak_learner=cotas.Tree(4), multiclass="samme").fit(Arrays(wide, y))
 
 
 def test_f_is_the_same_remembered_or_computed_anew(monkeypatch):
@@ -765,6 +879,23 @@ def test_what_needs_the_whole_table_says_so(tmp_path, little_memory):
         said = terminal(*call, "--memory", size)
         assert said.code == 2
         assert words in said.err
+
+
+def test_memory_too_little_for_a_row_group_is_refused(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pl.select(
+        pl.int_range(1_500_000).cast(pl.Int8).repeat_by(1).explode().alias("a")
+    ).write_parquet(path, row_group_size=500_000)
+    assert rows_of_a_group(path) == 500_000
+    small = sizes.TooBig([path], 1e10, 10**9, piece=1e8)
+    assert (small.least, small.threads) == (10**9, 1)
+    assert sizes.TooBig([path], 1e10, 2 * 10**9).threads == 30
+    assert sizes.TooBig([path], 1e10, 2 * 10**9, piece=1e9).least > 2 * 10**9
+    for cut in (3, 40):
+        (tmp_path / "cut.parquet").write_bytes(path.read_bytes()[cut:])
+        assert rows_of_a_group(tmp_path / "cut.parquet") in (0, 500_000)
+    (tmp_path / "none.parquet").write_bytes(b"PAR1")
+    assert rows_of_a_group(tmp_path / "none.parquet") == 0
 
 
 def test_pages_are_split_at_random_and_at_one_place(tmp_path):

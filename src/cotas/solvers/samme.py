@@ -72,7 +72,8 @@ def samme(
         the votes for the class that f names grow by α = ln((1−err)/err) + ln(K−1)
 
     `votes` are a `ClassVotes`, or what stands for one. The coefficient of a round is c = ½α, so
-    that with two classes everything is as in `adaboost`; `spent` is the sum of those before, `steps` may replace it, `rate` multiplies it.
+    that with two classes everything is as in `adaboost`; `spent` is the sum of those before,
+    `steps` may replace it, `rate` multiplies it.
     Departures: a learner without mistakes gets a coefficient that outweighs all others and ends
     the run; err ≥ 1 − 1/K ends it too, since a learner of several classes cannot be flipped.
     Invariant: with the closed form the weighted error of f after the round is 1 − 1/K, and the
