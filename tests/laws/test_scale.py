@@ -91,25 +91,25 @@ def both(kind, layout, y, weights, **given):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
 def test_memory_and_blocks_prove_the_same(kind, layout):
-    for y in (TWO, THREE) if is_classifier(kind()) else several_targets(kind):
-        for weights in (None, WEIGHTS):
-            here, there, source = both(kind, layout, y, weights)
-            pairs = zip(here.certificate_.singles, there.certificate_.singles, strict=True)
-            for one, other in pairs:
-                assert other.holds
-                assert one.kind == other.kind
-                if one.kind not in OPTIMIZATION:  # another run, which has counted its own mistakes
-                    continue
-                assert max(one.lower, other.lower) <= min(one.upper, other.upper)
-                assert as_good(kind, other, one)
-                assert one.statement.split(" than ")[0] == other.statement.split(" than ")[0]
-            assert there.certificate_.discrepancies(source) == []
-            if not is_classifier(kind()) or hasattr(here, "ensembles_"):
-                same_parameters(here, there, digits=10)  # from the Gram matrix, or histograms
-            given = LAYOUTS[layout]
-            same(there.predict(source), there.predict(given))
-            score = there.score(given, y, weights)
-            assert there.score(source) == pytest.approx(score, abs=1e-12)
+    several = (TWO, THREE) if is_classifier(kind()) else several_targets(kind)
+    for y, weights in ((several[0], None), (several[-1], WEIGHTS)):
+        here, there, source = both(kind, layout, y, weights)
+        pairs = zip(here.certificate_.singles, there.certificate_.singles, strict=True)
+        for one, other in pairs:
+            assert other.holds
+            assert one.kind == other.kind
+            if one.kind not in OPTIMIZATION:  # another run, which has counted its own mistakes
+                continue
+            assert max(one.lower, other.lower) <= min(one.upper, other.upper)
+            assert as_good(kind, other, one)
+            assert one.statement.split(" than ")[0] == other.statement.split(" than ")[0]
+        assert there.certificate_.discrepancies(source) == []
+        if not is_classifier(kind()) or hasattr(here, "ensembles_"):
+            same_parameters(here, there, digits=10)  # from the Gram matrix, or histograms
+        given = LAYOUTS[layout]
+        same(there.predict(source), there.predict(given))
+        score = there.score(given, y, weights)
+        assert there.score(source) == pytest.approx(score, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
@@ -207,7 +207,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_other_ways_prove_the_same_in_blocks_and_in_threads(way, tmp_path):
     model, some = WAYS[way], slice(0, 300)
-    rows, y = X[some], (THREE if is_classifier(model) else Z)[some]
+    rows, y = np.round(X[some], 1), (THREE if is_classifier(model) else Z)[some]
     for weights in (None, WEIGHTS[some]):
         here = clone(model).fit(rows, y, weights)
         source = Arrays(rows, y, weights, block_rows=77)
@@ -243,7 +243,7 @@ def test_other_ways_prove_the_same_in_blocks_and_in_threads(way, tmp_path):
 def test_systems_too_large_for_a_matrix_are_solved_all_the_same(penalty, monkeypatch):
     """By conjugate gradients, or over a working set."""
     for module in (newton_blocks, proximal_blocks):
-        monkeypatch.setattr(module, "LARGEST_SYSTEM", 4)
+        monkeypatch.setattr(module, "LARGEST_SYSTEM", 8)
     rows, y = X[:200], THREE[:200]
     source = Arrays((rows - rows.mean(axis=0)) / rows.std(axis=0), y, block_rows=77)
     model = cotas.LogisticRegression(lam=0.01, penalty=penalty).fit(source)
@@ -883,19 +883,17 @@ def test_what_needs_the_whole_table_says_so(tmp_path, little_memory):
 
 def test_memory_too_little_for_a_row_group_is_refused(tmp_path):
     path = tmp_path / "rows.parquet"
-    pl.select(
-        pl.int_range(1_500_000).cast(pl.Int8).repeat_by(1).explode().alias("a")
-    ).write_parquet(path, row_group_size=500_000)
+    table = pl.DataFrame({"a": np.zeros(1_500_000, np.int8)})
+    table.write_parquet(path, row_group_size=500_000)
     assert rows_of_a_group(path) == 500_000
     small = sizes.TooBig([path], 1e10, 10**9, piece=1e8)
     assert (small.least, small.threads) == (10**9, 1)
     assert sizes.TooBig([path], 1e10, 2 * 10**9).threads == 30
     assert sizes.TooBig([path], 1e10, 2 * 10**9, piece=1e9).least > 2 * 10**9
-    for cut in (3, 40):
-        (tmp_path / "cut.parquet").write_bytes(path.read_bytes()[cut:])
-        assert rows_of_a_group(tmp_path / "cut.parquet") in (0, 500_000)
-    (tmp_path / "none.parquet").write_bytes(b"PAR1")
-    assert rows_of_a_group(tmp_path / "none.parquet") == 0
+    whole, broken = path.read_bytes(), tmp_path / "broken.parquet"
+    for bad in (b"", b"PAR1", whole[:-1], whole[:-40] + whole[-8:], b"\xff" * 40 + whole[-8:]):
+        broken.write_bytes(bad)
+        assert rows_of_a_group(broken) in (0, 500_000)
 
 
 def test_pages_are_split_at_random_and_at_one_place(tmp_path):
@@ -1173,7 +1171,7 @@ def test_a_proof_does_not_depend_on_how_rows_are_divided(kind, how):
         assert as_good(kind, one, whole)
         if how == "steep":
             continue  # rounding is so large that its last digits are more than is allowed for
-        for size in (50, 100, 333, N):
+        for size in (100, N):
             assert one.discrepancies(Arrays(rows, y, block_rows=size)) == []
         assert one.discrepancies(rows, y) == []
 

@@ -12,7 +12,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
 from cotas.certificates.blocks import BlockPoint, Signs, Watched
-from cotas.certificates.softmax import SoftmaxInBlocks
+from cotas.certificates.softmax_blocks import SoftmaxInBlocks
 from cotas.fitting.from_source import (
     AgainstTheRest,
     ByCode,

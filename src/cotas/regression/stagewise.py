@@ -20,7 +20,7 @@ from cotas.certificates.theorems.stagewise import StagewiseCertificate, Stagewis
 from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations, rows_to_predict
-from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
+from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns, shift_of
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit, finished
@@ -29,9 +29,10 @@ from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import read_moments_and_ends
 from cotas.regression.stagewise_path import StagewisePath
+from cotas.solvers.block_moments import targets
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
-from cotas.source import Source, source_of
+from cotas.source import Block, Changed, Source, double, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -86,13 +87,35 @@ class Centred(NamedTuple):
         return cls(columns, c0, root * columns.scale, shift + columns.mean, y_mean)
 
 
+@dataclass(frozen=True)
+class Nearer:
+    """Columns and targets less what they lie far from zero by, so that means lose no digits."""
+
+    shift: FloatArray
+    y_shift: float
+
+    @classmethod
+    def to(cls, source: Source) -> Nearer:
+        """As the first block tells."""
+        shift, y = shift_of(source), targets(next(iter(source.blocks())))
+        far = abs(float(y.mean())) > FAR * float(y.std())
+        nothing = np.zeros(source.n_features)
+        return cls(nothing if shift is None else shift, float(y.mean()) if far else 0.0)
+
+    def __call__(self, block: Block) -> Block:
+        X = double(block.X) - self.shift if self.shift.any() else block.X
+        return block._replace(X=X, y=np.asarray(block.y, np.float64) - self.y_shift)
+
+
 def centred_in_blocks(source: Source, free_bias: bool) -> Centred:
     """The same from the products of a source, in one pass."""
-    moments, ends = read_moments_and_ends(source)
+    d = source.n_features
+    nearer = Nearer.to(source) if free_bias else Nearer(np.zeros(d), 0.0)
+    moments, ends = read_moments_and_ends(Changed(source, nearer))
     if moments.cross.shape[1] != 1:
         raise ValueError(f"y must be a vector, and it has {moments.cross.shape[1]} columns.")
     products, slope = moments.hessian(free_bias), moments.slope(free_bias)[:, 0]
-    d, root = source.n_features, math.sqrt(moments.weight)
+    root = math.sqrt(moments.weight)
     flat = (ends.low == ends.high) & (free_bias | (ends.low == 0))
     scale = np.sqrt(np.maximum(np.diagonal(products), 0.0))
     scale[flat[:d] | (scale == 0.0)] = 1.0
@@ -100,7 +123,8 @@ def centred_in_blocks(source: Source, free_bias: bool) -> Centred:
     columns = GramOfAll(products, scale, np.flatnonzero(flat[:d]))
     # What does not vary has no rounding of a mean in it.
     mean = np.where(flat, ends.low, np.append(moments.mean, moments.target_mean)) * free_bias
-    return Centred(columns, c0, root * scale, mean[:d], float(mean[d]))
+    y_mean = float(mean[d]) + nearer.y_shift
+    return Centred(columns, c0, root * scale, mean[:d] + nearer.shift, y_mean)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

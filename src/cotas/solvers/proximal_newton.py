@@ -118,10 +118,10 @@ def working_set(
 ) -> tuple[IntArray, IntArray]:
     """The coefficients that are not zero, and those that most want to be otherwise.
 
-    Where there are more than `most` of the former, those of all that most want to move.
+    Where there are `most` of the former or more, those of all that most want to move.
     """
     used = np.count_nonzero(theta)
-    if used > most:
+    if used >= most:
         excess = np.abs(gradient + lam1 * np.sign(theta)) - lam1 * (theta == 0)
     else:
         excess = np.where(theta != 0, np.inf, np.abs(gradient) - lam1)

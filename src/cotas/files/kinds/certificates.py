@@ -255,7 +255,7 @@ WITNESS = Family(
             },
         ),
         "softmax point of blocks": Record(
-            "cotas.certificates.softmax.SoftmaxInBlocks",
+            "cotas.certificates.softmax_blocks.SoftmaxInBlocks",
             {
                 "problem": SOFTMAX_RISK,
                 "classes": Labels("k"),
