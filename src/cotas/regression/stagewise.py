@@ -112,8 +112,6 @@ def centred_in_blocks(source: Source, free_bias: bool) -> Centred:
     d = source.n_features
     nearer = Nearer.to(source) if free_bias else Nearer(np.zeros(d), 0.0)
     moments, ends = read_moments_and_ends(Changed(source, nearer))
-    if moments.cross.shape[1] != 1:
-        raise ValueError(f"y must be a vector, and it has {moments.cross.shape[1]} columns.")
     products, slope = moments.hessian(free_bias), moments.slope(free_bias)[:, 0]
     root = math.sqrt(moments.weight)
     flat = (ends.low == ends.high) & (free_bias | (ends.low == 0))
@@ -181,6 +179,11 @@ class StagewiseRegressor(LinearRegressor):
         """From a source of row blocks: one pass for the products, two for the proof."""
         with blocks_in_threads(self.n_jobs) as each:
             bound = bound_to(source, each, targets=True)
+            shape = np.shape(next(iter(bound.blocks())).y)
+            if len(shape) != 1:
+                raise ValueError(
+                    f"y must be a vector of numbers, and in the first block its shape is {shape}."
+                )
             watched = Watched(bound, Columns((None,)))
             centred = centred_in_blocks(watched, bool(self.fit_intercept))
             path, reason = self._run(centred, eps, None, began)

@@ -70,7 +70,7 @@ class ClassReader(Reader):
         rows, (y, s) = self.rows(block), self.targets(block)
         truth = np.asarray(y > 0, dtype=np.float64)
         if not (truth.sum(axis=1) == 1.0).all():
-            raise Objection("labels")  # a row of none of the classes, or of two
+            raise Objection("unknown label")  # a row of none of the classes, or of two
         z, off, _ = self.scores(rows, truth)
         there = z
         if self.reference is not None:
