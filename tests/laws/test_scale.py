@@ -24,6 +24,7 @@ import cotas
 from cotas.certificates import binding
 from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import sizes
+from cotas.cli.exits import UsageError
 from cotas.cli.models import task_of
 from cotas.files.parquet_footer import rows_of_a_group
 from cotas.files.problems import DataFileError
@@ -881,7 +882,7 @@ def test_what_needs_the_whole_table_says_so(tmp_path, little_memory):
         assert words in said.err
 
 
-def test_memory_too_little_for_a_row_group_is_refused(tmp_path):
+def test_memory_too_little_for_a_row_group_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "rows.parquet"
     table = pl.DataFrame({"a": np.zeros(1_500_000, np.int8)})
     table.write_parquet(path, row_group_size=500_000)
@@ -890,6 +891,11 @@ def test_memory_too_little_for_a_row_group_is_refused(tmp_path):
     assert (small.least, small.threads) == (10**9, 1)
     assert sizes.TooBig([path], 1e10, 2 * 10**9).threads == 30
     assert sizes.TooBig([path], 1e10, 2 * 10**9, piece=1e9).least > 2 * 10**9
+    monkeypatch.setattr(sizes, "BASE", 10**12)  # no table fits
+    assert sizes.too_big(str(path), "1GB").threads == 4
+    monkeypatch.setattr("cotas.scale.decoding.row_group_bytes", lambda file: 1e9)
+    with pytest.raises(UsageError, match=r"row group of it.* takes 1.0 GB, and 2.3 GB are needed"):
+        sizes.too_big(str(path), "1GB")
     whole, broken = path.read_bytes(), tmp_path / "broken.parquet"
     for bad in (b"", b"PAR1", whole[:-1], whole[:-40] + whole[-8:], b"\xff" * 40 + whole[-8:]):
         broken.write_bytes(bad)
