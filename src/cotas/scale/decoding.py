@@ -23,6 +23,7 @@ from cotas.files.formats import tell_format
 from cotas.files.frames import polars, polars_errors
 from cotas.files.libsvm import LARGEST_INDEX, libsvm_batches
 from cotas.files.names import some as some_names
+from cotas.files.parquet_footer import rows_of_a_group
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches, files_of, scanned
 from cotas.scale.shuffling import Part
@@ -414,6 +415,23 @@ def without(table: Table, reading: Reading) -> Table:
     elif reading.without_target != "error":
         raise ValueError(f"without_target must be 'error' or 'drop': {reading.without_target!r}.")
     return replace(table, features=frame)
+
+
+def row_group_bytes(file: Path) -> float:
+    """About how much a row group of a Parquet file is in memory; it is read in one piece."""
+    try:
+        types = polars().scan_parquet(file, glob=False).collect_schema().dtypes()
+    except polars_errors():
+        return 0.0
+    return float(rows_of_a_group(file) * sum(map(_cell_bytes, types)))
+
+
+def _cell_bytes(dtype: Any) -> int:
+    """Of a number as its type says; sixteen for a word."""
+    bits = re.search(r"\d+$", str(dtype))
+    if not dtype.is_numeric():
+        return 16
+    return int(bits[0]) // 8 if bits else 8
 
 
 def decoded_bytes(file: Path, kind: str) -> float:
