@@ -32,7 +32,7 @@ from cotas.regression.stagewise_path import StagewisePath
 from cotas.solvers.block_moments import targets
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
-from cotas.source import Block, Changed, Source, double, source_of
+from cotas.source import Arrays, Block, Changed, Source, double, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -96,8 +96,15 @@ class Nearer:
 
     @classmethod
     def to(cls, source: Source) -> Nearer:
-        """As the first block tells."""
-        shift, y = shift_of(source), targets(next(iter(source.blocks())))
+        """As the rows with a weight tell of the first block that has such."""
+        for block in source.blocks():
+            used = block.shares() > 0
+            if used.any():
+                break
+        if not used.any():
+            return cls(np.zeros(source.n_features), 0.0)
+        y = targets(block)[used]
+        shift = shift_of(Arrays(block.X[used], y))
         far = abs(float(y.mean())) > FAR * float(y.std())
         nothing = np.zeros(source.n_features)
         return cls(nothing if shift is None else shift, float(y.mean()) if far else 0.0)
