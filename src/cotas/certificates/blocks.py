@@ -24,8 +24,7 @@ from cotas.certificates.core.blocks import (
 )
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredFound
-from cotas.certificates.core.gap import Found, Risk
-from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.gap import L2, Found, Risk
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.duality import DualPoint, plain_problem, risk_of
 from cotas.certificates.lasso import LassoPoint

@@ -11,28 +11,26 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.core import losses
+from cotas.certificates.core import gap
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Claim, Risk, all_bounds
-from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import ElasticNet
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.presentation import at_least, at_most, in_words, other_rows
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
-from cotas.certificates.words import in_words, other_rows
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.words import say
 
 SECTION = "weak duality, section 3.7 of Fuentes Cabrera"
 OPTIMIZATION_ONLY = "It certifies the optimization, not the error on new data."
 LOSSES = {
-    "hinge": losses.Hinge(),
-    "squared hinge": losses.SquaredHinge(),
-    "modified Huber": losses.ModifiedHuber(),
-    "logistic": losses.Logistic(),
-    "exponential": losses.Exponential(),
+    "hinge": gap.Hinge(),
+    "squared hinge": gap.SquaredHinge(),
+    "modified Huber": gap.ModifiedHuber(),
+    "logistic": gap.Logistic(),
+    "exponential": gap.Exponential(),
 }
 
 
@@ -258,7 +256,7 @@ class HardMarginPoint:
         if np.shape(self.alpha) != (rows.n,):
             raise other_rows(rows.n, len(self.alpha))
         c = -signs * np.asarray(self.alpha, np.float64)
-        risk = Risk(losses.HardMargin(), L2(1.0), self.free_bias)
+        risk = Risk(gap.HardMargin(), L2(1.0), self.free_bias)
         theta, bias = np.asarray(self.coef, np.float64), float(self.intercept)
         found = all_bounds(rows, [Claim(risk, signs, theta, bias, c)])[0].bounds
         sketch = gather_facts(X, y, [self.positive]).sketches[0]

@@ -33,10 +33,9 @@ from cotas.certificates.kernel import (
     proof_of,
 )
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.presentation import at_least, at_most, other_rows
 from cotas.certificates.sweep import Sketch, as_rows
 from cotas.certificates.targets import ROUNDED, TargetSweep
-from cotas.certificates.words import other_rows
 from cotas.words import say
 
 

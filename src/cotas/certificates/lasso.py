@@ -17,9 +17,8 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import Claim, Found, Risk, Weights, all_bounds
-from cotas.certificates.core.regularizers import Pull
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
@@ -32,7 +31,7 @@ from cotas.certificates.duality import (
     rows_of,
 )
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.presentation import at_least, at_most, other_rows
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.targets import (
     ROUNDED,
@@ -40,7 +39,6 @@ from cotas.certificates.targets import (
     sketches_in_passing,
     targets_of,
 )
-from cotas.certificates.words import other_rows
 from cotas.source import Source
 from cotas.words import in_one, say
 

@@ -17,7 +17,7 @@ from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.presentation import at_least, at_most, in_words, other_rows
 from cotas.certificates.sweep import EPS, Sketch
 from cotas.certificates.targets import (
     ROUNDED,
@@ -25,7 +25,6 @@ from cotas.certificates.targets import (
     sketches_in_passing,
     targets_of,
 )
-from cotas.certificates.words import in_words, other_rows
 from cotas.problem import AS_GOOD_AS_ZERO
 from cotas.source import Source
 from cotas.words import say

@@ -35,9 +35,9 @@ from cotas.certificates.core.rounding import (
 from cotas.certificates.core.rows import SAMPLE, pairwise
 from cotas.certificates.duality import rows_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
+from cotas.certificates.presentation import in_words
 from cotas.certificates.sweep import SQUARE_ROOT_OF_TWO, Block, Sketch, Tally, sketch_weights
 from cotas.certificates.targets import ROUNDED, TargetSweep
-from cotas.certificates.words import in_words
 
 GONE = (
     "The rows of earlier batches are gone; the numbers are from products that the checker added up "

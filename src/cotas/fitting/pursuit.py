@@ -11,8 +11,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from cotas.certificates import Certificate
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.reporting import SolverReport
+from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
 

@@ -20,8 +20,8 @@ from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.device import computed_by, maker_on
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
+from cotas.certificates.presentation import against_the_rest
 from cotas.certificates.theorems.combinations import Labelled
-from cotas.certificates.words import against_the_rest
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import checked_weights
 from cotas.fitting.parameters import check_not_negative

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, sigmoid_kernel
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelDualPoint, no_certificate
-from cotas.certificates.words import against
+from cotas.certificates.presentation import against
 from cotas.fitting.threads import pooled
 from cotas.foreign.support_vectors import svc as linear_svc_pair
 from cotas.kernel.functions import Linear, Polynomial, Precomputed

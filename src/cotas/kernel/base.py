@@ -19,8 +19,7 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.device.find import device_for, in_short
 from cotas.fitting.certified import Certified, outside
 from cotas.fitting.data import Examples, rows_to_predict
-from cotas.fitting.deciding import Deciding
-from cotas.fitting.predictions import shared_by_all
+from cotas.fitting.deciding import Deciding, shared_by_all
 from cotas.fitting.threads import pooled
 from cotas.kernel.blocks import Blocks, blocks_of
 from cotas.kernel.choice import is_precomputed

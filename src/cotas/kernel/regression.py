@@ -21,7 +21,6 @@ from cotas.certificates.kernel_regression import (
     sketch_of,
 )
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -36,6 +35,7 @@ from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.interface import Kernel
 from cotas.kernel.machine import helped
+from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
 
 ADVICE = "Raise max_iter, max_time or tol."

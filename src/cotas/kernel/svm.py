@@ -20,7 +20,6 @@ from cotas.certificates.device import Maker
 from cotas.device.find import check_device, device_for
 from cotas.files.state import digest
 from cotas.fitting.data import Examples, read_examples, refuse_source
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -43,6 +42,7 @@ from cotas.kernel.problems import (
     one_against_one,
 )
 from cotas.kernel.training import facts_of, solve_all
+from cotas.progress import Monitor
 from cotas.solvers.working_set import Move
 
 # Rows whose scores are computed before they are turned into the answer.

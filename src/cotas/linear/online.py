@@ -21,7 +21,6 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_fraction, check_jobs, check_time
 from cotas.fitting.pursuit import Pursuit, deadline, finished
 from cotas.fitting.reporting import EpochReport
@@ -30,6 +29,7 @@ from cotas.fitting.validation import Patience, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.mixing import Algorithm, Mixture, Shape, shape_of
+from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run

@@ -9,8 +9,8 @@ import numpy as np
 
 from cotas import schedules
 from cotas.certificates import Descent
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.pursuit import Pursuit
+from cotas.progress import Monitor
 from cotas.regression.task import Outcome, Task
 from cotas.regression.trail import Trail
 from cotas.solvers.conjugate_gradients import conjugate_gradients

@@ -16,11 +16,11 @@ from sklearn.pipeline import Pipeline
 from cotas.arrays import Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.certified import Certified
-from cotas.fitting.monitor import Monitor
 from cotas.foreign.certify import certify
 from cotas.kernel.svm import KernelSVM
 from cotas.linear.logistic import LogisticRegression
 from cotas.linear.svm import LinearSVM
+from cotas.progress import Monitor
 from cotas.selection.enclosure import Enclosure, enclose
 from cotas.selection.parameter import Parameter, final_step, inside, is_number, is_whole
 from cotas.selection.prefixes import certificate_of_prefix, has_prefixes, prefix

@@ -22,7 +22,7 @@ import numpy as np
 
 from cotas.certificates.core import gap, kernels
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.gap import L2
 
 from cotas.certificates.core.rounding import (  # isort: skip
     CHUNK, TINY, FloatArray, U, above, compensated, exact_products, exact_sum, gamma, up, total,

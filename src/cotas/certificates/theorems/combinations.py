@@ -25,6 +25,7 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
+from cotas.certificates.presentation import against_the_rest, in_words
 from cotas.certificates.sweep import (
     GOLDEN_RATIO,
     SQUARE_ROOT_OF_TWO,
@@ -36,7 +37,6 @@ from cotas.certificates.sweep import (
     without_gaps,
 )
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
-from cotas.certificates.words import against_the_rest, in_words
 from cotas.words import say
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 14

@@ -41,7 +41,7 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.enclosures import MORE, as_double, outwards, products, row_lengths, whole
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_most
+from cotas.certificates.presentation import at_most, other_rows
 from cotas.certificates.theorems.mistakes import (
     NOT_ABOUT_NEW_DATA,
     PA_THEOREM,
@@ -51,7 +51,6 @@ from cotas.certificates.theorems.mistakes import (
     beyond_rounding,
     mistakes_allowed,
 )
-from cotas.certificates.words import other_rows
 from cotas.source import Block, Source, Sums
 from cotas.words import say
 
