@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import ElasticNet
-from cotas.certificates.ledger import plain_fields
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most, in_words, other_rows
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
 from cotas.problem import RegularizedRisk, SoftmaxRisk
@@ -126,7 +126,7 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class DualPoint:
+class DualPoint(Parametric):
     """A linear classifier and the dual point αᵢ = sᵢ · multipliersᵢ / per that measures it.
 
     For PEGASOS the multipliers count how often each example violated its margin, and `per` is
@@ -217,26 +217,9 @@ class DualPoint:
             sketch=sketch,
         )
 
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same dual point, said to measure other parameters."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        plain = plain_fields(self)
-        if self.expectation is not None:
-            plain["expectation"] = plain_fields(self.expectation)
-        plain["problem"] = plain_problem(self.problem)
-        return plain
-
-
-def plain_problem(problem: RegularizedRisk) -> dict[str, Any]:
-    """What is minimized in plain Python types."""
-    return {**plain_fields(problem), "loss": problem.loss.name}
-
 
 @dataclass(frozen=True)
-class HardMarginPoint:
+class HardMarginPoint(Parametric):
     """A separator and the multipliers α ≥ 0 that show how much smaller ‖θ‖ could be.
 
         min ½‖θ‖²  s.t.  yᵢ(θ·xᵢ + θ₀) ≥ 1;      max Σ αᵢ − ½‖Σ αᵢyᵢxᵢ‖²,  Σ αᵢyᵢ = 0 with a bias
@@ -282,14 +265,6 @@ class HardMarginPoint:
             witness=self,
             sketch=sketch,
         )
-
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same multipliers, said to measure other parameters."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        return plain_fields(self)
 
 
 def rows_of(X: Matrix, movable: bool, facts: Facts | None = None, each: Each = map) -> Rows:

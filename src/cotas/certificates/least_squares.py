@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
-from cotas.certificates.ledger import plain_fields
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most, in_words, other_rows
 from cotas.certificates.sweep import EPS, Sketch
 from cotas.certificates.targets import (
@@ -70,7 +70,7 @@ class Descent:
 
 
 @dataclass(frozen=True)
-class SquaredLossPoint:
+class SquaredLossPoint(Parametric):
     """A linear model of one target, and the problem it is measured by.
 
         P(θ, θ₀) = ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)²/S + (λ/2) Σ (σⱼθⱼ)²
@@ -117,17 +117,6 @@ class SquaredLossPoint:
     def check(self, X: Matrix, y: Any = None) -> Certificate:
         """The certificate of this model, computed from the data."""
         return self.check_all([self], X, y)[0]
-
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same problem, and other parameters."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        plain = plain_fields(self)
-        if self.descent is not None:
-            plain["descent"] = plain_fields(self.descent)
-        return plain
 
 
 class SquaredSurvey:

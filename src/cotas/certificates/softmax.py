@@ -109,9 +109,8 @@ class SoftmaxPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types."""
-        problem = {"loss": "softmax", "lam": self.problem.lam, "free_bias": self.problem.free_bias}
-        problem["l1_ratio"] = self.problem.l1_ratio
-        return {**plain_fields(self), "problem": problem}
+        plain = plain_fields(self)
+        return {**plain, "problem": {"loss": "softmax", **plain["problem"]}}
 
 
 def _joint_sketch(facts: Facts) -> Sketch:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -134,11 +135,7 @@ class Sweep:
         return total
 
     def _spans(self) -> list[slice]:
-        n, d = self.X.shape
-        entries = 1.5 * self.X.nnz / n if sparse.issparse(self.X) else d
-        size = VIEWED_BYTES if self.X.dtype == np.float64 else CONVERTED_BYTES
-        rows = int(min(max(size // (8 * max(1, entries)), 1), n))
-        return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+        return _spans(self.X)
 
     def _block(self, span: slice) -> Block:
         rows = _rows(self.X, span)
@@ -174,27 +171,18 @@ def gather_facts(
     `scaled` measures each row times its weight.
     """
     X = as_rows(X)
-    sweep = Sweep(X, y, positives, sketch_weights(0, X.shape[1], GOLDEN_RATIO)[:, None])
+    sweep = Sweep(X, y, positives, np.zeros((X.shape[1], 0)))
 
     def read(block: Block) -> Tally:
         lengths = np.hypot(block.norms(), bias)
         if weights is not None:
             given = weights[block.span]
             lengths = np.where(given > 0, lengths * (given if scaled else 1.0), 0.0)
-        row_weights = sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
-        projected = block.products[:, 0]
-        return {
-            "max length": lengths.max(),
-            "sum entries": row_weights @ projected,
-            "sum labels": row_weights @ block.signs,
-            "sum scale": row_weights @ np.abs(projected),
-        }
+        seen = sketch_sums(project(block.rows), block.signs, block.span.start)
+        return {"max length": lengths.max(), "sum sketch": seen}
 
     found = sweep.tally(read, each)
-    n, d = sweep.X.shape
-    entries, scale = float(found["sum entries"]), float(found["sum scale"])
-    sketches = [Sketch(n, d, entries, float(labels), scale) for labels in found["sum labels"]]
-    return Facts(float(found["max length"]), sketches)
+    return Facts(float(found["max length"]), as_sketches(found["sum sketch"], sweep.X.shape))
 
 
 def signs_of(y: AnyArray, positive: Any) -> FloatArray:
@@ -202,13 +190,56 @@ def signs_of(y: AnyArray, positive: Any) -> FloatArray:
     return np.where(y == positive, 1.0, -1.0)
 
 
-def sketch_weights(start: int, stop: int, step: float) -> FloatArray:
+def sketches_of(X: Matrix, targets: FloatArray, each: Each = map, first: int = 0) -> list[Sketch]:
+    """One for each column of the targets, in one pass; X are the rows after the `first` ones."""
+    X = as_rows(X)
+
+    def read(span: slice) -> FloatArray:
+        return sketch_sums(project(_rows(X, span)), targets[span], first + span.start)
+
+    n, d = X.shape
+    sums = np.asarray(sum(each(read, _spans(X))))
+    return as_sketches(sums, (first + n, d), np.abs(targets).max(axis=0))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def sketch_sums(projected: FloatArray, labels: FloatArray, first: int) -> FloatArray:
+    """Σ over rows, counted from `first`, of what they are projected to, its size, and labels."""
+    fixed = _fixed_weights(first, first + len(labels), SQUARE_ROOT_OF_TWO)
+    return np.array([fixed @ projected, fixed @ np.abs(projected), *(fixed @ labels)])
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def project(rows: Matrix) -> FloatArray:
+    """The entries of each row added up with fixed weights; a missing one is a fixed number."""
+    weights = _column_weights(rows.shape[1])
+    projected = np.asarray(rows @ weights)
+    return np.asarray(_without_gaps(rows) @ weights) if np.isnan(projected).any() else projected
+
+
+def as_sketches(
+    sums: FloatArray, shape: tuple[int, int], largest: Sequence[float] | FloatArray | None = None
+) -> list[Sketch]:
+    """One for each column of the labels, of which the largest are given where they are not ±1."""
+    entries, scale, *labels = sums.tolist()
+    most = [1.0] * len(labels) if largest is None else [float(value) for value in largest]
+    pairs = zip(labels, most, strict=True)
+    return [Sketch(*shape, entries, label, scale, top) for label, top in pairs]
+
+
+@lru_cache(maxsize=2)
+def _column_weights(d: int) -> FloatArray:
+    """Those of the columns, which every block needs."""
+    return _fixed_weights(0, d, GOLDEN_RATIO)
+
+
+def _fixed_weights(start: int, stop: int, step: float) -> FloatArray:
     """Numbers between 0.5 and 1.5 that are fixed and never twice the same."""
     multiples = np.arange(start + 1, stop + 1) * step
     return np.asarray(0.5 + multiples - np.floor(multiples))
 
 
-def without_gaps(rows: Matrix) -> Matrix:
+def _without_gaps(rows: Matrix) -> Matrix:
     """The rows with a fixed number in the place of each missing value."""
     if not sparse.issparse(rows):
         return np.where(np.isnan(rows), MISSING, rows)
@@ -229,6 +260,15 @@ def as_rows(X: Matrix) -> Matrix:
         rows = rows.copy()
         rows.sum_duplicates()
     return rows
+
+
+def _spans(X: Matrix) -> list[slice]:
+    """Blocks of rows that stay in the cache."""
+    n, d = X.shape
+    entries = 1.5 * X.nnz / n if sparse.issparse(X) else d
+    size = VIEWED_BYTES if X.dtype == np.float64 else CONVERTED_BYTES
+    rows = int(min(max(size // (8 * max(1, entries)), 1), n))
+    return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
 def _rows(X: Matrix, span: slice) -> Matrix:

@@ -22,7 +22,8 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total, total_up, up
-from cotas.certificates.targets import TargetSweep
+from cotas.certificates.sweep import as_rows, sketches_of
+from cotas.certificates.targets import targets_of
 
 # Up to so many rows or columns λ_pmin is bounded.
 LARGEST_SPECTRUM = 3000
@@ -39,9 +40,8 @@ class UnitColumns:
     def __init__(
         self, X: Matrix, y: AnyArray, weights: Any, centred: bool, each: Each = map
     ) -> None:
-        sweep = TargetSweep(X, y, [None], np.zeros((X.shape[1], 0)))
-        self.sketch = sweep.sketches(sweep.tally(lambda block: {}, each))[0]
-        self.X, self.each, y = sweep.X, each, sweep.targets[:, 0]
+        self.X, self.each, targets = as_rows(X), each, targets_of(X.shape[0], y, [None])
+        self.sketch, y = sketches_of(self.X, targets, each)[0], targets[:, 0]
         self.w = np.ones(len(y)) if weights is None else np.array(weights, dtype=np.float64)
         if self.w.shape != y.shape or not (np.isfinite(self.w) & (self.w >= 0)).all():
             raise ValueError("The weights are not one finite number, zero or more, for each row.")
