@@ -37,8 +37,7 @@ from cotas.certificates.least_squares import (
 )
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.sound import Sound
-from cotas.certificates.sweep import Sketch, as_rows, as_sketches, project, sketch_sums
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import ROUNDED, Sketch, as_rows, as_sketches, project, sketch_sums
 from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
 from cotas.rounds import Rounds
 from cotas.source import Arrays, Block, Changed, Source, Sums, double

@@ -18,7 +18,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.consequences.bias import best_biases, outer
+from cotas.certificates.consequences.prediction import best_biases, outer
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Hinge, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, gram_of, proved_shift

@@ -34,8 +34,7 @@ from cotas.certificates.kernel import (
 )
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most, other_rows
-from cotas.certificates.sweep import Sketch, as_rows, sketches_of
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import ROUNDED, Sketch, as_rows, sketches_of
 from cotas.words import say
 
 

@@ -32,9 +32,9 @@ from cotas.certificates.duality import (
 )
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most, other_rows
-from cotas.certificates.sweep import Sketch
-from cotas.certificates.targets import (
+from cotas.certificates.sweep import (
     ROUNDED,
+    Sketch,
     constant_model,
     sketches_in_passing,
     targets_of,

@@ -18,9 +18,10 @@ from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most, in_words, other_rows
-from cotas.certificates.sweep import EPS, Sketch
-from cotas.certificates.targets import (
+from cotas.certificates.sweep import (
+    EPS,
     ROUNDED,
+    Sketch,
     constant_model,
     sketches_in_passing,
     targets_of,

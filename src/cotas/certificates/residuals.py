@@ -21,8 +21,7 @@ from cotas.certificates.duality import (
 )
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most, other_rows
-from cotas.certificates.sweep import Sketch
-from cotas.certificates.targets import sketches_in_passing, targets_of
+from cotas.certificates.sweep import Sketch, sketches_in_passing, targets_of
 from cotas.words import say
 
 # By name, and the letter of the threshold.

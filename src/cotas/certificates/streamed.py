@@ -36,8 +36,7 @@ from cotas.certificates.core.rows import SAMPLE, pairwise
 from cotas.certificates.duality import rows_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.presentation import in_words
-from cotas.certificates.sweep import Sketch, sketches_of
-from cotas.certificates.targets import ROUNDED, targets_of
+from cotas.certificates.sweep import ROUNDED, Sketch, sketches_of, targets_of
 
 GONE = (
     "The rows of earlier batches are gone; the numbers are from products that the checker added up "

@@ -29,9 +29,8 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.pursuit import Ended, worst_of
 from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeatures
-from cotas.kernel.base import KernelClassifier, same_entries
+from cotas.kernel.base import Group, KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
-from cotas.kernel.expansion import Group
 from cotas.kernel.interface import Kernel
 from cotas.kernel.machine import KernelSetting, Machine
 from cotas.kernel.problems import (

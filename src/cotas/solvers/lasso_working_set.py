@@ -9,10 +9,9 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
-from cotas.solvers.lasso_columns import WorkingSet
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
 from cotas.solvers.lasso_gram import path_on_gram, solve_on_gram
-from cotas.solvers.lasso_state import LassoIterate, enough
+from cotas.solvers.lasso_state import LassoIterate, WorkingSet, enough
 from cotas.solvers.penalties import Penalty, Values, bounds, thresholds, times, with_weights
 
 # A Gram matrix of all the columns is formed at once up to this width.

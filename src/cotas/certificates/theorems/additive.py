@@ -25,8 +25,7 @@ from cotas.certificates.core.bounds import Objection, moved_apart
 from cotas.certificates.core.rounding import TINY, U, above, down, gamma, total, total_up, up
 from cotas.certificates.duality import OPTIMIZATION_ONLY
 from cotas.certificates.presentation import at_least, at_most
-from cotas.certificates.sweep import EPS, Block, Sketch, Tally
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import EPS, ROUNDED, Block, Sketch, Tally
 from cotas.certificates.theorems.combinations import (
     Combination,
     Combined,

@@ -22,8 +22,7 @@ from cotas.certificates.core.bounds import APART, Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_down, total_up, up
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sound import Sound
-from cotas.certificates.sweep import Sketch, Tally
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import ROUNDED, Sketch, Tally
 from cotas.certificates.theorems.additive import (
     OVERFLOWS,
     RISE,

@@ -22,8 +22,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total, total_up, up
-from cotas.certificates.sweep import as_rows, sketches_of
-from cotas.certificates.targets import targets_of
+from cotas.certificates.sweep import as_rows, sketches_of, targets_of
 
 # Up to so many rows or columns λ_pmin is bounded.
 LARGEST_SPECTRUM = 3000
