@@ -67,6 +67,10 @@ def test_lemma_1_2_1_by_finite_differences(cost):
     e = 1e-6
     measured = (cost_of(cost, y, s, F + e * f) - cost_of(cost, y, s, F - e * f)) / (2 * e)
     assert measured == pytest.approx(-scale * (direction @ f), rel=1e-6)
+    # The rest is of the order ε², and of no smaller one.
+    first = [cost_of(cost, y, s, F + e * f) - cost_of(cost, y, s, F) for e in (1e-3, 1e-4)]
+    large, small = (rise - e * measured for rise, e in zip(first, (1e-3, 1e-4), strict=True))
+    assert large / small == pytest.approx(100, rel=0.05)
 
 
 # ---- what the theory says of the ends of a run --------------------------------------------------

@@ -41,7 +41,8 @@ class Item:
     Attributes
     ----------
     name : what is bounded
-    bound, measured : what the theorem allows, and what was found, both rounded up
+    bound, measured : what the theorem allows, and what was found, both rounded up; a distance from
+        an optimum that nobody has is bounded by what is known, ‖β − β_LS‖ by ‖X(β − β_LS)‖/√λ_pmin
     holds : whether the inequality is proved; False where rounding, or a λ_pmin that cannot be told
         from zero, leaves it open
     vacuous : whether the bound says nothing, or is left open
