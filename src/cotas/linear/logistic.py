@@ -52,7 +52,7 @@ class ClassSolution(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AgainstTheRest:
+class OneAgainstTheRest:
     """One class against the rest: what is minimized, by whom, and how it is proved."""
 
     examples: Examples
@@ -329,7 +329,7 @@ class LogisticRegression(LinearClassifier):
             threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))
             return monitor.for_each(solve, range(len(parts)), threads)
 
-    def _parts(self, examples: Examples, each: Each) -> list[AllClasses | AgainstTheRest]:
+    def _parts(self, examples: Examples, each: Each) -> list[AllClasses | OneAgainstTheRest]:
         ratio = {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))
         free, labels = bool(self.fit_intercept), list(self.classes_[examples.positives()])
         facts = gather_facts(examples.X, examples.y, labels, each=each)
@@ -339,7 +339,9 @@ class LogisticRegression(LinearClassifier):
             return [AllClasses(examples, near, SoftmaxRisk(self.lam_, free, ratio), known, each)]
         problem = RegularizedRisk(Logistic(), self.lam_, free, l1_ratio=ratio)
         return [
-            AgainstTheRest(examples, near, label, problem, replace(known, sketches=[sketch]), each)
+            OneAgainstTheRest(
+                examples, near, label, problem, replace(known, sketches=[sketch]), each
+            )
             for label, sketch in zip(labels, facts.sketches, strict=True)
         ]
 

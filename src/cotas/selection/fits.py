@@ -26,7 +26,7 @@ from cotas.regression.stagewise import StagewiseRegressor
 from cotas.selection.enclosure import Enclosure, enclose
 from cotas.selection.parameter import Parameter, final_step, inside, is_number, is_whole
 from cotas.selection.splits import Part
-from cotas.selection.yardstick import Tally, Yardstick
+from cotas.selection.yardstick import Counted, Yardstick
 from cotas.stops import Stop
 
 
@@ -99,8 +99,8 @@ class Fit:
 
     value: Any
     model: Any
-    training: Tally
-    validation: Tally
+    training: Counted
+    validation: Counted
     certificate: Certificate
     enclosure: Enclosure | None
     tol: float | None

@@ -29,9 +29,9 @@ from cotas.certificates.theorems.additive import (
     TAKEN_OFF,
     VALUE_OPERATIONS,
     AdditiveFit,
+    Compared,
     DualSums,
-    Losses,
-    Said,
+    MeanLosses,
     products_down,
 )
 from cotas.certificates.theorems.combinations import (
@@ -227,7 +227,7 @@ class BlockAdditive(InBlocks, AdditiveFit):
             lower = self.least(sums, up(largest + radius), weights, radius, edge)
         high = weights.quotient(0.0, float(first["value high"]))[1]
         low = weights.quotient(float(first["value low"]), 0.0)[0]
-        losses = Losses(
+        losses = MeanLosses(
             min(low, high - APART * high),  # the same rows in other blocks prove a little less
             high,
             first["sum losses"],
@@ -238,7 +238,7 @@ class BlockAdditive(InBlocks, AdditiveFit):
         )
         said = self.said()
         if radius is None:
-            said = Said(said.who, [*said.remarks, NOT_LOOKED_FOR])
+            said = Compared(said.who, [*said.remarks, NOT_LOOKED_FOR])
         found = self.in_certificate(losses, lower, said, weights, sketch)
         return in_few_digits(found, float(losses.after[0]) / weights.most)
 
