@@ -65,15 +65,7 @@ def linear_svc(
 def svc(
     model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
 ) -> list[Certificate]:
-    """½‖w‖² + C Σ wᵢHᵢ with a free bias, and its own dual variables."""
-    if model.kernel != "linear":
-        return [
-            no_certificate(
-                say("SVC(kernel={value}) is not a linear model.", value=repr(model.kernel))
-            )
-        ]
-    if len(model.classes_) > 2:
-        return [no_certificate("SVC trains its classes in pairs; certify them two at a time.")]
+    """½‖w‖² + C Σ wᵢHᵢ of two classes with a free bias, and its own dual variables."""
     problem = RegularizedRisk(Hinge(), 1.0 / (model.C * weights.sum()), free_bias=True)
     share = np.zeros(len(y))
     heavy = model.support_[weights[model.support_] > 0]
