@@ -299,11 +299,11 @@ def test_bad_parameters(bad):
 
 
 def test_memory_of_predictions_is_bounded(monkeypatch):
-    from cotas.kernel import expansion
+    from cotas.kernel import base
 
     model = KernelPegasos(RBF(1.0), lam=0.1, max_iter=2, random_state=0).fit(X, Y)
     expected = model.decision_function(X)
-    monkeypatch.setattr(expansion, "BLOCK", 7)
+    monkeypatch.setattr(base, "BLOCK", 7)
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-12)
 
 

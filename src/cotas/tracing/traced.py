@@ -22,9 +22,8 @@ from cotas.regression.ridge import Ridge
 from cotas.stops import Stop
 from cotas.tracing.boosting import trace_rounds
 from cotas.tracing.descent import trace_descent
-from cotas.tracing.kernel import trace_kernel_run
+from cotas.tracing.kernel import trace_kernel_run, trace_pairs
 from cotas.tracing.online import trace_run
-from cotas.tracing.pairs import trace_pairs
 from cotas.tracing.printed import Printed
 from cotas.tracing.steps import Step
 
