@@ -24,9 +24,10 @@ from cotas.lab.looks import legend
 from cotas.lab.proof import card, figures
 from cotas.lab.room import Room
 from cotas.lab.state import Choice, Number
+from cotas.lab.steps import notes_of
 from cotas.lab.worker import Task
 from cotas.report.markup import text
-from cotas.tracing import DescentStep
+from cotas.tracing import DescentStep, Trace
 
 # Points of the grid on each side, and the lines of equal J.
 RESOLUTION, LEVELS = 70, 14
@@ -43,13 +44,17 @@ class Answer:
     theta: FloatArray
     objectives: FloatArray
     etas: FloatArray
-    model: Any
+    run: Trace
     lines: tuple[Any, ...]
-    algorithm: Any
     flight: str
     contours: dict[str, list[Any]]
     box: tuple[float, float, float, float]
     call: Call
+
+    @property
+    def model(self) -> Any:
+        """The fitted model."""
+        return self.run.model
 
 
 class Descent(Room):
@@ -149,8 +154,8 @@ class Descent(Room):
             wide, high = PLACES[scale]
             box = (best[0] - wide, best[0] + wide, best[1] - high, best[1] + high)
             return Answer(
-                theta, np.array(found), np.array([s.eta for s in steps]), run.model,
-                steps[-1].lines if steps else (), run.algorithm, flight,
+                theta, np.array(found), np.array([s.eta for s in steps]), run,
+                steps[-1].lines if steps else (), flight,
                 _contours(X, y, box), box, call,
             )  # fmt: skip
 
@@ -217,11 +222,11 @@ class Descent(Room):
         page = "\n".join(
             f"<span class='{'now' if line.number in marked else 'line'}'>"
             f"{text(line.number):>3}  {text(line.text(self.lang))}</span>"
-            for line in answer.algorithm.lines
+            for line in answer.run.algorithm.lines
         )
         last = answer.theta[-1]
         table = {
-            wording("step α"): f"{answer.etas[0]:.4g}" if len(answer.etas) else "–",
+            wording("step η"): f"{answer.etas[0]:.4g}" if len(answer.etas) else "–",
             wording("steps made"): str(len(answer.etas)),
             "θ₀": f"{last[0]:.6g}",
             "θ₁": f"{last[1]:.6g}",
@@ -232,10 +237,11 @@ class Descent(Room):
         head = f"<p class='problem'>{text(answer.flight)}</p>" if answer.flight else card(
             certificate, [], wording
         )  # fmt: skip
-        title = answer.algorithm.spanish if self.lang == "es" else answer.algorithm.english
+        title = answer.run.algorithm.spanish if self.lang == "es" else answer.run.algorithm.english
         return (
             f"{head}{figures(table)}<h2 class='next'>{text(title)} "
-            f"({text(answer.algorithm.document)})</h2><pre>{page.replace(chr(10), '')}</pre>"
+            f"({text(answer.run.algorithm.source)})</h2><pre>{page.replace(chr(10), '')}</pre>"
+            f"{notes_of(answer.run, self.lang)}"
         )
 
     def _dragged(self, _name: str, _old: Any, new: Any) -> None:

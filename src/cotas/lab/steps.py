@@ -25,7 +25,7 @@ from cotas.lab.state import Choice, Number, decades
 from cotas.lab.worker import Task
 from cotas.plots.plane import axis_of
 from cotas.report.markup import text
-from cotas.tracing import KernelStep, OnlineStep, PairStep, Return, RoundStep, Step
+from cotas.tracing import KernelStep, OnlineStep, PairStep, Return, RoundStep, Step, Trace
 
 # More steps than this nobody goes through one by one.
 MOST_STEPS = 300
@@ -274,8 +274,8 @@ class Steps(Room):
             for line in algorithm.lines
         )
         title = algorithm.spanish if self.lang == "es" else algorithm.english
-        where = self.wording("printed", title=title, document=algorithm.document)
-        return f"<h2>{text(where)}</h2><pre>{lines}</pre>"
+        where = self.wording("printed", title=title, source=algorithm.source)
+        return f"<h2>{text(where)}</h2><pre>{lines}</pre>{notes_of(run.trace, self.lang)}"
 
     def _show_course(self, answer: Answer) -> None:
         """Mistakes against what the theorem allows, or the error of boosting against its bound."""
@@ -368,12 +368,18 @@ def numbers_of(step: Step, wording: Any) -> dict[str, str]:
         return {
             wording("round"): f"{step.round}",
             "errₘ": f"{step.error:.6g}",
-            "cₘ": f"{step.vote:.6g}",
+            "cₘ": f"{2 * step.vote:.6g}",  # AdaBoost's, whose F is half the sum of the page
             wording("heaviest"): f"{step.weights.max():.4g}",
             "Π 2√(err(1 − err))": f"{step.bound:.6g}",
             wording("training error"): f"{step.training_error:.4g}",
         }
     return {}
+
+
+def notes_of(trace: Trace, lang: str) -> str:
+    """Where the numbers are not those of the page."""
+    with cotas.lang(lang):
+        return "".join(f"<p>{text(note)}</p>" for note in trace.notes)
 
 
 def _mistakes(step: OnlineStep | KernelStep, wording: Any) -> dict[str, str]:

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 from cotas.words import LANGUAGES, current
 
 INDENT = "  "
+# Who wrote a document, or its title, by the number that the project gives it.
+SOURCES = {
+    "000": "Fuentes Cabrera",
+    "001": "Rugeles Ospina",
+    "002": "Fuentes-Pineda",
+    "003": "Moreno Chávez",
+    "004": "Clasificación lineal",
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,11 @@ class Printed:
     english: str
     spanish: str
     lines: tuple[Line, ...]
+
+    @property
+    def source(self) -> str:
+        """Who wrote it, or the title where nobody is named."""
+        return SOURCES[self.document]
 
     def __getitem__(self, number: str) -> Line:
         """The line with this number."""
