@@ -22,14 +22,15 @@ from cotas.experiments import (
     reproduce,
 )
 from cotas.experiments.__main__ import main
+from cotas.experiments.drawing.descent import EFFECTS
 from cotas.experiments.drawing.sheet import SLIDE, SMALLEST
 from cotas.experiments.figures import FORMATS
 from cotas.experiments.findings import Finding, all_findings, table
 from cotas.experiments.findings.finding import AGREES, DIFFERS, FLIPS, IN_PART, NO_CLAIM, votes
 from cotas.experiments.findings.page import COMMAND, filled
-from cotas.experiments.names import ITEMS, KINDS
+from cotas.experiments.names import ITEMS, KINDS, listing, other_names, slug
 from cotas.experiments.statistics import plus_minus
-from cotas.words import LANGUAGES
+from cotas.words import LANGUAGES, say
 
 VERDICTS = (AGREES, IN_PART, DIFFERS, FLIPS, NO_CLAIM)
 PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
@@ -106,6 +107,21 @@ def check_slide(picture):
         if text not in ticks:
             assert left - 1 <= x0 <= x1 <= right + 1, text
             assert bottom - 1 <= y0 <= y1 <= top + 1, text
+    for ax in picture.axes:
+        for line in ax.lines:
+            assert whole(ax, line), (ax.get_title(), line.get_label())
+
+
+def whole(ax, line):
+    """Whether no mark of a line is cut by the frame: it stands clear of it, or is not clipped."""
+    if line.get_marker() in ("None", "", None, "|") or not line.get_clip_on():
+        return True
+    points = line.get_transform().transform(np.column_stack(line.get_data()).astype(float))
+    points = points[np.isfinite(points).all(axis=1)]
+    radius = line.get_markersize() * ax.figure.dpi / 72 / 2
+    low, high = ax.bbox.min, ax.bbox.max
+    inside = points[((points >= low - 0.5) & (points <= high + 0.5)).all(axis=1)]
+    return bool(((inside >= low + radius) & (inside <= high - radius)).all())
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -115,6 +131,19 @@ def test_the_same_figure_is_the_same_file(kind, tmp_path):
     assert first == second
     assert files[0].name == f"000-3.3.{kind}"
     assert first.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind])
+
+
+def test_equal_choices_are_a_pile_of_dots():
+    figure = FIGURES["004-fitting"]
+    picture = figure.picture(figure.compute(0, n=40, n_values=3, splits=4))
+    (dots,) = (line for line in picture.axes[0].lines if line.get_marker() == "o")
+    assert len(set(zip(*dots.get_data(), strict=True))) == 4  # two of four are equal
+
+
+def test_what_is_said_of_a_rate_is_said_of_a_rate_in_spanish():
+    with cotas.lang("es"):
+        said = [say(effect) for effect in EFFECTS]
+    assert said == ["muy pequeña", "adecuada", "grande: oscila", "excesiva: diverge"]
 
 
 def test_a_png_has_the_points_of_a_projector(tmp_path):
@@ -191,6 +220,38 @@ def test_a_number_that_stands_in_two_documents_is_answered_with_both():
             find_all(f"{word}-{number}")
         for choice in re.findall(rf"00\d-{word}-{number}", str(caught.value)):
             assert find_all(choice)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_what_the_list_says_a_figure_is_found_by_finds_it_in_that_language(lang):
+    ours = {slug(KINDS[kind][lang == "es"]) for kind in KINDS}
+    others = {slug(KINDS[kind][lang != "es"]) for kind in KINDS}
+    for name, figure in FIGURES.items():
+        for other in other_names(figure, lang):
+            assert other in listing(lang)
+            assert not other.startswith(tuple(word + "-" for word in others - ours)), other
+            things = [item for item in ITEMS if other in item.names]  # of two documents at most
+            assert any(figure.name in item.figures for item in things)
+        assert name in listing(lang)
+
+
+@pytest.mark.parametrize("written", ["Fig. 3.3", "figura3.3", "FIGURA 3,3", " figure_3.3. "])
+def test_a_number_is_read_however_it_is_written(written):
+    assert find(written).name == "000-3.3"
+
+
+@pytest.mark.parametrize("author", ["Fuentes Cabrera", "Rugeles Ospina", "Fuentes-Pineda",
+                                    "Moreno Chávez", "Clasificación lineal"])  # fmt: skip
+def test_a_document_goes_by_its_author(author):
+    assert len({figure.document for figure in find_all(author)}) == 1
+    assert len(find_all(author)) > 3
+
+
+def test_no_two_suggestions_stand_for_the_same_figures():
+    with pytest.raises(UnknownFigureError, match="Did you mean") as caught:
+        find_all("pegassos")
+    some = re.search(r"Did you mean (.*)\?", str(caught.value))[1].split(" or ")
+    assert len({find_all(name) for name in some}) == len(some)
 
 
 def test_a_name_of_several_figures_is_not_the_name_of_one():

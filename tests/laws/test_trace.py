@@ -139,6 +139,27 @@ def test_going_through_it_twice_is_the_same(kind, options):
     for one, other in zip(run, run, strict=True):
         assert one.lines == other.lines
     same_models(one.model, other.model, X)
+    in_words(run)
+    numbers_are_plain(next(iter(run)))
+
+
+def in_words(run):
+    """A trace says who printed its page, and its notes in both languages."""
+    assert repr(run).endswith(f", {run.algorithm.source}>")
+    english = run.notes
+    with cotas.lang("es"):
+        spanish = run.notes
+    assert len(english) == len(spanish)
+    assert not set(english) & set(spanish)
+
+
+def numbers_are_plain(step):
+    """A step shows its numbers without the page, and no minus before a zero."""
+    assert "Line(" not in repr(step)
+    for name in ("margin", "eta", "error", "vote"):
+        value = getattr(step, name, 0.0)
+        assert type(value) is float
+        assert not (value == 0 and np.signbit(value))
 
 
 @pytest.mark.parametrize("kind", TRACED, ids=lambda kind: kind.__name__)
@@ -321,3 +342,75 @@ def test_what_is_repeated_stands_inside_its_loop(language):
         for line, depth, following in zip(page.lines, depths, depths[1:], strict=False):
             within = depth + step if opens.match(line.english) else depth
             assert following == within if within > depth else following <= within, page.english
+
+
+# ---- the page, by hand: its lines and the notes give every number of a step ----------------------
+
+
+def traced(model, X, y):
+    """The notes of a run, and its steps without the end."""
+    run = cotas.trace(model, X, y)
+    *steps, _ = run
+    return run.notes, steps
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_bias_that_the_passive_aggressive_page_has_not_is_noted(bias):
+    X, y = data_of(cotas.PassiveAggressive)
+    notes, steps = traced(cotas.PassiveAggressive(lam=0.5, fit_intercept=bias, max_iter=2), X, y)
+    assert len(notes) == bias
+    for step in steps:
+        x = np.append(X[step.row], 1.0) if bias else X[step.row]
+        np.testing.assert_allclose(step.eta, min(step.loss / (x @ x), 1 / 0.5))
+        moved = step.theta0 - step.theta0_before
+        np.testing.assert_allclose(moved, bias * step.eta * step.y, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [cotas.Pegasos, cotas.KernelPegasos])
+def test_how_the_bias_of_pegasos_moves_is_noted(kind):
+    X, y = data_of(kind)
+    how = {"lam": 0.1, "max_iter": 2, **SEED}
+    notes, steps = traced(kind(**how), X, y)
+    assert any("min(η, 1/√t)" in note for note in notes)
+    assert not any("θ₀" in note for note in traced(kind(fit_intercept=False, **how), X, y)[0])
+    for t, step in enumerate(steps, start=1):
+        moved = min(step.eta, 1 / np.sqrt(t)) * step.y if step.updated else 0.0
+        np.testing.assert_allclose(step.theta0 - step.theta0_before, moved, atol=1e-12)
+
+
+def test_a_pair_is_computed_from_its_slopes_and_its_curvature():
+    X, y = data_of(cotas.KernelSVM)
+    lam = 0.05
+    notes, steps = traced(cotas.KernelSVM("linear", lam=lam, solver="smo-simple"), X, y)
+    assert len(notes) == 1
+    free = 0
+    for step in steps:
+        moved = step.y * (step.alpha - step.alpha_before)
+        if (step.alpha > 0).all() and (step.alpha < step.upper).all():
+            wanted = lam * (step.slopes[1] - step.slopes[0]) / step.curvature
+            np.testing.assert_allclose(moved, [wanted, -wanted], rtol=1e-6, atol=1e-12)
+            free += 1
+    assert free
+
+
+def test_the_vote_is_half_the_letter_of_the_page():
+    X, y = data_of(cotas.AdaBoost)
+    notes, steps = traced(cotas.AdaBoost(n_estimators=3), X, y)
+    assert any("½cₘ" in note for note in notes)
+    for step in steps:
+        np.testing.assert_allclose(2 * step.vote, np.log((1 - step.error) / step.error))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_rate_of_batch_descent_and_its_penalty_are_noted():
+    X, y = data_of(cotas.Ridge)
+    rows = np.column_stack([np.ones(len(y)), X])
+    how = {"solver": "gradient", "step": 0.01, "stop": stops.MaxIterations(3)}
+    for model, lam in ((cotas.LeastSquares(**how), 0.0), (cotas.Ridge(lam=0.3, **how), 0.3)):
+        notes, steps = traced(model, X, y)
+        assert len(notes) == 1 + (lam > 0)
+        for step in steps:
+            theta = np.append(step.theta0_before, step.theta_before)
+            page = theta - step.eta / len(y) * rows.T @ (rows @ theta - y)
+            shrunk = step.eta * lam * np.append(0.0, step.theta_before)
+            np.testing.assert_allclose(np.append(step.theta0, step.theta), page - shrunk)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cotas.experiments.catalogue import FIGURES
 from cotas.experiments.figure import Figure
-from cotas.words import say
+from cotas.words import current, say
 
 # What a numbered thing of a document is called.
 KINDS = {
@@ -36,9 +36,11 @@ class Shown:
     kind, number : str
         One of `KINDS` and the number there, "algorithm" and "5"; both empty for a mere word.
     words : tuple of str
-        What people call it, in both languages.
+        What people call it, in both languages; the first is the English one.
     figures : tuple of str
         The names of the figures that show it.
+    spanish : str, optional
+        Which of the words is the Spanish one, where it is another than the first.
     """
 
     document: str
@@ -46,11 +48,21 @@ class Shown:
     number: str
     words: tuple[str, ...]
     figures: tuple[str, ...]
+    spanish: str = ""
+
+    def __post_init__(self) -> None:
+        assert not self.spanish or self.spanish in self.words
+
+    def word(self, lang: str | None = None) -> str:
+        """What it is called in this language, in a word; empty if it has none."""
+        if self.spanish and (lang or current()) == "es":
+            return self.spanish
+        return self.words[0] if self.words else ""
 
     @property
     def called(self) -> str:
         """What it is, in a word, or else what shows it."""
-        return self.words[0] if self.words else ", ".join(self.figures)
+        return self.word() or ", ".join(self.figures)
 
     @property
     def names(self) -> set[str]:
@@ -67,40 +79,47 @@ LAMBDAS = ("004-lambda-0.1", "004-lambda-100", "004-lambda-1000")
 
 ITEMS = (
     # ---- 000, lecture notes
-    Shown("000", "algorithm", "1", ("perceptron", "perceptrón"), ("000-perceptron",)),
+    Shown("000", "algorithm", "1", ("perceptron", "perceptrón"), ("000-perceptron",), "perceptrón"),
     Shown("000", "algorithm", "2", ("perceptron with bias", "perceptrón con sesgo"),
-         ("000-averaged",)),
-    Shown("000", "algorithm", "3", ("averaged perceptron", "perceptrón medio"), ("000-averaged",)),
-    Shown("000", "algorithm", "4", ("passive-aggressive", "pasivo-agresivo"), ("000-averaged",)),
+         ("000-averaged",), "perceptrón con sesgo"),
+    Shown("000", "algorithm", "3", ("averaged perceptron", "perceptrón medio",
+          "perceptrón promedio"), ("000-averaged",), "perceptrón medio"),
+    Shown("000", "algorithm", "4", ("passive-aggressive", "pasivo-agresivo"), ("000-averaged",),
+          "pasivo-agresivo"),
     Shown("000", "algorithm", "5", ("pegasos",), ("000-pegasos", "002-smo", "004-surface")),
     Shown("000", "algorithm", "6", ("stochastic least squares", "mínimos cuadrados estocásticos"),
-         ("003-stochastic",)),
-    Shown("000", "algorithm", "7", ("ridge", "regresión de cresta", "cresta"), ("000-ridge",)),
+         ("003-stochastic",), "mínimos cuadrados estocásticos"),
+    Shown("000", "algorithm", "7", ("ridge", "ridge regression", "regresión ridge",
+          "regresión de cresta", "cresta"), ("000-ridge",), "regresión de cresta"),
     Shown("000", "theorem", "3.1", ("perceptron convergence", "convergencia del perceptrón"),
-         ("000-perceptron",)),
-    Shown("000", "definition", "3.3", ("margin", "margen"), ("000-3.3", "000-3.6", *LAMBDAS)),
-    Shown("000", "section", "2.2", ("memorizer", "memoriser", "memorizador"), ("000-memorizer",)),
-    Shown("000", "section", "3.5", ("hinge loss", "pérdida bisagra"), ("000-3.4",)),
+         ("000-perceptron",), "convergencia del perceptrón"),
+    Shown("000", "definition", "3.3", ("margin", "margen"), ("000-3.3", "000-3.6", *LAMBDAS),
+          "margen"),
+    Shown("000", "section", "2.2", ("memorizer", "memoriser", "memorizador"), ("000-memorizer",),
+          "memorizador"),
+    Shown("000", "section", "3.5", ("hinge loss", "pérdida bisagra"), ("000-3.4",),
+          "pérdida bisagra"),
     Shown("000", "section", "3.7", ("svm", "support vector machine",
           "máquina de soporte vectorial"),
-         ("000-3.5", "000-3.6", "002-linear", *LAMBDAS)),
+         ("000-3.5", "000-3.6", "002-linear", *LAMBDAS), "máquina de soporte vectorial"),
     # ---- 001, thesis
     Shown("001", "algorithm", "1", ("adaboost", "discrete adaboost", "adaboost discreto"),
-         ("001-1.3", *COMPARED, "001-adaboost")),
-    Shown("001", "algorithm", "2", ("real adaboost", "adaboost real"), COMPARED),
+         ("001-1.3", *COMPARED, "001-adaboost"), "adaboost discreto"),
+    Shown("001", "algorithm", "2", ("real adaboost", "adaboost real"), COMPARED, "adaboost real"),
     Shown("001", "algorithm", "3", ("logitboost",), COMPARED),
     Shown("001", "algorithm", "4", ("gentleboost",), COMPARED),
     Shown("001", "algorithm", "5", ("anyboost",), ("001-anyboost",)),
-    Shown("001", "algorithm", "6", ("convex anyboost", "anyboost convexo"), ("001-anyboost",)),
+    Shown("001", "algorithm", "6", ("convex anyboost", "anyboost convexo"), ("001-anyboost",),
+          "anyboost convexo"),
     Shown("001", "algorithm", "7", ("example algorithm", "algoritmo de ejemplo"),
-          ("001-anyboost",)),
+          ("001-anyboost",), "algoritmo de ejemplo"),
     Shown("001", "algorithm", "8", ("ls-boost", "lsboost"), (*RATES, "001-ls-boost")),
     Shown("001", "algorithm", "9", ("r-fs", "regularized forward stagewise"),
          ("001-2.3", "001-2.11", "001-r-fs")),
     Shown("001", "", "", ("fs", "forward stagewise"), ("001-2.2", "001-2.4", "001-2.9", "001-fs")),
     Shown("001", "", "", ("lasso", "lasso path", "camino de lasso"),
          ("001-2.3", "001-2.4", "001-2.5", "001-2.10", "001-2.11")),
-    Shown("001", "", "", ("random forest", "bosque aleatorio"), COMPARED[:3]),
+    Shown("001", "", "", ("random forest", "bosque aleatorio"), COMPARED[:3], "bosque aleatorio"),
     Shown("001", "lemma", "1.1.3", (), ("001-1.7", "001-1.8", "001-1.10")),
     Shown("001", "lemma", "1.1.7", (), ("001-1.1",)),
     Shown("001", "theorem", "1.1.5", (), ("001-adaboost",)),
@@ -109,31 +128,38 @@ ITEMS = (
     Shown("001", "theorem", "2.2.3", (), ("001-r-fs",)),
     # ---- 002, kernels
     Shown("002", "", "", ("smo", "kernelized pegasos", "pegasos kernelizado"), ("002-smo",)),
-    Shown("002", "", "", ("rbf", "radial basis function", "función de base radial"), ("002-rbf",)),
-    Shown("002", "", "", ("kernel trick", "truco del kernel"), ("002-intuition",)),
+    Shown("002", "", "", ("rbf", "radial basis function", "función de base radial"), ("002-rbf",),
+          "función de base radial"),
+    Shown("002", "", "", ("kernel trick", "truco del kernel"), ("002-intuition",),
+          "truco del kernel"),
     # ---- 003, gradient descent
-    Shown("003", "", "", ("gradient descent", "descenso por gradiente", "gradiente descendente"),
-         ("003-houses", "003-step", "003-normalization", "004-slope", "004-surface")),
+    Shown("003", "", "", ("gradient descent", "descenso por gradiente", "descenso de gradiente",
+          "gradiente descendente"),
+         ("003-houses", "003-step", "003-normalization", "004-slope", "004-surface"),
+          "descenso por gradiente"),
     Shown("003", "", "", ("stochastic", "estocástico", "mini-batch", "mini-lotes"),
-         ("003-stochastic", "004-surface")),
+         ("003-stochastic", "004-surface"), "estocástico"),
     Shown("003", "", "", ("houses", "casas", "least squares", "mínimos cuadrados"),
-          ("003-houses",)),
-    Shown("003", "", "", ("normalization", "normalización"), ("003-normalization",)),
-    Shown("003", "", "", ("learning rate", "tasa de aprendizaje"), ("003-step",)),
+          ("003-houses",), "casas"),
+    Shown("003", "", "", ("normalization", "normalización"), ("003-normalization",),
+          "normalización"),
+    Shown("003", "", "", ("learning rate", "tasa de aprendizaje"), ("003-step",),
+          "tasa de aprendizaje"),
     # ---- 004, generalization
-    Shown("004", "", "", ("lambda", "regularization", "regularización"), LAMBDAS),
+    Shown("004", "", "", ("lambda", "regularization", "regularización"), LAMBDAS, "regularización"),
     Shown("004", "", "", ("overfitting", "underfitting", "sobreajuste", "subajuste",
-                         "sobrencajamiento", "subencajamiento"), ("004-fitting",)),
+                         "sobrencajamiento", "subencajamiento"), ("004-fitting",), "sobreajuste"),
     # ---- the documents themselves
     *(
         Shown("", "document", number, (number, *words),
              tuple(name for name in FIGURES if name.startswith(number)))
         for number, words in {
-            "000": ("aprendizaje supervisado", "apuntes", "lecture notes"),
-            "001": ("algoritmos de boosting", "boosting", "tesis", "thesis"),
-            "002": ("kernels",),
-            "003": ("regresión lineal por gradiente descendente",),
-            "004": ("clasificación lineal y generalización",),
+            "000": ("fuentes cabrera", "aprendizaje supervisado", "apuntes", "lecture notes"),
+            "001": ("rugeles ospina", "rugeles", "algoritmos de boosting", "boosting", "tesis",
+             "thesis"),
+            "002": ("fuentes pineda", "kernels"),
+            "003": ("moreno chávez", "moreno", "regresión lineal por gradiente descendente",),
+            "004": ("clasificación lineal y generalización", "clasificación lineal"),
         }.items()
     ),
 )  # fmt: skip
@@ -144,9 +170,13 @@ class UnknownFigureError(ValueError):
 
 
 def slug(name: str) -> str:
-    """A name without capitals, accents and spaces: "Perceptrón medio" is "perceptron-medio"."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    return re.sub(r"[\s_-]+", "-", plain.strip().lower())
+    """A name without capitals, accents and spaces: "Perceptrón medio" is "perceptron-medio".
+
+    A number may have a comma, and a point or nothing before it: "Fig. 3,3", "figura3.3".
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    numbered = re.sub(r"(?<=[a-z])\.?(?=[\s_-]*\d)", "-", plain.replace(",", "."))
+    return re.sub(r"[\s_-]+", "-", numbered.strip(" \t\n.-"))
 
 
 def _table() -> dict[str, list[Shown]]:
@@ -203,7 +233,7 @@ def find_all(name: str) -> tuple[Figure, ...]:
                 choices=choices,
             )
         )
-    near = difflib.get_close_matches(wanted, table, n=4)
+    near = _near(wanted, table)
     advice = say(" Did you mean {name}?", name=_either(near)) if near else ""
     raise UnknownFigureError(
         say(
@@ -212,6 +242,14 @@ def find_all(name: str) -> tuple[Figure, ...]:
             advice=advice,
         )
     )
+
+
+def _near(wanted: str, table: dict[str, list[Shown]]) -> list[str]:
+    """Up to four names like this one, the most like it first, none for the same figures twice."""
+    found: dict[frozenset[tuple[str, ...]], str] = {}
+    for name in difflib.get_close_matches(wanted, table, n=len(table)):
+        found.setdefault(frozenset(item.figures for item in table[name]), name)
+    return list(found.values())[:4]
 
 
 def _either(choices: Iterable[str]) -> str:
@@ -241,14 +279,16 @@ def find(name: str) -> Figure:
     return found[0]
 
 
-def other_names(figure: Figure) -> list[str]:
+def other_names(figure: Figure, lang: str | None = None) -> list[str]:
     """What else a figure is found by: the titles and words of the items that show it."""
     found: dict[str, None] = {}
     for item in ITEMS:
         if figure.name in item.figures and item.kind != "document":
             if item.kind:
-                found[f"{item.kind}-{item.number}"] = None
-            found.update(dict.fromkeys(slug(word) for word in item.words[:1]))
+                kind = KINDS[item.kind][(lang or current()) == "es"]
+                found[slug(f"{kind}-{item.number}")] = None
+            if word := item.word(lang):
+                found[slug(word)] = None
     return list(found)
 
 
@@ -257,6 +297,6 @@ def listing(lang: str | None = None) -> str:
     width = max(map(len, FIGURES))
     lines = []
     for name, figure in FIGURES.items():
-        also = ", ".join(other_names(figure))
+        also = ", ".join(other_names(figure, lang))
         lines.append(f"{name:{width}}  {figure.description(lang)}" + (f" [{also}]" if also else ""))
     return "\n".join(lines)

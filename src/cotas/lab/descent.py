@@ -25,9 +25,10 @@ from cotas.lab.printed import page
 from cotas.lab.proof import card, figures
 from cotas.lab.room import Room
 from cotas.lab.state import Choice, Number
+from cotas.lab.steps import 
 from cotas.lab.worker import Task
 from cotas.report.markup import text
-from cotas.tracing import DescentStep
+from cotas.tracing import DescentStep, Trace
 
 # Points of the grid on each side, and the lines of equal J.
 RESOLUTION, LEVELS = 70, 14
@@ -44,13 +45,17 @@ class Answer:
     theta: FloatArray
     objectives: FloatArray
     etas: FloatArray
-    model: Any
+    run: Trace
     lines: tuple[Any, ...]
-    algorithm: Any
     flight: str
     contours: dict[str, list[Any]]
     box: tuple[float, float, float, float]
     call: Call
+
+    @property
+    def model(self) -> Any:
+        """The fitted model."""
+        return self.run.model
 
 
 class Descent(Room):
@@ -146,8 +151,8 @@ class Descent(Room):
             wide, high = PLACES[scale]
             box = (best[0] - wide, best[0] + wide, best[1] - high, best[1] + high)
             return Answer(
-                theta, np.array(found), np.array([s.eta for s in steps]), run.model,
-                steps[-1].lines if steps else (), run.algorithm, flight,
+                theta, np.array(found), np.array([s.eta for s in steps]), run,
+                steps[-1].lines if steps else (), flight,
                 _contours(X, y, box), box, call,
             )  # fmt: skip
 
@@ -213,7 +218,7 @@ class Descent(Room):
         wording = self.wording
         last = answer.theta[-1]
         table = {
-            wording("step α"): f"{answer.etas[0]:.4g}" if len(answer.etas) else "–",
+            wording("step η"): f"{answer.etas[0]:.4g}" if len(answer.etas) else "–",
             wording("steps made"): str(len(answer.etas)),
             "θ₀": f"{last[0]:.6g}",
             "θ₁": f"{last[1]:.6g}",
@@ -224,7 +229,7 @@ class Descent(Room):
         head = f"<p class='problem'>{text(answer.flight)}</p>" if answer.flight else card(
             certificate, [], wording
         )  # fmt: skip
-        return f"{head}{figures(table)}" + page(answer.algorithm, answer.lines, wording, self.lang)
+        return f"{head}{figures(table)}" + page(answer.run, answer.lines, wording, self.lang)
 
     def _dragged(self, _name: str, _old: Any, new: Any) -> None:
         """The visitor has put the start elsewhere."""

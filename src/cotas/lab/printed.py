@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import cotas
 from cotas.lab.words import Wording
 from cotas.report.markup import text
-from cotas.tracing.printed import Line, Printed
+from cotas.tracing import Trace
+from cotas.tracing.printed import Line
 
 
-def page(algorithm: Printed, executed: Iterable[Line], wording: Wording, lang: str) -> str:
-    """The title and all the lines; those that were executed are marked."""
+def page(trace: Trace, executed: Iterable[Line], wording: Wording, lang: str) -> str:
+    """The title, the lines, those executed marked, and where the numbers are not the page's."""
+    algorithm = trace.algorithm
     marked = {line.number for line in executed}
     lines = "".join(
         f'<span class="line{" now" if line.number in marked else ""}" '
@@ -20,4 +23,6 @@ def page(algorithm: Printed, executed: Iterable[Line], wording: Wording, lang: s
     )
     title = algorithm.spanish if lang == "es" else algorithm.english
     heading = wording("printed", title=title, author=algorithm.author)
-    return f"<h2 class='next'>{text(heading)}</h2><pre>{lines}</pre>"
+    with cotas.lang(lang):
+        notes = "".join(f"<p>{text(note)}</p>" for note in trace.notes)
+    return f"<h2 class='next'>{text(heading)}</h2><pre>{lines}</pre>{notes}"

@@ -244,8 +244,7 @@ class Steps(Room):
             "colour": [looks.mixed(looks.colour(k), 0.16) for k in areas["owner"]],
         }
         self.keys.object = legend(self._keys(answer))
-        self.page.object = page(run.trace.algorithm, step.lines if step else (), self.wording,
-                                self.lang)  # fmt: skip
+        self.page.object = page(run.trace, step.lines if step else (), self.wording, self.lang)
         self._show_course(answer)
         self.proof.object = self._numbers(answer)
 
@@ -358,7 +357,7 @@ def numbers_of(step: Step, wording: Any) -> dict[str, str]:
         return {
             capital(wording("round")): f"{step.round}",
             "errₘ": f"{step.error:.6g}",
-            "cₘ": f"{step.vote:.6g}",
+            "cₘ": f"{2 * step.vote:.6g}",  # AdaBoost's, whose F is half the sum of the page
             wording("heaviest"): f"{step.weights.max():.4g}",
             "Π 2√(err(1 − err))": f"{step.bound:.6g}",
             wording("training error"): f"{step.training_error:.4g}",

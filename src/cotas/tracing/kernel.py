@@ -86,7 +86,7 @@ class KernelReplay:
             label=self.examples.classes[self.examples.positives()[c]],
             row=int(self.used[row]),
             y=float(y),
-            margin=float(margin),
+            margin=float(margin) + 0.0,  # no minus before a zero
             eta=float(eta),
             updated=updated,
             mistake=bool(run.mistakes[c] > mistakes),

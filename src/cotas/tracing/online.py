@@ -126,7 +126,7 @@ class Replay:
             label=self.examples.classes[run.positive[c]],
             row=row,
             y=y,
-            margin=float(margin),
+            margin=float(margin) + 0.0,  # no minus before a zero
             eta=self._eta(turn, row, margin, updated),
             updated=updated,
             mistake=bool(run.mistakes[c] > mistakes),
@@ -149,7 +149,7 @@ class Replay:
         s = float(weight(training.weights, row))
         if isinstance(rule, PassiveAggressiveRule) and updated:
             size = length2(training.rows, row) + rule.bias
-            return min((1.0 - margin) / size if size > 0 else np.inf, s / rule.lam)
+            return float(min((1.0 - margin) / size if size > 0 else np.inf, s / rule.lam))
         return s if updated else 0.0
 
     def _lines(self, updated: bool) -> tuple[Line, ...]:

@@ -24,7 +24,7 @@ class Step:
     """
 
     number: int
-    lines: tuple[Line, ...]
+    lines: tuple[Line, ...] = field(repr=False)
     build: Callable[[], Any] = field(repr=False)
 
     @property
@@ -68,7 +68,8 @@ class OnlineStep(Step):
     loss : float
         max(0, 1 − margin)
     eta : float
-        The step: θ moved by η·y·x (for PEGASOS after it was shrunk by 1 − ηλ).
+        The step: θ moved by η·y·x (for PEGASOS after it was shrunk by 1 − ηλ); θ₀ by η·y, or by
+        min(η, 1/√t)·y for PEGASOS.
     updated, mistake : bool
         Whether θ moved towards y·x, and whether the margin was zero or less.
     theta_before, theta0_before, theta, theta0 : the vector of the run and its bias
@@ -172,10 +173,12 @@ class PairStep(Step):
     label : the two classes, or the one against the rest
     rows : array, the examples that moved: two, one without a bias, more in a Newton step
     y : array, their labels ±1
-    alpha_before, alpha : arrays, αᵢ of these rows, between 0 and sᵢ (1/n without weights)
+    alpha_before, alpha : arrays, αᵢ of these rows, between 0 and sᵢ (1/n without weights): λ times
+        those of the document, whose limit is C = 1/(λn)
     upper : array, those sᵢ
     slopes : array, f(xᵢ) − yᵢ before the step, without the bias
-    curvature : float, kᵢᵢ + kⱼⱼ − 2kᵢⱼ; NaN of a Newton step
+    curvature : float, kᵢᵢ + kⱼⱼ − 2kᵢⱼ; NaN of a Newton step. yᵢαᵢ moves by λ times the slope of j
+        less that of i, over the curvature, unless a limit is met
     newton : bool
         Whether it was a Newton step in all the free multipliers, which `solver="smo"` makes where
         pairs are slow; the document knows pairs only, and so does `solver="smo-simple"`.
@@ -204,13 +207,14 @@ class RoundStep(Step):
     label : the class that counts as +1; None where the learners name a class
     learner : what the round trained, with `predict`
     error : float, its weighted error
-    vote : float, its coefficient in F
+    vote : float, its coefficient in F: ½cₘ for AdaBoost, 1 where the page has no cₘ
     weights_before, weights : arrays that sum to one
     F : array, the model on the training rows after the round
     loss : float, J(F) = Σ sᵢ exp(−yᵢF(xᵢ))
     bound : float
         Π 2√(err(1 − err)) over the rounds so far for AdaBoost as it is printed, where it equals
-        `loss`; for the others `loss`, which bounds the training error too.
+        `loss` until a learner makes no error, whose vote is finite here; for the others `loss`,
+        which bounds the training error too.
     training_error : float
     """
 
@@ -235,7 +239,7 @@ class DescentStep(Step):
     ----------
     epoch : int, counted from one
     rows : array of the examples that the gradient was taken over; None stands for all
-    eta : float, the step
+    eta : float, the step, which multiplies the mean over these examples
     theta_before, theta0_before, theta, theta0 : the parameters in the units of the data
     objective_before, objective : float, P over all the data before and after the step
     """

@@ -23,6 +23,7 @@ from cotas.stops import Stop
 from cotas.tracing.boosting import trace_rounds
 from cotas.tracing.descent import trace_descent
 from cotas.tracing.kernel import trace_kernel_run, trace_pairs
+from cotas.tracing.notes import notes
 from cotas.tracing.online import trace_run
 from cotas.tracing.printed import Printed
 from cotas.tracing.steps import Step
@@ -54,6 +55,14 @@ class Trace:
     ----------
     model : the fitted estimator
     algorithm : Printed, the algorithm as its document prints it
+    notes : tuple of str, where the numbers of the steps are not those of the page
+
+    Examples
+    --------
+    >>> import cotas
+    >>> run = cotas.trace(cotas.PassiveAggressive(), [[1.0], [-1.0]], [1, -1])
+    >>> run.notes[0][:50]
+    'The page has no bias: here xᵢ stands for (xᵢ, 1), '
     """
 
     def __init__(self, model: Any, algorithm: Printed, replay: Replay) -> None:
@@ -63,8 +72,17 @@ class Trace:
         """The steps one by one, the last of which is a `Return`."""
         return self._replay()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the numbers of the steps are not those of the page, in the language of the moment.
+
+        A bias that the page does not have, a letter that stands for something else: with them and
+        the lines of the page every number of a step can be computed by hand.
+        """
+        return notes(self.model, self.algorithm)
+
     def __repr__(self) -> str:
-        where = f"{self.algorithm.author}, {self.algorithm.place}"
+        where = f"{self.algorithm.place}, {self.algorithm.author}"
         return f"<Trace of {self.model!r}: {where}>"
 
 

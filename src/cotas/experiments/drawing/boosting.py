@@ -70,8 +70,8 @@ def draw_stages(result: Stages) -> Any:
             scatter(ax, result.data, size=7)
             m, correct = result.rounds[k], 100 * result.training[k]
             many = say("model" if m == 1 else "models")
-            right = say("right")
-            ax.set_title(f"{m} {many}: {correct:.1f} % {right}")
+            share = say("{correct:.1f} % right", correct=correct)
+            ax.set_title(f"{m} {many}: {share}")
             ax.label_outer()
         below(figure, axes[0], 2)
     return figure
@@ -94,7 +94,8 @@ def draw_comparison(result: Comparison, scale: float = SCALE) -> Any:
                 x, y = 100 * values[:, k], shift - k
                 ax.plot(x, np.full(seeds, y), "|", color=tint(colour, 0.5), markersize=11)
                 ax.errorbar(x.mean(), y, xerr=standard_error(x), fmt="o", color=colour, capsize=4,
-                            markersize=8, markerfacecolor=fill or colour, zorder=3)  # fmt: skip
+                            markersize=8, markerfacecolor=fill or colour, zorder=3,
+                            clip_on=False)  # fmt: skip
                 ax.text(1.02, y, plus_minus(x, 2), va="center", fontsize=11,
                         transform=ax.get_yaxis_transform())  # fmt: skip
             ax.plot(

@@ -14,7 +14,7 @@ from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look, tint
 from cotas.words import say
 
 # What the four rates of Figure 003-step do.
-EFFECTS = ("too small", "right", "large: oscillates", "too large: diverges")
+EFFECTS = ("too small", "just right", "large: oscillates", "too large: diverges")
 
 
 def draw_houses(result: Houses) -> Any:
@@ -67,6 +67,8 @@ def draw_steps(result: Walks) -> Any:
         axes[0].set_ylabel("J − J*")
         axes[0].set_yticks([])
         axes[count].set_ylabel("θ₁")
+        axes[count].annotate(say("minimum"), (0, best), (0, 3), textcoords="offset points",
+                             va="bottom", fontsize=11)  # fmt: skip
         for ax in axes:
             ax.grid(False)
             ax.locator_params(axis="x", nbins=3)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cotas.arrays import FloatArray
 from cotas.experiments.drawing.sheet import beside, sheet, span_of
 from cotas.experiments.generalization import Balance, DescentCurve, Losses, Surface, hinge_objective
 from cotas.experiments.statistics import standard_error
@@ -42,8 +43,9 @@ def draw_losses(result: Losses) -> Any:
     """Training and test loss against c."""
     with sheet() as (figure, (ax,)):
         training, test = say("training"), say("test")
-        ax.semilogx(result.c, result.training, label=training, **look(0, points=True))
-        ax.semilogx(result.c, result.test, label=test, **look(3, points=True))
+        whole = {"clip_on": False}  # the frame cuts no mark in two
+        ax.semilogx(result.c, result.training, label=training, **whole, **look(0, points=True))
+        ax.semilogx(result.c, result.test, label=test, **whole, **look(3, points=True))
         _mark(ax, result.best, f"c* = {result.best:.2g}")
         ax.set(xlabel="c = 1/(λn)", ylabel=say("mean hinge loss"))
         ax.set_ylim(bottom=0)
@@ -57,21 +59,21 @@ def draw_regimes(result: Losses) -> Any:
         low, high = float(result.c[0]), float(result.c[-1])
         ax.axvspan(low, result.best, color=tint(COLOURS[5], 0.16), linewidth=0)
         ax.axvspan(result.best, high, color=tint(COLOURS[3], 0.16), linewidth=0)
-        ax.semilogx(result.c, result.test, label=say("test"), **look(3, points=True))
+        ax.semilogx(result.c, result.test, label=say("test"), clip_on=False, **look(3, points=True))
         many, middle = len(result.validation), result.validation.mean(axis=0)
         error = np.array([standard_error(column) for column in result.validation.T])
-        name = say("validation:\nmean of {many} splits,\n75 to 25 %", many=many)
+        name = say("validation:\nmean ± standard error\nof {many} splits,\n75 to 25 %", many=many)
         ax.fill_between(
             result.c, middle - error, middle + error, color=tint(COLOURS[2], 0.4), zorder=1
         )
         ax.semilogx(result.c, middle, label=name, **look(2))
         _mark(ax, result.best, f"c* = {result.best:.2g}")
         where = ax.get_xaxis_transform()
-        stroke = {"color": COLOURS[2], "markersize": 13, "transform": where}
-        ax.plot(result.each, np.full(many, 0.03), "|", **stroke,
+        ax.plot(result.each, 0.03 + 0.04 * earlier(result.each), "o", color=COLOURS[2],
+                markersize=5, transform=where, clip_on=False,
                 label=say("ĉ of each split"))  # fmt: skip
         ax.plot(result.chosen, result.chosen_loss, "*", color=INK, markersize=17, zorder=4,
-                label=f"ĉ = {result.chosen:.2g}")  # fmt: skip
+                clip_on=False, label=f"ĉ = {result.chosen:.2g}")  # fmt: skip
         for x, side, text in (
             (low * 1.2, "left", say("underfitting")),
             (high / 1.2, "right", say("overfitting")),
@@ -123,6 +125,11 @@ def draw_surface(result: Surface) -> Any:
         ax.grid(False)
         beside(ax, title=say("dark: large J\n"))
     return figure
+
+
+def earlier(values: FloatArray) -> FloatArray:
+    """How many of the values before each are equal to it: equal ones are drawn as a pile."""
+    return np.array([float(np.sum(values[:k] == value)) for k, value in enumerate(values)])
 
 
 def _mark(ax: Any, x: float, text: str) -> None:

@@ -89,8 +89,12 @@ def draw_linear(result: MeasuredBound) -> Any:
 
 
 def draw_sublinear(result: MeasuredBound) -> Any:
-    """Bound and measurement of a convergence like 1/k, which is a straight line here."""
-    return _draw_bounds(result, TERMS[result.name], ITERATION, ("log", "log"))
+    """Bound and measurement of a convergence like 1/k, which is a straight line here.
+
+    Such a theorem speaks of the best of the first k iterations.
+    """
+    found = "measured, the best up to k"
+    return _draw_bounds(result, TERMS[result.name], ITERATION, ("log", "log"), found)
 
 
 def draw_surrogate(result: MeasuredBound) -> Any:
@@ -104,6 +108,7 @@ def _draw_bounds(
     terms: str,
     steps: str,
     scales: tuple[str, str],
+    found: str = "measured",
 ) -> Any:
     """What a theorem allows and what was measured; above the bound is shaded."""
     across, scale = scales
@@ -111,7 +116,7 @@ def _draw_bounds(
     with sheet() as (figure, (ax,)):
         allowed = say("allowed by the theorem")
         ax.plot(k, _visible(result.allowed, scale), label=allowed, **look(3))
-        ax.plot(k, _visible(result.measured, scale), label=say("measured"), **look(0))
+        ax.plot(k, _visible(result.measured, scale), label=say(found), **look(0))
         ax.fill_between(k, result.allowed, max(1.0, 1.05 * float(result.allowed.max())),
                         color=tint(COLOURS[3], 0.1), linewidth=0)  # fmt: skip
         ax.set(xscale=across, yscale=scale, xlabel=say(steps), ylabel=say(terms))
