@@ -25,7 +25,6 @@ from cotas.lab.printed import page
 from cotas.lab.proof import card, figures
 from cotas.lab.room import Room
 from cotas.lab.state import Choice, Number
-from cotas.lab.steps import 
 from cotas.lab.worker import Task
 from cotas.report.markup import text
 from cotas.tracing import DescentStep, Trace
