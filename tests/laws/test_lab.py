@@ -323,6 +323,14 @@ def test_every_example_can_be_picked_also_the_first():
     assert room.example.value == ""
 
 
+def test_a_model_of_which_nothing_is_varied_has_a_picture_too(monkeypatch):
+    monkeypatch.setattr(foreign, "SECONDS_OF_REFITS", 0.0)
+    for written in ("Ridge(alpha=1.0)", "Perceptron()"):
+        room = lab.Done(link={"written": written})
+        assert room.answer.refits == []
+        assert room.saved("svg").read().startswith(MAGIC["svg"])
+
+
 def test_iterations_are_written_in_full():
     room = lab.Done(link={"written": 'SVC(kernel="linear", C=1)'})
     made = int(np.max(room.answer.judged.model.n_iter_))

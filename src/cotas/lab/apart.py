@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +37,12 @@ def run(task: Task, function: Callable[..., Any], *given: Any, seconds: float = 
         with task.ending(process.kill), _limited(process, seconds):
             fine, found = _asked(process, function, given)
     except BaseException:
-        process.kill()
-        process.wait()
+        _end(process)
         raise
-    if time.monotonic() - began < seconds:  # otherwise it may just have been ended
+    if time.monotonic() - began < seconds:
         _idle.append(process)
+    else:  # the clock may just have ended it
+        _end(process)
     if not fine:
         raise found
     return found
@@ -77,8 +78,14 @@ def _started() -> subprocess.Popen[bytes]:
 def _dismiss() -> None:
     """Send home those who wait for work."""
     while _idle:
-        with _idle.pop() as process:
-            process.kill()
+        _end(_idle.pop())
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and close what leads to it; a question that it did not take is lost."""
+    process.kill()
+    with suppress(OSError), process:
+        pass
 
 
 def _asked(process: subprocess.Popen[bytes], function: Any, given: Any) -> tuple[bool, Any]:

@@ -199,13 +199,20 @@ class Done(Room):
         )
 
     def draw(self) -> Any:
-        """The gaps on paper."""
+        """The gaps on paper, or the two bounds where nothing was varied."""
         answer = self.answer
         usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
+        certificate = answer.judged.certificate
         with drawing(None, self.lang) as ax:
-            ax.plot([v for v, _ in usable], [j.certificate.relative_gap for _, j in usable], "o-")
-            ax.set(xlabel=answer.over, ylabel=self.wording("gap"), xscale="log",
-                   yscale="log", title=answer.written)  # fmt: skip
+            ax.set_title(answer.written)
+            if usable:
+                gaps = [j.certificate.relative_gap for _, j in usable]
+                ax.plot([v for v, _ in usable], gaps, "o-")
+                ax.set(xlabel=answer.over, ylabel=self.wording("gap"), xscale="log", yscale="log")
+            else:
+                ax.plot([certificate.lower, certificate.upper], [0, 0], "o-")
+                ends = ("lower", "upper") if has_gap(certificate) else ("measured", "allowed")
+                ax.set(yticks=[], xlabel=" – ".join(map(self.wording, ends)))
         return ax.figure
 
 
