@@ -130,13 +130,14 @@ def code_tile(
     codes: AnyArray,
     unseen: AnyArray,
     missing: AnyArray,
+    x: FloatArray,
+    k: AnyArray,
 ) -> None:
     """Code the rows start to stop; column c of X is feature first + c.
 
     `unseen` marks features with a value that their list of distinct values lacks, `missing` those
-    with a NaN.
+    with a NaN. `x` and `k` are room for the values and codes of a tile.
     """
-    x, k = np.zeros(TILE), np.zeros(TILE, dtype=np.uint8)
     for tile in range(start, stop, TILE):
         n = min(TILE, stop - tile)
         for c in range(X.shape[1]):
@@ -290,6 +291,8 @@ class _Coding:
                 self.codes,
                 self.unseen,
                 self.missing,
+                np.zeros(TILE),
+                np.zeros(TILE, dtype=np.uint8),
             )
 
         list(each(code, range(0, n, step)))
@@ -303,14 +306,15 @@ class _Coding:
 
 
 @loop
-def count_codes(codes: AnyArray) -> IntArray:
-    """How often each code occurs; four counters at a time, so that none waits for the last."""
-    counts = np.zeros((4, MOST_BINS), dtype=np.int64)
+def count_codes(codes: AnyArray, counts: IntArray) -> None:
+    """Add up how often each code occurs in the first of four counters, which take turns.
+
+    So none waits for the last addition.
+    """
     for i in range(len(codes)):
         counts[i & 3, codes[i]] += 1
     for b in range(MOST_BINS):
         counts[0, b] += counts[1, b] + counts[2, b] + counts[3, b]
-    return counts[0]  # type: ignore[no-any-return]
 
 
 @loop
@@ -327,7 +331,13 @@ def _with_lists(coding: _Coding, each: Each) -> Bins:
     """Turn the columns that hardly ever leave one bin into lists: 5 bytes for each exception."""
     codes = coding.codes
     d, n = codes.shape
-    counts = list(each(count_codes, codes))
+
+    def count(column: AnyArray) -> IntArray:
+        counters = np.zeros((4, MOST_BINS), dtype=np.int64)
+        count_codes(column, counters)
+        return counters[0]
+
+    counts = list(each(count, codes))
     usual = np.array([c.argmax() for c in counts], dtype=np.uint8)
     off = np.array([n - c.max() for c in counts])
     lists = np.flatnonzero(off <= DENSEST * n)
