@@ -335,7 +335,7 @@ def _with_lists(coding: _Coding, each: Each) -> Bins:
     def count(column: AnyArray) -> IntArray:
         counters = np.zeros((4, MOST_BINS), dtype=np.int64)
         count_codes(column, counters)
-        return counters[0]
+        return np.asarray(counters[0])
 
     counts = list(each(count, codes))
     usual = np.array([c.argmax() for c in counts], dtype=np.uint8)

@@ -114,7 +114,7 @@ class Cuts(NamedTuple):
     last: IntArray  # the last bin on the left; for categories how many are on the left
     missing_left: AnyArray
     left: AnyArray  # the sum on the left, missing values included
-    order: AnyArray | None  # of the categories, if some feature has any
+    order: Any  # of the categories; None where no feature has any
 
 
 @loop
