@@ -81,7 +81,7 @@ docs: $(READY)
 
 PYTEST := $(BIN)/python -m pytest
 
-test-contract: $(READY)
+test-contract: $(READY) $(PAGES)
 	$(PYTEST) tests/contract
 test-laws-a: $(READY)
 	$(PYTEST) tests/laws/test_[a-k]*.py
@@ -94,12 +94,11 @@ test-adversarial: $(READY)
 test-others: $(READY)
 	$(PYTEST) tests/findings tests/oracle tests/parity src/cotas
 
-# All of them to the end, whatever fails: the last lines name the parts that did. The pages come first, since one of
-# the tests looks at them; where they could not be built, it tries by itself.
-TOGETHER = $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+# All of them to the end, whatever fails: the last lines name the parts that did. The contract waits for the pages,
+# since one of its tests looks at them.
 test: $(READY)
-	+@$(TOGETHER) lint docs; before=$$?; $(TOGETHER) $(PARTS); after=$$?; \
-		test $$before = 0 || echo "lint or docs failed: see above the tests."; test $$before$$after = 00
+	+@$(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
+		PAGES=docs docs lint $(PARTS)
 
 # The tests on the tensors of PyTorch, which is too large to be installed for all the others.
 tensors: tensors-ready
@@ -125,9 +124,10 @@ fuzz: $(READY)
 mutants: $(READY)
 	PYTHONPATH=tests $(BIN)/python tests/mutants.py
 
-# The lower bounds of pyproject.toml are those of tests/oldest.txt, which a law compares.
+# The lower bounds of pyproject.toml are those of tests/oldest.txt, which a law compares. One page shows how far
+# today's scikit-learn is from the optimum, which is not what an old one prints.
 oldest: $(OLDEST)/ready
-	NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-oldest $(OLDEST)/bin/python -m pytest -q $(OLDEST_TESTS)
+	NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-oldest $(OLDEST)/bin/python -m pytest -q -k "not is-my-fit-done" $(OLDEST_TESTS)
 
 $(OLDEST)/ready: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

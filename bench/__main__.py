@@ -7,6 +7,7 @@ import sys
 from bench import (
     boosted_numbers,
     boosting,
+    growth,
     kernel,
     lasso,
     online,
@@ -28,6 +29,7 @@ SECTIONS = {
     "lasso": lasso.main,
     "boosting": boosting.main,
     "boosted-numbers": boosted_numbers.main,
+    "growth": growth.main,
     "tables": tables.main,
     "quality": quality.main,
 }

@@ -73,9 +73,12 @@ PLACES = {
 
 
 class Item(NamedTuple):
-    """A line of the table; `names` and `tests` as they are written there."""
+    """A line of the table; `names` and `tests` as they are written there.
 
-    number: int
+    An item that was found later has the number of the one before it and a letter.
+    """
+
+    number: str
     item: str
     place: str
     names: tuple[str, ...]
@@ -100,7 +103,7 @@ def read_item(line: str) -> Item:
     """number | item | place | names | tests | note"""
     number, item, place, names, tests, *note = (cell.strip() for cell in line.split(" | "))
     parts = [tuple(part.strip() for part in cell.split(";")) for cell in (names, tests)]
-    return Item(int(number), item, place, *parts, note[0] if note else "")
+    return Item(number, item, place, *parts, note[0] if note else "")
 
 
 def all_items() -> list[Item]:
@@ -111,7 +114,7 @@ def all_items() -> list[Item]:
 def in_spanish(items: list[Item]) -> list[Item]:
     """The items with their Spanish texts; an algorithm or a figure by its number follows."""
     lines = SPANISH.read_text(encoding="utf-8").splitlines()[1:]
-    known = {int(cells[0]): cells[1:] for cells in (line.split(" | ") for line in lines)}
+    known = {cells[0]: cells[1:] for cells in (line.split(" | ") for line in lines)}
     return [
         _translated(item, *(known.get(item.number) or [_numbered(item.item)])) for item in items
     ]
@@ -152,7 +155,7 @@ def row(item: Item) -> str:
     tests = "<br>".join(f"`{test}`" for test in item.tests)
     text, note = (cell.replace("*", r"\*") for cell in (item.item, item.note))
     place = re.sub(r"\b00[0-4]\b", lambda found: SOURCES[found[0]], item.place)
-    cells = [str(item.number), text, place, names, tests, note]
+    cells = [item.number, text, place, names, tests, note]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -15,7 +15,7 @@ ENGLISH = TESTS.parent / "docs" / "reproduction.md"
 SPANISH = TESTS.parent / "docs" / "reproduction.es.md"
 PARTS = re.compile(r"(<!-- begin (\w+) -->\n\n)(.*?)(\n\n<!-- end \2 -->)", re.DOTALL)
 NUMBER = re.compile(r"(?:(?<=\s)−)?\d+(?:[.,]\d+)*(?:[\s]\d{3})*(?:e[-+]\d+)?")
-BEHIND = re.compile(r"Behind by more than two standard errors: ([A-Z][^.]*)\.")
+CLEARLY = re.compile(r"((?:Ahead|Behind) by more than two standard errors): ([A-Z][^.]*)\.")
 VERDICTS = {
     "agrees": "coincide",
     "in part": "en parte",
@@ -49,9 +49,9 @@ SAID = sentences()
 def said(text: str) -> str:
     """A sentence in Spanish, with the numbers of the English one."""
     plain = re.sub(r"(\d)%", r"\1 %", text.replace("\\*", "*"))
-    names = BEHIND.fullmatch(plain)
+    names = CLEARLY.fullmatch(plain)
     if names:
-        return said("Behind by more than two standard errors: none.").replace("ninguno", names[1])
+        return said(f"{names[1]}: none.").replace("ninguno", names[2])
     template, numbers = NUMBER.sub("#", plain), NUMBER.findall(plain)
     if template not in SAID:
         raise KeyError(f"{SENTENCES.name} has no sentence: {template}")

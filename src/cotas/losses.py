@@ -66,7 +66,8 @@ class ZeroOne:
 
 @dataclass(frozen=True)
 class Hinge:
-    """max(0, 1 − z). Departures: 004 prints the case 1 − z for z < 0; it holds for z < 1.
+    """max(0, 1 − z). Departures: Clasificación lineal prints the case 1 − z for z < 0; it holds
+    for z < 1.
 
     >>> Hinge().value(np.array([-1.0, 0.5, 2.0]))
     array([2. , 0.5, 0. ])
@@ -79,7 +80,7 @@ class Hinge:
         return np.maximum(0.0, 1.0 - z)
 
     def slope(self, z: FloatArray) -> FloatArray:
-        # At the corner z = 1 any number in [−1, 0] would do; 000 updates there.
+        # At the corner z = 1 any number in [−1, 0] would do; Fuentes Cabrera updates there.
         return np.where(np.less_equal(z, 1), -1.0, 0.0)
 
     def conjugate(self, a: FloatArray) -> FloatArray:
@@ -134,7 +135,7 @@ class ModifiedHuber:
 
 @dataclass(frozen=True)
 class Squared:
-    """z²/2, as in section 4.1 of 000.
+    """z²/2, as in section 4.1 of Fuentes Cabrera.
 
     >>> Squared().value(np.array([-2.0, 1.0]))
     array([2. , 0.5])

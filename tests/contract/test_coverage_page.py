@@ -18,7 +18,10 @@ def test_the_page_is_what_the_script_writes(lang):
 
 
 def test_no_item_is_left_out():
-    assert [item.number for item in all_items()] == list(range(1, 250))
+    numbers = [item.number for item in all_items()]
+    assert [number for number in numbers if number.isdecimal()] == [str(n) for n in range(1, 250)]
+    assert numbers == sorted(numbers, key=lambda number: (int(number.rstrip("abcdef")), number))
+    assert len(set(numbers)) == len(numbers)
 
 
 @pytest.mark.parametrize("name", sorted({name for item in all_items() for name in item.names}))

@@ -47,8 +47,10 @@ SAID = {
     ),
     "passive_norms": (
         r"$\lVert\theta\rVert$ crece lentamente con $T$",
-        r"$\lVert\theta\rVert$ tras 1, 10 y 100 épocas: {0}, {1}, {2}",
-        "No crece en absoluto: la ejecución llega a los mismos lugares en cada época.",
+        r"$\lVert\theta\rVert$ tras 1, 10, 100 y 1000 épocas con $\lambda = 1000$: "
+        r"{0}, {1}, {2}, {3}; tras 1, 10 y 100 con $\lambda = 1$: {4}, {5}, {6}",
+        r"Cierto donde $\lambda$ acorta los pasos, hasta que la ejecución llega a los mismos "
+        r"lugares en cada época; con $\lambda = 1$ lo hace desde la primera.",
     ),
     "longest_steps": (
         "sus actualizaciones son siempre más moderadas que las del perceptrón",
@@ -64,6 +66,12 @@ SAID = {
         r"un $\lambda$ mayor ayuda con datos nuevos, y perjudica si es demasiado grande",
         r"error cuadrático en datos nuevos con $\lambda = 10^{{-4}}$, 0.5, 100: {0}, {1}, {2}",
         "",
+    ),
+    "majority_of_three": (
+        "la mayoría de los tres modelos de 1990 es mejor que cada uno de ellos",
+        "exactitud en datos nuevos: el mejor de los tres {0} %, la mayoría {1} %",
+        "La cota de Schapire habla del peor de los tres errores, cada uno en los ejemplos de su "
+        "entrenamiento, y no del mejor modelo.",
     ),
     "real_against_discrete": (
         "AdaBoost real converge más rápido en ciertos casos",
@@ -90,6 +98,12 @@ SAID = {
         r"pérdida de entrenamiento sobre la menor con $\varepsilon = 1$, 0.1, 0.01: {0}, {1}, {2}",
         "",
     ),
+    "precision_of_r_fs": (
+        r"R-FS$_{\varepsilon,\delta}$ llega al Lasso con la precisión $O(\varepsilon)$",
+        r"pérdida de entrenamiento sobre la menor en la bola $\delta = 6$ con $\varepsilon = 1$, "
+        r"0.1, 0.01: {0}, {1}, {2}; el teorema 2.2.3 deja $2\delta\varepsilon/n = 0.2\varepsilon$",
+        "",
+    ),
     "subgradient_bound": (
         r"el método del subgradiente está a menos de "
         r"$\frac{\lVert x^0 - x^*\rVert^2}{2(k+1)\alpha} + \frac{\alpha G^2}{2}$ del valor mínimo",
@@ -106,10 +120,23 @@ SAID = {
     ),
     "constant_rate": (
         "una tasa constante basta donde la función es fuertemente convexa",
-        r"$J$ sobre la menor: ridge {0} tras 300 pasos; SVM tras 1000 pasos {1} con "
-        r"$\eta = 1/2$, {2} con $\eta = 1/(\lambda t)$",
+        r"$J$ sobre la menor: ridge {0} tras 300 pasos; SVM tras 500 y 4000 pasos {1} y "
+        r"{2} con $\eta = 1/20$, {3} y {4} con $\eta = 1/(\lambda t)$",
         "Cierto para ridge. La función objetivo de la SVM es fuertemente convexa y no suave: con "
-        "una tasa constante se queda algo por encima.",
+        "una tasa constante se queda algo por encima, donde una decreciente sigue bajando.",
+    ),
+    "giant_sets": (
+        "es útil para conjuntos de entrenamiento gigantescos, donde un paso con todos es caro",
+        "parte de $J - J^*$ que queda, de 20000 ejemplos: {0} tras pasos con los primeros 1000; "
+        r"el descenso por lotes debe verlos todos para su primer paso, que deja {1} con "
+        r"$\alpha = 1/L$",
+        "",
+    ),
+    "efficient": (
+        "es más eficiente que el descenso sobre toda la función objetivo",
+        r"$J$ sobre el mínimo con $\eta_t = 1/(1 + t)$: {0} tras 2000 extracciones de 2000 "
+        "ejemplos, {1} tras diez pasos con todos ellos, diez veces más trabajo",
+        "",
     ),
     "three_differences": (
         "a diferencia del perceptrón: una tasa decreciente, siempre una actualización, un "

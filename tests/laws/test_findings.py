@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cotas.experiments import (
+    FIGURES,
     boosting,
     descent,
     generalization,
@@ -44,6 +45,17 @@ def test_the_agreement_is_the_distance_to_the_foot(seed):
 def test_theta_points_to_the_positive_side(seed):
     found = margins.halves(seed)
     np.testing.assert_array_equal(found.data.y, np.where(found.cosines > 0, 1, -1))
+
+
+@each_seed
+def test_the_ringed_examples_are_those_with_a_hinge_loss(seed):
+    found = margins.violations(seed)
+    (fit,), (X, y) = found.fits, found.data
+    loss = np.maximum(0, 1 - y * (X @ fit.theta + fit.theta0))
+    (ax,) = FIGURES["000-3.4"].picture(found).axes
+    (rings,) = (c for c in ax.collections if c.get_label() == "margin violated")
+    np.testing.assert_array_equal(rings.get_offsets(), X[loss > 1e-3])
+    assert fit.margin == pytest.approx(1 / np.linalg.norm(fit.theta))
 
 
 @each_seed
@@ -125,10 +137,41 @@ def test_stumps_do_not_reach_a_random_forest_on_the_clouds(stumps):
         assert stumps.mean(name) < stumps.mean(boosting.FOREST)
 
 
-def test_deeper_trees_are_better_and_regressions_worse(stumps, trees):
+def test_trees_do_better_than_regressions(stumps, trees):
+    # The family matters. Which depth is better changes with the clouds that are drawn.
     regressions = accuracies(boosting.with_regressions, SEEDS)
     for name in ("LogitBoost", "GentleBoost"):
-        assert regressions.mean(name) + 0.05 < stumps.mean(name) < trees.mean(name)
+        assert regressions.mean(name) + 0.05 < min(stumps.mean(name), trees.mean(name))
+
+
+@each_seed
+def test_ten_clouds_of_a_hundred_points_five_in_each_class(seed):
+    X, y = boosting.clouds(seed).data
+    assert X.shape == (1000, 2)
+    groups = [X[k::10] for k in range(10)]
+    assert sorted(y[:10]) == [-1] * 5 + [1] * 5
+    for k, group in enumerate(groups):
+        assert (y[k::10] == y[k]).all()
+        np.testing.assert_allclose(group.std(axis=0), 1, atol=0.3)
+    centres = np.array([group.mean(axis=0) for group in groups])
+    assert np.ptp(centres, axis=0).min() > 5  # they are ten clouds and not one
+
+
+@each_seed
+def test_the_two_normal_distributions_are_those_of_the_text(seed):
+    X, y = boosting.gaussians(seed, n=20_000).data
+    for label, centre, variance in ((-1, 1, 1), (1, 3, 2)):
+        group = X[y == label]
+        assert len(group) == 10_000
+        np.testing.assert_allclose(group.mean(axis=0), centre, atol=0.07)
+        np.testing.assert_allclose(np.cov(group.T), variance * np.eye(2), atol=0.12)
+
+
+@pytest.mark.parametrize("kind", [boosting.clouds_in_100, boosting.gaussians_in_100])
+def test_results_are_similar_in_dimension_100(kind):
+    found = kind(SEEDS[0], n=500, n_estimators=20, repeats=1)
+    assert np.ptp(found.new) <= 0.01
+    assert found.new.min() > 0.98
 
 
 def test_the_theoretical_classifier_is_best_on_new_data_only():
@@ -219,12 +262,22 @@ def test_the_theorems_of_the_stagewise_algorithms_hold(seed, bound):
     assert (found.measured <= found.allowed * (1 + 1e-9)).all()
 
 
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_forward_stagewise_is_far_from_the_optimum_in_dimension_100(seed):
+    run = stagewise.forward_in_100(seed)
+    np.testing.assert_allclose(np.abs(np.diff(run.coefficients, axis=0)).sum(axis=1), 1)  # ε = 1
+    assert len(run.losses) == 201
+    assert (np.diff(run.losses) < 0).all()
+    assert run.excess[-1] > 0.5
+
+
 @each_seed
-def test_the_path_ends_at_least_squares_and_grows_with_delta(seed):
-    path = stagewise.whole_path(seed)
+@pytest.mark.parametrize("dimension", [10, 100])
+def test_the_path_ends_at_least_squares_and_grows_with_delta(seed, dimension):
+    path = stagewise.whole_path(seed, dimension)
     assert (np.diff(path.delta) > 0).all()
     np.testing.assert_allclose(np.abs(path.coefficients).sum(axis=1), path.delta, atol=1e-8)
-    best = stagewise.least_squares(stagewise.data_of(10, seed))
+    best = stagewise.least_squares(stagewise.data_of(dimension, seed))
     np.testing.assert_allclose(path.coefficients[-1], best, atol=0.1)
 
 
@@ -291,6 +344,12 @@ def test_stochastic_descent_is_sooner_near_and_then_wanders(seed):
     assert not (np.diff(stochastic) < 0).all()
 
 
+def test_stochastic_descent_is_sooner_than_batches_at_their_best_rate():
+    """At the same rate for both it is so because a batch makes one step in an epoch."""
+    stochastic, batch = np.mean([descent.soonest(seed) for seed in SEEDS], axis=0)
+    assert stochastic < batch < descent.batches(0).walks[0].excess[2]
+
+
 def test_descent_and_the_closed_form_agree_on_the_houses():
     found = descent.line()
     assert found.by_descent == pytest.approx(found.closed_form, abs=1e-6)
@@ -337,7 +396,21 @@ def test_both_descents_reach_the_minimum_of_the_hinge_objective(seed):
         found.data, found.lam, np.array([found.best, found.descent[-1], found.stochastic[-1]])
     )
     assert all(best - 1e-7 <= end < best + 0.01 for end in ends)
+    assert found.stochastic.shape == found.descent.shape == (1001, 2)
     slope = generalization.slope(seed)
     assert slope.slope > 0
     assert slope.walked[1] < slope.walked[0]
     assert slope.walked_objective[-1] < slope.objective.min() + 0.01
+
+
+@each_seed
+def test_the_steps_of_the_stochastic_descent_are_one_over_one_plus_t(seed):
+    """½, ⅓, ¼, …: each step is −η(λθ − yx) for an example with a loss, −ηλθ for one without."""
+    found = generalization.surface(seed, iterations=30)
+    X, y = found.data
+    for t, (theta, after) in enumerate(
+        zip(found.stochastic, found.stochastic[1:], strict=False), 1
+    ):
+        push = np.where((y * (X @ theta) < 1)[:, None], y[:, None] * X, 0.0)
+        steps = (push - found.lam * theta) / (1 + t)
+        assert np.abs(theta + steps - after).sum(axis=1).min() < 1e-12

@@ -204,8 +204,32 @@ def test_the_first_stopping_rule_has_the_documents_sum():
     model = LeastSquares(
         solver="gradient", step=0.01 * len(price), standardize=True, stop=stops.ChangeOfJ(1e-3)
     ).fit(X, price)
-    assert model.n_iter_ == iterations
+    assert model.n_iter_ == iterations == 355
     np.testing.assert_allclose(len(price) * model.history_["J"][-1], J[-1])
+
+
+@pytest.mark.parametrize("eps", [0.1, 1e-3])
+def test_the_other_stopping_rules_on_the_houses(eps):
+    """‖θᵗ − θᵗ⁺¹‖ has the bias and the θ of the normalized columns; and both rules at once."""
+    X, price = datasets.houses()
+    rows = np.column_stack([np.ones(len(price)), (X - X.mean(0)) / X.std(0)])
+    theta, J, first = np.zeros(rows.shape[1]), np.inf, {}
+    for t in range(1, 1000):
+        step = 0.01 * rows.T @ (rows @ theta - price)
+        theta, before = theta - step, J
+        J = 0.5 * np.sum((rows @ theta - price) ** 2)
+        held = np.linalg.norm(step) < eps, before - J < eps
+        for rule, now in {"theta": held[0], "both": all(held), "either": any(held)}.items():
+            if now:
+                first.setdefault(rule, t)
+    rules = {
+        "theta": stops.ChangeOfTheta(eps),
+        "both": stops.ChangeOfTheta(eps) & stops.ChangeOfJ(eps),
+        "either": stops.ChangeOfTheta(eps) | stops.ChangeOfJ(eps),
+    }
+    how = {"solver": "gradient", "step": 0.01 * len(price), "standardize": True}
+    found = {name: LeastSquares(**how, stop=rule).fit(X, price) for name, rule in rules.items()}
+    assert {name: model.n_iter_ for name, model in found.items()} == first
 
 
 STARTS = [

@@ -71,7 +71,9 @@ def test_equals_its_formula(kernel):
     A, B = rows(7), rows(5, seed=1)
     expected = double_loop(kernel, A, B)
     np.testing.assert_allclose(kernel(A, B), expected, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(kernel(A), double_loop(kernel, A, A), rtol=1e-12, atol=1e-13)
+    whole = double_loop(kernel, A, A)
+    np.testing.assert_allclose(kernel(A), whole, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(kernels.gram(kernel, A), whole, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(kernel.diagonal(A), [FORMULAS[kernel](a, a) for a in A], rtol=1e-12)
 
 

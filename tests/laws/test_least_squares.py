@@ -142,6 +142,20 @@ def test_more_columns_than_rows():
     assert found.certificate_.upper < 1e-6
 
 
+@pytest.mark.parametrize("lam", [1e-3, 0.2, 10.0])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_with_a_penalty_nothing_is_singular(lam, repeated):
+    """θ = (λI + XᵀX/n)⁻¹ Xᵀy/n, with more columns than rows and with a column twice."""
+    X, y = plane(40, 3) if repeated else plane(6, 15)
+    if repeated:
+        X = np.column_stack([X, X[:, 0]])
+    A, b = lam * np.eye(X.shape[1]) + X.T @ X / len(y), X.T @ y / len(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = Ridge(lam=lam, solver="normal-equations", fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(model.coef_, np.linalg.solve(A, b), rtol=1e-8, atol=1e-10)
+
+
 def test_nearly_collinear_data_are_triangularized():
     rng = np.random.default_rng(0)
     X, y = plane(300, 4)

@@ -24,6 +24,15 @@ SOLVERS = [*solvers.SMOOTH.values(), solvers.Huber(1.35)]
 numbers = st.floats(-30, 30, allow_nan=False)
 
 
+def test_the_losses_of_the_documents_are_their_formulas():
+    z = np.linspace(-5, 5, 1001)
+    np.testing.assert_array_equal(ZeroOne().value(z), np.where(z <= 0, 1, 0))
+    np.testing.assert_array_equal(Hinge().value(z), np.where(z <= 1, 1 - z, 0))
+    np.testing.assert_allclose(Exponential().value(z), np.exp(-z))
+    np.testing.assert_allclose(Logistic().value(z), np.log(1 + np.exp(-z)))
+    np.testing.assert_array_equal(Squared().value(z), z**2 / 2)
+
+
 @pytest.mark.parametrize("loss", CONVEX, ids=lambda loss: loss.name)
 @given(z=numbers)
 def test_slope_is_the_derivative(loss, z):

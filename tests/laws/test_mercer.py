@@ -32,6 +32,7 @@ def distance(x, z):
 def test_valid_kernels_are_valid_by_their_formula(kernel):
     answer = is_mercer(kernel, X)
     assert answer
+    assert (kernel(X).min() < 0) == (kernel in (Linear(), Cosine(), Polynomial(3)))
     assert answer.by_construction
     assert answer.vector is None
     assert answer.smallest_eigenvalue == pytest.approx(

@@ -53,6 +53,16 @@ def test_the_smaller_of_two_bounds_is_the_headline():
     assert certificate.verify(X, y)
 
 
+@given(data=separable(), seed=st.integers(0, 9), bias=st.booleans())
+def test_whatever_the_order_it_converges_within_the_bound(data, seed, bias):
+    if not bias and not cotas.separability(*data, fit_intercept=False):
+        return
+    options = {"shuffle": True, "random_state": seed, "fit_intercept": bias}
+    model = Perceptron(max_iter=100_000, **options).fit(*data)
+    assert model.training_error(*data) == 0
+    assert model.mistakes_per_epoch_.sum() <= theorem_3_1(model.certificate_)
+
+
 @given(data=labelled(), epochs=st.integers(1, 6))
 def test_bound_with_shortfall_on_any_data(data, epochs):
     model = Perceptron(max_iter=epochs).fit(*data)

@@ -50,6 +50,18 @@ def test_losses_and_errors_are_those_of_the_fitted_models():
     assert found.best_c == pytest.approx(1 / (found.best_value * 100))
 
 
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
+def test_a_part_is_held_out_and_the_others_are_trained_on(share):
+    """70–90 % to train on and 10–30 % to choose with: c = 1/(λn) tells what n was."""
+    X, y = noisy_clouds(150)
+    found = cotas.choose(
+        cotas.LinearSVM(), X, y, values=LAMS, validation=share, random_state=0, refit=False
+    )
+    np.testing.assert_allclose(1 / (found.c * found.values), (1 - share) * 150)
+    wrong = np.array(found.validation_error) * share * 150
+    np.testing.assert_allclose(wrong, np.round(wrong), atol=1e-9)
+
+
 def test_more_complexity_never_raises_the_training_loss_of_an_optimum():
     X, y = noisy_clouds(150)
     found = cotas.choose(cotas.LinearSVM(tol=1e-8), X, y, random_state=0)

@@ -154,7 +154,8 @@ def test_the_bounds_of_theorems_2_2_1_and_2_2_3_are_those_printed(data):
     square = np.sum((X @ np.linalg.lstsq(X, y, rcond=None)[0]) ** 2)
     eps, delta, k = 0.3, 4.0, 25
     bracket = square / (eps * (k + 1)) + eps
-    fs = ForwardStagewise(eps=eps, max_iter=k).fit(*data).certificate_.at(k)
+    model = ForwardStagewise(eps=eps, max_iter=k).fit(*data)
+    fs = model.certificate_.at(k)
     expected = [
         p / (2 * n * smallest) * bracket**2,
         np.sqrt(p) / smallest * bracket,
@@ -164,6 +165,25 @@ def test_the_bounds_of_theorems_2_2_1_and_2_2_3_are_those_printed(data):
         k,
     ]
     np.testing.assert_allclose([item.bound for item in fs], expected, rtol=1e-6)
+    # All of them at the same i, the one with the smallest correlation.
+    best = np.linalg.lstsq(X, y, rcond=None)[0]
+    betas = path_of(model)
+    i = int(np.argmin(np.abs(X.T @ (y[:, None] - X @ betas.T)).max(axis=0)))
+    far = np.linalg.norm(X @ (betas[i] - best))
+    away = np.linalg.norm(np.linalg.pinv(X) @ (X @ (betas[i] - best)))
+    measured = [
+        far**2 / (2 * n),
+        away,
+        far,
+        np.abs(X.T @ (y - X @ betas[i])).max(),
+        np.abs(betas[i]).sum(),
+        np.count_nonzero(betas[i]),
+    ]
+    found = np.array([item.measured for item in fs])
+    assert {item.iteration for item in fs} == {i}
+    assert found[1] >= measured[1]  # an upper bound of it
+    np.testing.assert_allclose(np.delete(found, 1), np.delete(measured, 1), rtol=1e-6)
+    assert all(item.holds for item in fs)
     r_fs = RegularizedForwardStagewise(eps=eps, delta=delta, max_iter=k).fit(*data)
     expected = [
         delta / n * (square / (2 * eps * (k + 1)) + 2 * eps),
@@ -220,6 +240,12 @@ def test_omega_certifies_the_lasso_on_the_ball(data):
     least = best.certificate_.lower
     excess = model.path_.losses - least
     assert (excess >= -1e-9).all()
+    Z, z = unit_columns(X, y)
+    for k in (0, 10, 3000):  # ω as printed
+        beta = model.path_.unit_coef(k)
+        r = z - Z @ beta
+        omega = np.abs(Z.T @ r).max() - r @ Z @ beta / delta
+        assert model.omegas_[k] == pytest.approx(omega, rel=1e-7, abs=1e-9)
     assert (excess <= delta / n * model.omegas_ + 1e-9).all()
     assert model.certificate_.lower <= least + 1e-9
     assert model.certificate_.gap == pytest.approx(delta / n * model.omegas_[-1], rel=1e-4)

@@ -171,6 +171,8 @@ def test_each_online_step_is_its_formula(kind):
         mistakes += step.mistake
         assert step.mistakes == mistakes
         assert step.mistake == (step.margin <= 0)
+        if kind is cotas.PassiveAggressive:
+            np.testing.assert_allclose(step.eta, min(max(0.0, 1 - step.margin) / (x @ x), 1 / 0.3))
         limit = 0 if kind is cotas.Perceptron else 1
         assert step.updated == (step.margin <= limit)
         np.testing.assert_array_equal(step.model.coef_[0], step.theta)

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import FloatArray
-
 
 def standard_error(values: Any) -> float:
     """The standard error of the mean of some numbers; of a single one there is none, so 0."""
@@ -20,17 +18,17 @@ def mean(values: Any) -> float:
     return float(np.mean(np.asarray(values, dtype=np.float64)))
 
 
-def means(rows: Any) -> FloatArray:
-    """The mean of each column, a row for each seed."""
-    return np.asarray(np.mean(np.array(rows, dtype=np.float64), axis=0))
-
-
 def plus_minus(values: Any, digits: int = 1, unit: str = "") -> str:
     """The mean with its standard error, in per cent if that is the unit: "90.4 ± 1.2 %"."""
     scale = 100.0 if unit == "%" else 1.0
     middle, error = scale * mean(values), scale * standard_error(values)
     text = f"{middle:.{digits}f} ± {error:.{digits}f}{' ' if unit else ''}{unit}"
     return text.replace("-", "−")
+
+
+def scientific(values: Any) -> str:
+    """The same for numbers that are tiny: "4.1e-04 ± 3e-05"."""
+    return f"{mean(values):.1e} ± {standard_error(values):.0e}"
 
 
 def spaced(number: int) -> str:

@@ -26,6 +26,8 @@ from cotas.solvers.boosting import (
 from cotas.solvers.weak_learners import Fitted, WeakLearner
 
 LONGEST_STEP = best_step(ERR_CLIP)  # a line search that sees no end stops here
+NO_DESCENT = "−⟨∇H(F), f⟩ ≤ 0: no learner found lowers the cost"
+NO_FARTHER = "−⟨∇H(F), f − F⟩ ≤ 0: no learner found is farther down the slope than F"
 
 
 def cost_of(cost: Loss, y: FloatArray, s: FloatArray, F: FloatArray) -> float:
@@ -57,7 +59,7 @@ def anyboost(
     target: str = "sign",
     towards: bool = False,
 ) -> Iterator[Round]:
-    """AnyBoost, Algorithm 5 of 001: F ← F + w·f, f maximizing −⟨∇H(F), f⟩.
+    """AnyBoost, Algorithm 5 of Rugeles Ospina: F ← F + w·f, f maximizing −⟨∇H(F), f⟩.
 
     `steps` is "closed-form" (½ ln((1−err)/err), which minimizes H for the exponential cost),
     "line-search", "printed", a number, numbers or a function of the round; `rate` multiplies it.
@@ -76,7 +78,7 @@ def anyboost(
         f = _learn(weak, direction, s, target)
         along, mass = float(direction @ f.values), float(np.abs(direction).sum())
         if not along - (float(direction @ F) if towards else 0.0) > CHANCE * mass:
-            raise NothingLeft("−⟨∇H(F), f⟩ ≤ 0: no learner found lowers the cost")
+            raise NothingLeft(NO_FARTHER if towards else NO_DESCENT)
         error = float(np.abs(direction[y * f.values < 0]).sum()) / mass
         if steps == "closed-form":
             w = best_step(error)
@@ -108,7 +110,7 @@ def convex_anyboost(
     rate: float = 1.0,
     target: str = "sign",
 ) -> Iterator[Round]:
-    """AnyBoost over a convex hull, Algorithm 6 of 001: F ← (1−a)F + a·radius·f.
+    """AnyBoost over a convex hull, Algorithm 6 of Rugeles Ospina: F ← (1−a)F + a·radius·f.
 
     This is the Frank–Wolfe method on radius·conv(F). `steps` is "line-search" (the best a in
     [0, 1]), "closed-form" (a = w/Σ|w| with w = ½ ln((1−err)/err), Algorithm 7), "2/(m+2)", a

@@ -87,9 +87,9 @@ def boosted_regression(weak: WeakLearner, residuals: Residuals, rate: float) -> 
         squared:   f ← least squares of r
         absolute:  f ← a tree for sign(r), its leaves the medians of r
 
-    Algorithm 8 of 001 with f in the place of the best column; for |r| LAD_TreeBoost of Friedman
-    2001. Departures: other learners than trees are fitted to sign(r) and multiplied by the number
-    that suits r best. `Round.error` is the share of the loss that f leaves of r.
+    Algorithm 8 of Rugeles Ospina with f in the place of the best column; for |r| LAD_TreeBoost of
+    Friedman 2001. Departures: other learners than trees are fitted to sign(r) and multiplied by
+    the number that suits r best. `Round.error` is the share of the loss that f leaves of r.
     Invariant: for 0 < rate ≤ 1 the loss never rises: it is convex along F + t·f and no larger at
     t = 1 than at t = 0. Cost: a learner and O(n) a round.
     """

@@ -79,7 +79,7 @@ def adaboost(
     first: int = 1,
     rate: float = 1.0,
 ) -> Iterator[Round]:
-    """AdaBoost discrete, Algorithm 1 of 001.
+    """AdaBoost discrete, Algorithm 1 of Rugeles Ospina.
 
         w ← s·exp(−yF);  f ← learner(w);  err ← E_w[y ≠ f];  F ← F + ½ ln((1−err)/err) f
 
@@ -116,7 +116,7 @@ def adaboost(
 def real_adaboost(
     weak: WeakLearner, weights: ExponentialWeights, steps: Steps = 1.0, first: int = 1
 ) -> Iterator[Round]:
-    """AdaBoost real, Algorithm 2 of 001: F ← F + ½ ln(p/(1−p)), p = P_w(y = 1 | x).
+    """AdaBoost real, Algorithm 2 of Rugeles Ospina: F ← F + ½ ln(p/(1−p)), p = P_w(y = 1 | x).
 
     Departures: p is kept between 1e-6 and 1 − 1e-6; `steps` may multiply f. Invariant: in every
     leaf of a tree the weights of the two classes are equal after the round, unless p was clipped.
@@ -131,7 +131,7 @@ def real_adaboost(
 def gentleboost(
     weak: WeakLearner, weights: ExponentialWeights, steps: Steps = 1.0, first: int = 1
 ) -> Iterator[Round]:
-    """GentleBoost, Algorithm 4 of 001: F ← F + E_w[y | x], a Newton step for E[e^{−yF}].
+    """GentleBoost, Algorithm 4 of Rugeles Ospina: F ← F + E_w[y | x], a Newton step for E[e^{−yF}].
 
     Departures: Theorem 1.1.9 prints the step with the other sign; `steps` may multiply f.
     Invariant: |f| ≤ 1 for trees, whose leaves hold weighted means of y. Cost: a learner and O(n).
@@ -162,7 +162,7 @@ def logitboost(
     first: int = 1,
     safeguard: bool = True,
 ) -> Iterator[Round]:
-    """LogitBoost, Algorithm 3 of 001: Newton steps for the log-likelihood of p = 1/(1+e^{−2F}).
+    """LogitBoost, Algorithm 3 of Rugeles Ospina: Newton steps for p = 1/(1+e^{−2F}).
 
         z ← (y* − p)/(p(1−p)),  w ← p(1−p),  f ← least squares of z,  F ← F + ½ f
 

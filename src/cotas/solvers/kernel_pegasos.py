@@ -38,10 +38,11 @@ def kernel_pegasos_walk(
 
         η = 1/(λt),   and if yᵢ(η Σⱼ countⱼ yⱼ k(xⱼ, xᵢ) + θ₀) < 1:   countᵢ ← countᵢ + 1
 
-    The kernelized PEGASOS of 002. Departures: with a bias, which 002 prints for the linear version
-    only and without an update, θ₀ ← θ₀ + min(η, 1/√t) yᵢ at each violation, as in our linear one;
+    The kernelized PEGASOS of Fuentes-Pineda. Departures: with a bias, printed for the linear
+    version only and without an update, θ₀ ← θ₀ + min(η, 1/√t) yᵢ at each violation, as in our
+    linear one;
     a weight is n·sᵢ and multiplies the count. Remark: the sum is multiplied by 1/(λt), as printed;
-    the vector of Algorithm 5 of 000 before step t is 1/(λ(t−1)) times that sum.
+    the vector of Algorithm 5 of Fuentes Cabrera before step t is 1/(λ(t−1)) times that sum.
     Invariant: F = K(count·n·s·y), so that after t steps θ = (1/λt) Σ countⱼ n sⱼ yⱼ φ(xⱼ).
     Cost: O(n) a violation, and its row of K.
     """

@@ -35,7 +35,8 @@ def kernel_perceptron_walk(
 
         if yᵢ(θ·φ(xᵢ) + θ₀) ≤ 0:   θ ← θ + yᵢφ(xᵢ),   θ₀ ← θ₀ + yᵢ
 
-    Algorithms 1 and 2 of 000 with the kernel trick of 002: θ·φ(xᵢ) = Σⱼ countⱼ sⱼ yⱼ k(xⱼ, xᵢ).
+    Algorithms 1 and 2 of Fuentes Cabrera with the kernel trick of Fuentes-Pineda:
+    θ·φ(xᵢ) = Σⱼ countⱼ sⱼ yⱼ k(xⱼ, xᵢ).
     Departures: a weight s multiplies the update, which is Algorithm 2 on the row s·(φ(x), 1).
     Invariant: F = K(count·s·y) and θ₀ = Σ countⱼ sⱼ yⱼ. Cost: O(n) a mistake, and its row of K.
     """

@@ -33,8 +33,8 @@ def passive_aggressive_pass(
         θ ← argmin (λ/2)‖θ − θ_k‖² + s·max(0, 1 − y θ·x)
           = θ_k + η y x,    η = min(loss/‖x‖², s/λ)
 
-    Algorithm 4 of 000. Departures: examples without loss are skipped (their η is 0); with a bias
-    the vector is (x, 1), of squared norm ‖x‖² + 1; a weight s multiplies the loss.
+    Algorithm 4 of Fuentes Cabrera. Departures: examples without loss are skipped (their η is 0);
+    with a bias the vector is (x, 1), of squared norm ‖x‖² + 1; a weight s multiplies the loss.
     Invariant: after a step the example has loss 0, or η = s/λ. Cost: O(nnz) a pass.
     """
     w, b = run.w[c], run.b[c]

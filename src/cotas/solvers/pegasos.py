@@ -102,11 +102,12 @@ def pegasos_pass(
 
         θ ← (1 − ηλ)θ,   and if yᵢ(θ·xᵢ + θ₀) ≤ 1:   θ ← θ + η yᵢxᵢ,   θ₀ ← θ₀ + η₀ yᵢ
 
-    Algorithm 5 of 000, the bias as in 002. Departures: `steps` holds η, 1/(λt) unless asked
-    otherwise (000 prints 1/t); 002 prints no update of b: it follows the same subgradient with
+    Algorithm 5 of Fuentes Cabrera, the bias as in Fuentes-Pineda. Departures: `steps` holds η,
+    1/(λt) unless asked otherwise (printed: 1/t); of b no update is printed: it follows the same
+    subgradient with
     η₀ = min(η, 1/√t), since nothing shrinks the bias and steps of 1/(λt) would leave it where
-    the first of them threw it; a weight is n·sᵢ and multiplies the update; 002 tests < 1 where
-    000 tests ≤ 1.
+    the first of them threw it; a weight is n·sᵢ and multiplies the update; Fuentes-Pineda
+    tests < 1, Fuentes Cabrera ≤ 1.
     Invariant: with η = 1/(λt) and no projection θ = (1/λt) Σ ledgerᵢ n sᵢ yᵢ xᵢ.
     Cost: O(nnz) a pass; the shrinking of θ costs O(1) since θ = scale · w.
     """

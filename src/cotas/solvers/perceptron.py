@@ -31,9 +31,9 @@ def perceptron_pass(
 
         if yᵢ(θ·xᵢ + θ₀) ≤ 0:   θ ← θ + yᵢxᵢ,   θ₀ ← θ₀ + yᵢ
 
-    Algorithm 2 of 000 (Algorithm 1 without bias, Algorithm 3 with an average). Departures: a
-    weight s multiplies the update, which is Algorithm 2 on the row s·(x, 1); Algorithm 3 keeps
-    c·yx with c = 1 − m/(nT), here m·yx is set aside and divided by nT at the end.
+    Algorithm 2 of Fuentes Cabrera (Algorithm 1 without bias, Algorithm 3 with an average).
+    Departures: a weight s multiplies the update, which is Algorithm 2 on the row s·(x, 1);
+    Algorithm 3 keeps c·yx with c = 1 − m/(nT), here m·yx is set aside and divided by nT at the end.
     Invariant: θ = Σ ledgerᵢ sᵢ yᵢ xᵢ plus the starting point. Cost: O(nnz) a pass.
     """
     w, b = run.w[c], run.b[c]

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 from cotas.words import LANGUAGES, current
 
 INDENT = "  "
+# Who wrote a document; its title where it names nobody.
+AUTHORS = {
+    "000": "Fuentes Cabrera",
+    "001": "Rugeles Ospina",
+    "002": "Fuentes-Pineda",
+    "003": "Moreno Chávez",
+    "004": "Clasificación lineal",
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,11 @@ class Printed:
     english: str
     spanish: str
     lines: tuple[Line, ...]
+
+    @property
+    def author(self) -> str:
+        """Who wrote the document, or its title where it names nobody."""
+        return AUTHORS[self.document]
 
     def __getitem__(self, number: str) -> Line:
         """The line with this number."""

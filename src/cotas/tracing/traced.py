@@ -65,7 +65,7 @@ class Trace:
         return self._replay()
 
     def __repr__(self) -> str:
-        where = f"{self.algorithm.place} of document {self.algorithm.document}"
+        where = f"{self.algorithm.author}, {self.algorithm.place}"
         return f"<Trace of {self.model!r}: {where}>"
 
 

@@ -60,9 +60,9 @@ def passive_aggressive(X, y, order, lam, bias=0):
 
 
 def pegasos(X, y, order, lam, eta, bias=0, project=False):
-    """Algorithm 5 of 000 (η = 1/t), with the η of 002 or 004, and the bias of 002.
+    """Algorithm 5 of Fuentes Cabrera (η = 1/t), or with the η of another page, and a bias.
 
-    002 prints no update of b: it moves along the same subgradient, by no more than 1/√t.
+    Fuentes-Pineda prints no update of b: it moves along the same subgradient, by no more than 1/√t.
     """
     theta, theta0 = np.zeros(X.shape[1]), 0.0
     for t, i in enumerate(order, start=1):
@@ -254,7 +254,7 @@ def test_a_start_that_is_none(start):
 
 
 def stochastic_descent(X, y, batches, lam, eta, bias):
-    """Algorithms 6 (λ = 0) and 7 of 000; batches of one, or the mini-batches of 003."""
+    """Algorithms 6 (λ = 0) and 7 of Fuentes Cabrera; Moreno Chávez has mini-batches."""
     theta, theta0 = np.zeros(X.shape[1]), 0.0
     for k, batch in enumerate(batches, start=1):
         r = y[batch] - X[batch] @ theta - theta0

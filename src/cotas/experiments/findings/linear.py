@@ -7,7 +7,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.experiments import generalization, margins, memorizing
 from cotas.experiments.findings.finding import AGREES, DIFFERS, IN_PART, Finding, Seeds, votes
-from cotas.experiments.statistics import mean, plus_minus
+from cotas.experiments.statistics import mean, plus_minus, scientific
 
 # "ĉ ≈ c*": the test loss at ĉ is at most a twentieth larger than at c*.
 NEAR = 1.05
@@ -152,7 +152,8 @@ def losses(seeds: Seeds) -> list[Finding]:
     table = np.array([[c.test[0], c.test.min(), c.test[-1]] for c in curves])
     low, best, high = (plus_minus(column, 2) for column in table.T)
     ratios = np.array([c.chosen_loss / c.test.min() for c in curves])
-    alone = np.array([mean(_test_losses(c) / c.test.min()) for c in curves])
+    each = np.array([_test_losses(c) / c.test.min() for c in curves])
+    alone = each.mean(axis=1)
     return [
         Finding(
             ("004-loss",),
@@ -165,9 +166,11 @@ def losses(seeds: Seeds) -> list[Finding]:
             ("004-fitting",),
             "a validation part of 10–30 % gives ĉ ≈ c*",
             f"test loss at ĉ {plus_minus(ratios, 3)} times that at c* with the mean of "
-            f"{len(curves[0].each)} splits, {plus_minus(alone, 3)} times with a single split",
+            f"{len(curves[0].each)} splits, {plus_minus(alone, 3)} times with a single split; "
+            f"{int((each <= NEAR).sum())} of {each.size} single splits are within 5 %",
             votes(ratios <= NEAR, IN_PART),
-            "A seed agrees if the test loss at the ĉ of the mean is at most 5 % above that at c*.",
+            "A seed agrees if the test loss at the ĉ of the mean is at most 5 % above that at c*. "
+            "The document splits once, which does nearly as well on average and may miss by more.",
         ),
     ]
 
@@ -190,18 +193,20 @@ def descents(seeds: Seeds) -> list[Finding]:
         Finding(
             ("004-slope", "004-surface"),
             "a small constant rate reaches the minimum of a strongly convex function quickly",
-            f"J − J* after 1000 steps of 0.5: {mean(ends):.0e}, which is {mean(shares):.0e} of J*",
+            f"J − J* after 1000 steps of 0.5: {scientific(ends)}, which is {scientific(shares)} "
+            "of J*",
             tuple(
                 AGREES if share < 1e-8 else IN_PART if share < 0.01 else DIFFERS for share in shares
             ),
-            "J is strongly convex, but the hinge has corners: with a constant rate the descent "
-            "comes near the minimum quickly and then steps back and forth across a corner.",
+            "A seed agrees if less than 1e-8 of J* is left, and in part if less than 1 % is. J is "
+            "strongly convex, but the hinge has corners: with a constant rate the descent comes "
+            "near the minimum quickly and then steps back and forth across a corner.",
         ),
         Finding(
             ("004-surface",),
             "with η = 1/(1+t) stochastic descent converges",
-            f"mean J − J* over steps 51 to 100: {early.mean():.0e}, over 951 to 1000: "
-            f"{late.mean():.0e}",
+            f"mean J − J* over steps 51 to 100: {scientific(early)}, over 951 to 1000: "
+            f"{scientific(late)}",
             votes(late < early),
         ),
     ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from cotas.experiments import promises
 from cotas.experiments.findings.finding import IN_PART, Finding, Seeds, votes
-from cotas.experiments.statistics import mean, plus_minus
+from cotas.experiments.statistics import mean, plus_minus, scientific
 
 
 def mistakes(seeds: Seeds) -> Finding:
@@ -136,9 +136,9 @@ def kernelized(seeds: Seeds) -> Finding:
     runs = [promises.kernelized(seed).excess for seed in seeds]
     last = promises.EPOCHS[-1]
     online = plus_minus([run["PEGASOS"][-1] for run in runs], 1, "%")
-    pairs = mean([run["SMO"][promises.EPOCHS.index(20)] for run in runs])
+    pairs = scientific([run["SMO"][promises.EPOCHS.index(20)] for run in runs])
     return Finding(
         ("002-smo",),
         "two algorithms for the same problem",
-        f"(J − J*)/J*: {pairs:.0e} after 20 passes of SMO, {online} after {last} epochs of PEGASOS",
+        f"(J − J*)/J*: {pairs} after 20 passes of SMO, {online} after {last} epochs of PEGASOS",
     )
