@@ -4,6 +4,7 @@ import signal
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cotas.loops import loop
@@ -111,3 +112,29 @@ def test_an_error_inside_is_not_hidden_and_threads_have_nothing_to_defer():
     thread.start()
     thread.join()
     assert found == [6]
+
+
+@loop
+def inverse(x):
+    if x == 0:
+        raise ValueError("nothing has no inverse")
+    return 1 / x
+
+
+def sum_of_inverses(values):
+    total = 0.0
+    for i in range(len(values)):
+        total += inverse(values[i])
+    return total
+
+
+@pytest.mark.parametrize("process", ["first", "next"])
+def test_a_loop_called_by_a_loop_is_the_loop_that_python_calls(process):
+    """Its code is a part of the caller's, errors included, and of what the disk keeps."""
+    whole = loop(sum_of_inverses)
+    assert whole(np.array([1.0, 2.0, 4.0])) == inverse(1.0) + inverse(2.0) + inverse(4.0)
+    for call in (lambda: whole(np.array([1.0, 0.0])), lambda: inverse(0.0)):
+        with pytest.raises(ValueError, match="no inverse"):
+            call()
+    if process == "next":
+        assert sum(whole.stats.cache_hits.values()) == 1

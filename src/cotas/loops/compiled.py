@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from cotas.loops.cache import SealedCache
+from cotas.loops.inside import INSIDE
 from cotas.loops.interrupts import interrupts_deferred
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -21,9 +22,13 @@ def loop(function: Function) -> Function:
     otherwise. The loop releases the global lock, so classes can be trained in threads. Division
     by zero gives an infinity, as in NumPy, and not an exception that would cost a test at every
     division. Ctrl-C is answered before or after compiling and loading, never lost in between.
+    Where another loop calls it, it becomes a part of that one.
     """
-    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     if compiled is not function:  # else Numba was told not to compile
+        inside = numba.njit(**INSIDE)(function)
+        compiled.get_call_template = inside.get_call_template
+        compiled.get_overload = inside.get_overload
         with contextlib.suppress(RuntimeError):  # no folder can be written
             compiled._cache = SealedCache(function)
         compiled.compile = _uninterrupted(compiled.compile)

@@ -10,6 +10,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from cotas.loops.inside import INSIDE
+
 # Sums may be reordered into vector registers; NaN and infinities keep their meaning.
 REORDERED = frozenset({"reassoc", "contract", "nsz", "arcp"})
 # Only a multiplication and the addition after it may share one rounding.
@@ -69,7 +71,7 @@ def generic(function: Case) -> Generic:
             def compiled_case(first: Any, *rest: Any) -> Case | None:
                 return case if _python_class(first) is kind else None
 
-            options = {"fastmath": set(arithmetic), "nogil": True, "error_model": "numpy"}
+            options = {**INSIDE, "fastmath": set(arithmetic)}
             overload(dispatch, jit_options=options, strict=False)(compiled_case)
             return case
 

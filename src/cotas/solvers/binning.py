@@ -147,13 +147,14 @@ def code_tile(
     codes: AnyArray,
     unseen: AnyArray,
     missing: AnyArray,
+    x: FloatArray,
+    k: AnyArray,
 ) -> None:
     """Code the rows start to stop; column c of X is feature first + c.
 
     `unseen` marks features with a value that their list of distinct values lacks, `missing` those
-    with a NaN.
+    with a NaN. `x` and `k` are room for the values and codes of a tile.
     """
-    x, k = np.zeros(TILE), np.zeros(TILE, dtype=np.uint8)
     for tile in range(start, stop, TILE):
         n = min(TILE, stop - tile)
         for c in range(X.shape[1]):
@@ -310,6 +311,8 @@ class _Coding:
                 self.codes,
                 self.unseen,
                 self.missing,
+                np.zeros(TILE),
+                np.zeros(TILE, dtype=np.uint8),
             )
 
         list(each(code, range(0, n, step)))
@@ -337,12 +340,13 @@ def _fill(table: FloatArray, parts: Sequence[FloatArray | None]) -> IntArray:
 
 
 @loop
-def count_off(codes: AnyArray, first: int, last: int, usual: AnyArray, off: IntArray) -> None:
+def count_off(
+    codes: AnyArray, first: int, last: int, counts: IntArray, usual: AnyArray, off: IntArray
+) -> None:
     """The most frequent code of each of these columns, and how many rows have another one.
 
-    Four counters at a time, so that none waits for the last.
+    Four `counts` at a time, so that none waits for the last.
     """
-    counts = np.zeros((4, MOST_BINS), dtype=np.int64)
     for j in range(first, last):
         counts[:] = 0
         for i in range(codes.shape[1]):
@@ -388,7 +392,8 @@ def _with_lists(coding: _Coding, each: Each) -> Bins:
     width = max(1, SAMPLE // n)  # columns that are worth a turn of a thread
 
     def count(first: int) -> None:
-        count_off(codes, first, min(first + width, d), usual, off)
+        counts = np.zeros((4, MOST_BINS), dtype=np.int64)
+        count_off(codes, first, min(first + width, d), counts, usual, off)
 
     list(each(count, range(0, d, width)))
     lists = np.flatnonzero(off <= DENSEST * n)

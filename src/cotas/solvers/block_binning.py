@@ -15,6 +15,7 @@ from cotas.solvers.binning import (
     COLUMNS_AT_A_TIME,
     MOST_BINS,
     SAMPLE,
+    TILE,
     Bins,
     Scale,
     categories,
@@ -157,7 +158,7 @@ class Coder:
             part = X[:, first : first + COLUMNS_AT_A_TIME]
             code_tile(
                 part, first, 0, n, padded, n_edges, padded, exact, self.scale.categorical, codes,
-                marks[0], marks[1],
+                marks[0], marks[1], np.zeros(TILE), np.zeros(TILE, dtype=np.uint8),
             )  # fmt: skip
         return Bins(
             codes=codes,

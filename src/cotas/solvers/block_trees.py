@@ -36,6 +36,7 @@ from cotas.solvers.trees import (
     dense_parts,
     find_leaves,
     join_trees,
+    tested_categories,
     tree_without_tests,
 )
 from cotas.solvers.weak_learners import LEAST_SHARE, BinnedTrees, Fitted, Named, naming
@@ -72,7 +73,8 @@ class Sum(NamedTuple):
         for trees, out in zip(self.trees, F, strict=False):
             rest = trees.after(rounds)
             for span, rows in dense_parts(X):
-                add_trees(rows, rest, self.coefficients[rounds:], self.categories, out[span])
+                known = tested_categories(rest, self.categories)
+                add_trees(rows, rest, self.coefficients[rounds:], known, out[span])
         return F
 
 
@@ -292,7 +294,7 @@ def search_sums(bins: Bins, criterion: Any, sums: AnyArray, totals: AnyArray, cu
     """The best cut of each node by each feature, from their histograms."""
     for j in range(sums.shape[0]):
         for v in range(sums.shape[1]):
-            cut_node(bins, criterion, j, v, sums[j, v], totals[v], cuts)
+            cut_node(cuts.order, bins, criterion, j, v, sums[j, v], totals[v], cuts)
 
 
 class BlockGrower(Grower):

@@ -145,16 +145,40 @@ def cut_categories(
     cuts.scores[j, v] = best
 
 
+@generic
+def cut_classes(
+    order: Any, bins: Bins, criterion: Any, j: int, v: int, sums: FloatArray, total: FloatArray,
+    cuts: Cuts,
+) -> None:  # fmt: skip
+    """As `split_search.cut_node`."""
+
+
+@cut_classes.when(type(None))
+def cut_classes_by_numbers(
+    order: None, bins: Bins, criterion: Any, j: int, v: int, sums: FloatArray, total: FloatArray,
+    cuts: Cuts,
+) -> None:  # fmt: skip
+    cut_numbers(bins, criterion, j, v, sums, total, cuts)
+
+
+@cut_classes.when(np.ndarray)
+def cut_classes_by_either(
+    order: AnyArray, bins: Bins, criterion: Any, j: int, v: int, sums: FloatArray,
+    total: FloatArray, cuts: Cuts,
+) -> None:  # fmt: skip
+    if bins.categorical[j]:
+        cut_categories(bins, criterion, j, v, sums, total, cuts)
+    else:
+        cut_numbers(bins, criterion, j, v, sums, total, cuts)
+
+
 @loop
 def cut_nodes(
     bins: Bins, criterion: Any, j: int, sums: FloatArray, totals: FloatArray, cuts: Cuts
 ) -> None:
     """The best cut of each node by one feature, from its histograms."""
     for v in range(len(totals)):
-        if bins.categorical[j]:
-            cut_categories(bins, criterion, j, v, sums[v], totals[v], cuts)
-        else:
-            cut_numbers(bins, criterion, j, v, sums[v], totals[v], cuts)
+        cut_classes(cuts.order, bins, criterion, j, v, sums[v], totals[v], cuts)
 
 
 @loop

@@ -180,6 +180,7 @@ def solve_on_gram(
 @loop
 def path_on_gram(
     state: GramState,
+    m: int,
     lams: FloatArray,
     penalty: Any,
     square: float,
@@ -187,19 +188,22 @@ def path_on_gram(
     max_rounds: int,
     betas: FloatArray,
     values: FloatArray,
-) -> int:
-    """β, P and P − D for each λ times the penalty, all the columns being in the Gram matrix.
+) -> tuple[bool, int]:
+    """β for each λ times the penalty, and P and P − D where there is room for them.
 
-    Returns the number of rounds.
+    Room is there for all or for none. Without it the last β and its g are left in the state as
+    the rounds left them: that one λ needs no other compiled program than a path.
+    Returns whether the last gap is small enough, and the number of rounds.
     """
-    m = len(state.c)
-    total = 0
+    done, total = True, 0
     for k in range(len(lams)):
         scaled = times(penalty, lams[k])
-        _, rounds = solve_on_gram(state, m, scaled, square, tol, max_rounds)
+        done, rounds = solve_on_gram(state, m, scaled, square, tol, max_rounds)
         total += rounds
+        if len(betas) == 0:
+            continue
         afresh(state, m)
         assign(betas[k], state.beta)
         found = restricted_bounds(state, m, scaled, square)
         values[k, 0], values[k, 1] = found.primal, found.gap
-    return total
+    return done, total

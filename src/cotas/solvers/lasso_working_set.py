@@ -10,7 +10,7 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
-from cotas.solvers.lasso_gram import path_on_gram, solve_on_gram
+from cotas.solvers.lasso_gram import path_on_gram
 from cotas.solvers.lasso_state import LassoIterate, WorkingSet, enough
 from cotas.solvers.penalties import Penalized, Penalty, bounds, thresholds, times, with_weights
 
@@ -163,8 +163,8 @@ class WorkingSetLasso:
     def _walk_on_gram(self, lams: FloatArray, tol: float) -> tuple[FloatArray, FloatArray]:
         """β for each λ, and its P and P − D."""
         betas, values = np.empty((len(lams), self.columns.p)), np.empty((len(lams), 2))
-        problem = (self.penalty, self.square, INNER * tol, MAX_ROUNDS)
-        self.rounds += path_on_gram(self.working.state, lams, *problem, betas, values)
+        problem = (self.columns.p, lams, self.penalty, self.square, INNER * tol, MAX_ROUNDS)
+        self.rounds += path_on_gram(self.working.state, *problem, betas, values)[1]
         return betas, values
 
     def _iterate(
@@ -235,10 +235,11 @@ class WorkingSetLasso:
         penalty = self._penalty(lam)
         if not self.working.has_gram:
             return (yield from self._descend(lam, penalty, tol))
-        problem = (len(self.working), penalty, self.square, tol)
+        problem = (len(self.working), np.ones(1), penalty, self.square, tol)
+        no_room = np.empty((2, 0, 0))
         for _ in range(MAX_ROUNDS // ROUNDS_BETWEEN_LOOKS):
             most = int(min(ROUNDS_BETWEEN_LOOKS, max(1, self.max_rounds - self.rounds)))
-            done, rounds = solve_on_gram(self.working.state, *problem, most)
+            done, rounds = path_on_gram(self.working.state, *problem, most, *no_room)
             self.rounds += rounds
             yield self._look(lam)
             if done:

@@ -73,17 +73,23 @@ def _derivative(line: SearchLine, length: float) -> float:
     return line.fixed + length * line.linear - gained
 
 
+def room_for(n: int, d: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Room for rounds on n rows of d columns: the curved rows, two systems and two vectors."""
+    return np.empty(n, np.int64), np.empty((2, d + 1, d + 1)), np.empty((2, d + 1))
+
+
 @loop
 def newton_round(
     rows: Any, state: RowState, problem: RoundedProblem, model: FloatArray, combination: FloatArray,
-    nu: float,
+    nu: float, curved: IntArray, square: FloatArray, line: FloatArray,
 ) -> tuple[bool, float, float]:  # fmt: skip
     """Minimize the objective that ν rounds off, from θ and θ₀, which `model` holds and keeps.
 
-    `combination` is Σ αᵢyᵢxᵢ. Returns whether the minimum was reached, P and D.
+    `combination` is Σ αᵢyᵢxᵢ. Returns whether the minimum was reached, P and D. The last three are
+    room to work in (see `room_for`), which takes longer to compile than to hand over.
     """
     n, d = len(state.y), len(combination)
-    curved, system, step = np.empty(n, np.int64), np.empty((d + 1, d + 1)), np.empty(d + 1)
+    system, factor, step, unit = square[0], square[1], line[0], line[1]
     primal = dual = 0.0
     for _ in range(MOST_STEPS):
         count, loss, total, balance = respond(rows, state, nu, 0, n, curved, combination)
@@ -111,7 +117,7 @@ def newton_round(
                 state.centre[i] = state.part[i]
             return True, primal, dual
         _add_up(rows, state.weights, curved, count, problem, nu, system)
-        if not _solve(system, step):
+        if not _solve(system, step, factor, unit):
             break
         step[d] *= problem.bias
         look_along(rows, state, step[:d], step[d], 0, n)
@@ -157,14 +163,13 @@ def _add_up(
 
 
 @loop
-def _solve(system: FloatArray, target: FloatArray) -> bool:
+def _solve(system: FloatArray, target: FloatArray, factor: FloatArray, unit: FloatArray) -> bool:
     """Solve a positive definite system, given by its lower triangle, in the place of its target.
 
     As `interior_point.factorized` does, by Cholesky in units that make the diagonal one; False if
-    there is no factor.
+    there is no factor. The factor and the units are left in the last two.
     """
     n = len(target)
-    unit, factor = np.empty(n), np.empty((n, n))
     for i in range(n):
         if not 0.0 < system[i, i] < np.inf:
             return False

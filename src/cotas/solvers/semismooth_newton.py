@@ -12,7 +12,7 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design import as_design
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
-from cotas.solvers.newton_round import RoundedProblem, derivative, newton_round, zero
+from cotas.solvers.newton_round import RoundedProblem, derivative, newton_round, room_for, zero
 from cotas.solvers.rounded_blocks import BlockRows
 from cotas.solvers.rounded_hinge import HingeRows, Response
 from cotas.source import Block, Source
@@ -152,9 +152,10 @@ def _rounds(
 ) -> Iterator[PrimalDual]:
     """The same with an iterate for each round, which is one call."""
     best, idle, solved = np.inf, 0, True
+    room = room_for(len(rows.state.y), len(rows.combination))
     while solved and idle < PATIENCE:
         given = (rows.rows, rows.state, problem, model, rows.combination, nu)
-        solved, primal, dual = newton_round(*given)
+        solved, primal, dual = newton_round(*given, *room)
         yield PrimalDual(model[:-1].copy(), float(model[-1]), rows.alpha, primal, dual)
         best, idle = (primal - dual, 0) if primal - dual <= 0.5 * best else (best, idle + 1)
         nu = max(SHARPER * nu, SHARPEST)

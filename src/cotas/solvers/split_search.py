@@ -114,7 +114,7 @@ class Cuts(NamedTuple):
     last: IntArray  # the last bin on the left; for categories how many are on the left
     missing_left: AnyArray
     left: AnyArray  # the sum on the left, missing values included
-    order: AnyArray  # of the categories, where the feature has some
+    order: Any  # of the categories; None where no feature has any
 
 
 @loop
@@ -178,11 +178,28 @@ def cut_categories(
         cuts.order[j, v, k] = order[k]
 
 
-@loop
+@generic
 def cut_node(
-    bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
+    order: Any, bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
 ) -> None:
-    """The best cut of feature j in node v, whose histogram is `sums`."""
+    """The best cut of feature j in node v, whose histogram is `sums`; `order` is that of the cuts.
+
+    Without categories it is None, and nothing is compiled for them.
+    """
+
+
+@cut_node.when(type(None))
+def cut_node_of_numbers(
+    order: None, bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
+) -> None:
+    cut_numbers(bins, criterion, j, v, sums, total, cuts)
+
+
+@cut_node.when(np.ndarray)
+def cut_node_of_either(
+    order: AnyArray, bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any,
+    cuts: Cuts,
+) -> None:  # fmt: skip
     if bins.categorical[j]:
         cut_categories(bins, criterion, j, v, sums, total, cuts)
     else:
@@ -197,8 +214,25 @@ def new_cuts(n_features: int, n_nodes: int, categorical: bool, kind: Any) -> Cut
         last=np.zeros(shape, dtype=np.int32),
         missing_left=np.zeros(shape, dtype=np.uint8),
         left=np.zeros(shape, dtype=kind),
-        order=np.zeros((*shape, 256 if categorical else 1), dtype=np.uint8),
+        order=np.zeros((*shape, 256), dtype=np.uint8) if categorical else None,
     )
+
+
+@generic
+def send_groups(order: Any, cuts: Cuts, j: int, v: int, route: AnyArray) -> None:
+    """Of the categories of feature j in node v the first ones left, the others right."""
+
+
+@send_groups.when(type(None))
+def send_no_groups(order: None, cuts: Cuts, j: int, v: int, route: AnyArray) -> None:
+    pass
+
+
+@send_groups.when(np.ndarray)
+def send_first_left(order: AnyArray, cuts: Cuts, j: int, v: int, route: AnyArray) -> None:
+    route[v] = 1
+    for k in range(cuts.last[j, v]):
+        route[v, order[j, v, k]] = 0
 
 
 @loop
@@ -221,9 +255,7 @@ def choose_cuts(
             continue
         feature[v] = j
         if bins.categorical[j]:
-            route[v] = 1
-            for k in range(cuts.last[j, v]):
-                route[v, cuts.order[j, v, k]] = 0
+            send_groups(cuts.order, cuts, j, v, route)
         else:
             route[v, cuts.last[j, v] + 1 :] = 1
             if bins.missing[j]:

@@ -31,15 +31,16 @@ WORTH_A_THREAD = 1 << 19  # entries of X
 @loop
 def search_root(
     bins: Bins, features: IntArray, criterion: Any, g: AnyArray, total: AnyArray, kept: AnyArray,
-    cuts: Cuts,
+    cuts: Cuts, lanes: AnyArray, sums: AnyArray,
 ) -> None:  # fmt: skip
-    """The best cut of all the rows by each of these features; the histograms go to `kept`."""
-    lanes = np.zeros((LANES, 2 * MOST_BINS), dtype=g.dtype)
-    sums = np.zeros((1, MOST_BINS), dtype=total.dtype)
+    """The best cut of all the rows by each of these features; the histograms go to `kept`.
+
+    `lanes` and `sums` are room to work in: to make it here would take longer to compile.
+    """
     for j in features:
         column_histogram(bins, j, criterion, g, total, lanes, sums[0])
         for v in range(1):  # as in `search_level`, so that one compiled function serves both
-            cut_node(bins, criterion, j, v, sums[v], total[v], cuts)
+            cut_node(cuts.order, bins, criterion, j, v, sums[v], total[v], cuts)
         if len(kept):
             assign(kept[j, 0], sums[0])
 
@@ -49,29 +50,28 @@ def search_level(
     bins: Bins, features: IntArray, criterion: Any, g: AnyArray, total: AnyArray,
     node: IntArray, slot: IntArray, rows: IntArray, slots: IntArray, gathered: AnyArray,
     slot_node: IntArray, slot_total: AnyArray, parents: AnyArray, kept: AnyArray, cuts: Cuts,
+    added: AnyArray, sums: AnyArray, other: AnyArray,
 ) -> None:  # fmt: skip
     """The best cut of each node of a level by each of these features.
 
     Slot s is node slot_node[s]. With the histograms of the `parents` the sibling of a node with a
-    slot has what the node leaves of its parent; without them every node has a slot.
+    slot has what the node leaves of its parent; without them every node has a slot. `added`, `sums`
+    and `other` are room to work in.
     """
-    added = np.zeros((len(slot_node), 2 * MOST_BINS), dtype=g.dtype)
-    sums = np.zeros((len(slot_node), MOST_BINS), dtype=total.dtype)
-    other = np.zeros(MOST_BINS, dtype=total.dtype)
     for j in features:
         nodes_histogram(
             bins, j, criterion, node, slot, rows, slots, gathered, g, slot_total, added, sums
         )
         for s in range(len(slot_node)):
             v = slot_node[s]
-            cut_node(bins, criterion, j, v, sums[s], total[v], cuts)
+            cut_node(cuts.order, bins, criterion, j, v, sums[s], total[v], cuts)
             if len(kept):
                 assign(kept[j, v], sums[s])
             if len(parents):
                 sibling = v ^ 1
                 for b in range(n_codes(bins, j)):
                     other[b] = parents[j, v // 2, b] - sums[s, b]
-                cut_node(bins, criterion, j, sibling, other, total[sibling], cuts)
+                cut_node(cuts.order, bins, criterion, j, sibling, other, total[sibling], cuts)
                 if len(kept):
                     assign(kept[j, sibling], other)
 
@@ -165,7 +165,13 @@ class Grower:
         if level + 1 < self.depth and d * n_nodes * MOST_BINS * totals.itemsize <= KEPT_BYTES:
             kept = np.empty((d, n_nodes, MOST_BINS), dtype=totals.dtype)
         if level == 0:
-            self.share(lambda part: search_root(self.bins, part, criterion, g, totals, kept, cuts))
+            self.share(
+                lambda part: search_root(
+                    self.bins, part, criterion, g, totals, kept, cuts,
+                    np.zeros((LANES, 2 * MOST_BINS), dtype=g.dtype),
+                    np.zeros((1, MOST_BINS), dtype=totals.dtype),
+                )
+            )  # fmt: skip
             return cuts, kept
         chosen = _smaller_siblings(counts) if len(parents) else np.flatnonzero(counts)
         slot = np.full(n_nodes, -1, dtype=np.int16)
@@ -177,6 +183,9 @@ class Grower:
             lambda part: search_level(
                 self.bins, part, criterion, g, totals, self.node, slot, rows, slots, gathered,
                 chosen, totals[chosen], parents, kept, cuts,
+                np.zeros((len(chosen), 2 * MOST_BINS), dtype=g.dtype),
+                np.zeros((len(chosen), MOST_BINS), dtype=totals.dtype),
+                np.zeros(MOST_BINS, dtype=totals.dtype),
             )
         )  # fmt: skip
         return cuts, kept

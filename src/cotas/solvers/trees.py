@@ -15,7 +15,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.design.blocks import row_spans
-from cotas.loops import loop
+from cotas.loops import generic, loop
 from cotas.solvers.binning import MOST_BINS, Scale
 
 ROWS_AT_A_TIME = 256  # stay in the cache while all the trees look at them
@@ -123,11 +123,13 @@ def find_leaves(X: Any, trees: Trees, t: int, categories: Categories, leaves: In
     """The leaf of tree t that each row of X comes to."""
     feature, group = trees.feature[t], trees.group[t]
     threshold, missing_left = trees.threshold[t], trees.missing_left[t]
-    if group.max() < 0:
+    n_nodes, by_category = len(feature), False
+    for v in range(n_nodes):
+        by_category |= group[v] >= 0
+    if not by_category:
         # Without the tuples of arrays, which cost more to hand on than a test takes.
         find_leaves_by_thresholds(X, feature, threshold, missing_left, leaves)
         return
-    n_nodes = len(feature)
     for i in range(len(leaves)):
         v = 0
         while v < n_nodes:
@@ -142,9 +144,31 @@ def find_leaves(X: Any, trees: Trees, t: int, categories: Categories, leaves: In
         leaves[i] = v - n_nodes
 
 
+@generic
+def find_rows(categories: Any, X: Any, trees: Trees, t: int, leaves: IntArray) -> None:
+    """The leaf of tree t that each row comes to; None are the categories of trees without any.
+
+    So that code for categories is compiled where there are some.
+    """
+
+
+@find_rows.when(Categories)
+def find_among_categories(
+    categories: Categories, X: Any, trees: Trees, t: int, leaves: IntArray
+) -> None:
+    find_leaves(X, trees, t, categories, leaves)
+
+
+@find_rows.when(type(None))
+def find_among_numbers(categories: None, X: Any, trees: Trees, t: int, leaves: IntArray) -> None:
+    find_leaves_by_thresholds(
+        X, trees.feature[t], trees.threshold[t], trees.missing_left[t], leaves
+    )
+
+
 @loop
 def add_trees(
-    X: Any, trees: Trees, coefficients: FloatArray, categories: Categories, out: FloatArray
+    X: Any, trees: Trees, coefficients: FloatArray, categories: Any, out: FloatArray
 ) -> None:
     """outᵢ ← outᵢ + Σ coefficient · tree(xᵢ)"""
     leaves = np.empty(ROWS_AT_A_TIME, dtype=np.int64)
@@ -152,24 +176,27 @@ def add_trees(
         rows = X[start : start + ROWS_AT_A_TIME]
         for t in range(len(trees.feature)):
             value, coefficient = trees.value[t], coefficients[t]
-            find_leaves(rows, trees, t, categories, leaves[: len(rows)])
+            find_rows(categories, rows, trees, t, leaves[: len(rows)])
             for i in range(len(rows)):
                 out[start + i] += coefficient * value[leaves[i]]
 
 
 @loop
-def add_votes(
-    X: Any, trees: Trees, votes: FloatArray, categories: Categories, out: FloatArray
-) -> None:
+def add_votes(X: Any, trees: Trees, votes: FloatArray, categories: Any, out: FloatArray) -> None:
     """out[i, k] ← out[i, k] + Σ votes of the trees whose value on xᵢ is k"""
     leaves = np.empty(ROWS_AT_A_TIME, dtype=np.int64)
     for start in range(0, len(X), ROWS_AT_A_TIME):
         rows = X[start : start + ROWS_AT_A_TIME]
         for t in range(len(trees.feature)):
             value, vote = trees.value[t], votes[t]
-            find_leaves(rows, trees, t, categories, leaves[: len(rows)])
+            find_rows(categories, rows, trees, t, leaves[: len(rows)])
             for i in range(len(rows)):
                 out[start + i, int(value[leaves[i]])] += vote
+
+
+def tested_categories(trees: Trees, categories: Categories) -> Categories | None:
+    """The categories, if some tree asks for them."""
+    return categories if len(trees.groups) else None
 
 
 def evaluate_trees(
@@ -178,7 +205,7 @@ def evaluate_trees(
     """Σ coefficient · tree(x) for each row of X, dense or sparse."""
     out = np.zeros(X.shape[0])
     for span, rows in dense_parts(X):
-        add_trees(rows, trees, coefficients, categories, out[span])
+        add_trees(rows, trees, coefficients, tested_categories(trees, categories), out[span])
     return out
 
 
@@ -188,7 +215,7 @@ def count_votes(
     """For each row of X and each class the votes of the trees that name it."""
     out = np.zeros((X.shape[0], n_classes))
     for span, rows in dense_parts(X):
-        add_votes(rows, trees, votes, categories, out[span])
+        add_votes(rows, trees, votes, tested_categories(trees, categories), out[span])
     return out
 
 

@@ -1,0 +1,61 @@
+"""How Numba compiles what only other loops call: as a part of them.
+
+By itself Numba makes a program of every function, optimized and ready to be called from Python and
+from C, and then copies it into each loop that calls it, where all of it is optimized again. Of a
+loop with five levels of calls the innermost is optimized five times and translated into machine
+code as often. Here such a function stays as it was written until the loop that Python calls is
+finished, and is optimized in it, once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+
+
+class Part(JITCodeLibrary):  # type: ignore[misc]
+    """Code that is linked into the code of its callers and never run by itself."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Leave that to the callers."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Say that there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Part:
+        """Who is told the environment of the function."""
+        return self
+
+    def set_env(self, name: str, env: Any) -> None:
+        """Keep nothing: only code that goes back to Python asks for it."""
+
+
+class PartCompiler(Compiler):  # type: ignore[misc]
+    """Numba's compiler, for parts."""
+
+    def define_pipelines(self) -> Any:
+        """The usual steps, with a part to put the code into."""
+        state = self.state
+        state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+INSIDE: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": PartCompiler,
+}
