@@ -124,9 +124,10 @@ fuzz: $(READY)
 mutants: $(READY)
 	PYTHONPATH=tests $(BIN)/python tests/mutants.py
 
-# The lower bounds of pyproject.toml are those of tests/oldest.txt, which a law compares.
+# The lower bounds of pyproject.toml are those of tests/oldest.txt, which a law compares. One page shows how far
+# today's scikit-learn is from the optimum, which is not what an old one prints.
 oldest: $(OLDEST)/ready
-	NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-oldest $(OLDEST)/bin/python -m pytest -q $(OLDEST_TESTS)
+	NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-oldest $(OLDEST)/bin/python -m pytest -q -k "not is-my-fit-done" $(OLDEST_TESTS)
 
 $(OLDEST)/ready: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

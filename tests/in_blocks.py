@@ -26,8 +26,10 @@ def made(kind, **given):
     chosen = {"n_estimators": 4} if "n_estimators" in known else {"lam": 0.01, "max_iter": 200}
     if kind in MIXED:
         chosen |= {"max_iter": 20, "random_state": 0}
-    if kind is cotas.LSBoost:  # on columns it needs arrays
+    if kind is cotas.LSBoost:
         chosen["weak_learner"] = "stump"
+    if kind is cotas.RegularizedForwardStagewise:
+        chosen["delta"] = 20.0
     if kind is cotas.LogisticRegression:
         chosen["multiclass"] = "ovr"
     chosen = {name: value for name, value in chosen.items() if name in known}

@@ -11,6 +11,7 @@ import cotas
 from browser import NEEDED, chromium, drag, mouse, requests, resize
 from cotas.certificates.presentation import bounds_in_digits
 from cotas.experiments.samples import two_groups
+from visits import until, visit
 
 pytest.importorskip("panel")
 from cotas import lab
@@ -20,27 +21,16 @@ from cotas.lab.words import speak
 pytestmark = NEEDED
 # What answers soon, where the usual state of a room takes seconds.
 SOON = {"penalty": "part of=lasso", "done": "written=Ridge(alpha=1.0)&table=diabetes"}
-# What each page says when it has its answer.
-ANSWERED = {lang: speak(lang)("answered", milliseconds=0).split("0")[0] for lang in ("en", "es")}
-# What finds a model of Bokeh by its name, and a place of the window by its coordinates.
-TOOLS = """
-window.model = name => Bokeh.documents.map(d => d.get_model_by_name(name)).find(m => m);
-window.place = (x, y) => {
-  const view = Bokeh.index.find_one(model("plane")), at = view.el.getBoundingClientRect();
-  const frame = view.frame;
-  return [at.left + frame.x_scale.compute(x), at.top + frame.y_scale.compute(y)];
-};
-window.deep = wanted => (function find(node) {
-  const inside = [node.shadowRoot, ...node.children].filter(n => n).flatMap(find);
-  return node.matches?.(wanted) ? [node, ...inside] : inside;
-})(document.body);
-window.said = () => (function text(node) {
-  let found = node.nodeType === 3 ? node.data : "";
-  if (node.shadowRoot) for (const child of node.shadowRoot.childNodes) found += text(child);
-  if (!["STYLE", "SCRIPT"].includes(node.tagName))
-    for (const child of node.childNodes) found += text(child);
-  return found;
-})(document.body);
+
+# Moves a point as the tool does, and tells after how many milliseconds the boundary followed.
+MOVE = """
+const [row, done] = arguments, source = model("points");
+const line = model("line").properties.data.change;
+const began = performance.now(), x = Array.from(source.data.x);
+const seen = () => { line.disconnect(seen); done(performance.now() - began); };
+line.connect(seen);
+x[row] += 0.1;
+source.setv({data: {...source.data, x}}, {check_eq: false});
 """
 
 
@@ -58,28 +48,6 @@ def address():
     yield found[0]
     server.stop()
     foreign.SECONDS_OF_REFITS = before
-
-
-def until(condition, seconds=60):
-    """Wait for something to become true, and give it back."""
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.05)
-    return found
-
-
-def _lang(query):
-    return dict(parse_qsl(query)).get("lang", "en")
-
-
-def visit(browser, address, room, query="", size=(1280, 900)):
-    """Open a room and wait until it has answered."""
-    resize(browser, *size)
-    browser.get(f"{address}{room}?theme=light&{query}")
-    until(lambda: browser.execute_script("return window.Bokeh?.documents?.length > 0"))
-    browser.execute_script(TOOLS)
-    until(lambda: ANSWERED[_lang(query)] in browser.execute_script("return said()"))
 
 
 def quiet(browser, address):
@@ -142,6 +110,14 @@ def test_a_point_that_is_moved_changes_what_a_direct_call_says(browser, address)
     for xs, ys in zip(*lines, strict=True):
         scores = model.decision_function(np.transpose([xs, ys]))
         assert np.abs(scores).max() < 1e-9 * np.abs(model.decision_function(X)).max()
+    quiet(browser, address)
+
+
+def test_how_long_it_takes_to_move_one_of_200_points(browser, address, record_property):
+    visit(browser, address, "boundary", "data=clouds&model=LinearSVM&lam=0.1")
+    browser.set_script_timeout(120)
+    took = [browser.execute_async_script(MOVE, row) for row in range(10)]
+    record_property("milliseconds to move one of 200 points", sorted(took)[5])
     quiet(browser, address)
 
 

@@ -8,7 +8,7 @@ pytest.importorskip("ipykernel")
 nbformat = pytest.importorskip("nbformat")
 
 CELLS = (
-    "import panel as pn, cotas\npn.extension()",
+    "import panel as pn, cotas\npn.extension(inline=True)",
     'room = cotas.lab.Boundary(link={"model": "LinearSVM", "data": "groups", "lam": "1"})\nroom',
     'room.set("lam", 0.1)\nroom.move(0, 10.0, 20.0)\nroom.answer.model.certificate_.verify('
     "room.points.X, room.points.y), room.answer.model.lam",

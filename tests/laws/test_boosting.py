@@ -1,9 +1,12 @@
 """Algorithms 1 to 7 of Rugeles Ospina step by step, and the laws of their certificates."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import cotas
 from cotas import (
@@ -215,3 +218,25 @@ def test_on_two_gaussians_F_approaches_half_the_log_odds():
     ):
         F = model.set_params(certify=False).fit(X, y).decision_function(X)
         assert np.sqrt(np.mean((F - odds / 2)[inner] ** 2)) < 0.2, model
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("learner", ["stump", "linear"])
+@pytest.mark.parametrize(
+    "booster", [AdaBoost, RealAdaBoost, LogitBoost, GentleBoost, AnyBoost, ConvexAnyBoost]
+)
+def test_few_rows_of_many_columns_take_a_few_copies_of_them(booster, learner, layout):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(10, 5_000)), np.arange(10) % 2
+    model = booster(learner, n_estimators=2, n_jobs=1)
+    if learner == "linear" and booster is RealAdaBoost:  # which needs probabilities
+        return
+    model.fit(layout(X[:, :20]), y)  # what is loaded and compiled at the first fit is not counted
+    tracemalloc.start()
+    try:
+        model.fit(layout(X), y)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 16 * X.nbytes
+    assert model.certificate_.verify(layout(X), y)

@@ -1,9 +1,12 @@
 """What the commands print agrees with the library, and with one another."""
 
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
+from importlib import import_module
 
 import joblib
 import numpy as np
@@ -15,8 +18,11 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
 import cotas as library
+from cotas.cli.app import COMMANDS
 from cotas.cli.codes import MEANINGS
+from cotas.cli.command import as_command
 from cotas.preparation.prepared_model import PreparedModel
+from cotas.words import again, say, spanish
 from terminal import cotas, customers
 
 
@@ -302,6 +308,45 @@ def test_a_table_is_read_before_what_trains_is_loaded(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert "there is no such file" in done.stderr
     assert done.stdout.strip() == "[]"
+
+
+def help_of(name):
+    """All that the help of a command says: each text in Spanish, by its English."""
+    module, _, function = COMMANDS[name][0].partition(":")
+    command = as_command(name, getattr(import_module(f"cotas.cli.{module}"), function))
+    parts = [command.help, *(getattr(each, "help", None) for each in command.params)]
+    with library.lang("es"):
+        return {
+            part: say(inspect.cleandoc(part)) if type(part) is str else again(part)
+            for part in parts
+            if part
+        }
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_said_in_both_languages(name):
+    """Every paragraph of it, wherever the language is told, and English again afterwards."""
+    texts = help_of(name)
+    assert {inspect.cleandoc(text) for text in texts if type(text) is str} <= set(spanish())
+    english = " ".join(cotas(name, "--help").out.split())
+    for call in (["--lang", "es", name, "--help"], [name, "--help", "--lang=es"]):
+        said = cotas(*call)
+        assert said.code == 0
+        assert said.out.startswith(f"Uso: cotas {name} [OPCIONES]")
+        # Words are broken at hyphens, and blank lines are those of the text.
+        words = re.sub(r"[\s-]+", "", said.out)
+        for text in texts.values():
+            assert re.sub(r"[\s-]+", "", text) in words, text
+    assert " ".join(cotas(name, "--help").out.split()) == english
+
+
+def test_the_list_of_commands_is_said_in_both_languages(monkeypatch):
+    told = [*MEANINGS.values(), *(words for _, words in COMMANDS.values())]
+    for lang, catalogue in (("en", dict(zip(told, told, strict=True))), ("es", spanish())):
+        monkeypatch.setenv("COTAS_LANG", lang)
+        words = re.sub(r"[\s-]+", "", cotas("--help").out)
+        for text in told:
+            assert re.sub(r"[\s-]+", "", catalogue[text]) in words
 
 
 def test_help_loads_nothing_heavy():

@@ -467,3 +467,16 @@ def test_a_copy_of_a_model_keeps_its_support_vectors_ready_as_the_model_does(tmp
         assert again._blocks(again.support_vectors_) is again._blocks(again.support_vectors_)
         with pytest.raises(ValueError, match="read-only"):
             again.support_vectors_[0] = 0.0
+
+
+def test_support_vectors_that_are_changed_in_spite_of_their_lock_are_those_that_predict() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = cotas.KernelSVM(RBF(0.5), lam=0.01).fit(X, X[:, 0] * X[:, 1] > 0)
+    before = model.decision_function(X[:5])
+    for changed in (True, False):
+        model.support_vectors_.flags.writeable = True
+        model.support_vectors_[:, 0] *= -1
+        model.support_vectors_.flags.writeable = False
+        now = model.decision_function(X[:5])
+        np.testing.assert_array_equal(now, copy.deepcopy(model).decision_function(X[:5]))
+        assert (now != before).any() == changed

@@ -19,11 +19,13 @@ from sklearn.datasets import load_breast_cancer
 
 from cotas import lab
 from cotas.certificates.presentation import percent
+from cotas.lab import apart, foreign
 from cotas.lab.points import Points
 from cotas.lab.proof import card
 from cotas.lab.state import Choice, Number, Refused, read_link, write_link
 from cotas.lab.words import TEXTS, speak
-from cotas.lab.worker import Worker
+from cotas.lab.worker import Task, Worker
+from cotas.report.markup import minus
 from cotas.words import FIELD, spanish
 
 # What answers soon in each room.
@@ -72,6 +74,21 @@ def test_a_room_answers_and_its_code_computes_the_same(opened, name):
         )
         assert (certificate.lower, certificate.upper) == (shown.lower, shown.upper)
         assert printed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [(name, field) for name, room in rooms().items() for field in room.FIELDS
+     if isinstance(field, Choice)],
+    ids=lambda given: getattr(given, "name", given),
+)  # fmt: skip
+def test_every_option_has_an_answer_and_a_code_that_can_be_read(name, field, monkeypatch):
+    monkeypatch.setattr(foreign, "SECONDS_OF_REFITS", 0.0)
+    others = {"penalty": {"classes": "overlap"}, "done": {"written": "Ridge()"}}
+    for word in field.options:
+        room = rooms()[name](link={**others.get(name, {}), field.name: word}, lang="es")
+        assert not room.message.visible, room.message.object
+        compile(room.code(), name, "exec")
 
 
 @pytest.mark.parametrize("name", lab.ROOMS)
@@ -135,8 +152,9 @@ def test_every_step_has_the_numbers_of_the_trace():
 
 def test_the_page_of_an_algorithm_shows_what_is_inside_its_loops():
     room = lab.Steps(link={"procedure": "perceptron", "at": "1"}, lang="es")
-    page = room._page(room.answer.run, room.answer.step)
-    for line in room.answer.run.trace.algorithm.lines:
+    algorithm, page = room.answer.run.trace.algorithm, room.page.object
+    assert algorithm.author in page
+    for line in algorithm.lines:
         assert f"{line.number:>3}  {'  ' * line.depth}{html.escape(line.spanish)}</span>" in page
 
 
@@ -155,6 +173,18 @@ def test_back_and_step_move_within_the_run():
     room.go(10_000)
     assert type(room.answer.step).__name__ == "Return"
     assert room.answer.run.trace.model.certificate_.holds
+
+
+@pytest.mark.parametrize("way", ["gradient", "stochastic", "mini-batch"])
+def test_a_descent_that_runs_away_is_shown_and_its_code_runs(way):
+    room = lab.Descent(link={"way": way, "pace": "2.3"})
+    assert not room.message.visible, room.message.object
+    assert room.answer.flight
+    assert room.answer.objectives[-1] > room.answer.objectives[0]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(room.code(), {})
+    assert printed.getvalue()
+    assert room.saved("svg").read().startswith(MAGIC["svg"])
 
 
 def test_the_newest_work_wins_and_what_it_overtook_is_forgotten():
@@ -178,6 +208,61 @@ def test_the_newest_work_wins_and_what_it_overtook_is_forgotten():
     worker.submit(lambda task: "new", finish)
     assert done.wait(10)
     assert delivered == ["new"]
+
+
+def test_a_fit_of_another_library_is_ended_by_a_newer_change():
+    delivered, begun, done = [], threading.Event(), threading.Event()
+    worker = Worker(lambda function: function(), threaded=True)
+    endless = foreign.parse('SVC(kernel="linear", C=1000000)')
+
+    def slow(task):
+        begun.set()
+        return apart.run(task, foreign.judge, endless, foreign.builtin("breast-cancer"))
+
+    def quick(task):
+        return apart.run(task, foreign.judge, foreign.parse("Ridge()"), foreign.builtin("diabetes"))
+
+    def finish(outcome):
+        delivered.append(outcome)
+        done.set()
+
+    worker.submit(slow, finish)
+    assert begun.wait(10)
+    worker.submit(quick, finish)
+    assert done.wait(120)
+    assert [judged.certificate.holds for judged in delivered] == [True]
+
+
+def test_work_in_another_process_is_ended_when_its_time_is_over_and_its_errors_come_back():
+    with pytest.raises(apart.Ended):
+        apart.run(Task(), time.sleep, 1e6, seconds=0.1)
+    with pytest.raises(ZeroDivisionError):
+        apart.run(Task(), divmod, 1, 0)
+    assert apart.run(Task(), divmod, 7, 2) == (3, 1)
+
+
+def test_what_was_ended_on_the_way_is_not_kept(opened):
+    work, ended = opened["boosting"].kept("key", lambda _: object()), Task()
+    ended.overtake()
+    first, second = work(ended), work(Task())
+    assert second is not first
+    assert work(Task()) is second
+
+
+def test_points_are_added_moved_and_removed_by_keyboard():
+    room = lab.Boundary(link={"data": "groups", "model": "LinearSVM"})
+    count = len(room.points.X)
+    room.label.value = 1
+    room.add(1.0, 2.0)
+    assert room.points.X[-1].tolist() == [1.0, 2.0]
+    assert room.points.y[-1] == room.points.classes[1]
+    room.move(count, 3.0, 4.0)
+    assert room.answer.points.X[-1].tolist() == [3.0, 4.0]
+    room.remove(count)
+    assert len(room.answer.points.X) == count
+    room.add(np.nan, 2.0)
+    assert room.message.visible
+    assert len(room.points.X) == count
 
 
 def test_an_error_in_the_work_is_handed_over():
@@ -218,7 +303,7 @@ def test_a_wide_gap_gets_no_tick(lang):
         with cotas.lang(lang):
             shown = card(proof, [], speak(lang))
         assert f'<div class="card {state}">' in shown
-        assert percent(proof.relative_gap) in shown
+        assert minus(percent(proof.relative_gap)) in shown
 
 
 @pytest.mark.parametrize("written", ['SVC(kernel="linear", C=1)', "Lasso(alpha=0.5)"])
@@ -226,6 +311,16 @@ def test_the_axis_is_called_what_is_varied_before_the_page_is_drawn(written, mon
     monkeypatch.setattr(lab.Done, "show", lambda *_: None)
     room = lab.Done(link={"written": written})
     assert room.chart.figure.xaxis[0].axis_label == room.answer.over
+
+
+def test_every_example_can_be_picked_also_the_first():
+    room = lab.Done(link={"written": "Ridge(alpha=1.0, tol=1e-3)", "table": "diabetes"})
+    assert room.example.value == ""
+    for example in ("Lasso(alpha=0.5)", "Ridge(alpha=1.0)"):
+        room.example.value = example
+        assert room.answer.written == room.values["written"] == example
+    room.written.value = "Lasso(alpha=0.25)"
+    assert room.example.value == ""
 
 
 def test_iterations_are_written_in_full():

@@ -479,6 +479,17 @@ def test_remarks_on_suspicious_data():
     assert [r.column for r in inspect_table(table, task="regression")] == ["x"]
 
 
+def test_classes_without_a_row_held_out_are_told_in_one_remark():
+    rng = np.random.default_rng(0)
+    many = Table(rng.normal(size=(3000, 2)), np.arange(3000) % 1000, "t", "npz")
+    (told,) = inspect_table(many, split=(np.arange(2400), np.arange(2400, 3000)))
+    assert told.kind == "unmeasured"
+    assert "400 of the 1000 classes" in told.message
+    assert "0, 1, 2, 3, 4, 5, 6, 7, … (400 in all)" in told.message
+    assert "Merge" in told.message
+    assert inspect_table(many, split=(np.arange(2000), np.arange(2000, 3000))) == []
+
+
 @pytest.mark.parametrize("n", [500, 5000])
 def test_a_leak_is_found_in_long_tables_and_an_exception_clears_the_column(n):
     y = np.where(np.arange(n) < n // 2, "a", "b")

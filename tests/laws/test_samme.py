@@ -18,7 +18,7 @@ from cotas import AdaBoost, Stump, Tree
 from cotas.boosting.weak_learners import prepare
 from cotas.solvers.boosting import NothingLeft, adaboost
 from cotas.solvers.exponential_weights import ExponentialWeights
-from cotas.solvers.samme import samme
+from cotas.solvers.samme import ClassVotes, samme
 from problems import LAYOUTS, noisy_clouds, three_clouds
 
 EVERY = [
@@ -94,7 +94,7 @@ def test_with_two_classes_it_is_discrete_adaboost(weak):
     learner = prepare(weak, X, None, map, 1, None).learner
     F, votes = np.zeros(len(y)), np.zeros((len(y), 2))
     one = adaboost(learner, ExponentialWeights(y.astype(float), s, F))
-    other = samme(learner, (y > 0).astype(np.int64), s, votes)
+    other = samme(learner, ClassVotes((y > 0).astype(np.int64), s, votes))
     for _ in range(20):
         a, b = next(one), next(other)
         for field in ("coefficient", "error", "edge", "loss", "log_loss"):
@@ -131,7 +131,7 @@ def test_a_learner_at_chance_ends_the_run():
     np.testing.assert_allclose(model.predict_proba(X), 1 / 3)
     learner = prepare(Stump(), X, None, map, 1, None).learner
     with pytest.raises(NothingLeft):
-        next(samme(learner, y, np.full(6, 1 / 6), np.zeros((6, 3))))
+        next(samme(learner, ClassVotes(y, np.full(6, 1 / 6), np.zeros((6, 3)))))
 
 
 # ---- the bound ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cotas.certificates import DualPoint, SoftmaxPoint
-from cotas.certificates.core.softmax import balanced
+from cotas.certificates.core.softmax import balance, feasible
 from cotas.losses import Hinge, Logistic, ModifiedHuber, SquaredHinge
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers import newton as method
@@ -151,7 +151,8 @@ def test_repaired_probabilities_are_feasible():
         point = softmax_point(seed, True, data, y)
         scores = data @ point.reference_coef.T + point.reference_intercept
         p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-        repaired = balanced(p, np.eye(3)[y], point.weights)
+        truth, s = np.eye(3)[y], point.weights
+        repaired = feasible(p, truth, *balance(s @ truth, s @ p))
         assert (repaired >= 0).all()
         np.testing.assert_allclose(repaired.sum(axis=1), 1.0, rtol=1e-12)
         masses = point.weights @ np.eye(3)[y]

@@ -268,4 +268,7 @@ def test_the_checker_finds_the_bin_of_each_value(n_cuts):
     rng = np.random.default_rng(n_cuts)
     cuts = np.unique(np.round(rng.normal(size=n_cuts), 2))
     x = np.r_[np.round(rng.normal(size=20_000), 2), cuts, -np.inf, np.inf]
-    np.testing.assert_array_equal(places(cuts, x), np.searchsorted(cuts, x))
+    other = cuts[: n_cuts // 2] + 0.125
+    found = places([cuts, other], np.stack([x, x]))
+    np.testing.assert_array_equal(found[0], np.searchsorted(cuts, x))
+    np.testing.assert_array_equal(found[1], np.searchsorted(other, x))

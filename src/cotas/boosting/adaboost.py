@@ -20,7 +20,6 @@ from cotas.fitting.data import Examples
 from cotas.losses import Exponential
 from cotas.solvers.boosting import Round, Steps, adaboost, real_adaboost, slowed
 from cotas.solvers.samme import samme
-from cotas.source import NotInBlocksError
 
 MARGINS_UP_TO = 1 << 23  # entries of X
 
@@ -187,20 +186,15 @@ class AdaBoost(ExponentialBooster):
         return [BoostingRun(None, examples.codes, examples.shares(), votes, before)]
 
     def _block_runs(self, examples: BlockExamples) -> list[Any]:
-        if self._votes():
-            raise NotInBlocksError(
-                "multiclass='samme' needs X as an array: take 'ovr' for a source of row blocks."
-            )
-        self._voted = False
-        return super()._block_runs(examples)
+        self._voted = self._votes()
+        return [examples.run(together=True)] if self._voted else super()._block_runs(examples)
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         spent = 0.0 if machine.before is None else float(np.abs(machine.before[0].steps).sum())
         how = (self._steps(), spent, machine.first)
         rate = float(self.learning_rate)
         if self._votes():
-            given = (machine.y, machine.s, machine.F)
-            return samme(weak.learner, *given, *how, each, rate)
+            return samme(weak.learner, machine.of_votes(each), *how, rate)
         return adaboost(weak.learner, machine.exponential(each), *how, rate)
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:

@@ -24,6 +24,7 @@ from cotas.solvers.block_boosting import (
     BlockExponential,
     BlockLikelihood,
     BlockResiduals,
+    BlockVotes,
     Lowest,
 )
 from cotas.solvers.block_trees import BlockRounds, BlockTrees, Sum
@@ -108,6 +109,10 @@ class BlockRun:
     def of_classes(self) -> Any:
         """The same for several classes at once."""
         return BlockLikelihood(self._rounds(), self.n_functions)
+
+    def of_votes(self, each: Each) -> Any:
+        """The votes for one of several classes."""
+        return BlockVotes(self._rounds(), self.n_functions)
 
     def residuals(self, error: Any) -> Any:
         """What is left of numbers to be predicted."""

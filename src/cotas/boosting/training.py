@@ -49,6 +49,7 @@ from cotas.solvers.boosting import NothingLeft, Round, Steps
 from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.logistic_weights import ClassWeights, LogisticWeights
+from cotas.solvers.samme import ClassVotes
 from cotas.source import Source, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
@@ -125,6 +126,10 @@ class BoostingRun:
     def of_classes(self) -> ClassWeights:
         """The same for several classes at once."""
         return ClassWeights(self.y, self.s, self.F)
+
+    def of_votes(self, each: Each) -> ClassVotes:
+        """The votes for one of several classes."""
+        return ClassVotes(self.y, self.s, self.F, each)
 
     def residuals(self, error: Error) -> Residuals:
         """What is left of numbers to be predicted."""

@@ -8,6 +8,7 @@ the rows of the proof and compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.sweep import as_rows
-from cotas.source import Source
+from cotas.source import Block, Source
 from cotas.words import say
 
 OTHER_SCORES = "The model does not compute what the certificate speaks of."
@@ -29,37 +30,86 @@ ROWS_AT_A_TIME = 1 << 12
 KERNEL_ROWS = 1 << 10
 
 
-@np.errstate(all="ignore")  # numbers that are none agree with nothing
-def contradictions(
-    model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray, labels: AnyArray | None = None
-) -> list[str]:
+@dataclass(frozen=True)
+class Comparison:
+    """What some rows say of a model: words against it, their labels, and what it makes of them.
+
+    `told` has each place among the classes that scores point to, with the label predicted there.
+    """
+
+    words: tuple[str, ...] = ()
+    labels: frozenset[Any] = frozenset()
+    told: frozenset[tuple[int, Any]] = frozenset()
+
+    def __add__(self, other: Comparison) -> Comparison:
+        labels, told = self.labels | other.labels, self.told | other.told
+        return Comparison(self.words or other.words, labels, told)
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Compares a model with its witnesses on the rows of a block."""
+
+    model: Any
+    witnesses: Sequence[Any]
+
+    @np.errstate(all="ignore")  # numbers that are none agree with nothing
+    def __call__(self, block: Any) -> Comparison:
+        try:
+            return self._compared(as_rows(block.X), np.asarray(block.y))
+        except ERRORS as error:
+            return Comparison((_not_predicted(error),))
+
+    def _compared(self, rows: Matrix, y: AnyArray) -> Comparison:
+        model, witnesses = self.model, self.witnesses
+        if model._foreign_rows(rows):
+            return Comparison((OTHER_ROWS,))
+        scores = model._machine_scores(rows)
+        targets = y.shape[1] if y.ndim == 2 else scores.shape[1]
+        if scores.shape[1] != targets or not _scores_agree(scores, witnesses, rows):
+            return Comparison((OTHER_SCORES,))
+        if not self.has_labels:
+            return Comparison()
+        labels = frozenset(np.unique(y).tolist())
+        told = _told(model, Classes.of(witnesses), scores)
+        return Comparison((OTHER_LABELS,) if told is None else (), labels, told or frozenset())
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether it predicts labels that all its witnesses speak of."""
+        return hasattr(self.model, "_chosen") and all(w is not None for w in self.witnesses)
+
+    def concluded(self, found: Comparison) -> list[str]:
+        """In words, what all the rows together say against the model."""
+        if found.words or not self.has_labels:
+            return [*found.words]
+        try:
+            labels = Classes.of(self.witnesses).labels_among(sorted(found.labels))
+        except ERRORS as error:
+            return [_not_predicted(error)]
+        if labels and any(labels[place] != label for place, label in found.told):
+            return [OTHER_LABELS]
+        return []
+
+
+ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+
+
+def _not_predicted(error: Exception) -> str:
+    return say("The model does not predict these rows: {error}", error=str(error))
+
+
+def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
     """In words, where the model predicts other than its witnesses say; empty if nowhere.
 
     The model has `_foreign_rows` and `_machine_scores`; a classifier also `_decided`, from scores
     to its decision function, and `_chosen`, from that to labels. The witnesses are all that it
-    has, and None where it has none. X may be a source of row blocks, which has y; a block need not
-    have all the `labels`.
+    has, and None where it has none. X may be a source of row blocks, which has y; it is read once.
     """
+    compare = Compare(model, witnesses)
     if isinstance(X, Source):
-        if hasattr(model, "_chosen"):
-            labels = np.unique(np.concatenate([np.unique(block.y) for block in X.blocks()]))
-        found = (contradictions(model, witnesses, block.X, block.y, labels) for block in X.blocks())
-        return next((words for words in found if words), [])
-    rows = as_rows(X)
-    try:
-        if model._foreign_rows(rows):
-            return [OTHER_ROWS]
-        scores = model._machine_scores(rows)
-        targets = np.shape(y)[1] if np.ndim(y) == 2 else scores.shape[1]
-        if scores.shape[1] != targets or not _scores_agree(scores, witnesses, rows):
-            return [OTHER_SCORES]
-        if hasattr(model, "_chosen") and all(w is not None for w in witnesses):
-            classes, paired = _classes(witnesses, y if labels is None else labels)
-            if classes and not _labels_agree(model, classes, paired, scores):
-                return [OTHER_LABELS]
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-        return [say("The model does not predict these rows: {error}", error=str(error))]
-    return []
+        return compare.concluded(X.map_reduce(compare))
+    return compare.concluded(compare(Block(0, X, y)))
 
 
 def _scores_agree(scores: FloatArray, witnesses: Sequence[Any], rows: Matrix) -> bool:
@@ -139,29 +189,44 @@ def _sum_of_functions(combination: Any, rows: Matrix, sign: Callable[[Any], Any]
 # ---- labels ------------------------------------------------------------------------------------
 
 
-def _classes(witnesses: Sequence[Any], y: AnyArray) -> tuple[list[Any], bool]:
-    """The labels in the order of the classes, and whether they are told apart in pairs.
+@dataclass(frozen=True)
+class Classes:
+    """The labels that witnesses count as +1, and whether classes are told apart in pairs.
 
     A witness says which label is its +1. With two classes, or pairs of them, one label has no
-    witness: it is the one of y that is left. There are no labels if that cannot be said.
+    witness: it is the one of y that is left.
     """
-    together = np.size(getattr(witnesses[0], "classes", ())) > 1
-    positives = (
-        list(witnesses[0].classes)
-        if together
-        else [_positive(getattr(witness, "point", witness)) for witness in witnesses]
-    )
-    known = list(dict.fromkeys(positives))
-    there = list(np.unique(np.asarray(y)))
-    others = [label for label in there if label not in known]
-    all_known = len(known) == len(positives) > 1
-    # Where y has one label for all the others, it is about one class against the rest.
-    forgotten = len(others) > (0 if all_known else 1) and all(label in there for label in known)
-    if forgotten:
-        raise ValueError(f"it does not know {others[-1]!r}")
-    if all_known:
-        return known, False
-    return [others[0], *known] if others else [], len(positives) > 1
+
+    known: list[Any]
+    all_known: bool
+    paired: bool
+
+    @classmethod
+    def of(cls, witnesses: Sequence[Any]) -> Classes:
+        """Those of a model."""
+        together = np.size(getattr(witnesses[0], "classes", ())) > 1
+        positives = (
+            list(witnesses[0].classes)
+            if together
+            else [_positive(getattr(witness, "point", witness)) for witness in witnesses]
+        )
+        known = list(dict.fromkeys(positives))
+        all_known = len(known) == len(positives) > 1
+        return cls(known, all_known, len(positives) > 1 and not all_known)
+
+    def __len__(self) -> int:
+        return len(self.known) + (not self.all_known)
+
+    def labels_among(self, there: list[Any]) -> list[Any]:
+        """The labels in the order of the classes; none if that of the others cannot be said."""
+        others = [label for label in there if label not in self.known]
+        # Where y has one label for all the others, it is about one class against the rest.
+        most = 0 if self.all_known else 1
+        if len(others) > most and all(label in there for label in self.known):
+            raise ValueError(f"it does not know {others[-1]!r}")
+        if self.all_known:
+            return self.known
+        return [others[0], *self.known] if others else []
 
 
 def _positive(witness: Any) -> Any:
@@ -169,18 +234,20 @@ def _positive(witness: Any) -> Any:
     return witness.classes[0] if hasattr(witness, "classes") else witness.positive
 
 
-def _labels_agree(model: Any, classes: list[Any], paired: bool, scores: FloatArray) -> bool:
-    """Whether the decision function follows from the scores, and the labels from both."""
+def _told(model: Any, classes: Classes, scores: FloatArray) -> frozenset[tuple[int, Any]] | None:
+    """The label that is predicted at each place; None if decisions do not follow from scores."""
     decision = model._decided(scores)
-    predicted = model._chosen(decision)
+    predicted = np.asarray(model._chosen(decision))
     if len(classes) == 2:
         chosen = (scores[:, 0] > 0).astype(int)
         same = decision.ndim == 1 and np.array_equal(decision, scores[:, 0])
     else:
         chosen = np.argmax(decision, axis=1)
-        same = _follows(decision, scores, len(classes), paired)
-    expected = np.array([classes[c] for c in chosen], dtype=np.asarray(predicted).dtype)
-    return same and bool(np.array_equal(predicted, expected))
+        same = _follows(decision, scores, len(classes), classes.paired)
+    if not same or predicted.shape != chosen.shape:
+        return None
+    places = np.unique(chosen).tolist()
+    return frozenset((k, label) for k in places for label in set(predicted[chosen == k].tolist()))
 
 
 def _follows(decision: FloatArray, scores: FloatArray, k: int, paired: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -62,7 +63,7 @@ class SoftmaxPoint:
             raise ValueError("y holds labels that the certificate does not know.")
         truth = np.stack([signs_of(y, label) > 0 for label in classes], axis=1).astype(np.float64)
         found = self._bounds(rows, truth)
-        return self._conclude(found, _joint_sketch(facts or gather_facts(X, y, classes)))
+        return self._conclude(found, joint_sketch((facts or gather_facts(X, y, classes)).sketches))
 
     def _bounds(self, rows: Any, truth: FloatArray) -> Bounds | Objection:
         coef, intercept = (np.asarray(a, np.float64) for a in (self.coef, self.intercept))
@@ -110,13 +111,16 @@ class SoftmaxPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types."""
-        problem = {"loss": "softmax", "lam": self.problem.lam, "free_bias": self.problem.free_bias}
-        problem["l1_ratio"] = self.problem.l1_ratio
-        return {**plain_fields(self), "problem": problem}
+        return {**plain_fields(self), "problem": plain_softmax(self.problem)}
 
 
-def _joint_sketch(facts: Facts) -> Sketch:
+def plain_softmax(problem: SoftmaxRisk) -> dict[str, Any]:
+    """The problem in plain Python types."""
+    return {"loss": "softmax", **plain_fields(problem)}
+
+
+def joint_sketch(sketches: Sequence[Sketch]) -> Sketch:
     """One sketch for the labels of all classes, each class with a weight of its own."""
-    numbered = enumerate(facts.sketches, start=1)
+    numbered = enumerate(sketches, start=1)
     labels = sum((k * GOLDEN_RATIO % 1.0) * sketch.labels for k, sketch in numbered)
-    return replace(facts.sketches[0], labels=float(labels / len(facts.sketches)))
+    return replace(sketches[0], labels=float(labels / len(sketches)))

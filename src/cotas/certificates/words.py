@@ -11,6 +11,7 @@ OBJECTIONS = {
     "contradiction": "The lower bound is above the upper one: the checker itself is wrong.",
     "shape": "The model or the witness is of another size than the data.",
     "labels": "Labels must be told apart as +1 and −1.",
+    "unknown label": "y holds labels that the certificate does not know.",
     "targets": "A target is not a finite number.",
     "weights": "Weights must be finite numbers ≥ 0, one for each row, and not all zero.",
     "dual point": "The dual point holds NaN or infinity, or is of another size than the data.",

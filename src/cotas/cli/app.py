@@ -7,11 +7,12 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 import cotas
 from cotas.cli.codes import MEANINGS, NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
+from cotas.cli.help import SpokenGroup
 from cotas.cli.streams import NotWrittenError, PipeClosedError, standard_streams
+from cotas.words import say
 
 # The module and function of each command, and the first line of its help: with these at hand
 # `cotas --help` loads none of them.
@@ -64,7 +65,7 @@ COMMANDS = {
 }
 
 
-class Commands(TyperGroup):
+class Commands(SpokenGroup):
     """Knows the commands by name, and loads the one that is asked for."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -96,8 +97,13 @@ class Commands(TyperGroup):
         return as_command(cmd_name, getattr(import_module(f"cotas.cli.{module}"), function))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+        with formatter.section(say("Commands")):
+            formatter.write_dl([(name, say(words)) for name, (_, words) in COMMANDS.items()])
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        codes = "; ".join(f"{code} {say(words)}" for code, words in MEANINGS.items())
+        self.epilog = say("Exit codes: {codes}.", codes=codes)
+        super().format_epilog(ctx, formatter)
 
 
 app = typer.Typer(
@@ -107,7 +113,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    epilog="Exit codes: " + "; ".join(f"{code} {words}" for code, words in MEANINGS.items()) + ".",
 )
 
 

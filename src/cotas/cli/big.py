@@ -35,12 +35,13 @@ from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import Table, batches
 from cotas.fitting.from_source import squared_error
+from cotas.fitting.threads import thread_count
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.streamed import SAMPLE_ROWS, learn, rows_to_learn_from
+from cotas.preparation.streamed import learn, rows_to_learn_from
 from cotas.preparation.targets import tell_task
 from cotas.report.alarms import alarms_of
 from cotas.report.figures import span
@@ -159,7 +160,7 @@ def fit_from_pages(
     remarks = learned.remarks(settings.task, [*(columns.keep or []), *(columns.unix_seconds or [])])
     session.note(*(f"{say('Note')}: {remark}" for remark in remarks))
     training, held_out = _split(session, pages, settings.hold_out)
-    model, seconds = _train(session, training, learned.some_targets, settings)
+    model, seconds = _train(session, training, learned.some_targets, settings, big.threads)
     bound = None
     if held_out is not None and settings.task == "classification":
         wrong = np.concatenate(held_out.map_reduce(Wrong(model)))
@@ -242,7 +243,7 @@ def _learned(
     preparation = Preparation(keep=keep, unix_seconds=seconds, strict=columns.strict_columns)
     foremost = (_size(files), share) if share else None
     drawn = learn(preparation, files, reading, settings.seed, foremost)
-    if drawn.n_rows > SAMPLE_ROWS:
+    if not drawn.whole:
         words = say(
             "What the columns are was told from {some} of {rows} rows, drawn at random; means and "
             "categories are those of all rows to train on.",
@@ -365,7 +366,10 @@ class Wrong:
         return [self.model.predict(block.X) != np.asarray(block.y)]
 
 
-def _train(session: Session, training: Pages, y: AnyArray, settings: Settings) -> tuple[Any, float]:
+def _train(
+    session: Session, training: Pages, y: AnyArray, settings: Settings, threads: int
+) -> tuple[Any, float]:
+    """The model, in no more threads than have room, and the seconds that it took."""
     task = settings.task
     name = settings.model or DEFAULTS[task]
     if task_of(name) != task:
@@ -373,8 +377,8 @@ def _train(session: Session, training: Pages, y: AnyArray, settings: Settings) -
     given = dict(settings.given)
     if settings.max_time is not None:
         given["max_time"] = settings.max_time
-    if name == "logistic":
-        given.setdefault("multiclass", "ovr")
+    if threads < thread_count(None):
+        given.setdefault("n_jobs", threads)
     with watching(session, name) as watcher, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         numbers = y if task == "classification" else np.asarray(y, dtype=np.float64)

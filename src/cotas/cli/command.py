@@ -13,6 +13,7 @@ import typer
 
 from cotas import words
 from cotas.cli.exits import UsageError, guarded
+from cotas.cli.help import SpokenCommand
 from cotas.cli.session import Session
 from cotas.words import LANGUAGES, SETTING, say
 
@@ -75,7 +76,7 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name)(run)
+    alone.command(name, cls=SpokenCommand)(run)
     return typer.main.get_command(alone)
 
 

@@ -17,7 +17,7 @@ from cotas.files.frames import polars
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
-from cotas.files.tables import Table, part_of, read_table
+from cotas.files.tables import Table, part_of, read_coded
 from cotas.preparation.targets import as_target, tell_task
 from cotas.words import say
 
@@ -41,7 +41,10 @@ _TARGETS = ("target", "label", "class", "y", "outcome", "response", "objetivo", 
 def open_table(
     name: str, target: str | None, columns: Columns | None = None, **options: Any
 ) -> Table:
-    """The table of a file or a built-in one, with its target and without what is to be dropped."""
+    """The table of a file or a built-in one, with its target and without what is to be dropped.
+
+    Words that repeat in a file are coded.
+    """
     columns = columns or Columns()
     if columns.rows_without_target not in ("drop", "error"):
         raise UsageError(
@@ -61,7 +64,7 @@ def open_table(
     else:
         # What is dropped is not looked at, so it may hold anything.
         text = [*(columns.category or []), *drop, *options.pop("categories", [])]
-        table = read_table(name, **columns.reading(), categories=text, **options)
+        table = read_coded(name, **columns.reading(), categories=text, **options)
         table, target = _with_a_target(table, _by_number(table, target), drop)
         table = table.with_target(target, columns.rows_without_target)
     return table.without(drop) if drop else table

@@ -96,7 +96,6 @@ def fit(
     big = too_big(data, memory)
     table = None if big is not None else open_table(data, target, columns)
     # What trains takes a second to load; a table that cannot be read is told of before.
-    from cotas.cli.big import fit_from_pages, refuse_what_needs_memory
     from cotas.cli.data import preparation_of, target_of
     from cotas.cli.outcome import finish, store, tell
     from cotas.cli.training import Settings, train
@@ -117,6 +116,8 @@ def fit(
         probabilities=probabilities,
     )
     if big is not None:
+        from cotas.cli.big import fit_from_pages, refuse_what_needs_memory
+
         refuse_what_needs_memory(settings, report, columns)
         trained = fit_from_pages(session, big, target, settings, columns, out)
         finish(trained.certificate_, trained, strict)

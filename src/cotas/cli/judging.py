@@ -22,6 +22,8 @@ from cotas.words import say
 
 # More classes than this have no room for their matrix in a line of the terminal.
 MOST_CLASSES = 8
+# Of so many classes each has a line; of more, those with the most rows.
+SHOWN_CLASSES = 20
 
 
 def quality_lines(quality: Quality) -> list[tuple[str, str]]:
@@ -71,12 +73,17 @@ def show_classes(session: Session, quality: Quality) -> None:
         say("recall"),
         say("precision"),
     ]
+    by_rows = sorted(range(len(quality.classes)), key=lambda k: -quality.classes[k].rows)
     rows = []
-    for one, counts in zip(quality.classes, quality.confusion, strict=True):
+    for k in sorted(by_rows[:SHOWN_CLASSES]):
+        one, counts = quality.classes[k], quality.confusion[k]
         cells = [str(count) for count in counts] * small
         rows.append([one.label, str(one.rows), *cells, *found(one)])
     session.say("")
     session.table(names, rows)
+    if len(by_rows) > len(rows):
+        more = len(by_rows) - len(rows)
+        session.say(say("… and {count} more classes (--json shows all)", count=more))
 
 
 def upwards(bound: float) -> float:

@@ -16,7 +16,8 @@ from cotas.words import current, say
 def lab(
     session: Session,
     room: Annotated[
-        str | None, typer.Argument(metavar="ROOM", help=f"One of {', '.join(rooms.ROOMS)}.")
+        str | None,
+        typer.Argument(metavar="ROOM", help=say("One of {rooms}.", rooms=", ".join(rooms.ROOMS))),
     ] = None,
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="Default: 5006, or one that is free.")

@@ -39,7 +39,6 @@ MOST_SEED, MOST = 2**32 - 1, 2**31 - 1
 Seed = Annotated[
     int, typer.Option(min=0, max=MOST_SEED, help="For everything that is drawn at random.")
 ]
-Lang = Annotated[str, typer.Option(help="en or es.")]
 
 
 @dataclass(frozen=True)

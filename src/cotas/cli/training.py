@@ -23,6 +23,7 @@ from cotas.cli.models import DEFAULTS, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.splitting import bound_of, grouped
+from cotas.files.coding import coded
 from cotas.files.models import versions
 from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import Table
@@ -142,6 +143,8 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, li
     """All rows to train on if none are to be held out, or if there are too few."""
     share = settings.hold_out
     check_share(share)
+    if table.has_names:
+        table = replace(table, features=coded(table.features))
     everything, nothing = np.arange(len(y)), np.arange(0)
     if share == 0:
         return SplitTable(table, y, everything, nothing), []

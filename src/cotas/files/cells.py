@@ -6,13 +6,17 @@ point. Where a column does not tell (1,234) the rest of the file does.
 
 from __future__ import annotations
 
-import functools
 import re
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from cotas.arrays import IntArray
+from cotas.files.coding import changed, is_text, uncoded
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
@@ -41,7 +45,7 @@ _EXPONENT = r"(?:[eE][+-]?\d+)?"
 _FOREIGN_DIGIT = r"[\p{Nd}&&[^0-9]]"
 
 
-@functools.cache
+@cache
 def _digits() -> dict[str, str]:
     """The digits of other scripts, and Arabic's signs for the decimals and thousands, as ours."""
     letters = map(chr, range(128, sys.maxunicode + 1))
@@ -99,13 +103,6 @@ def numbers_of_words(words: Any, comma: bool) -> Any:
     return plain_numbers(words, comma).cast(polars().Float64, strict=False)
 
 
-def has_decimal_comma(values: Any, otherwise: bool) -> bool:
-    """Whether these words have a decimal comma; `otherwise` if they do not tell."""
-    commas = int(values.str.contains(SURE_COMMA).sum() or 0)
-    points = int(values.str.contains(SURE_POINT).sum() or 0)
-    return otherwise if commas == points else commas > points
-
-
 class Reading(NamedTuple):
     """How a column of words is to be read: as numbers with a comma or a point, or as words."""
 
@@ -113,14 +110,42 @@ class Reading(NamedTuple):
     comma: bool = False
 
 
-def tell_reading(words: Any, comma: bool) -> Reading:
-    """Numbers, if most of its different words are; else words."""
-    values = words.drop_nulls().unique(maintain_order=True).head(SOME_VALUES)
-    if len(values) == 0:
-        return Reading(False)
-    comma = has_decimal_comma(values, comma)
-    share = numbers_of_words(values, comma).is_not_null().mean()
-    return Reading(bool(share and share > 0.5), comma)
+def tell_readings(columns: Iterable[Any], comma: bool) -> dict[str, Reading]:
+    """By name, for columns of words: numbers, if most of their different words are; else words.
+
+    All are asked at once: to prepare the patterns takes longer than to look for them.
+
+    Parameters
+    ----------
+    columns : columns of text, with different names
+    comma : bool
+        Whether numbers have a decimal comma, where a column does not tell.
+    """
+    pl = polars()
+    some = {
+        column.name: uncoded(column.drop_nulls().unique(maintain_order=True).head(SOME_VALUES))
+        for column in columns
+    }
+    lengths = [len(values) for values in some.values()]
+    column = np.repeat(np.arange(len(some)), lengths)
+    cells = pl.concat([pl.Series("cell", dtype=pl.String), *some.values()]).alias("cell")
+
+    def counted(found: Any, where: Any = slice(None)) -> IntArray:
+        weights = found.fill_null(False).to_numpy()
+        return np.bincount(column[where], weights, minlength=len(some))
+
+    commas = counted(cells.str.contains(SURE_COMMA))
+    points = counted(cells.str.contains(SURE_POINT))
+    commas_there = np.where(commas == points, comma, commas > points)
+    numbers = np.zeros(len(some))
+    for sign in np.unique(commas_there):
+        where = np.flatnonzero(commas_there[column] == sign)
+        bare = numbers_of_words(cells[where], bool(sign))
+        numbers += counted(bare.is_not_null(), where)
+    return {
+        name: Reading(bool(2 * numbers[j] > lengths[j]), bool(commas_there[j]))
+        for j, name in enumerate(some)
+    }
 
 
 def are_codes(words: Any) -> bool:
@@ -150,6 +175,7 @@ def understood(
     Parameters
     ----------
     frame : polars DataFrame
+        Its columns of text may be coded.
     comma : bool
         Whether numbers have a decimal comma, where a column does not tell.
     source : str
@@ -159,27 +185,24 @@ def understood(
     words : sequence of str
         Columns that stay text.
     """
-    pl = polars()
-    columns, remarks = [], []
-    for name in frame.columns:
-        column = frame[name]
-        if column.dtype != pl.String:
-            continue
-        column = without_missing(column, missing)
-        if name not in words:
-            column, said = _as_numbers(column, comma, source)
-            remarks += said
-        columns.append(column)
-    return (frame.with_columns(columns) if columns else frame), remarks
+    remarks: list[Remark] = []
+    text = [column.name for column in frame if is_text(column)]
+    clean = partial(without_missing, more=missing)
+    frame = frame.with_columns(changed(frame[name], clean) for name in text)
+    readings = tell_readings((frame[name] for name in text if name not in words), comma)
+    for name, reading in readings.items():
+        if reading.numbers:
+            column, said = _as_numbers(uncoded(frame[name]), reading.comma, source)
+            frame, remarks = frame.with_columns(column), [*remarks, *said]
+    return frame, remarks
 
 
 def _as_numbers(column: Any, comma: bool, source: str) -> tuple[Any, list[Remark]]:
-    """The column as numbers if it is one of numbers, with a remark on cells that are none."""
+    """A column of numbers that are written as text, with a remark on cells that are none."""
     pl = polars()
-    reading = tell_reading(column, comma)
-    if not reading.numbers or are_codes(column):
+    if are_codes(column):
         return column, []
-    bare = plain_numbers(column, reading.comma)
+    bare = plain_numbers(column, comma)
     numbers = bare.cast(pl.Int64, strict=False)
     if numbers.null_count() > bare.null_count():
         numbers = bare.cast(pl.Float64, strict=False)

@@ -20,10 +20,11 @@ from cotas.files.cells import (
     Reading,
     are_codes,
     plain_numbers,
-    tell_reading,
+    tell_readings,
     understood,
     without_missing,
 )
+from cotas.files.coding import coded
 from cotas.files.compression import (
     Place,
     is_compressed,
@@ -50,8 +51,8 @@ from cotas.words import say
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
 ROWS_FOR_TYPES = 10_000
-# A text is looked through so many bytes at a time.
-BYTES_AT_A_TIME = 1 << 24
+# Rows from which it is told how many digits the numbers of a column have.
+ROWS_FOR_CODES = 1000
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Wishes:
 def read_csv(
     path: Place, wishes: Wishes | None = None, *, limits: Limits = USUAL
 ) -> tuple[Any, list[Remark]]:
-    """A text table as a polars frame, and remarks; see `cotas.files.tables.read_table`."""
+    """A text table as a frame with coded words, and remarks; see `read_table`."""
     source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, limits, source)
     untidy = tell_untidy(sample)
@@ -105,7 +106,7 @@ def read_csv(
         frame = _parse(text, dialect, source, words)
     _refuse_short_rows(frame, text, dialect, source)
     frame = _with_codes(frame, text, dialect, source)
-    frame = _without_blank_lines(frame, text)
+    frame = coded(_without_blank_lines(frame, text))
     frame, remarks = understood(frame, dialect.decimal_comma, source, wishes.missing, words)
     return frame, [*twins_in_words(dialect.names, dialect.renamed), *remarks]
 
@@ -172,9 +173,7 @@ def csv_batches(
         frame = _without_blank_lines(frame, text)
         frame = frame.select(without_missing(frame[name], wishes.missing) for name in frame.columns)
         if not readings:
-            readings = {
-                name: tell_reading(frame[name], dialect.decimal_comma) for name in frame.columns
-            }
+            readings = tell_readings(frame, dialect.decimal_comma)
         frame = _cast(_in_plain_numbers(frame, readings), types or {}, source)
         yield from frame.iter_slices(rows)
 
@@ -236,6 +235,7 @@ def _parse(
     source: str,
     words: Sequence[str] = (),
     skip_header: bool | None = None,
+    rows: int | None = None,
 ) -> Any:
     """The frame, with types told from all rows if the first ones mislead; `words` are text."""
     pl = polars()
@@ -248,6 +248,7 @@ def _parse(
         "null_values": list(dialect.missing) or None,
         "new_columns": list(dialect.names),
         "glob": False,
+        "n_rows": rows,
     }
     if tuple(words) == dialect.names:
         options |= {"infer_schema": False}
@@ -265,24 +266,27 @@ def _parse(
 def _with_codes(frame: Any, text: bytes | Path, dialect: Dialect, source: str) -> Any:
     """The frame with codes such as 08001 as they are written: polars takes them for numbers."""
     whole = [name for name in frame.columns if frame[name].dtype.is_integer()]
-    if not whole or not _has_leading_zero(text, dialect):
+    if not whole:
+        return frame
+    first = _parse(text, dialect, source, dialect.names, rows=ROWS_FOR_CODES)
+    whole = [name for name in whole if _may_be_codes(frame[name], first[name])]
+    if not whole:
         return frame
     written = _parse(text, dialect, source, whole)
     return frame.with_columns(written[name] for name in whole if are_codes(written[name]))
 
 
-def _has_leading_zero(text: bytes | Path, dialect: Dialect) -> bool:
-    """Whether some cell begins with a zero and another digit."""
-    data = _numbers_of_letters(text)
-    before = np.frombuffer(f"\n\r{dialect.separator}{dialect.quote}".encode(), dtype=np.uint8)
-    for start in range(0, len(data), BYTES_AT_A_TIME):
-        zeros = start + np.flatnonzero(data[start : start + BYTES_AT_A_TIME] == ord("0"))
-        zeros = zeros[zeros < len(data) - 1]
-        zeros = zeros[(zeros == 0) | np.isin(data[zeros - 1], before)]
-        after = data[zeros + 1]
-        if ((after >= ord("0")) & (after <= ord("9"))).any():
-            return True
-    return False
+def _may_be_codes(numbers: Any, first: Any) -> bool:
+    """Whether numbers may be codes of as many digits each, of which some begin with a zero.
+
+    The first of them, as they are written, tell how many digits; a zero in front makes a number
+    that has fewer.
+    """
+    digits = first.drop_nulls().str.len_bytes().unique().to_list()
+    if len(digits) != 1:
+        return len(digits) == 0 and numbers.null_count() < len(numbers)
+    low, high = numbers.min(), numbers.max()
+    return bool(digits[0] > 1 and 0 <= low < 10 ** (digits[0] - 1) and high < 10 ** digits[0])
 
 
 def _numbers_of_letters(text: bytes | Path) -> IntArray:

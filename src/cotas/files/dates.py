@@ -54,6 +54,7 @@ def tell_form(words: Any) -> str | None:
     words = words.drop_nulls()
     if len(words) == 0 or not any(map(looks_like_a_date, words.head(10).to_list())):
         return None
+    words = words.cast(polars().String)
     if _misses(words.head(SOME_CELLS), "time") < 0.5:
         return "time" if _fits(words, "time") else None
     wrong = {form: _misses(words, form) for form in ("dmy", "mdy")}

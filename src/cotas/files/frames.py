@@ -23,3 +23,9 @@ def polars_errors() -> tuple[type[BaseException], ...]:
 def first_line(error: BaseException) -> str:
     """A short form of what a library says about a file."""
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def is_category(column: Any) -> bool:
+    """Whether a column holds categories: polars numbers their different words."""
+    pl = polars()
+    return isinstance(column.dtype, pl.Categorical | pl.Enum)

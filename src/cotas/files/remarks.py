@@ -20,7 +20,7 @@ class Remark:
     ----------
     kind : str
         Such as "renamed", "cells", "identifier", "text", "constant", "missing", "leak",
-        "duplicates" or "unbalanced".
+        "duplicates", "unbalanced" or "unmeasured".
     column : str or None
     message : str
         In words, with what to do.

@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
+from cotas.files.arrow_claims import refuse_false_claims
 from cotas.files.cells import understood
+from cotas.files.coding import in_words
 from cotas.files.compression import Place, on_disk, open_bytes, source_name
 from cotas.files.csv_tables import Wishes, csv_batches, read_csv
 from cotas.files.databases import read_sqlite
 from cotas.files.formats import tell_format
-from cotas.files.frames import first_line, polars, polars_errors
+from cotas.files.frames import first_line, is_category, polars, polars_errors
 from cotas.files.json_tables import read_json
-from cotas.files.limits import MAX_BYTES, Limits
+from cotas.files.limits import MAX_BYTES, USUAL, Limits
 from cotas.files.names import names_among, some, twins_in_words, without_twins
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
@@ -127,7 +129,7 @@ class Table:
             )
         whole, remarks = self._with_targets_only(name, without)
         column = whole[name]
-        target = column.cast(polars().String) if _is_category(column) else column
+        target = column.cast(polars().String) if is_category(column) else column
         return replace(
             self,
             features=whole.drop(name),
@@ -169,6 +171,10 @@ class Table:
             row=row,
         )
         return self.features.filter(~missing), [Remark("without target", name, words)]
+
+    def in_words(self) -> Table:
+        """The same table with the text of its coded columns."""
+        return replace(self, features=in_words(self.features)) if self.has_names else self
 
     def without(self, names: list[str]) -> Table:
         """The same table without these columns; "a,b" are two."""
@@ -258,16 +264,50 @@ def read_table(
     >>> table.names, table.features["area"].to_list(), table.target.tolist()
     (['area', 'rooms'], [106.5, 80.0], [210000, 150500])
     """
+    table = read_coded(
+        path,
+        format=format,
+        separator=separator,
+        header=header,
+        encoding=encoding,
+        missing=missing,
+        categories=categories,
+        n_features=n_features,
+        zero_based=zero_based,
+        max_bytes=max_bytes,
+        max_columns=max_columns,
+        max_memory=max_memory,
+    ).in_words()
+    return table if target is None else table.with_target(target, without_target)
+
+
+def read_coded(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    n_features: int | None = None,
+    zero_based: bool | str = "auto",
+    max_bytes: int = MAX_BYTES,
+    max_columns: int | None = None,
+    max_memory: int | None = None,
+) -> Table:
+    """What `read_table` reads, with words that repeat as codes, for who asks about them often."""
     wishes = Wishes(separator, header, encoding, tuple(missing), tuple(categories))
     limits = Limits(max_bytes, max_columns, max_memory)
     several = files_of(path)
     if several:
-        table = _joined([_read(file, wishes, format, limits) for file in several], str(path))
+        parts = [_read(file, wishes, format, limits).in_words() for file in several]
+        table = _joined(parts, str(path))
     else:
         table = _read(path, wishes, format, limits, n_features, zero_based)
     if table.n_rows == 0:
         raise DataFileError(say("it holds no rows."), table.source)
-    return table if target is None else table.with_target(target, without_target)
+    return table
 
 
 def files_of(path: str | Path) -> list[str]:
@@ -387,7 +427,7 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
         with open_bytes(place, limits.text) as stream:
             held = io.BytesIO(limits.read(stream, source))
     try:
-        lazy = _scanned(held, kind)
+        lazy = scanned(held, kind, source, limits)
         rows = lazy.select(pl.len()).collect().item()
         limits.check_shape(rows, len(lazy.collect_schema()), source)
         return lazy.collect()
@@ -483,17 +523,20 @@ def _batches(
         yield replace(whole, features=whole.features[span], target=labels)
 
 
-def _scanned(place: Path | io.BytesIO, kind: str) -> Any:
+def scanned(place: Path | io.BytesIO, kind: str, source: str, limits: Limits = USUAL) -> Any:
     """A Parquet or Arrow file of which only the description was read so far."""
     pl = polars()
-    return pl.scan_parquet(place, glob=False) if kind == "parquet" else pl.scan_ipc(place)
+    if kind == "parquet":
+        return pl.scan_parquet(place, glob=False)
+    refuse_false_claims(place, source, limits)
+    return pl.scan_ipc(place)
 
 
 def _columnar_batches(
     path: Path, kind: str, source: str, rows: int, limits: Limits
 ) -> Iterator[Table]:
     try:
-        lazy = _scanned(path, kind)
+        lazy = scanned(path, kind, source, limits)
         limits.check_columns(len(lazy.collect_schema()), source)
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             yield Table(frame, None, source, kind)
@@ -501,7 +544,3 @@ def _columnar_batches(
         raise DataFileError(
             say("it is damaged ({error}).", error=first_line(error)), source
         ) from None
-
-
-def _is_category(column: Any) -> bool:
-    return str(column.dtype).startswith(("Categorical", "Enum"))

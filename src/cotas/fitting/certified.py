@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import os
 import sys
@@ -23,7 +22,7 @@ from cotas.certificates.verification import as_meant, read_labels, read_rows
 from cotas.certificates.words import against_the_rest
 from cotas.files.models import save
 from cotas.files.state import digest
-from cotas.fitting.from_source import of_source
+from cotas.fitting.from_source import nameless, of_source
 from cotas.source import Source
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import again, say
@@ -218,9 +217,8 @@ class Certified:
         given = X.feature_names if in_blocks else _get_feature_names(X)
         if names is not None and given is not None and not np.array_equal(names, given):
             return ["The columns of X have other names than the model knows."]
-        nameless, X = copy.copy(self), X if in_blocks else read_rows(X)
-        vars(nameless).pop("feature_names_in_", None)
-        return contradictions(nameless, witnesses, X, y) or self._false_regions(X, y)
+        X = X if in_blocks else read_rows(X)
+        return contradictions(nameless(self), witnesses, X, y) or self._false_regions(X, y)
 
     def _knows_regions(self) -> bool:
         """Whether it is known where an optimum lies, for the models that keep that."""

@@ -211,6 +211,20 @@ class AgainstTheRest:
         return block._replace(X=X, y=signs, weights=weighed(block, self.pairs))
 
 
+@dataclass(frozen=True)
+class ByCode:
+    """Labels as their places among these, the weights of the classes in those of the rows."""
+
+    labels: tuple[Any, ...]
+    pairs: tuple[tuple[Any, float], ...]
+    shift: FloatArray | None = None
+
+    def __call__(self, block: Block) -> Block:
+        codes = np.searchsorted(np.array(self.labels), np.asarray(block.y))
+        X = block.X if self.shift is None else double(block.X) - self.shift
+        return block._replace(X=X, y=codes, weights=weighed(block, self.pairs))
+
+
 def shift_of(source: Source) -> FloatArray | None:
     """The centres of columns that lie far from zero, by the first block: they would cost digits.
 

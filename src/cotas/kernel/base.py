@@ -89,20 +89,18 @@ class KernelExpansion(Certified, BaseEstimator):
         return values
 
     def _blocks(self, vectors: Matrix) -> Blocks:
-        """What compares rows with the support vectors; kept if it is small and cannot change."""
+        """What compares rows with the support vectors, kept if it is small.
+
+        It serves as long as every number is what it was: a lock can be taken off and put back.
+        """
         kernel, known, blocks = _READY.get(self, (None, None, None))
-        if kernel is self.kernel_ and known is vectors and not vectors.flags.writeable:
+        if kernel is self.kernel_ and is_dense(vectors) and np.array_equal(known, vectors):
             return cast(Blocks, blocks)
         blocks = blocks_of(self.kernel_, vectors, np.float64, LARGEST_COPY)
         small = is_dense(vectors) and vectors.nbytes <= BLOCK * BLOCK * 8
         if small and not vectors.flags.writeable and self.kernel_.known_mercer:
-            _READY[self] = self.kernel_, vectors, blocks
+            _READY[self] = self.kernel_, vectors.copy(), blocks
         return blocks
-
-    def _current_certificates(self) -> list[Certificate]:
-        """As of every model; what was kept for predictions is made again from what is certified."""
-        _READY.pop(self, None)
-        return super()._current_certificates()
 
     def _scores_on_device(self, X: Matrix, vectors: Matrix) -> FloatArray | None:
         """Σ βᵢ k(xᵢ, x) by the device that `device` says; None if it is not to be, or fails."""

@@ -14,7 +14,7 @@ from cotas.lab import numbers
 from cotas.lab.calls import Call
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.numbers import Numbers
-from cotas.lab.proof import card, figures
+from cotas.lab.proof import capital, card, figures
 from cotas.lab.room import Room
 from cotas.lab.state import Choice, Number, decades
 from cotas.lab.worker import Task
@@ -136,12 +136,13 @@ class Boosting(Room):
                 for j, name in enumerate(answer.data.names)
             ),
             float(run.lengths[k]) if by_norm else float(k),
+            f"{wording('iteration')} {k}",
         )
         self._show_theorem(answer, k)
         table = {
-            wording("iteration"): f"{k} / {len(run) - 1}",
+            capital(wording("iteration")): f"{k} / {len(run) - 1}",
             wording("norm"): f"{run.lengths[k]:.5g}",
-            wording("item coefficients that are not zero"): f"{run.nonzeros[k]:g}",
+            capital(wording("item coefficients that are not zero")): f"{run.nonzeros[k]:g}",
             wording("loss at k"): f"{run.losses[k]:.5g}",
         }
         self.proof.object = (
@@ -155,13 +156,14 @@ class Boosting(Room):
         item = self.values["item"] if self.values["item"] in names else names[0]
         ks = [int(i) for i in answer.ks if i > 0]
         found = [certificate.at(i)[names.index(item)] for i in ks]
-        self.theorem.figure.yaxis.axis_label = wording(f"item {item}")
+        self.theorem.call(wording(f"item {item}"))
         self.theorem.draw(
             [
                 Curve(wording("allowed"), ks, [entry.bound for entry in found], 3, "dashed"),
                 Curve(wording("measured"), ks, [entry.measured for entry in found], 0),
             ],
             float(max(k, 1)),
+            f"{wording('iteration')} {k}",
         )
 
     def _items(self, answer: Answer, k: int) -> str:
@@ -170,11 +172,11 @@ class Boosting(Room):
         rows = "".join(
             f"<tr><td>{text(wording(f'item {item.name}'))}</td>"
             f"<td class='n'>{item.measured:.4g}</td><td class='n'>{item.bound:.4g}</td>"
-            f"<td>{text(wording(_verdict(item)))}</td></tr>"
+            f"<td class='word'>{text(wording(_verdict(item)))}</td></tr>"
             for item in answer.model.certificate_.at(k)
         )
         heads = "".join(
-            f"<th>{text(word)}</th>"
+            f"<th class='n'>{text(word)}</th>"
             for word in ("", wording("measured"), wording("allowed short"), "")
         )
         title = text(wording("theorem at k", k=k))

@@ -19,12 +19,13 @@ from cotas.lab.looks import WIDGET, legend
 from cotas.lab.plane import Plane, plane_of
 from cotas.lab.points import SAMPLES, Points, PointsField, from_csv
 from cotas.lab.proof import card, figures
-from cotas.lab.room import CARD, Room
+from cotas.lab.room import WRAPPED, Room
 from cotas.lab.state import Choice, Number, Refused
 from cotas.lab.worker import Task
 
 # A page that is dragged over sends no more than a state in so many milliseconds.
 MILLISECONDS = 40
+LONGEST_NAME = 20
 LIVE = f"""
 const now = performance.now();
 if (now - (window.cotas_told ?? 0) > {MILLISECONDS} && source.selected.indices.length) {{
@@ -209,13 +210,21 @@ class Boundary(Room):
         self.number = pn.widgets.IntInput(label=self.wording("number"), value=1, start=1, **options)
         self.at = [pn.widgets.FloatInput(label=axis, value=0.0, **options) for axis in ("x₁", "x₂")]
         self.number.param.watch(lambda _: self._tell_point(), "value")
-        move, remove = self.button(self.wording("set")), self.button(self.wording("remove"))
-        move.on_click(lambda _: self.move(self.number.value - 1, *(w.value for w in self.at)))
-        remove.on_click(lambda _: self.remove(self.number.value - 1))
-        return pn.Card(
-            self.number, *self.at, pn.Row(move, remove, margin=0), title=self.wording("by hand"),
-            collapsed=True, sizing_mode="stretch_width", margin=(6, 0), stylesheets=[WIDGET, CARD],
-        )  # fmt: skip
+        move, add, remove = (self.button(self.wording(key)) for key in ("set", "add", "remove"))
+        move.on_click(lambda _: self.move(self._row(), *self._place()))
+        add.on_click(lambda _: self.add(*self._place()))
+        remove.on_click(lambda _: self.remove(self._row()))
+        buttons = pn.Row(move, add, remove, stylesheets=[WRAPPED], margin=0)
+        return self.folded(self.wording("by hand"), self.number, *self.at, buttons)
+
+    def _row(self) -> int:
+        """The row of the point that is set by hand."""
+        return (self.number.value or 1) - 1
+
+    def _place(self) -> tuple[float, float]:
+        """Where it is to be; an empty field is none."""
+        x, y = (math.nan if widget.value is None else float(widget.value) for widget in self.at)
+        return x, y
 
     def show(self, answer: Answer) -> None:
         looks, plane = self.looks, answer.plane
@@ -242,6 +251,8 @@ class Boundary(Room):
             found.append((looks.key("dashed ink"), self.wording("margins")))
         if len(plane.rings):
             found.append((looks.key("ring"), self.wording(plane.ringed)))
+        if len(answer.points.X_new):
+            found.append((looks.key("small"), self.wording("validation")))
         if plane.doubtful["xs"]:
             found.append((looks.key("hatch"), self.wording("uncertified")))
         return found
@@ -296,7 +307,7 @@ class Boundary(Room):
             ends = plots.plane.axis_of(values, 2)
             axis.update(start=float(ends[0]), end=float(ends[1]), reset_start=float(ends[0]),
                         reset_end=float(ends[1]))  # fmt: skip
-        self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = points.axes
+        self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = map(_short, points.axes)
         if hasattr(self, "label"):
             self.label.options = {f"y = {label}": k for k, label in enumerate(self._classes)}
             self.label.value = 0
@@ -349,6 +360,12 @@ class Boundary(Room):
             X[row] = (x, y)
             self._replace(X, self.points.y)
 
+    def add(self, x: float, y: float) -> None:
+        """Put a point of the class that is chosen for new ones."""
+        label = self._classes[self.label.value or 0]
+        self._replace(np.vstack([self.points.X, (x, y)]), np.append(self.points.y, label))
+        self.number.value = len(self.points.X)
+
     def remove(self, row: int) -> None:
         """Take one point away."""
         if 0 <= row < len(self.points.X):
@@ -372,6 +389,11 @@ class Boundary(Room):
     def keep_file(self, content: bytes) -> None:
         self.values["points"] = from_csv(content)
         self._fill()
+
+
+def _short(name: str) -> str:
+    """As much of a name as fits along a picture on a telephone."""
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def _share(value: float) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, Span
+from bokeh.models import ColumnDataSource, FixedTicker, LogTicker, Span, Ticker
 from bokeh.plotting import figure
 
-from cotas.lab.looks import Looks, legend
+from cotas.lab.looks import PROSE, Looks, legend
+from cotas.report.markup import text
 
+# An axis on a telephone has room for so many numbers.
+MOST_NUMBERS = 6
 # The lines of a legend for each kind of dash.
 KEYS = {"solid": "line", "dashed": "dashed", "dotted": "dotted", "dotdash": "dotdash"}
 
@@ -30,7 +34,10 @@ class Curve:
 
 
 class Chart:
-    """A figure of Bokeh with curves, one upright line that can be moved, and a legend below."""
+    """A figure of Bokeh with curves, one upright line that can be moved, and a legend below.
+
+    What goes upwards is called above the figure, where long words find room on a telephone.
+    """
 
     def __init__(
         self,
@@ -43,13 +50,12 @@ class Chart:
         aspect: float = 1.8,
         name: str = "",
     ) -> None:
-        self.looks, self.log = looks, log
+        self.looks, self.log, self.title = looks, log, title
         kinds = ["log" if each else "linear" for each in log]
         self.figure = figure(
-            x_axis_label=x, y_axis_label=y, x_axis_type=kinds[0], y_axis_type=kinds[1],
-            title=title or None, tools="pan,wheel_zoom,box_zoom,reset", active_drag=None,
-            active_scroll=None, sizing_mode="scale_width", aspect_ratio=aspect, min_height=220,
-            toolbar_location=None, name=name,
+            x_axis_label=x, x_axis_type=kinds[0], y_axis_type=kinds[1], tools="",
+            sizing_mode="scale_width", aspect_ratio=aspect, min_height=220, toolbar_location=None,
+            name=name,
         )  # fmt: skip
         self.lines = ColumnDataSource(
             {"xs": [], "ys": [], "colour": [], "dash": []}, name=f"{name} lines"
@@ -65,13 +71,34 @@ class Chart:
         self.mark = Span(dimension="height", line_color=looks.ink, line_width=1.4, visible=False)
         self.figure.add_layout(self.mark)
         looks.dress(self.figure)
-        if title:
-            self.figure.title.text_color = looks.ink
-            self.figure.title.text_font_size = "14px"
-        self.keys = pn.pane.HTML("", margin=0, sizing_mode="stretch_width")
+        self.figure.min_border_left = 50
+        self.caption, self.keys = (
+            pn.pane.HTML("", margin=0, sizing_mode="stretch_width", stylesheets=[PROSE])
+            for _ in range(2)
+        )
+        self.call(y)
 
-    def draw(self, curves: Iterable[Curve], at: float | None = None) -> None:
-        """Draw these in the place of what was there, and the upright line."""
+    def call(self, y: str, title: str = "") -> None:
+        """Say what goes upwards, and give the figure a title."""
+        self.y, self.title = y, title or self.title
+        heading = f"<b>{text(self.title)}</b> · " if self.title else ""
+        self.caption.object = f'<div class="caption">{heading}{text(y)}</div>'
+
+    def draw(
+        self,
+        curves: Iterable[Curve],
+        at: float | None = None,
+        called: str = "",
+        others: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        """Draw these in the place of what was there.
+
+        Parameters
+        ----------
+        curves : what is drawn
+        at, called : where the upright line stands, if anywhere, and what the legend calls it
+        others : more of the legend: small drawings with their words
+        """
         shown = [(curve, *self._visible(curve)) for curve in curves]
         looks = self.looks
         self.lines.data = {
@@ -80,6 +107,10 @@ class Chart:
             "colour": [looks.colour(curve.number) for curve, _, _ in shown],
             "dash": [[] if curve.dash == "solid" else _DASHES[curve.dash] for curve, _, _ in shown],
         }
+        if self.log[0]:
+            self.figure.xaxis.ticker = _ticker([v for _, x, _ in shown for v in x])
+        if self.log[1]:
+            self.figure.yaxis.ticker = _ticker([v for _, _, y in shown for v in y])
         points = [
             (a, b, looks.colour(curve.number), looks.marker(curve.number))
             for curve, x, y in shown
@@ -91,11 +122,13 @@ class Chart:
         self.mark.visible = at is not None
         if at is not None:
             self.mark.location = at
-        self.keys.object = legend(
+        keys = [
             (looks.key(KEYS[curve.dash], curve.number), curve.name)
             for curve, _, _ in shown
-            if curve.name
-        )
+            if curve.name not in ("", self.y)
+        ]
+        mark = [(looks.key("upright"), called)] if called and at is not None else []
+        self.keys.object = legend([*keys, *mark, *others])
 
     def _visible(self, curve: Curve) -> tuple[list[float], list[float]]:
         """What the axes can show: a logarithm knows no zero."""
@@ -107,15 +140,33 @@ class Chart:
 
     def pane(self) -> Any:
         """The figure with its legend."""
-        from cotas.lab.looks import PROSE
-
-        self.keys.stylesheets = [PROSE]
         return pn.Column(
+            self.caption,
             pn.pane.Bokeh(self.figure, sizing_mode="stretch_width", margin=0),
             self.keys,
             sizing_mode="stretch_width",
             margin=(0, 0, 12, 0),
         )
+
+
+def _ticker(values: list[float]) -> Ticker:
+    """What gives a logarithmic axis its numbers; Bokeh's own is good within less than a decade."""
+    if not values or max(values) < 10 * min(values):
+        return LogTicker()
+    return FixedTicker(ticks=_ticks(values))
+
+
+def _ticks(values: list[float]) -> list[float]:
+    """Where a logarithmic axis has numbers: six or so.
+
+    >>> _ticks([0.7, 30.0])
+    [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
+    """
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    if high - low > MOST_NUMBERS // 2:
+        return [10.0**k for k in range(low, high + 1, -(-(high - low) // MOST_NUMBERS))]
+    found = [float(f"{m}e{k}") for k in range(low - 1, high + 1) for m in (1, 2, 5)]
+    return [tick for tick in found if min(values) / 2 <= tick <= 2 * max(values)]
 
 
 _DASHES = {"dashed": [7, 4], "dotted": [2, 4], "dotdash": [2, 4, 7, 4]}

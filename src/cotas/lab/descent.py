@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -21,10 +21,10 @@ from cotas.experiments.descent import objective
 from cotas.lab.calls import Call
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.looks import legend
+from cotas.lab.printed import page
 from cotas.lab.proof import card, figures
 from cotas.lab.room import Room
 from cotas.lab.state import Choice, Number
-from cotas.lab.steps import notes_of
 from cotas.lab.worker import Task
 from cotas.report.markup import text
 from cotas.tracing import DescentStep, Trace
@@ -32,8 +32,8 @@ from cotas.tracing import DescentStep, Trace
 # Points of the grid on each side, and the lines of equal J.
 RESOLUTION, LEVELS = 70, 14
 MOST_STEPS = 2000
-# What is drawn of a run that runs away.
-OF_A_FLIGHT = 12
+# So many iterations are drawn of a run that runs away, or as many as it gets.
+OF_A_FLIGHT = (12, 6, 3, 1)
 PLACES = {"raw": (600.0, 4.0), "normalized": (900.0, 500.0)}
 
 
@@ -139,15 +139,11 @@ class Descent(Room):
     def work(self) -> Callable[[Task], Answer]:
         X, y = self.rows()
         step, start, scale = self.pace(), self.start(), self.values["scale"]
-        best, call = self._best(), self.call(step)
-        short = self.call(step, OF_A_FLIGHT)
+        best = self._best()
+        calls = [self.call(step), *(self.call(step, most) for most in OF_A_FLIGHT)]
 
         def compute(task: Task) -> Answer:
-            flight = ""
-            try:
-                run = cotas.trace(call.make(), X, y)
-            except DivergedError as error:
-                run, flight = cotas.trace(short.make(), X, y), str(error)
+            run, call, flight = _run(calls, X, y)
             steps = [s for s in islice(run, MOST_STEPS) if isinstance(s, DescentStep)]
             theta = np.array([start, *((float(s.theta0), float(s.theta[0])) for s in steps)])
             found = [steps[0].objective_before, *(s.objective for s in steps)] if steps else []
@@ -165,7 +161,7 @@ class Descent(Room):
 
     def picture(self) -> Any:
         looks, wording = self.looks, self.wording
-        self.levels = ColumnDataSource({"xs": [], "ys": [], "colour": []})
+        self.levels = ColumnDataSource({"xs": [], "ys": []})
         self.walk = ColumnDataSource({"x": [], "y": []}, name="walk")
         self.first = ColumnDataSource({"x": [0.0], "y": [0.0]}, name="first")
         self.goal = ColumnDataSource({"x": [], "y": []})
@@ -174,7 +170,8 @@ class Descent(Room):
             tools="", sizing_mode="scale_width", aspect_ratio=1.35, min_height=300,
             toolbar_location=None, name="plane",
         )  # fmt: skip
-        plot.multi_line("xs", "ys", source=self.levels, line_color="colour", line_width=1.3)
+        plot.multi_line("xs", "ys", source=self.levels, line_color=looks.soft, line_alpha=0.7,
+                        line_width=1.3)  # fmt: skip
         plot.line("x", "y", source=self.walk, color=looks.colour(3), line_width=1.8)
         plot.scatter("x", "y", source=self.walk, color=looks.colour(3), size=4.5)
         plot.scatter("x", "y", source=self.goal, marker="star", size=20, color=looks.colour(2),
@@ -191,7 +188,7 @@ class Descent(Room):
         keys = self.prose(sizing_mode="stretch_width")
         keys.object = legend([
             (looks.key("point", 0), wording("start")), (looks.key("line", 3), wording("walk")),
-            (looks.key("point", 7), wording("least J")), (looks.key("ink"), wording("equal J")),
+            (looks.key("point", 7), wording("least J")), (looks.key("soft"), wording("equal J")),
         ]).replace(looks.colour(7), looks.colour(2))  # fmt: skip
         self.course = Chart(
             looks, wording("iteration"), wording("excess"), log=(False, True), aspect=2.6,
@@ -218,12 +215,6 @@ class Descent(Room):
 
     def _words(self, answer: Answer, certificate: Any) -> str:
         wording = self.wording
-        marked = {line.number for line in answer.lines}
-        page = "\n".join(
-            f"<span class='{'now' if line.number in marked else 'line'}'>"
-            f"{text(line.number):>3}  {text(line.text(self.lang))}</span>"
-            for line in answer.run.algorithm.lines
-        )
         last = answer.theta[-1]
         table = {
             wording("step η"): f"{answer.etas[0]:.4g}" if len(answer.etas) else "–",
@@ -237,12 +228,7 @@ class Descent(Room):
         head = f"<p class='problem'>{text(answer.flight)}</p>" if answer.flight else card(
             certificate, [], wording
         )  # fmt: skip
-        title = answer.run.algorithm.spanish if self.lang == "es" else answer.run.algorithm.english
-        return (
-            f"{head}{figures(table)}<h2 class='next'>{text(title)} "
-            f"({text(answer.run.algorithm.source)})</h2><pre>{page.replace(chr(10), '')}</pre>"
-            f"{notes_of(answer.run, self.lang)}"
-        )
+        return f"{head}{figures(table)}" + page(answer.run, answer.lines, wording, self.lang)
 
     def _dragged(self, _name: str, _old: Any, new: Any) -> None:
         """The visitor has put the start elsewhere."""
@@ -265,6 +251,11 @@ class Descent(Room):
         return (
             "import cotas\n\nX, price = cotas.datasets.houses()\narea = X[:, :1]\n"
             + ("area = (area - area.mean(axis=0)) / area.std(axis=0)\n" if scaled else "")
+            + (
+                "# With more iterations it runs away, and the library says so.\n"
+                if self.answer.flight
+                else ""
+            )
             + f"model = {self.answer.call}\n"
             "for step in cotas.trace(model, area, price):\n    print(step.number, step.text())\n"
             "cotas.plots.convergence(model.fit(area, price))\n"
@@ -289,6 +280,17 @@ class Either(Call):
         return f"{self.name} | {self.arguments}"
 
 
+def _run(calls: Iterable[Call], X: FloatArray, y: FloatArray) -> tuple[Any, Call, str]:
+    """The first run that does not run away, its call, and what is said of those before it."""
+    said: list[DivergedError] = []
+    for call in calls:
+        try:
+            return cotas.trace(call.make(), X, y), call, str(said[0]) if said else ""
+        except DivergedError as error:
+            said.append(error)
+    raise said[0]
+
+
 def _contours(
     X: FloatArray, y: FloatArray, box: tuple[float, float, float, float]
 ) -> dict[str, list[Any]]:
@@ -299,4 +301,4 @@ def _contours(
     low, high = float(J.min()), float(J.max())
     levels = low + (high - low) * np.linspace(0.03, 0.97, LEVELS) ** 2.2
     data = contour_data(a, b, J, levels.tolist(), want_fill=False).line_data
-    return {"xs": list(data.xs), "ys": list(data.ys), "colour": ["#8a97a3"] * len(data.xs)}
+    return {"xs": list(data.xs), "ys": list(data.ys)}

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import panel as pn
 
-from cotas.lab import foreign
+from cotas.certificates.presentation import percent
+from cotas.lab import apart, foreign
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.foreign import Data, Judged, ModelField
 from cotas.lab.looks import WIDGET
 from cotas.lab.proof import card, figures
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Refused
+from cotas.lab.state import Choice
 from cotas.lab.worker import Task
 from cotas.plots.style import drawing
 from cotas.report.certificates import has_gap
-from cotas.report.markup import text
+from cotas.report.markup import minus, text
 from cotas.words import lang as speaking
 
 EXAMPLES = (
@@ -72,7 +73,8 @@ class Done(Room):
         return {"written", "table", *({"csv"} if self.values["table"] == "own" else ())}
 
     def controls(self) -> list[Any]:
-        options = {"stylesheets": [WIDGET], "sizing_mode": "stretch_width", "margin": (0, 0, 8, 0)}
+        options = {"stylesheets": [WIDGET], "sizing_mode": "stretch_width", "margin": (0, 0, 8, 0),
+                   "css_classes": ["wide"]}  # fmt: skip
         self.loaded: Data | None = None
         self.written = pn.widgets.TextAreaInput(
             label=self.wording("written"), value=self.values["written"], rows=3, auto_grow=True,
@@ -80,12 +82,15 @@ class Done(Room):
         )  # fmt: skip
         self.written.param.watch(lambda event: self.write(event.new), "value")
         self.example = pn.widgets.Select(
-            label=self.wording("example"), options=list(EXAMPLES), value=None, **options
+            label=self.wording("example"),
+            options={"…": "", **{example: example for example in EXAMPLES}},
+            value=_example(self.values["written"]),
+            **options,
         )
         self.example.param.watch(lambda event: self._take(event.new), "value")
         own = self.values["table"] == "own"
         self.widgets["csv"] = self.file_box(self.wording("csv any"), own)
-        note = self.prose()
+        note = self.prose(css_classes=["wide"])
         note.object = (
             f'<p class="soft">{text(self.wording("known", known=", ".join(foreign.KNOWN)))}</p>'
         )
@@ -104,12 +109,9 @@ class Done(Room):
 
     def write(self, written: str) -> None:
         """Take what was written, if it can be understood."""
-        try:
-            foreign.parse(written)
-        except Refused as problem:
-            self.complain(problem)
-            return
-        self.set("written", written)
+        if self.understood(lambda: foreign.parse(written)):
+            self.example.value = _example(written)
+            self.set("written", written)
 
     def keep_file(self, content: bytes) -> None:
         self.loaded = foreign.from_csv(content)
@@ -127,13 +129,13 @@ class Done(Room):
         def compute(task: Task) -> Answer:
             model = foreign.parse(written)
             foreign.suits(model, data)
-            judged = foreign.judge(model, data)
-            answer = Answer(written, data, judged, "", [])
-            for over, again in foreign.refits(foreign.parse(written), data):
-                answer = Answer(written, data, judged, over, again)
+            over, _ = foreign.varied(model)
+            judged = apart.run(task, foreign.judge, model, data)
+            answer = Answer(written, data, judged, over, [])
+            task.pass_on(answer)
+            for again in foreign.refits(task, model, data):
+                answer = replace(answer, refits=again)
                 task.pass_on(answer)
-                if task.overtaken:
-                    break
             return answer
 
         return compute
@@ -156,7 +158,7 @@ class Done(Room):
         self.chart.figure.xaxis.axis_label = answer.over
         usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
         self.chart.draw([
-            Curve(wording("gap of refits", over=answer.over), [v for v, _ in usable],
+            Curve("", [v for v, _ in usable],
                   [j.certificate.relative_gap for _, j in usable], 0, dots=True)
         ] if usable else [])  # fmt: skip
         self.chart.figure.visible = bool(usable)
@@ -173,13 +175,14 @@ class Done(Room):
         wording = self.wording
         rows = "".join(
             f"<tr><td class='n'>{value:g}</td><td class='n'>{j.certificate.upper:.6g}</td>"
-            f"<td class='n'>{j.certificate.relative_gap:.1e}</td>"
-            f"<td>{text(wording('warned') if j.warned else wording('silent'))}</td></tr>"
+            f"<td class='n'>{minus(percent(j.certificate.relative_gap))}</td>"
+            f"<td class='word'>{text(wording('warned' if j.warned else 'silent'))}</td></tr>"
             for value, j in answer.refits
             if has_gap(j.certificate)
         )
-        heads = (answer.over, wording("objective of it"), wording("gap"), wording("library said"))
-        head = "".join(f"<th>{text(word)}</th>" for word in heads)
+        heads = (answer.over, wording("objective of it"), wording("gap"))
+        head = "".join(f"<th class='n'>{text(word)}</th>" for word in heads)
+        head += f"<th>{text(wording('library said'))}</th>"
         return f"<h2>{text(wording('more'))}</h2><table><tr>{head}</tr>{rows}</table>"
 
     def _nothing(self, answer: Answer) -> str:
@@ -204,3 +207,8 @@ class Done(Room):
             ax.set(xlabel=answer.over, ylabel=self.wording("gap"), xscale="log",
                    yscale="log", title=answer.written)  # fmt: skip
         return ax.figure
+
+
+def _example(written: str) -> str:
+    """Which of the examples this is; empty if none."""
+    return written if written in EXAMPLES else ""

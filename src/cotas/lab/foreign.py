@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -18,8 +17,10 @@ import cotas
 from cotas.arrays import AnyArray, FloatArray
 from cotas.certificates import Certificate
 from cotas.foreign.certify import READERS
+from cotas.lab import apart
 from cotas.lab.points import read_table
 from cotas.lab.state import Refused
+from cotas.lab.worker import Task
 
 # Where scikit-learn keeps what `cotas.certify` can read.
 _MODULES = ("svm", "linear_model", "kernel_ridge", "ensemble")
@@ -30,8 +31,6 @@ LARGEST = 1_000_000
 # Certificates take so many seconds at most, and the row of refits so many in all.
 SECONDS, SECONDS_OF_REFITS = 5.0, 3.0
 BUILTIN = ("breast-cancer", "breast-cancer-scaled", "wine", "diabetes")
-# Python's warnings are caught for the whole process at once.
-_one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +150,11 @@ def suits(model: Any, data: Data) -> None:
 
 
 def judge(model: Any, data: Data) -> Judged:
-    """Fit the model as its library does, and prove what can be proved of it."""
-    with _one_at_a_time, warnings.catch_warnings(record=True) as caught:
+    """Fit the model as its library does, and prove what can be proved of it.
+
+    It takes as long as it takes, and catches the warnings of all threads: call it `apart`.
+    """
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(data.X, data.y)
     said = [str(w.message).split("\n")[0] for w in caught if "sklearn" in w.filename]
@@ -170,20 +172,20 @@ def varied(model: Any) -> tuple[str, list[float]]:
     return "", []
 
 
-def refits(model: Any, data: Data) -> Iterator[tuple[str, list[tuple[float, Judged]]]]:
+def refits(task: Task, model: Any, data: Data) -> Iterator[list[tuple[float, Judged]]]:
     """The same model with more and more iterations, or a smaller tol, as long as time allows.
 
-    Gives what is varied, and after each fit all there are.
+    Gives after each fit all there are.
     """
     over, values = varied(model)
-    began, found = time.perf_counter(), []
-    yield over, []
+    end, found = time.perf_counter() + SECONDS_OF_REFITS, list[tuple[float, Judged]]()
     for value in values:
-        if time.perf_counter() - began > SECONDS_OF_REFITS:
-            return
-        exact = int(value) if over == "max_iter" else value
+        again = clone(model).set_params(**{over: int(value) if over == "max_iter" else value})
         try:
-            found.append((value, judge(clone(model).set_params(**{over: exact}), data)))
+            left = max(0.0, end - time.perf_counter())
+            found.append((value, apart.run(task, judge, again, data, seconds=left)))
+        except apart.Ended:
+            return
         except ValueError:
             continue
-        yield over, list(found)
+        yield list(found)

@@ -28,7 +28,8 @@ class Looks:
         self.ink = "#e8ecef" if dark else "#1b1f23"
         self.soft = "#a6b0b9" if dark else "#59636e"
         self.line = "#343c44" if dark else "#d9dee3"
-        swap = {"#000000": self.ink, "#0072B2": "#4aa8e0" if dark else "#0072B2"}
+        self.accent = "#4aa8e0" if dark else "#0072b2"
+        swap = {"#000000": self.ink, "#0072B2": self.accent}
         self.colours = tuple(swap.get(colour, colour) for colour in COLOURS)
 
     def colour(self, number: int) -> str:
@@ -46,7 +47,8 @@ class Looks:
 
     def dress(self, figure: Any) -> Any:
         """Give a figure of Bokeh these colours."""
-        figure.background_fill_color = figure.border_fill_color = None
+        # Bokeh leaves what it drew before where there is no colour to draw over it.
+        figure.background_fill_color = figure.border_fill_color = self.paper
         figure.outline_line_color = self.line
         # Room for the numbers of the axes, so that nothing moves when they change.
         figure.min_border_left, figure.min_border_bottom, figure.min_border_right = 64, 52, 14
@@ -68,13 +70,16 @@ class Looks:
         line = '<line x1="1" y1="8" x2="25" y2="8" stroke="{}" stroke-width="2.4"{}/>'
         shapes = {
             "ink": line.format(self.ink, ""),
+            "soft": line.format(self.soft, ""),
+            "upright": f'<line x1="13" y1="0" x2="13" y2="16" stroke="{self.ink}"/>',
+            "small": f'<circle cx="13" cy="8" r="2.5" fill="{self.mixed(colour, 0.5)}"/>',
             "dashed ink": line.format(self.ink, ' stroke-dasharray="4 3"'),
             "line": line.format(colour, ""),
             "dashed": line.format(colour, ' stroke-dasharray="5 3"'),
             "dotted": line.format(colour, ' stroke-dasharray="2 3"'),
             "dotdash": line.format(colour, ' stroke-dasharray="2 3 6 3"'),
             "ring": f'<circle cx="13" cy="8" r="6.5" fill="none" stroke="{self.ink}"/>',
-            "area": f'<rect x="3" y="2" width="20" height="12" fill="{self.mixed(colour, 0.25)}"/>',
+            "area": f'<rect x="3" y="2" width="20" height="12" fill="{self.mixed(colour, 0.2)}"/>',
             "hatch": "".join(
                 f'<line x1="{x}" y1="14" x2="{x + 8}" y2="2" stroke="{self.soft}"/>'
                 for x in (2, 7, 12, 17)
@@ -85,7 +90,7 @@ class Looks:
 
 
 def legend(items: Iterable[tuple[str, str]]) -> str:
-    """Small drawings, each with the words that wording what it is."""
+    """Small drawings, each with the words that say what it is."""
     shown = "".join(f"<span>{drawing}{text(words)}</span>" for drawing, words in items)
     return f'<div class="legend">{shown}</div>'
 
@@ -110,119 +115,138 @@ def _bytes(colour: str) -> list[int]:
 # The variables reach into every widget; where no page defines them, in a notebook, the values
 # after the commas stand.
 PAGE = """
-:root { --paper: #ffffff; --ink: #1b1f23; --soft: #59636e; --line: #d9dee3; --card: #f6f8fa;
-  --good: #00694e; --bad: #a83a00; --accent: #0072b2; --on-accent: #ffffff; --band: #0072b2; }
-:root[data-theme=dark] { --paper: #14181c; --ink: #e8ecef; --soft: #a6b0b9; --line: #343c44;
-  --card: #1c2227; --good: #3fc79a; --bad: #ff9a66; --accent: #4aa8e0; --on-accent: #0b1116;
-  --band: #4aa8e0; }
+:root { --lab-paper: #ffffff; --lab-ink: #1b1f23; --lab-soft: #59636e; --lab-line: #d9dee3;
+  --lab-card: #f6f8fa;
+  --lab-good: #00694e; --lab-bad: #a83a00; --lab-accent: #0072b2; --lab-on-accent: #ffffff;
+  --lab-band: #0072b2; }
+:root[data-theme=dark] { --lab-paper: #14181c; --lab-ink: #e8ecef; --lab-soft: #a6b0b9;
+  --lab-line: #343c44;
+  --lab-card: #1c2227; --lab-good: #3fc79a; --lab-bad: #ff9a66; --lab-accent: #4aa8e0;
+  --lab-on-accent: #0b1116;
+  --lab-band: #4aa8e0; }
 * { box-sizing: border-box; }
-html, body { margin: 0; background: var(--paper); color: var(--ink); }
+html, body { margin: 0; background: var(--lab-paper); color: var(--lab-ink); }
 html { color-scheme: light; } html[data-theme=dark] { color-scheme: dark; }
 body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 header { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem;
-  padding: .55rem 1.25rem; border-bottom: 1px solid var(--line); background: var(--card); }
+  padding: .55rem 1.25rem; border-bottom: 1px solid var(--lab-line); background: var(--lab-card); }
 header b { font-size: 1.05rem; letter-spacing: .01em; white-space: nowrap; }
-header b i { font-style: normal; color: var(--accent); }
+header b i { font-style: normal; color: var(--lab-accent); }
 nav { display: flex; flex-wrap: wrap; gap: .1rem .2rem; flex: 1 1 auto; }
 header > span { white-space: nowrap; }
-nav a, .turn { color: var(--soft); text-decoration: none; padding: .3rem .6rem;
+nav a, .turn { color: var(--lab-soft); text-decoration: none; padding: .3rem .6rem;
   border-radius: 6px; white-space: nowrap; background: none; border: 0; font: inherit;
   cursor: pointer; }
-nav a:hover, .turn:hover { color: var(--ink); background: var(--line); }
-nav a[aria-current] { color: var(--on-accent); background: var(--accent); }
-a:focus-visible, button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+nav a:hover, .turn:hover { color: var(--lab-ink); background: var(--lab-line); }
+nav a[aria-current] { color: var(--lab-on-accent); background: var(--lab-accent); }
+.skip { position: absolute; left: -99rem; background: var(--lab-paper); color: var(--lab-accent);
+  padding: .5rem .8rem; z-index: 9; } .skip:focus { left: .5rem; top: .4rem; }
+a:focus-visible, button:focus-visible { outline: 3px solid var(--lab-accent); outline-offset: 2px; }
 main { max-width: 1480px; margin: 0 auto; padding: 1rem 1.25rem 3rem; }
 h1 { font-size: 1.45rem; line-height: 1.25; margin: .2rem 0 .1rem; font-weight: 650; }
-.lead { color: var(--soft); margin: 0 0 1rem; max-width: 62rem; }
-.rooms { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem;
-  padding: 0; list-style: none; }
-.rooms a { display: block; height: 100%; padding: 1rem 1.1rem; border: 1px solid var(--line);
-  border-radius: 10px; background: var(--card); color: var(--ink); text-decoration: none; }
-.rooms a:hover { border-color: var(--accent); } .rooms b { display: block; font-size: 1.05rem; }
-.rooms span { color: var(--soft); }
+.lead { color: var(--lab-soft); margin: 0 0 1rem; max-width: 62rem; }
+.rooms { display: grid; gap: 1rem; padding: 0; list-style: none;
+  grid-template-columns: repeat(auto-fill, minmax(min(22rem, 100%), 1fr)); }
+.rooms a { display: block; height: 100%; padding: 1rem 1.1rem; border: 1px solid var(--lab-line);
+  border-radius: 10px; background: var(--lab-card); color: var(--lab-ink); text-decoration: none; }
+.rooms a:hover { border-color: var(--lab-accent); }
+.rooms b { display: block; font-size: 1.05rem; margin-bottom: .3rem; line-height: 1.3; }
+.rooms span { color: var(--lab-soft); }
 @media (max-width: 640px) { header, main { padding-left: .75rem; padding-right: .75rem; }
-  nav { order: 3; flex-wrap: nowrap; overflow-x: auto; width: 100%; padding-bottom: .2rem; }
+  nav { order: 3; flex-wrap: nowrap; overflow-x: auto; width: 100%; padding: 3px;
+    scrollbar-width: none; }
   header b { flex: 1 1 auto; } .turn { padding: .3rem .35rem; } header { column-gap: .4rem; }
   h1 { font-size: 1.25rem; } .lead { font-size: .92rem; } }
 """
 
 # For every widget, inside its shadow root.
 WIDGET = """
-:host { color: var(--ink, #1b1f23); font-family: inherit; --border-color: var(--line, #d9dee3);
-  --surface-color: var(--paper, #fff); --surface-text-color: var(--ink, #1b1f23);
-  --primary-color: var(--accent, #0072b2); --primary-text-color: var(--on-accent, #fff);
-  --background-color: var(--paper, #fff); --background-text-color: var(--ink, #1b1f23);
+:host { color: var(--lab-ink, #1b1f23); font-family: inherit;
+  --border-color: var(--lab-line, #d9dee3);
+  --surface-color: var(--lab-paper, #fff); --surface-text-color: var(--lab-ink, #1b1f23);
+  --primary-color: var(--lab-accent, #0072b2); --primary-text-color: var(--lab-on-accent, #fff);
+  --background-color: var(--lab-paper, #fff); --background-text-color: var(--lab-ink, #1b1f23);
   --bokeh-font-size: 14px; --bokeh-base-font: inherit; font-size: 14px; }
-label, .bk-input-group > label, .bk-slider-title { color: var(--soft, #59636e); font-size: 13px; }
-.bk-slider-value { color: var(--ink, #1b1f23); font-weight: 600; }
-select.bk-input, input.bk-input, textarea.bk-input { background-color: var(--paper, #fff);
-  color: var(--ink, #1b1f23); border: 1px solid var(--line, #d9dee3); border-radius: 6px;
+label, .bk-input-group > label, .bk-slider-title { color: var(--lab-soft, #59636e);
+  font-size: 13px; }
+.bk-slider-value { color: var(--lab-ink, #1b1f23); font-weight: 600; }
+select.bk-input, input.bk-input, textarea.bk-input { background-color: var(--lab-paper, #fff);
+  color: var(--lab-ink, #1b1f23); border: 1px solid var(--lab-line, #d9dee3); border-radius: 6px;
   min-height: 34px; font-size: 14px; }
+select:not([multiple]).bk-input, select:not([size]).bk-input { text-overflow: ellipsis;
+  padding-right: 26px;
+  background-image: linear-gradient(45deg, transparent 50%, var(--lab-soft, #59636e) 50%),
+    linear-gradient(135deg, var(--lab-soft, #59636e) 50%, transparent 50%);
+  background-position: calc(100% - 15px) 50%, calc(100% - 10px) 50%; background-size: 5px 5px;
+  background-repeat: no-repeat; }
 select.bk-input:focus, input.bk-input:focus, textarea.bk-input:focus {
-  outline: 2px solid var(--accent, #0072b2); border-color: var(--accent, #0072b2);
+  outline: 2px solid var(--lab-accent, #0072b2); border-color: var(--lab-accent, #0072b2);
   box-shadow: none; }
-.bk-btn, .bk-btn.bk-btn-default, .bk-btn a { background: var(--card, #f6f8fa); font-size: 14px;
-  color: var(--ink, #1b1f23); border-radius: 6px; }
-.bk-btn, .bk-btn.bk-btn-default, a.bk-btn { border: 1px solid var(--line, #d9dee3) !important;
+.bk-btn, .bk-btn.bk-btn-default, .bk-btn a { background: var(--lab-card, #f6f8fa); font-size: 14px;
+  color: var(--lab-ink, #1b1f23); border-radius: 6px; }
+.bk-btn, .bk-btn.bk-btn-default, a.bk-btn { border: 1px solid var(--lab-line, #d9dee3) !important;
   padding: 5px 12px !important; line-height: 1.4; }
-.bk-btn a { padding: 0; border: 0; }
-.bk-btn:hover, .bk-btn.bk-btn-default:hover { border-color: var(--accent, #0072b2);
-  background: var(--card, #f6f8fa); color: var(--ink, #1b1f23); }
-.bk-btn:focus-visible { outline: 3px solid var(--accent, #0072b2); }
+.bk-btn a { padding: 0; border: 0; background: none; }
+.bk-btn:hover, .bk-btn.bk-btn-default:hover { border-color: var(--lab-accent, #0072b2);
+  background: var(--lab-card, #f6f8fa); color: var(--lab-ink, #1b1f23); }
+.bk-btn:focus-visible { outline: 3px solid var(--lab-accent, #0072b2); }
 .bk-btn.bk-active, .bk-btn.bk-btn-default.bk-active, .bk-btn.bk-btn-primary {
-  background: var(--accent, #0072b2); color: var(--on-accent, #fff);
-  border-color: var(--accent, #0072b2); }
-.noUi-target { background: var(--line, #d9dee3); border: 0; box-shadow: none; }
-.noUi-connect, .noUi-connects > div { background: var(--accent, #0072b2); }
-.noUi-handle { background: var(--paper, #fff); border: 2px solid var(--accent, #0072b2);
+  background: var(--lab-accent, #0072b2); color: var(--lab-on-accent, #fff);
+  border-color: var(--lab-accent, #0072b2); }
+.noUi-target { background: var(--lab-line, #d9dee3); border: 0; box-shadow: none; }
+.noUi-handle { background: var(--lab-paper, #fff); border: 2px solid var(--lab-accent, #0072b2);
   box-shadow: none; border-radius: 50%; }
-.noUi-handle:focus-visible { outline: 3px solid var(--accent, #0072b2); outline-offset: 2px; }
+.noUi-handle:focus-visible { outline: 3px solid var(--lab-accent, #0072b2); outline-offset: 2px; }
 """
 
 # For panes that hold HTML of the lab's own.
 PROSE = """
-:host { color: var(--ink, #1b1f23); font-family: inherit; font-size: 15px; line-height: 1.5; }
+:host { color: var(--lab-ink, #1b1f23); font-family: inherit; font-size: 15px; line-height: 1.5; }
 p { margin: .4rem 0; } h2 { font-size: 1rem; margin: .1rem 0 .4rem; font-weight: 650; }
-b.n { font-variant-numeric: tabular-nums; }
-.card { border: 1px solid var(--line, #d9dee3); border-left: 5px solid var(--soft, #59636e);
-  border-radius: 8px; padding: .8rem 1rem; background: var(--card, #f6f8fa); }
-.card.holds { border-left-color: var(--good, #00694e); }
-.card.fails, .card.open { border-left-color: var(--bad, #a83a00); }
-.standing { font-weight: 600; color: var(--soft, #59636e); }
-.holds .standing { color: var(--good, #00694e); }
-.fails .standing, .open .standing { color: var(--bad, #a83a00); }
+.card { border: 1px solid var(--lab-line, #d9dee3); border-left: 5px solid var(--lab-soft, #59636e);
+  border-radius: 8px; padding: .8rem 1rem; background: var(--lab-card, #f6f8fa); }
+.card.holds { border-left-color: var(--lab-good, #00694e); }
+.card.fails, .card.open { border-left-color: var(--lab-bad, #a83a00); }
+.standing { font-weight: 600; color: var(--lab-soft, #59636e); }
+.holds .standing { color: var(--lab-good, #00694e); }
+.fails .standing, .open .standing { color: var(--lab-bad, #a83a00); }
 .holds .standing::before { content: "✓ "; } .fails .standing::before { content: "✕ "; }
 .open .standing::before { content: "◐ "; }
-.say { overflow-wrap: anywhere; } .soft { color: var(--soft, #59636e); font-size: 13px; }
+.say { overflow-wrap: anywhere; } .soft { color: var(--lab-soft, #59636e); font-size: 13px; }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; font-size: 13px; margin: .2rem 0; }
 .legend span { display: inline-flex; align-items: center; gap: .4rem; }
 svg.key { width: 26px; height: 16px; flex: none; }
 svg.bar { display: block; width: 100%; height: auto; margin: .5rem 0 .1rem; }
+.caption { color: var(--lab-soft, #59636e); font-size: 13px; margin-top: .4rem; }
+.caption b { font-size: 14px;
+  color: var(--lab-ink, #1b1f23); } .caption:empty { display: none; }
 .ends { display: flex; justify-content: space-between; font-size: 13px; gap: .5rem;
   font-variant-numeric: tabular-nums; }
 dl { display: grid; grid-template-columns: minmax(8.5rem, 1fr) auto; gap: .15rem .8rem;
   margin: .6rem 0 0; }
-dt { color: var(--soft, #59636e); } dd { margin: 0; font-variant-numeric: tabular-nums;
+dt { color: var(--lab-soft, #59636e); } dd { margin: 0; font-variant-numeric: tabular-nums;
   text-align: right; font-weight: 600; }
-details { margin-top: .5rem; } summary { cursor: pointer; color: var(--soft, #59636e); }
-summary:focus-visible { outline: 3px solid var(--accent, #0072b2); }
-pre { margin: 0; padding: .75rem .9rem; border: 1px solid var(--line, #d9dee3); font-size: 13px;
-  border-radius: 8px; background: var(--card, #f6f8fa); overflow-x: auto; line-height: 1.45;
+details { margin-top: .5rem; } summary { cursor: pointer; color: var(--lab-soft, #59636e); }
+summary:focus-visible { outline: 3px solid var(--lab-accent, #0072b2); }
+pre { margin: 0; padding: .75rem .9rem; border: 1px solid var(--lab-line, #d9dee3); font-size: 13px;
+  border-radius: 8px; background: var(--lab-card, #f6f8fa); overflow-x: auto; line-height: 1.45;
   font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-pre .line { display: block; padding: 0; white-space: pre-wrap; }
-pre .now { white-space: pre-wrap; display: block;
-  background: var(--accent, #0072b2); color: var(--on-accent, #fff);
-  border-radius: 4px; margin: 0 -.4rem; padding: 0 .4rem; }
+pre .line { display: block; white-space: pre-wrap; --hang: calc(1ch * (7 + 2 * var(--depth)));
+  padding-left: var(--hang); text-indent: calc(-1 * var(--hang)); }
+pre .now { background: var(--lab-accent, #0072b2); color: var(--lab-on-accent, #fff);
+  border-radius: 4px;
+  box-shadow: -.4rem 0 var(--lab-accent, #0072b2), .4rem 0 var(--lab-accent, #0072b2); }
 table { border-collapse: collapse; width: 100%; font-size: 14px; }
 th, td { text-align: left; padding: .25rem .6rem .25rem 0; vertical-align: top;
-  border-bottom: 1px solid var(--line, #d9dee3); overflow-wrap: break-word; }
+  border-bottom: 1px solid var(--lab-line, #d9dee3); overflow-wrap: break-word; }
 h2.next { margin-top: 1rem; }
-th { font-weight: normal; color: var(--soft, #59636e); }
-td.n { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
-.problem { border: 2px solid var(--bad, #a83a00); color: var(--bad, #a83a00); border-radius: 8px;
+th { font-weight: normal; color: var(--lab-soft, #59636e); }
+.n { font-variant-numeric: tabular-nums; text-align: right; } td.n, td.word { white-space: nowrap; }
+.problem { border: 2px solid var(--lab-bad, #a83a00); color: var(--lab-bad, #a83a00);
+  border-radius: 8px;
   padding: .55rem .9rem; overflow-wrap: anywhere; }
 .busy::after { content: ""; display: inline-block; width: .7em; height: .7em; margin-left: .5em;
-  border: 2px solid var(--accent, #0072b2); border-right-color: transparent; border-radius: 50%;
+  border: 2px solid var(--lab-accent, #0072b2); border-right-color: transparent; border-radius: 50%;
   animation: turn .8s linear infinite; } @keyframes turn { to { transform: rotate(360deg); } }
 @media (prefers-reduced-motion: reduce) { .busy::after { animation: none; } }
 """
@@ -230,11 +254,18 @@ td.n { font-variant-numeric: tabular-nums; text-align: right; white-space: nowra
 # Side by side on a desk; on a telephone one under the other, the picture first.
 FLOOR = """
 :host { display: grid !important; gap: 1rem 1.25rem; align-items: start; width: 100%;
-  grid-template-columns: minmax(210px, 250px) minmax(0, 1fr) minmax(270px, 350px); }
+  grid-template-columns: minmax(210px, 270px) minmax(0, 1fr) minmax(270px, 350px); }
 :host > * { margin: 0 !important; min-width: 0; width: 100%; }
 .below { grid-column: 1 / -1; }
 @media (max-width: 1000px) { :host { grid-template-columns: minmax(190px, 240px) minmax(0, 1fr); }
   .proof { grid-column: 1 / -1; } }
 @media (max-width: 640px) { :host { grid-template-columns: minmax(0, 1fr); }
-  .picture { order: 1; } .proof { order: 2; } .controls { order: 3; } .below { order: 4; } }
+  .picture { order: 1; } .controls { order: 2; } .proof { order: 3; } .below { order: 4; } }
+"""
+
+# What is set stands in two columns on a telephone, so that the picture above stays in sight.
+CONTROLS = """
+@media (max-width: 640px) { :host { display: grid !important; align-items: end; gap: 0 1rem;
+    grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
+  :host > * { width: 100%; } .wide { grid-column: 1 / -1; } }
 """

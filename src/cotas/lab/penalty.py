@@ -18,7 +18,7 @@ from cotas.lab import foreign, numbers
 from cotas.lab.calls import Call
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.numbers import Numbers
-from cotas.lab.proof import card, figures
+from cotas.lab.proof import capital, card, figures
 from cotas.lab.room import Room
 from cotas.lab.state import Choice, Number, decades
 from cotas.lab.worker import Task
@@ -41,7 +41,7 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """What `cotas.choose` and `cotas.svm_path` wording over the same λ."""
+    """What `cotas.choose` and `cotas.svm_path` say over the same λ."""
 
     choice: Any
     path: Any
@@ -147,9 +147,11 @@ class Penalty(Room):
 
     def picture(self) -> Any:
         wording, looks = self.wording, self.looks
-        self.losses = Chart(looks, wording("c"), wording("loss"), log=(True, False), name="losses")
-        self.under = BoxAnnotation(fill_color=looks.colour(0), fill_alpha=0.08)
-        self.over = BoxAnnotation(fill_color=looks.colour(1), fill_alpha=0.08)
+        self.losses = Chart(looks, wording("c"), "", log=(True, False), name="losses")
+        self.under, self.over = (
+            BoxAnnotation(fill_color=looks.colour(k), fill_alpha=0.08, line_color=None)
+            for k in range(2)
+        )
         for box in (self.under, self.over):
             self.losses.figure.add_layout(box)
         self.widths = Chart(
@@ -157,9 +159,7 @@ class Penalty(Room):
         )
         names = (wording("norm"), wording("unit coefficient"))
         self.first = Chart(looks, *names, title=wording("lasso path"), name="lasso")
-        self.second = Chart(
-            looks, wording("norm"), wording("unit coefficient"), title=" ", name="other"
-        )
+        self.second = Chart(looks, *names, name="other")
         self.second.figure.x_range = self.first.figure.x_range
         self.second.figure.y_range = self.first.figure.y_range
         options = {"sizing_mode": "stretch_width", "margin": 0}
@@ -181,7 +181,7 @@ class Penalty(Room):
         training, validation = (getattr(choice, f"{part}_{by}") for part in
                                 ("training", "validation"))  # fmt: skip
         interval = getattr(choice, f"{by}_interval")
-        self.losses.figure.yaxis.axis_label = wording(by)
+        self.losses.call(wording(f"judged by {by}"))
         self.under.right = self.over.left = choice.best_c
         self.losses.draw(
             [
@@ -190,7 +190,10 @@ class Penalty(Room):
                 Curve(wording("lower bound"), c, interval[:, 0], 3, "dotted"),
             ],
             float(c[index]),
-        )
+            f"λ = {choice.values[index]:g}",
+            [(self.looks.key("area", 0), wording("regime under")),
+             (self.looks.key("area", 1), wording("regime over"))],
+        )  # fmt: skip
         order = [int(np.argmin(np.abs(path.lams - lam))) for lam in choice.values]
         lengths = np.linalg.norm(path.coefs.reshape(len(path.lams), -1), axis=1)[order]
         self.widths.draw([Curve(wording("margin of it"), c, 2 / lengths, 2, dots=True)],
@@ -199,7 +202,7 @@ class Penalty(Room):
         bound = choice.hold_out
         table = {
             wording("regime"): wording(f"regime {choice.regimes[index]}"),
-            wording("margin of it"): f"{2 / lengths[index]:.4g}",
+            capital(wording("margin of it")): f"{2 / lengths[index]:.4g}",
             wording("training error"): f"{100 * choice.training_error[index]:.3g}%",
             wording("validation error"): f"{100 * choice.validation_error[index]:.3g}%",
         }
@@ -228,20 +231,21 @@ class Penalty(Room):
         )
         ks = np.unique(np.linspace(0, len(run) - 1, 200).round().astype(np.int64))
         coefs = np.array([run.unit_coef(int(k)) for k in ks])
+        called = self.option("other path", self.values["other path"])
+        self.second.call(wording("unit coefficient"), called)
         self.second.draw(
             (
                 Curve(name, run.lengths[ks], coefs[:, j], j, _dash(j))
                 for j, name in enumerate(names)
             ),
             delta,
+            f"δ = {delta:.4g}",
         )
-        called = self.option("other path", self.values["other path"])
-        self.second.figure.title.text = called
         k = int(np.argmin(np.abs(run.lengths - delta)))
         lam = lasso.lam_at(min(delta, float(lasso.deltas[-1])))
         table = {
             wording("lam at"): f"{lam:.4g}",
-            wording("item coefficients that are not zero"): (
+            capital(wording("item coefficients that are not zero")): (
                 f"{np.count_nonzero(answer.fitted.coef_)} / {len(names)}"
             ),
             wording("loss there"): f"{answer.fitted.certificate_.upper:.6g}",
@@ -252,11 +256,13 @@ class Penalty(Room):
             f"<tr><td>{text(name)}</td><td class='n'>{a:.4g}</td><td class='n'>{b:.4g}</td></tr>"
             for name, a, b in zip(names, coefs, run.unit_coef(k), strict=True)
         )
-        head = f"<tr><th></th><th>{text(wording('lasso path'))}</th><th>{text(called)}</th></tr>"
+        heads = "".join(f"<th class='n'>{text(w)}</th>" for w in (wording("lasso path"), called))
+        head = f"<tr><th></th>{heads}</tr>"
         self.proof.object = (
             f"<h2>{text(wording('lasso at', delta=delta))}</h2>"
             f"{card(answer.fitted.certificate_, [], wording)}{figures(table)}"
-            f"<h2 class='next'>{text(wording('coefficient'))}</h2><table>{head}{rows}</table>"
+            f"<h2 class='next'>{text(capital(wording('unit coefficient')))}</h2>"
+            f"<table>{head}{rows}</table>"
         )
 
     # ---- on paper --------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.experiments import samples
+from cotas.files.coding import in_words
 from cotas.files.csv_tables import read_csv
 from cotas.files.problems import DataFileError
 from cotas.lab.state import Refused
@@ -130,7 +131,7 @@ def read_table(content: bytes) -> Any:
     if len(content) > MOST_BYTES:
         raise Refused("too many rows", rows=content.count(b"\n"), most=MOST_POINTS)
     try:
-        frame = read_csv(content)[0]
+        frame = in_words(read_csv(content)[0])
     except DataFileError as error:
         raise Refused("bad file", why=str(error)) from None
     if frame.height > MOST_POINTS:

@@ -10,7 +10,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.presentation import bounds_in_digits, percent
 from cotas.lab.words import Wording
 from cotas.report.certificates import STANDINGS, has_gap, in_words, standing
-from cotas.report.markup import text
+from cotas.report.markup import minus, text
 from cotas.words import english, say
 
 # The width of the drawing, and the height of the bar of each report.
@@ -30,7 +30,7 @@ def card(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> 
     state = standing(certificate)
     verdict = say(STANDINGS[state])
     if state == "holds" and has_gap(worst) and worst.relative_gap > FAR:
-        state, verdict = "open", wording("far", gap=percent(worst.relative_gap))
+        state, verdict = "open", wording("far", gap=minus(percent(worst.relative_gap)))
     verdict = f'<span class="standing">{text(verdict)}</span>'
     heading = f"{text(wording('certificate'))}: {verdict}"
     body = f'<p class="say">{text(in_words(worst))}</p>'
@@ -75,14 +75,14 @@ def bars(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> 
         _interval(k, low, high, least, most, k == len(rows) - 1)
         for k, (low, high) in enumerate(rows)
     )
-    lower, upper = bounds_in_digits(certificate)
+    lower, upper = map(minus, bounds_in_digits(certificate))
     note = f'<p class="soft">{text(wording("steps of proof"))}</p>' if len(rows) > 1 else ""
     return (
         f"{_drawing(len(rows), drawn, f'{lower} – {upper}')}"
         f'<div class="ends"><span>{text(wording("lower"))} <b>{lower}</b></span>'
         f"<span>{text(wording('upper'))} <b>{upper}</b></span></div>{note}"
         f"<dl><dt>{text(wording('relative gap'))}</dt>"
-        f'<dd id="gap">{percent(certificate.relative_gap)}</dd></dl>'
+        f'<dd id="gap">{minus(percent(certificate.relative_gap))}</dd></dl>'
     )
 
 
@@ -108,7 +108,7 @@ def _measured_and_allowed(certificate: Certificate, wording: Wording) -> str:
         return ""
     most = max(low, high) or 1.0
     drawn = _interval(0, 0.0, low, 0.0, most, True) + _interval(1, 0.0, high, 0.0, most, False)
-    lower, upper = bounds_in_digits(certificate)
+    lower, upper = map(minus, bounds_in_digits(certificate))
     return (
         f"{_drawing(2, drawn, f'{lower}, {upper}')}"
         f'<div class="ends"><span>{text(wording("measured"))} <b>{lower}</b></span>'
@@ -132,9 +132,9 @@ def _interval(row: int, low: float, high: float, least: float, most: float, stro
     opacity = 1.0 if strong else 0.45
     return (
         f'<rect x="0" y="{row * (HEIGHT + 2):g}" width="{WIDTH:g}" height="{HEIGHT:g}" rx="3" '
-        f'fill="var(--line, #d9dee3)" opacity=".5"/>'
+        f'fill="var(--lab-line, #d9dee3)" opacity=".5"/>'
         f'<rect x="{max(0.0, x):.2f}" y="{row * (HEIGHT + 2):g}" width="{width:.2f}" '
-        f'height="{HEIGHT:g}" fill="var(--band, #0072b2)" opacity="{opacity}"/>'
+        f'height="{HEIGHT:g}" fill="var(--lab-band, #0072b2)" opacity="{opacity}"/>'
     )
 
 
@@ -142,6 +142,11 @@ def _spread(count: int) -> list[float]:
     if count <= MOST_BARS:
         return [float(k) for k in range(count)]
     return [k * (count - 1) / (MOST_BARS - 1) for k in range(MOST_BARS)]
+
+
+def capital(words: str) -> str:
+    """The words with a capital letter, as a list has them."""
+    return words[:1].upper() + words[1:]
 
 
 def figures(values: Mapping[str, str]) -> str:

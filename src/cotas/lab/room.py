@@ -12,7 +12,7 @@ import numpy as np
 import panel as pn
 
 from cotas.exceptions import NotSeparableError
-from cotas.lab.looks import FLOOR, PROSE, WIDGET, Looks
+from cotas.lab.looks import CONTROLS, FLOOR, PROSE, WIDGET, Looks
 from cotas.lab.state import Choice, Field, Number, Refused, read_link, write_link
 from cotas.lab.words import speak
 from cotas.lab.worker import Task, Worker
@@ -20,6 +20,8 @@ from cotas.report.markup import text
 from cotas.words import lang as speaking
 
 FORMATS = ("svg", "pdf", "png")
+# So many letters a menu can show in half the width of a telephone.
+HALF_A_TELEPHONE = 18
 # matplotlib has one set of settings for all threads.
 _one_picture_at_a_time = threading.Lock()
 
@@ -48,7 +50,9 @@ class Room(pn.viewable.Viewer):
         served = document is not None and document.session_context is not None
         self.document = document if served else None
         self._location = pn.state.location if served else None
-        self.worker = Worker(self._deliver, threaded=self.document is not None)
+        self.worker = Worker(self._deliver, threaded=served)
+        if served:
+            pn.state.on_session_destroyed(lambda _: self.worker.end())
         self.widgets: dict[str, Any] = {}
         self.answer: Any = None
         self._kept: tuple[Any, Any] | None = None
@@ -98,7 +102,9 @@ class Room(pn.viewable.Viewer):
 
     def floor(self) -> Any:
         """Controls, picture and proof side by side, and the code below."""
-        left = pn.Column(*self.controls(), css_classes=["controls"], margin=0)
+        left = pn.Column(
+            *self.controls(), css_classes=["controls"], stylesheets=[CONTROLS], margin=0
+        )
         middle = pn.Column(self.picture(), self.status, css_classes=["picture"], margin=0,
                            sizing_mode="stretch_width")  # fmt: skip
         right = pn.Column(self.proof, css_classes=["proof"], margin=0)
@@ -106,28 +112,39 @@ class Room(pn.viewable.Viewer):
                          sizing_mode="stretch_width", margin=0)  # fmt: skip
 
     def _foot(self) -> Any:
-        card = pn.Card(
-            self._code,
-            title=self.wording("code"),
-            collapsed=True,
-            sizing_mode="stretch_width",
-            margin=(6, 0),
-            stylesheets=[WIDGET, CARD],
-        )
-        saves = [self._saving(form) for form in FORMATS]
-        copy = self.button(self.wording("copy"))
+        words = self.prose(margin=(9, 8, 4, 0))
+        words.object = f'<span class="soft">{text(self.wording("save"))}</span>'
+        parts = [words, *(self._saving(form) for form in FORMATS), *self._addresses()]
+        row = pn.Row(*parts, stylesheets=[WRAPPED], margin=0, sizing_mode="stretch_width")
+        code = self.folded(self.wording("code"), self._code)
+        return pn.Column(row, code, css_classes=["below"], sizing_mode="stretch_width", margin=0)
+
+    def _addresses(self) -> list[Any]:
+        """What has to do with the address of the page; in a notebook there is none."""
+        if self._location is None:
+            return []
+        copy, again = self.button(self.wording("copy")), self.button(self.wording("reset"))
         copy.js_on_click(
             args={"word": self.wording("copied")},
             code="navigator.clipboard.writeText(window.location.href); cb_obj.origin.label = word",
         )
-        row = pn.Row(*saves, copy, stylesheets=[WRAPPED], margin=0, sizing_mode="stretch_width")
-        return pn.Column(row, card, css_classes=["below"], sizing_mode="stretch_width", margin=0)
+        again.js_on_click(code=AGAIN)
+        return [copy, again]
+
+    def folded(self, title: str, *parts: Any) -> Any:
+        """What is shown when someone asks for it."""
+        heading = self.prose()
+        heading.object = f"<b>{text(title)}</b>"
+        return pn.Card(
+            *parts, header=heading, collapsed=True, sizing_mode="stretch_width", margin=(6, 0),
+            stylesheets=[WIDGET, CARD], css_classes=["wide"],
+        )  # fmt: skip
 
     def _saving(self, form: str) -> Any:
         return pn.widgets.FileDownload(
             callback=lambda: self.saved(form),
             filename=f"cotas-{self.slug}.{form}",
-            label=f"{self.wording('save')}: {form.upper()}",
+            label=form.upper(),
             embed=False,
             auto=True,
             icon=None,
@@ -166,10 +183,15 @@ class Room(pn.viewable.Viewer):
         value = self.values[field.name]
         if isinstance(field, Choice):
             options = {self.option(field.name, word): word for word in field.options}
-            made = pn.widgets.Select(options=options, value=value, **common)
+            wide = ["wide"] if max(map(len, options)) > HALF_A_TELEPHONE else []
+            made = pn.widgets.Select(options=options, value=value, css_classes=wide, **common)
         else:
             made = pn.widgets.DiscreteSlider(
-                options=list(field.grid), value=value, formatter="%g", **common
+                options=list(field.grid),
+                value=value,
+                formatter="%g",
+                bar_color=self.looks.accent,
+                **common,
             )
         made.visible = field.name in self.relevant()
         made.param.watch(lambda event, name=field.name: self.set(name, event.new), "value")
@@ -224,9 +246,12 @@ class Room(pn.viewable.Viewer):
         """The same work, unless its answer for this key is still at hand."""
 
         def work(task: Task) -> Any:
-            if self._kept is None or self._kept[0] != key:
-                self._kept = (key, compute(task))
-            return self._kept[1]
+            if self._kept is not None and self._kept[0] == key:
+                return self._kept[1]
+            found = compute(task)
+            if not task.overtaken:  # what was ended on the way is no answer
+                self._kept = (key, found)
+            return found
 
         return work
 
@@ -246,7 +271,8 @@ class Room(pn.viewable.Viewer):
         file.param.watch(lambda event: self.load(event.new), "value")
         label = self.prose()
         label.object = f'<span class="soft">{text(words)}</span>'
-        return pn.Column(label, file, margin=0, sizing_mode="stretch_width", visible=shown)
+        return pn.Column(label, file, margin=0, sizing_mode="stretch_width", visible=shown,
+                         css_classes=["wide"])  # fmt: skip
 
     def load(self, content: bytes | None) -> None:
         """Take what is in a file, if it can be understood."""
@@ -257,7 +283,7 @@ class Room(pn.viewable.Viewer):
         """Make what is in a file the data of the room; `Refused` if that cannot be."""
         raise NotImplementedError
 
-    def understood(self, keep: Callable[[], None]) -> bool:
+    def understood(self, keep: Callable[[], Any]) -> bool:
         """Whether something was kept; if it was refused, that is said."""
         try:
             keep()
@@ -314,13 +340,19 @@ def _timed(compute: Callable[[Task], Any]) -> Callable[[Task], tuple[Any, float]
     return work
 
 
-WRAPPED = ":host { display: flex !important; flex-wrap: wrap; }"
+# The room as it is without a state, in the language and the light that were chosen.
+AGAIN = """
+const there = new URL(window.location.href);
+for (const name of [...there.searchParams.keys()])
+  if (!["lang", "theme"].includes(name)) there.searchParams.delete(name);
+window.location.assign(there);
+"""
+WRAPPED = ":host { flex-wrap: wrap; }"
 CARD = """
-:host, :host(.card) { border: 1px solid var(--line, #d9dee3); border-radius: 8px; outline: none;
+:host, :host(.card) { border: 1px solid var(--lab-line, #d9dee3); border-radius: 8px; outline: none;
   background: transparent; box-shadow: none !important; }
-.bk-panel-models-layout-Card, .card-header { background: var(--card, #f6f8fa);
-  color: var(--ink, #1b1f23); border: 0; }
-.card-header .card-title, .card-button, .card-header * { color: var(--ink, #1b1f23); }
-.card-header, .card-header * { font-size: 14px !important; font-weight: 500 !important; }
-.card-header:focus-visible { outline: 3px solid var(--accent, #0072b2); }
+.card-header { background: var(--lab-card, #f6f8fa); color: var(--lab-ink, #1b1f23); border: 0;
+  padding: .45rem .6rem; }
+.card-header * { color: var(--lab-ink, #1b1f23); }
+.card-header:focus-visible { outline: 3px solid var(--lab-accent, #0072b2); }
 """

@@ -15,6 +15,7 @@ from cotas.lab import ROOMS
 from cotas.lab import __getattr__ as room_class
 from cotas.lab.looks import PAGE
 from cotas.lab.words import Wording, speak
+from cotas.lab.worker import end_all
 from cotas.report.markup import text
 from cotas.words import LANGUAGES
 
@@ -44,6 +45,7 @@ if (matchMedia("(prefers-color-scheme: dark)").matches) {
 {{ bokeh_js if bokeh_js }}
 </head>
 <body>
+<a class="skip" href="#room">{{ skip | e }}</a>
 <header>
 <b><i>cotas</i> · {{ lab | e }}</b>
 <nav aria-label="{{ rooms | e }}">{{ nav }}</nav>
@@ -53,13 +55,14 @@ if (matchMedia("(prefers-color-scheme: dark)").matches) {
 <button class="turn" data-set="theme" data-to="{{ other_theme }}">{{ turn_theme | e }}</button>
 </span>
 </header>
-<main>
+<main id="room" tabindex="-1">
 <h1>{{ heading | e }}</h1>
 <p class="lead">{{ lead | e }}</p>
 {{ body }}
 {% for doc in docs %}{% for root in doc.roots %}{{ embed(root) }}{% endfor %}{% endfor %}
 </main>
 <script>
+document.querySelector("nav [aria-current]")?.scrollIntoView({inline: "center", block: "nearest"});
 for (const button of document.querySelectorAll(".turn")) button.onclick = () => {
   const there = new URL(location.href);
   there.searchParams.set(button.dataset.set, button.dataset.to);
@@ -112,18 +115,22 @@ def serve(
     if not threaded:
         # A fit that has not proved its tol warns; here the certificate beside the picture says it.
         warnings.simplefilter("ignore", ConvergenceWarning)
-    return pn.serve(
-        {"/": _entrance, **{name: _page(name) for name in ROOMS}},
-        address=ADDRESS,
-        port=port,
-        websocket_origin=[f"{ADDRESS}:{port}", f"localhost:{port}"],
-        show=False,
-        threaded=threaded,
-        verbose=False,
-        title="cotas",
-        location=True,
-        websocket_max_message_size=MOST_BYTES_OF_A_MESSAGE,
-    )
+    try:
+        return pn.serve(
+            {"/": _entrance, **{name: _page(name) for name in ROOMS}},
+            address=ADDRESS,
+            port=port,
+            websocket_origin=[f"{ADDRESS}:{port}", f"localhost:{port}"],
+            show=False,
+            threaded=threaded,
+            verbose=False,
+            title="cotas",
+            location=True,
+            websocket_max_message_size=MOST_BYTES_OF_A_MESSAGE,
+        )
+    finally:
+        if not threaded:
+            end_all()  # Python waits for its threads before it ends
 
 
 def _page(name: str) -> Callable[[], Any]:
@@ -166,6 +173,7 @@ def _dressed(name: str, lang: str, theme: str | None, roots: list[Any], body: st
         "lead": wording(f"lead {name}") if name else wording("welcome"),
         "lab": wording("lab"),
         "rooms": wording("rooms"),
+        "skip": wording("skip"),
         "nav": _nav(name, wording, {"lang": lang, "theme": theme or "light"}),
         "style": PAGE,
         "body": body,

@@ -19,13 +19,14 @@ from cotas.lab.charts import Chart, Curve
 from cotas.lab.looks import legend
 from cotas.lab.plane import Plane, lines_between, plane_of
 from cotas.lab.points import SAMPLES, Points
-from cotas.lab.proof import card, figures
+from cotas.lab.printed import page
+from cotas.lab.proof import capital, card, figures
 from cotas.lab.room import Room
 from cotas.lab.state import Choice, Number, decades
 from cotas.lab.worker import Task
 from cotas.plots.plane import axis_of
 from cotas.report.markup import text
-from cotas.tracing import KernelStep, OnlineStep, PairStep, Return, RoundStep, Step, Trace
+from cotas.tracing import KernelStep, OnlineStep, PairStep, Return, RoundStep, Step
 
 # More steps than this nobody goes through one by one.
 MOST_STEPS = 300
@@ -191,6 +192,7 @@ class Steps(Room):
         self.figure = plot = figure(
             x_range=Range1d(), y_range=Range1d(), tools="", sizing_mode="scale_width",
             aspect_ratio=1.5, min_height=300, toolbar_location=None, name="plane",
+            x_axis_label="x₁", y_axis_label="x₂",
         )  # fmt: skip
         plot.multi_polygons("xs", "ys", source=self.areas, fill_color="colour", line_color=None)
         plot.multi_line("xs", "ys", source=self.was, color=looks.soft, line_dash="dashed",
@@ -242,7 +244,8 @@ class Steps(Room):
             "colour": [looks.mixed(looks.colour(k), 0.16) for k in areas["owner"]],
         }
         self.keys.object = legend(self._keys(answer))
-        self.page.object = self._page(run, step)
+        self.page.object = page(run.trace, step.lines if step else (), self.wording,
+                                self.lang)  # fmt: skip
         self._show_course(answer)
         self.proof.object = self._numbers(answer)
 
@@ -264,19 +267,6 @@ class Steps(Room):
             found.append((looks.key("dotdash", 4), wording("stump")))
         return found
 
-    def _page(self, run: Run, step: Step | None) -> str:
-        """The algorithm as it is printed, the lines that were executed marked."""
-        algorithm = run.trace.algorithm
-        marked = {line.number for line in step.lines} if step else set()
-        lines = "".join(
-            f"<span class='{'now' if line.number in marked else 'line'}'>"
-            f"{text(line.number):>3}  {text(line.indented(self.lang))}</span>"
-            for line in algorithm.lines
-        )
-        title = algorithm.spanish if self.lang == "es" else algorithm.english
-        where = self.wording("printed", title=title, source=algorithm.source)
-        return f"<h2>{text(where)}</h2><pre>{lines}</pre>{notes_of(run.trace, self.lang)}"
-
     def _show_course(self, answer: Answer) -> None:
         """Mistakes against what the theorem allows, or the error of boosting against its bound."""
         wording, steps = self.wording, answer.run.steps
@@ -291,16 +281,16 @@ class Steps(Room):
                     wording("mistake bound"), numbers, [s.bound for s in counted], 3, "dashed"
                 )
                 curves.append(bound)
-            self.course.figure.yaxis.axis_label = wording("mistakes")
+            self.course.call(wording("mistakes"))
         else:
             numbers = [s.number for s in rounds]
             curves = [
                 Curve(wording("training error"), numbers, [s.training_error for s in rounds], 0),
                 Curve(wording("product"), numbers, [s.bound for s in rounds], 3, "dashed"),
             ] if rounds else []  # fmt: skip
-            self.course.figure.yaxis.axis_label = wording("error")
+            self.course.call(wording("error") if rounds else "")
         self.course.figure.visible = bool(curves)
-        self.course.draw(curves, at if curves else None)
+        self.course.draw(curves, at if curves else None, wording("this step"))
 
     def _numbers(self, answer: Answer) -> str:
         """The numbers of the update, and the certificate where the run has ended."""
@@ -366,7 +356,7 @@ def numbers_of(step: Step, wording: Any) -> dict[str, str]:
         return found | {wording("above zero"): f"{np.count_nonzero(step.multipliers)}"}
     if isinstance(step, RoundStep):
         return {
-            wording("round"): f"{step.round}",
+            capital(wording("round")): f"{step.round}",
             "errₘ": f"{step.error:.6g}",
             "cₘ": f"{2 * step.vote:.6g}",  # AdaBoost's, whose F is half the sum of the page
             wording("heaviest"): f"{step.weights.max():.4g}",
@@ -376,19 +366,13 @@ def numbers_of(step: Step, wording: Any) -> dict[str, str]:
     return {}
 
 
-def notes_of(trace: Trace, lang: str) -> str:
-    """Where the numbers are not those of the page."""
-    with cotas.lang(lang):
-        return "".join(f"<p>{text(note)}</p>" for note in trace.notes)
-
-
 def _mistakes(step: OnlineStep | KernelStep, wording: Any) -> dict[str, str]:
     found = {
         wording("updated"): wording("yes" if step.updated else "no"),
         wording("mistakes so far"): f"{step.mistakes}",
     }
     if step.bound is not None and np.isfinite(step.bound):
-        found[wording("mistake bound")] = f"{step.bound:.6g}"
+        found[capital(wording("mistake bound"))] = f"{step.bound:.6g}"
     return found
 
 

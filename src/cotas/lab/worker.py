@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
 
 from cotas.fitting.threads import cpu_count
 
@@ -15,6 +17,10 @@ from cotas.fitting.threads import cpu_count
 SECONDS_BETWEEN_NEWS = 0.05
 
 _threads = ThreadPoolExecutor(max(2, cpu_count()), thread_name_prefix="cotas-lab")
+
+
+def _nothing() -> None:
+    """Do nothing where there is nothing to end."""
 
 
 class Task:
@@ -29,6 +35,7 @@ class Task:
         self.reports: list[Any] = []
         self.news: Callable[[Any], None] | None = None
         self._overtaken, self._told = threading.Event(), time.perf_counter()
+        self._lock, self._end = threading.Lock(), _nothing
 
     @property
     def overtaken(self) -> bool:
@@ -36,8 +43,23 @@ class Task:
         return self._overtaken.is_set()
 
     def overtake(self) -> None:
-        """End the work as soon as it looks."""
-        self._overtaken.set()
+        """End the work as soon as it looks, or at once where it is within `ending`."""
+        with self._lock:
+            self._overtaken.set()
+            self._end()
+
+    @contextmanager
+    def ending(self, end: Callable[[], Any]) -> Iterator[None]:
+        """Call `end` when a newer change comes, or now if one has come."""
+        with self._lock:
+            self._end = end
+            if self.overtaken:
+                end()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._end = _nothing
 
     def watch(self, report: Any) -> bool:
         """Keep what a solver tells, pass it on at times, and say whether to stop."""
@@ -67,6 +89,7 @@ class Worker:
         self._lock = threading.Lock()
         self._current: Task | None = None
         self._next: tuple[Task, Callable[..., Any], Callable[..., None]] | None = None
+        _workers.add(self)
 
     def submit(
         self,
@@ -93,6 +116,13 @@ class Worker:
                 return
             self._begin()
 
+    def end(self) -> None:
+        """End what is being computed: nobody waits for it any more."""
+        with self._lock:
+            self._next = None
+            if self._current is not None:
+                self._current.overtake()
+
     def _begin(self) -> None:
         assert self._next is not None
         self._current, compute, done = self._next
@@ -113,6 +143,16 @@ class Worker:
         if not task.overtaken:
             task.overtake()
             done(outcome)
+
+
+# Those of all visitors, as long as there are any.
+_workers: WeakSet[Worker] = WeakSet()
+
+
+def end_all() -> None:
+    """End what is being computed for anyone: the lab is closed."""
+    for worker in list(_workers):
+        worker.end()
 
 
 def _outcome(compute: Callable[[Task], Any], task: Task) -> Any:

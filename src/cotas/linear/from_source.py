@@ -12,8 +12,10 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
 from cotas.certificates.blocks import BlockPoint, Signs, Watched
+from cotas.certificates.softmax_blocks import SoftmaxInBlocks
 from cotas.fitting.from_source import (
     AgainstTheRest,
+    ByCode,
     Classes,
     blocks_in_threads,
     bound_to,
@@ -25,11 +27,17 @@ from cotas.fitting.from_source import (
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.problem import RegularizedRisk, relative_gap
+from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
 from cotas.rounds import Rounds
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import SMOOTH
-from cotas.solvers.newton_blocks import smooth_over_blocks
+from cotas.solvers.newton_blocks import (
+    RowLosses,
+    SmoothPoint,
+    SoftmaxLosses,
+    smooth_over_blocks,
+)
+from cotas.solvers.proximal_blocks import proximal_over_blocks
 from cotas.solvers.semismooth_newton import FEWEST, FEWEST_BY_FEATURE, newton_over_blocks
 from cotas.source import Block, Changed, Source
 from cotas.words import say
@@ -39,9 +47,9 @@ IN_BLOCKS = "Solved by newton, the rows coming in blocks."
 
 @dataclass(frozen=True)
 class BlockSolution:
-    """A model of one class against the rest, with its certificate."""
+    """A model of one class against the rest, or of all classes, with its certificate."""
 
-    point: BlockPoint
+    point: BlockPoint | SoftmaxInBlocks
     certificate: Certificate
 
 
@@ -76,39 +84,83 @@ class BlockCheck:
         return Iterate((np.zeros(self.source.n_features), 0.0))
 
 
+@dataclass(frozen=True)
+class SoftmaxCheck:
+    """Proves what it can of a softmax regression, by its own probabilities."""
+
+    source: Source
+    classes: Classes
+    problem: SoftmaxRisk
+
+    def __call__(self, iterate: Iterate) -> BlockSolution:
+        theta, theta0 = iterate.model
+        coef = np.ascontiguousarray(theta.T)
+        given = (self.classes.labels, coef, theta0, self.classes.factors)
+        point = SoftmaxInBlocks(self.problem, coef, theta0, *given)
+        return BlockSolution(point, point.check(self.source))
+
+    def start(self) -> Iterate:
+        """W = 0, where every solver begins."""
+        k = len(self.classes.labels)
+        return Iterate((np.zeros((self.source.n_features, k)), np.zeros(k)))
+
+
 def fit_in_blocks(
     model: Any,
     source: Source,
     problem_of: Callable[[float], RegularizedRisk],
-    against_several: str | None = None,
+    softmax_of: Callable[[float], SoftmaxRisk] | None = None,
 ) -> list[Ended[BlockSolution]]:
     """Find the best model of each class; `model` is a classifier with `lam`, `tol` and limits.
 
-    `problem_of` makes the problem of λ. What speaks against more than two classes is raised.
+    `problem_of` makes the problem of λ, and `softmax_of` that of more than two classes together.
     """
     began = time.perf_counter()
     with Monitor(model) as monitor, blocks_in_threads(model.n_jobs) as each:
         bound = bound_to(source, each, targets=False)
         classes = read_classes(bound, model.class_weight)
-        if against_several is not None and len(classes.labels) > 2:
-            raise ValueError(against_several)
         note_columns(model, source)
         model.classes_, model.lam_ = classes.labels, penalty_of(model, classes.total)
-        problem = problem_of(model.lam_)
+        together = softmax_of is not None and len(classes.labels) > 2
         fewest = max(FEWEST, FEWEST_BY_FEATURE * source.n_features)
-        sample = draw_sample(bound, fewest)
-        labels = classes.positives().tolist()
+        given = (bound, classes, draw_sample(bound, fewest))
+        labels = [None] if together else classes.positives().tolist()
         ended = []
         for c, label in enumerate(labels):
             until = end_of_turn(began, model.max_time, c, len(labels))
             limits = (model.tol, model.max_iter, until, monitor)
             pursuit: Pursuit[BlockSolution] = Pursuit(*limits, began=began, label=label)
-            watched = Watched(bound, Signs((label,), classes.pairs))
-            check = BlockCheck(watched, classes, label, problem)
-            method = hinge_iterates if problem.gain_is_linear else smooth_iterates
-            iterates = method(bound, classes, label, problem, sample)
+            if softmax_of is not None and together:
+                check, iterates = _all_classes(*given, softmax_of(model.lam_))
+            else:
+                check, iterates = _against_the_rest(*given, label, problem_of(model.lam_))
             ended.append(pursuit.follow(iterates, check, start=check.start()))
     return ended
+
+
+Part = tuple[Any, Iterator[Iterate]]  # who proves the iterates of a solver, and these
+
+
+def _against_the_rest(
+    source: Source, classes: Classes, sample: Block | None, label: Any, problem: RegularizedRisk
+) -> Part:
+    watched = Watched(source, Signs((label,), classes.pairs))
+    method = hinge_iterates if problem.gain_is_linear else smooth_iterates
+    iterates = method(source, classes, label, problem, sample)
+    return BlockCheck(watched, classes, label, problem), iterates
+
+
+def _all_classes(
+    source: Source, classes: Classes, sample: Block | None, problem: SoftmaxRisk
+) -> Part:
+    watched = Watched(source, Signs(tuple(classes.labels.tolist()), classes.pairs))
+    shift = shift_of(source) if problem.free_bias else None
+    change = ByCode(tuple(classes.labels.tolist()), classes.pairs, shift)
+    losses = SoftmaxLosses(len(classes.labels))
+    moved = (Changed(source, change), None if sample is None else change(sample))
+    points = _points(*moved, classes.total, losses, problem)
+    iterates = (_in_place(found, shift) for found in points)
+    return SoftmaxCheck(watched, classes, problem), iterates
 
 
 def hinge_iterates(
@@ -140,19 +192,39 @@ def smooth_iterates(
 ) -> Iterator[Iterate]:
     """Newton's method on a smooth loss, whose slopes are α."""
     change, signed, start = _moved(source, classes, label, problem, sample)
-    given = (SMOOTH[problem.loss.name], problem.lam, problem.free_bias, start)
-    for found in smooth_over_blocks(signed, classes.total, *given):
-        theta0 = found.theta0
-        if change.shift is not None:
-            theta0 -= float(found.theta @ change.shift)
-        yield Iterate((found.theta, theta0), None, relative_gap(found.gap, found.objective))
+    losses = RowLosses(SMOOTH[problem.loss.name])
+    for found in _points(signed, start, classes.total, losses, problem):
+        theta, theta0 = _in_place(found, change.shift).model
+        believed = relative_gap(found.gap, found.objective)
+        yield Iterate((theta[:, 0], float(theta0[0])), None, believed)
+
+
+def _points(
+    source: Source,
+    sample: Block | None,
+    total: float,
+    losses: Any,
+    problem: RegularizedRisk | SoftmaxRisk,
+) -> Iterator[SmoothPoint]:
+    """The points of Newton's method, or of the proximal one where the penalty has corners."""
+    lam, ratio, free = problem.lam, problem.l1_ratio, problem.free_bias
+    if not ratio:
+        return smooth_over_blocks(source, total, losses, lam, free, sample)
+    lams = (lam * ratio, lam * (1.0 - ratio))
+    return proximal_over_blocks(source, total, losses, *lams, free, sample)
+
+
+def _in_place(found: SmoothPoint, shift: FloatArray | None) -> Iterate:
+    """A model of columns that were moved, as one of those that were not."""
+    theta0 = found.theta0 if shift is None else found.theta0 - shift @ found.theta
+    return Iterate((found.theta, theta0), None, relative_gap(found.gap, found.objective))
 
 
 def keep(model: Any, ended: list[Ended[BlockSolution]], note: str) -> Any:
     """Keep what was found as an ordinary linear classifier does."""
     solutions = [one.proved for one in ended]
-    model.coef_ = np.array([solution.point.coef for solution in solutions])
-    model.intercept_ = np.array([solution.point.intercept for solution in solutions])
+    model.coef_ = np.vstack([solution.point.coef for solution in solutions])
+    model.intercept_ = np.hstack([solution.point.intercept for solution in solutions])
     model._certificates = [solution.certificate.noted(say(note)) for solution in solutions]
     model.n_iter_ = max(one.iterations for one in ended)
     return worst_of(ended)

@@ -38,7 +38,6 @@ from cotas.source import Source, comes_in_blocks, source_of
 PENALTIES = ("l2", "l1", "elasticnet")
 MULTICLASS = ("softmax", "ovr")
 ADVICE = "Raise max_iter, max_time or tol."
-SEVERAL = "From a source of row blocks more than two classes need multiclass='ovr'."
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -132,8 +131,7 @@ class LogisticRegression(LinearClassifier):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source, such as `cotas.open_pages` gives, has y and the weights itself; with it
-            penalty="l2", and more than two classes need multiclass="ovr".
+            A source, such as `cotas.open_pages` gives, has y and the weights itself.
         y : array of shape (n_samples,)
             Two classes or more.
         sample_weight : array of shape (n_samples,), optional
@@ -156,17 +154,21 @@ class LogisticRegression(LinearClassifier):
 
     def _fit_in_blocks(self, source: Source) -> Self:
         """From a source of row blocks, of which nothing is kept."""
-        if self.penalty != "l2" or self.warm_start:
+        if self.warm_start:
             raise ValueError(
-                "From a source of row blocks LogisticRegression is solved with penalty='l2' and "
-                "warm_start=False."
+                "warm_start=True needs X as an array: leave it out for a source of row blocks."
             )
-        free = bool(self.fit_intercept)
-        self.multiclass_ = "ovr"
-        several = None if self.multiclass == "ovr" else SEVERAL
-        ended = fit_in_blocks(
-            self, source, lambda lam: RegularizedRisk(Logistic(), lam, free), several
-        )
+        free, ratio = bool(self.fit_intercept), self._ratio()
+
+        def against_the_rest(lam: float) -> RegularizedRisk:
+            return RegularizedRisk(Logistic(), lam, free, l1_ratio=ratio)
+
+        def together(lam: float) -> SoftmaxRisk:
+            return SoftmaxRisk(lam, free, ratio)
+
+        softmax_of = together if self.multiclass == "softmax" else None
+        ended = fit_in_blocks(self, source, against_the_rest, softmax_of)
+        self.multiclass_ = self.multiclass if len(self.classes_) > 2 else "ovr"
         return self._conclude_fit(keep(self, ended, IN_BLOCKS), ADVICE)
 
     def predict_proba(self, X: Matrix) -> FloatArray:
@@ -238,7 +240,7 @@ class LogisticRegression(LinearClassifier):
             return monitor.for_each(solve, range(len(parts)), threads)
 
     def _parts(self, examples: Examples, each: Each) -> list[AllClasses | AgainstTheRest]:
-        ratio = {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))
+        ratio = self._ratio()
         free, labels = bool(self.fit_intercept), list(self.classes_[examples.positives()])
         facts = gather_facts(examples.X, examples.y, labels, each=each)
         known = replace(facts, rows=Rows(examples.X, free, each))
@@ -250,6 +252,10 @@ class LogisticRegression(LinearClassifier):
             AgainstTheRest(examples, near, label, problem, replace(known, sketches=[sketch]), each)
             for label, sketch in zip(labels, facts.sketches, strict=True)
         ]
+
+    def _ratio(self) -> float:
+        """ρ of the penalty."""
+        return {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))
 
     def _starts(self, examples: Examples) -> list[Start | None]:
         """Where the last fit ended, for each part; None stands for a start from zero."""

@@ -8,8 +8,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.files.problems import DataFileError
@@ -76,6 +74,10 @@ def calibrated(
     groups : array of shape (n_samples,), optional
     **fit_params : handed to the `fit` of the estimator, row by row
     """
+    # These take long to load, and most models are fitted without.
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
+
     classes, codes = np.unique(y, return_inverse=True)
     alike = codes
     if groups is not None and np.shape(groups) != np.shape(codes):

@@ -12,8 +12,9 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
 from cotas.files.cells import FEW_WORDS, are_codes, cells_in_words, few_enough, numbers_of_words
+from cotas.files.coding import different_words, is_text, uncoded
 from cotas.files.dates import order_is_open, tell_form
-from cotas.files.frames import polars
+from cotas.files.frames import is_category, polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
@@ -132,9 +133,9 @@ def _role_of(column: Any, name: str, keep: bool, different: Callable[[], int]) -
         return Role("number")
     if dtype.is_temporal():
         return Role("date", "time" if dtype == pl.Time else "ymd")
-    if dtype == pl.String:
+    if is_text(column):
         return _role_of_words(column, name, keep)
-    if dtype in (pl.Categorical, pl.Enum):
+    if is_category(column):
         return Role("category")
     words = "Column {name!r} is left out: it holds {type}, which no model here can use."
     return Role("other", remark=Remark("other", name, say(words, name=name, type=str(dtype))))
@@ -176,26 +177,27 @@ def _identifier(name: str) -> Role:
 def _role_of_words(column: Any, name: str, keep: bool) -> Role:
     form = tell_form(column)
     if form is not None:
-        return Role("date", form, _open_order(column, name) if form in ("dmy", "mdy") else None)
-    present = column.drop_nulls()
-    distinct = present.n_unique()
-    if keep or distinct <= FEW_WORDS or distinct <= FREE_TEXT_SHARE * len(present):
-        return Role("category", remark=_codes(present, name) if are_codes(present) else None)
+        order = _open_order(uncoded(column), name) if form in ("dmy", "mdy") else None
+        return Role("date", form, order)
+    values = different_words(column)
+    distinct, rows = len(values), len(column) - column.null_count()
+    if keep or distinct <= FEW_WORDS or distinct <= FREE_TEXT_SHARE * rows:
+        return Role("category", remark=_codes(values, name) if are_codes(values) else None)
     words = say(
         "Column {name!r} is left out: {distinct} different texts in {rows} rows, names or free "
         "text (--keep {name!r} takes it).",
         name=name,
         distinct=distinct,
-        rows=len(present),
+        rows=rows,
     )
     return Role("text", remark=Remark("text", name, words))
 
 
-def _codes(present: Any, name: str) -> Remark:
+def _codes(values: Any, name: str) -> Remark:
     words = say(
         "Column {name!r} holds codes with leading zeros, such as {cell!r}: taken as categories.",
         name=name,
-        cell=present.min(),
+        cell=values.min(),
     )
     return Remark("codes", name, words)
 
@@ -227,7 +229,7 @@ def numbers_of(frame: Any, names: list[str]) -> FloatArray:
 
 
 def _as_numbers(column: Any, name: str) -> FloatArray:
-    pl = polars()
+    pl, column = polars(), uncoded(column)
     if column.dtype == pl.Duration:
         column = column.dt.total_milliseconds() / 1000
     if column.dtype == pl.Boolean or column.dtype.is_numeric() or column.dtype == pl.Null:
@@ -297,7 +299,7 @@ def _from_words(column: Any) -> Any:
 
 
 def words_of(column: Any, name: str) -> Any:
-    """A column as text; whole numbers are written without a point."""
+    """A column as text or as categories; whole numbers are written without a point."""
     pl = polars()
     if column.dtype.is_nested() or column.dtype.is_temporal():
         raise ColumnError(
@@ -307,7 +309,7 @@ def words_of(column: Any, name: str) -> Any:
                 type=column.dtype,
             )
         )
-    return column.cast(pl.String)
+    return column if is_category(column) else column.cast(pl.String)
 
 
 def warn_of_new(words: Any, codes: Any, name: str) -> None:
@@ -315,7 +317,7 @@ def warn_of_new(words: Any, codes: Any, name: str) -> None:
     if codes.null_count() == words.null_count():
         return
     new = words.filter(codes.is_null() & words.is_not_null())
-    some = ", ".join(repr(value[:40]) for value in new.unique(maintain_order=True)[:3])
+    some = ", ".join(repr(value[:40]) for value in new.unique(maintain_order=True)[:3].to_list())
     warnings.warn(
         say(
             "Column {name!r}: {count} cells hold values that no row trained on had, such as "

@@ -10,7 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.files.frames import polars
+from cotas.files.coding import is_text, numbered_words
+from cotas.files.frames import is_category, polars
+from cotas.files.names import some
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
 from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
@@ -65,6 +67,7 @@ def inspect_table(
         remarks += _leaks(table, np.asarray(y), task, useless)
         if task == "classification":
             remarks += _rare_classes(np.asarray(y))
+            remarks += _unmeasured_classes(np.asarray(y), split)
     return remarks
 
 
@@ -80,7 +83,7 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
             yield role.remark
         if role.kind in LEFT_OUT:
             continue
-        if column.n_unique() == 1:
+        if _never_changes(column):
             words = say("Column {name!r} never changes; it is left out.", name=name)
             yield Remark("constant", name, words)
         elif missing > MOSTLY_MISSING * len(column):
@@ -97,6 +100,11 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
                     name=name,
                 ),
             )
+
+
+def _never_changes(column: Any) -> bool:
+    """Whether all rows hold the same, which a few rows deny soonest."""
+    return bool(column.head(SOME_ROWS).n_unique() == 1 and column.n_unique() == 1)
 
 
 def _sorts_rows(column: Any) -> bool:
@@ -137,7 +145,8 @@ def _columns_of_use(table: Table, useless: Collection[str | None]) -> Iterator[t
             yield name, np.asarray(table.features[:, j], dtype=np.float64)
         elif name not in useless:
             column = table.features[name]
-            if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.String):
+            words = is_text(column) or is_category(column)
+            if words or column.dtype.is_numeric() or column.dtype == pl.Boolean:
                 yield name, column
 
 
@@ -147,9 +156,8 @@ def _tells(column: Any, y: AnyArray, task: str, part: bool = False) -> bool:
         return True
     if isinstance(column, np.ndarray):
         return tells_all(column, y, task)
-    if column.dtype == polars().String:
-        words = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-        return task == "classification" and _pure(words, y, part)
+    if is_text(column) or is_category(column):
+        return task == "classification" and _pure(numbered_words(column), y, part)
     return tells_all(numbers_of(column.to_frame(), [column.name])[:, 0], y, task, part)
 
 
@@ -207,6 +215,27 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
         )
 
 
+def _unmeasured_classes(y: AnyArray, split: tuple[IntArray, IntArray] | None) -> Iterator[Remark]:
+    """Classes of so few rows that none is held out."""
+    if split is None or not len(split[1]):
+        return
+    classes, codes = np.unique(y, return_inverse=True)
+    apart = np.setdiff1d(codes[split[0]], codes[split[1]])
+    if len(apart):
+        yield Remark(
+            "unmeasured",
+            None,
+            say(
+                "Of {count} of the {classes} classes no row is held out ({labels}), so nothing is "
+                "measured of how well they are found. Merge the rare ones, hold out more rows, or "
+                "predict another column; if the target is a quantity, it is a regression.",
+                count=len(apart),
+                classes=len(classes),
+                labels=some([str(label) for label in classes[apart]]),
+            ),
+        )
+
+
 def numbered(groups: AnyArray) -> IntArray:
     """The groups as numbers in the order in which they first appear, whatever they are called.
 
@@ -228,11 +257,12 @@ def copies(table: Table) -> tuple[IntArray | None, list[Remark]]:
     if table.has_names:
         used = [n for n, role in roles_of(table.features).items() if role.kind not in LEFT_OUT]
         table = replace(table, features=table.features.select(used))
-    marks = numbered(_row_marks(table))
+    found = _row_marks(table)
+    if found.n_unique() == len(found):
+        return None, []
+    marks = numbered(found.to_numpy())
     counts = np.bincount(marks)
     twins = int(counts[counts > 1].sum())
-    if twins == 0:
-        return None, []
     if 2 * twins > len(marks) and not _one_column_tells(table, len(counts)):
         words = say(
             "{count} of the {rows} rows have a twin: there are {different} different ones, and "
@@ -258,12 +288,12 @@ def _one_column_tells(table: Table, different: int) -> bool:
     )
 
 
-def _row_marks(table: Table) -> AnyArray:
-    """A number for each row that is the same for equal rows."""
+def _row_marks(table: Table) -> Any:
+    """A column with a number for each row that is the same for equal rows."""
     if table.has_names:
-        return np.asarray(table.features.hash_rows(seed=0).to_numpy())
+        return table.features.hash_rows(seed=0)
     X = table.features
     if not sparse.issparse(X):
-        return np.asarray(polars().DataFrame(X).hash_rows(seed=0).to_numpy())
+        return polars().DataFrame(X).hash_rows(seed=0)
     weights = np.random.default_rng(0).normal(size=X.shape[1])
-    return np.asarray(X @ weights)
+    return polars().Series(np.asarray(X @ weights))

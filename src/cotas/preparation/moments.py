@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cotas.files.cells import numbers_of_words
+from cotas.files.coding import uncoded
 from cotas.files.dates import parsed
 from cotas.files.frames import polars
 from cotas.preparation.columns import ColumnError, refuse_odd_cells
@@ -41,7 +42,7 @@ def parts_of(column: Any, way: str) -> dict[str, Any]:
 
 def _moments(column: Any, way: str) -> Any:
     """The column as dates with times, without a time zone."""
-    pl = polars()
+    pl, column = polars(), uncoded(column)
     dtype, name = column.dtype, column.name
     if dtype == pl.Null:
         return column.cast(pl.Datetime)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.files.coding import for_each_word
 from cotas.files.frames import polars
 from cotas.fitting.parameters import check_count
 from cotas.preparation.assembling import Codes, compressed, dense
@@ -377,11 +379,9 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     def _codes(self, frame: Any) -> Iterator[Codes]:
         """Which column of its own each value of a category has."""
-        pl = polars()
         for j, name in enumerate(self.category_names_):
             words, kept = words_of(frame[name], name), self.categories_[j]
-            known = list(range(len(kept)))
-            codes = words.replace_strict(kept, known, default=None, return_dtype=pl.Int32)
+            codes = for_each_word(words, partial(_places_of, kept=kept))
             width = len(kept)
             if self.pooled_[j]:
                 codes = codes.fill_null(width)
@@ -513,6 +513,12 @@ class Preparation(TransformerMixin, BaseEstimator):
             reset=reset,
             ensure_all_finite="allow-nan" if not sparse.issparse(X) else True,
         )
+
+
+def _places_of(words: Any, kept: list[str]) -> Any:
+    """The place of each word in a list, null for a word that is not in it."""
+    places, kind = list(range(len(kept))), polars().Int32
+    return words.replace_strict(kept, places, default=None, return_dtype=kind)
 
 
 def _is_number(kind: str, column: Any) -> bool:

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.certificate import CHANGED
+from cotas.files.coding import coded
 from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.state import digest
-from cotas.foreign.certify import certify
 from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, as_frame
 from cotas.preparation.preparation import Preparation
@@ -112,14 +112,16 @@ class PreparedModel(BaseEstimator):
             )
         preparation = Preparation() if self.preparation is None else self.preparation
         self.preparation_ = clone(preparation)
-        prepared = self.preparation_.fit(X).transform(X)
+        frame = as_frame(X)
+        table = X if frame is None else coded(frame)
+        prepared = self.preparation_.fit(table).transform(table)
         if prepared.shape[1] == 0:
             raise ColumnError(
                 say("No column is left to learn from: all are constant, empty, or left out.")
             )
         self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
         self.n_features_in_ = self.preparation_.n_features_in_
-        if as_frame(X) is not None:
+        if frame is not None:
             self.feature_names_in_ = self.preparation_.feature_names_in_
         self._seal = self._state()
         if hasattr(self, "calibration_"):
@@ -242,6 +244,8 @@ class PreparedModel(BaseEstimator):
         max_time : float
             See `cotas.certify`.
         """
+        from cotas.foreign.certify import certify  # which loads what other libraries' models need
+
         return certify(self.estimator_, self.prepare(X), y, max_time=max_time)
 
     def in_original_units(self) -> list[tuple[dict[str, float], float]]:

@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn import metrics
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.preprocessing import label_binarize
 
-from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 # Probabilities are judged in so many parts of the rows at most, of so many rows at least.
 MOST_BINS, FEWEST_IN_A_BIN = 10, 10
@@ -152,9 +149,9 @@ def quality_of_classes(
     probabilities : array of shape (n, n_classes), optional
     """
     n = len(truth)
-    always = _always(DummyClassifier(strategy="most_frequent"), trained, n)
-    rarer = min(range(len(classes)), key=lambda k: int((trained == classes[k]).sum()))
-    wrong, wrong_then = predictions != truth, always != truth
+    counts = np.array([np.count_nonzero(trained == label) for label in classes])
+    always, rarer = classes[counts.argmax()], int(counts.argmin())
+    wrong, wrong_then = predictions != truth, truth != always
     codes = tuple(np.searchsorted(classes, labels) for labels in (truth, predictions))
     measures = {
         "error": _share(int(wrong.sum()), n, confidence),
@@ -165,11 +162,12 @@ def quality_of_classes(
     bins: tuple[Calibrated, ...] = ()
     guess = None
     if probabilities is not None:
-        shares = np.array([np.mean(trained == label) for label in classes])
+        shares = counts / len(trained)
         measures["Brier score"] = _brier(codes[0], probabilities, confidence)
         guess = _brier(codes[0], np.broadcast_to(shares, probabilities.shape), confidence)
         bins = _calibration(codes[0], probabilities, rarer, confidence)
-    matrix = metrics.confusion_matrix(truth, predictions, labels=classes)
+    known = np.isin(truth, classes)
+    matrix = _confusion(codes[0][known], codes[1][known], len(classes))
     told = [_class(str(label), matrix, k, confidence) for k, label in enumerate(classes)]
     answers = np.unique(predictions)
     return Quality(
@@ -177,7 +175,7 @@ def quality_of_classes(
         confidence=confidence,
         measures=measures,
         baseline=_share(int(wrong_then.sum()), n, confidence),
-        answer=str(always[0]),
+        answer=str(always),
         verdict=_verdict(int((wrong_then & ~wrong).sum()), int((wrong & ~wrong_then).sum())),
         constant=str(answers[0]) if len(answers) == 1 and n > 1 else None,
         silent=tuple(one.label for one in told if one.rows and not one.answers),
@@ -202,30 +200,43 @@ def quality_of_numbers(
     confidence : float
     """
     n = len(truth)
-    always = _always(DummyRegressor(), trained, n)
+    always = np.full(n, np.mean(trained))
     rows = (truth, predictions)
     measures = {
-        "RMSE": _varied(metrics.root_mean_squared_error, rows, confidence, least=0.0),
-        "MAE": _varied(metrics.mean_absolute_error, rows, confidence, least=0.0),
+        "RMSE": _varied(_rmse, rows, confidence, least=0.0),
+        "MAE": _varied(_mae, rows, confidence, least=0.0),
     }
     if n > 1 and np.ptp(truth) > 0:
-        measures["R²"] = _varied(metrics.r2_score, rows, confidence, most=1.0)
+        measures["R²"] = _varied(_r2, rows, confidence, most=1.0)
     gain = (always - truth) ** 2 - (predictions - truth) ** 2
     return Quality(
         rows=n,
         confidence=confidence,
         measures=measures,
-        baseline=_varied(metrics.root_mean_squared_error, (truth, always), confidence, least=0.0),
+        baseline=_varied(_rmse, (truth, always), confidence, least=0.0),
         answer=f"{always[0]:.6g}",
         verdict=_verdict_of_gains(gain),
         constant=f"{predictions[0]:.6g}" if n > 1 and np.ptp(predictions) == 0 else None,
     )
 
 
-def _always(model: Any, trained: AnyArray, n: int) -> AnyArray:
-    """What is answered without looking."""
-    nothing = np.zeros((len(trained), 1))
-    return np.asarray(model.fit(nothing, trained).predict(np.zeros((n, 1))))
+def _rmse(truth: FloatArray, predictions: FloatArray) -> float:
+    return float(np.sqrt(np.mean((truth - predictions) ** 2)))
+
+
+def _mae(truth: FloatArray, predictions: FloatArray) -> float:
+    return float(np.mean(np.abs(truth - predictions)))
+
+
+def _r2(truth: FloatArray, predictions: FloatArray) -> float:
+    """The share of the squares about the mean that is explained."""
+    return float(1 - np.sum((truth - predictions) ** 2) / np.sum((truth - truth.mean()) ** 2))
+
+
+def _confusion(truth: IntArray, predictions: IntArray, classes: int) -> IntArray:
+    """How many rows of each class were taken for which."""
+    pairs = np.bincount(truth * classes + predictions, minlength=classes**2)
+    return np.asarray(pairs.reshape(classes, classes))
 
 
 def _share(count: int, n: int, confidence: float) -> Measure:
@@ -265,20 +276,48 @@ def _ranking(
     if scores.ndim == 2 and scores.shape[1] != len(classes):
         return {}  # pairs of classes vote, and their scores belong to no class
     if scores.ndim == 1:
-        own = (truth == classes[rarer]).astype(np.int64)
+        own = truth == classes[rarer]
         signed = scores if rarer else -scores
-        order = np.argsort(
-            signed
-        )  # each part that is left out sorts them again, which is then soon done
-        rows: tuple[AnyArray, ...] = (own[order], signed[order])
+        order = np.argsort(signed)  # each part left out sorts them again, which is soon done then
+        rows: tuple[AnyArray, ...] = (own[order, None], signed[order, None])
     else:
         there = np.isin(classes, truth)
-        binary = label_binarize(truth, classes=classes)
-        rows = (binary[:, there], scores[:, there])
+        rows = (truth[:, None] == classes[there], scores[:, there])
     return {
-        "ROC AUC": _varied(metrics.roc_auc_score, rows, confidence, 0.0, 1.0),
-        "average precision": _varied(metrics.average_precision_score, rows, confidence, 0.0, 1.0),
+        "ROC AUC": _varied(_mean_over_classes(_auc), rows, confidence, 0.0, 1.0),
+        "average precision": _varied(_mean_over_classes(_precision), rows, confidence, 0.0, 1.0),
     }
+
+
+def _mean_over_classes(measure: Callable[[IntArray, IntArray], float]) -> Callable[..., float]:
+    """The mean of a measure of how one class is ranked, for a column of marks for each."""
+
+    def mean(own: BoolArray, scores: FloatArray) -> float:
+        pairs = zip(own.T, scores.T, strict=True)
+        return float(np.mean([measure(*_ranked(*pair)) for pair in pairs]))
+
+    return mean
+
+
+def _ranked(own: BoolArray, scores: FloatArray) -> tuple[IntArray, IntArray]:
+    """From the largest score down, of the class and of the others: how many reach each score."""
+    order = np.argsort(scores, kind="stable")[::-1]
+    own, scores = own[order], scores[order]
+    last = np.append(np.flatnonzero(scores[1:] != scores[:-1]), len(scores) - 1)
+    found = np.cumsum(own)[last]
+    return found, last + 1 - found
+
+
+def _auc(own: IntArray, others: IntArray) -> float:
+    """The share of pairs of the class and another in order; equal scores are half in order."""
+    before = np.append(0, own[:-1])
+    pairs = np.sum(np.diff(others, prepend=0) * (before + own)) / 2
+    return float(pairs / own[-1] / others[-1])
+
+
+def _precision(own: IntArray, others: IntArray) -> float:
+    """The average precision: that at each score, by what of the class is found there."""
+    return float(np.sum(np.diff(own, prepend=0) * own / (own + others)) / own[-1])
 
 
 def _shares_of(scores: FloatArray | None, probabilities: FloatArray | None) -> FloatArray | None:
@@ -289,10 +328,11 @@ def _shares_of(scores: FloatArray | None, probabilities: FloatArray | None) -> F
 
 def _brier(codes: IntArray, probabilities: FloatArray, confidence: float) -> Measure:
     """The mean squared error of the probabilities, of two classes halved as is usual."""
-    labels = np.arange(probabilities.shape[1])
+    told = np.eye(probabilities.shape[1])
 
     def score(codes: IntArray, p: FloatArray) -> float:
-        return float(metrics.brier_score_loss(codes, p, labels=labels))
+        off = np.square(p - told[codes]).sum(axis=1)
+        return float(off.mean()) / (2 if len(told) == 2 else 1)
 
     return _varied(score, (codes, probabilities), confidence, least=0.0)
 
@@ -346,7 +386,7 @@ def _defined(
 ) -> float | None:
     """The measure on some of the rows, or None where too few classes are left for it."""
     some = tuple(each[stay] for each in rows)
-    flat, whole = (np.ptp(truth, axis=0) == 0 for truth in (some[0], rows[0]))
+    flat, whole = (truth.min(axis=0) == truth.max(axis=0) for truth in (some[0], rows[0]))
     return None if (flat & ~whole).any() else float(measure(*some))
 
 

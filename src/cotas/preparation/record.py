@@ -10,8 +10,9 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.certificates import Certificate
+from cotas.files.coding import is_text
 from cotas.files.dates import tell_form
-from cotas.files.frames import polars
+from cotas.files.frames import is_category, polars
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
 from cotas.preparation.prepared_model import PreparedModel
@@ -214,15 +215,15 @@ def _summary_of(column: Any, name: str) -> ColumnSummary:
     present = column.drop_nulls()
     if column.dtype.is_float():
         present = present.drop_nans()
-    missing, distinct = len(column) - len(present), present.n_unique()
-    form = _form_of(present)
+    missing, form = len(column) - len(present), _form_of(present)
+    if form is None and len(present) and (is_text(column) or is_category(column)):
+        counts = present.alias("").value_counts()
+        values, times = counts.to_series(0).cast(pl.String), counts["count"]
+        top = str(values.filter(times == times.max()).min())
+        return ColumnSummary(name, "category", missing, counts.height, most_frequent=top)
+    distinct = present.n_unique()
     if form is not None:
         return ColumnSummary(name, "time" if form == "time" else "date", missing, distinct)
-    if column.dtype in (pl.String, pl.Categorical, pl.Enum) and distinct:
-        counts = present.cast(pl.String).alias("").value_counts()
-        values, times = counts.to_series(0), counts["count"]
-        top = str(values.filter(times == times.max()).min())
-        return ColumnSummary(name, "category", missing, distinct, most_frequent=top)
     if column.dtype.is_numeric():
         numbers = present.cast(pl.Float64).to_numpy()
         finite = numbers[np.isfinite(numbers)]
@@ -237,7 +238,7 @@ def _summary_of(column: Any, name: str) -> ColumnSummary:
 def _form_of(present: Any) -> str | None:
     """How a column of dates or times of day is written; None if it is none."""
     pl = polars()
-    if present.dtype == pl.String:
+    if is_text(present):
         return tell_form(present)
     if present.dtype == pl.Time:
         return "time"

@@ -86,7 +86,7 @@ class WordCounts:
         pl = polars()
         self.rows, self.missing = self.rows + len(words), self.missing + words.null_count()
         found = words.drop_nulls().alias("word").value_counts(name="count")
-        found = found.with_columns(pl.col("count").cast(pl.Int64))
+        found = found.with_columns(pl.col("word").cast(pl.String), pl.col("count").cast(pl.Int64))
         if self.counts is not None:
             known = self._kept(self.counts)
             found = pl.concat([known, found]).group_by("word").agg(pl.col("count").sum())

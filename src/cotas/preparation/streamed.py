@@ -21,17 +21,27 @@ from cotas.words import say
 
 # So many rows, drawn from all of them, are enough to tell what the columns are.
 SAMPLE_ROWS, BATCH_ROWS = 100_000, 50_000
+# Of tables with many columns fewer: so many cells, 64 MiB of numbers, but no fewer rows than these.
+MOST_CELLS, FEWEST_ROWS = 1 << 23, 1000
 
 
 class Drawn(NamedTuple):
-    """Some rows of a table, drawn at random, and how many it has."""
+    """Some rows of a table, drawn at random, how many it has, and whether all could be drawn."""
 
     frame: Any
     n_rows: int
+    whole: bool
 
     def target(self, name: str) -> AnyArray:
         """A column as an array."""
         return np.asarray(self.frame[name].to_numpy())
+
+
+def few_enough(files: Sequence[Path], reading: Reading, rows: int) -> int:
+    """So many rows, or as many as have no more cells than fit into little memory."""
+    head = next(iter(batches(str(files[0]), 100, types={}, **dict(reading.text))), None)
+    width = 1 if head is None else max(1, head.features.width)
+    return min(rows, max(FEWEST_ROWS, MOST_CELLS // width))
 
 
 def draw_rows(
@@ -59,8 +69,9 @@ def draw_rows(
     pl = polars()
     kept: list[Any] = []
     n_rows, count, halvings = 0, 0, 0
+    some_rows = few_enough(files, reading, BATCH_ROWS)
     for file in files:
-        for table in batches(str(file), BATCH_ROWS, types={}, **dict(reading.text)):
+        for table in batches(str(file), some_rows, types={}, **dict(reading.text)):
             frame = without(table, reading).features
             rows = np.arange(n_rows, n_rows + frame.height)
             n_rows += frame.height
@@ -92,7 +103,7 @@ def draw_rows(
             ),
             str(files[0]),
         )
-    return Drawn(whole, n_rows)
+    return Drawn(whole, n_rows, not halvings)
 
 
 def learn(
@@ -115,10 +126,11 @@ def learn(
         Only of the rows that have the first places among the pages, all but that share.
     """
     among = None if foremost is None else ToTrainOn(foremost[0], seed, foremost[1])
-    drawn = draw_rows(files, reading, seed, SAMPLE_ROWS, among)
+    most = few_enough(files, reading, SAMPLE_ROWS)
+    drawn = draw_rows(files, reading, seed, most, among)
     apart = [*reading.targets, *([reading.weights] if reading.weights else [])]
     some = drawn.frame.drop(apart)
-    if drawn.n_rows <= SAMPLE_ROWS:
+    if drawn.whole:
         preparation.fit(some)
         return drawn
     chosen = None if among is None else among.all_of(drawn.n_rows)
@@ -132,8 +144,9 @@ def _frames(
 ) -> Iterator[Any]:
     """All the rows, or those that are chosen, some at a time."""
     pl, first = polars(), 0
+    some_rows = few_enough(files, reading, BATCH_ROWS)
     for file in files:
-        for table in batches(str(file), BATCH_ROWS, types={}, **dict(reading.text)):
+        for table in batches(str(file), some_rows, types={}, **dict(reading.text)):
             frame = without(table, reading).features
             rows = np.arange(first, first + frame.height)
             first += frame.height

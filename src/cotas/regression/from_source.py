@@ -18,8 +18,10 @@ from cotas.regression.iterations import LARGEST_GRAM
 from cotas.regression.task import Outcome
 from cotas.solvers.block_moments import (
     BlockTriangle,
+    Ends,
     ResidualSlope,
     block_moments,
+    ends_of,
     far_columns,
     is_dense,
 )
@@ -27,24 +29,45 @@ from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import factorize
 from cotas.solvers.orthogonal import from_triangle
 from cotas.solvers.refined_equations import refine_by
-from cotas.source import Block, Source
+from cotas.source import Block, Source, Sums
 
 IN_BLOCKS = "Solved by the normal equations, the rows coming in blocks."
 
 
 def read_moments(source: Source) -> Moments:
     """The moments of all the rows, in one pass."""
+    refuse_many_columns(source)
+    return _sound(source.map_reduce(sound_moments))
+
+
+def read_moments_and_ends(source: Source) -> tuple[Moments, Ends]:
+    """The same, and between which numbers each column lies, and y, which is the last."""
+    refuse_many_columns(source)
+    moments, ends = source.map_reduce(moments_and_ends)
+    return _sound(moments), ends
+
+
+def refuse_many_columns(source: Source) -> None:
+    """Raise where a matrix of the size of θ would be too large."""
     if source.n_features > LARGEST_GRAM:
         raise ValueError(
             f"From a source of row blocks a matrix of the size of θ is kept, and "
             f"{source.n_features} features are too many: {LARGEST_GRAM} at most."
         )
-    found = source.map_reduce(sound_moments)
+
+
+def _sound(found: Moments) -> Moments:
+    """Moments of all the rows, if they are numbers."""
     if not found.weight > 0:
         raise ValueError("The weights of the source are zero for all rows: one must count.")
     if not (np.isfinite(found.scatter).all() and np.isfinite(found.target_scatter).all()):
         raise ValueError("The squares of X or of y overflow. Rescale the columns, and y with them.")
     return found
+
+
+def moments_and_ends(block: Block) -> Sums:
+    """The moments of a block, and the ends of its columns."""
+    return Sums(sound_moments(block), ends_of(block))
 
 
 def sound_moments(block: Block) -> Moments:

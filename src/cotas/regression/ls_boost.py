@@ -207,8 +207,8 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             Stumps and trees take missing values (NaN), and columns of categories of pandas,
-            polars or Arrow as they are. With one of them it may be a source of row blocks, which
-            has y and the weights itself: docs/scale.md says what it serves.
+            polars or Arrow as they are. Or a source of row blocks, which has y and the weights
+            itself: docs/scale.md says what it serves.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
             How often each row counts; one of weight zero is left out.

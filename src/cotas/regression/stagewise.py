@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -15,19 +15,24 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.blas import one_thread_in_blas
+from cotas.certificates.blocks import Columns, Watched
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations, rows_to_predict
+from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns, shift_of
 from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
-from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.pursuit import Pursuit, finished
 from cotas.fitting.reporting import StepReport
 from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
+from cotas.regression.from_source import read_moments_and_ends
 from cotas.regression.stagewise_path import StagewisePath
+from cotas.solvers.block_moments import targets
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.stagewise import Schedule, Stagewise
+from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
+from cotas.source import Arrays, Block, Changed, Source, double, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -60,6 +65,73 @@ def _nearer(X: Matrix, centred: bool) -> tuple[Matrix, FloatArray]:
     return moved, shift
 
 
+class Centred(NamedTuple):
+    """Data as the algorithms see them: columns of unit length, and their correlations with y.
+
+    `scale` are the lengths of the centred columns; the means are those that came off.
+    """
+
+    columns: CentredColumns | GramOfAll
+    c0: FloatArray
+    scale: FloatArray
+    x_mean: FloatArray
+    y_mean: float
+
+    @classmethod
+    def of(cls, columns: CentredColumns, y: FloatArray, size: float, shift: FloatArray) -> Centred:
+        """Columns in memory, which were moved by `shift`; Σ of the weights is `size`."""
+        y_shift = float(np.mean(y) if np.ptp(y) else y[0]) if columns.centre else 0.0
+        y, root = y - y_shift, math.sqrt(size)
+        c0 = root * columns.correlations(columns.centred(y))
+        y_mean = y_shift + float(columns.weights @ y) * columns.centre
+        return cls(columns, c0, root * columns.scale, shift + columns.mean, y_mean)
+
+
+@dataclass(frozen=True)
+class Nearer:
+    """Columns and targets less what they lie far from zero by, so that means lose no digits."""
+
+    shift: FloatArray
+    y_shift: float
+
+    @classmethod
+    def to(cls, source: Source) -> Nearer:
+        """As the rows with a weight tell of the first block that has such."""
+        for block in source.blocks():
+            used = block.shares() > 0
+            if used.any():
+                break
+        if not used.any():
+            return cls(np.zeros(source.n_features), 0.0)
+        y = targets(block)[used]
+        shift = shift_of(Arrays(block.X[used], y))
+        far = abs(float(y.mean())) > FAR * float(y.std())
+        nothing = np.zeros(source.n_features)
+        return cls(nothing if shift is None else shift, float(y.mean()) if far else 0.0)
+
+    def __call__(self, block: Block) -> Block:
+        X = double(block.X) - self.shift if self.shift.any() else block.X
+        return block._replace(X=X, y=np.asarray(block.y, np.float64) - self.y_shift)
+
+
+def centred_in_blocks(source: Source, free_bias: bool) -> Centred:
+    """The same from the products of a source, in one pass."""
+    d = source.n_features
+    nearer = Nearer.to(source) if free_bias else Nearer(np.zeros(d), 0.0)
+    moments, ends = read_moments_and_ends(Changed(source, nearer))
+    products, slope = moments.hessian(free_bias), moments.slope(free_bias)[:, 0]
+    root = math.sqrt(moments.weight)
+    flat = (ends.low == ends.high) & (free_bias | (ends.low == 0))
+    scale = np.sqrt(np.maximum(np.diagonal(products), 0.0))
+    scale[flat[:d] | (scale == 0.0)] = 1.0
+    c0 = np.zeros(d) if flat[d] else root * slope / scale
+    columns = GramOfAll(products, scale, np.flatnonzero(flat[:d]))
+    # What does not vary has no rounding of a mean in it.
+    mean = np.where(flat, ends.low, np.append(moments.mean, moments.target_mean)) * free_bias
+    y_mean = float(mean[d]) + nearer.y_shift
+    return Centred(columns, c0, root * scale, mean[:d] + nearer.shift, y_mean)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class StagewiseRegressor(LinearRegressor):
     """What the three algorithms share: the rate, the run, the path and the certificate."""
@@ -88,7 +160,8 @@ class StagewiseRegressor(LinearRegressor):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
+            A source, such as `cotas.open_pages` gives, has y and the weights itself.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
             How often each row counts; n is their sum.
@@ -96,21 +169,46 @@ class StagewiseRegressor(LinearRegressor):
         began = time.perf_counter()
         self._check_parameters()
         eps = self._rates()
+        if (source := source_of(X, y, sample_weight)) is not None:
+            return self._fit_in_blocks(source, eps, began)
         seen = read_observations(self, X, y, sample_weight, layout="csc")
         target = seen.y if seen.single else column_or_1d(seen.y, warn=True)
-        size = seen.total_weight()
-        shares = seen.shares()
         with one_thread_in_blas(), rows_in_threads(seen.X, self.n_jobs) as each:
             threads = 1 if each is map else thread_count(self.n_jobs)
             options = (bool(self.fit_intercept), True, each, threads)
             near, shift = _nearer(seen.X, bool(self.fit_intercept))
-            columns = CentredColumns(near, shares, *options)
-            path, reason = self._run(columns, target, size, eps, seen.weights, shift, began)
-            certificate = path.run.check(seen.X, target, each)
+            columns = CentredColumns(near, seen.shares(), *options)
+            centred = Centred.of(columns, target, seen.total_weight(), shift)
+            path, reason = self._run(centred, eps, seen.weights, began)
+            return self._proved(path, reason, lambda: path.run.check(seen.X, target, each))
+
+    def _fit_in_blocks(self, source: Source, eps: FloatArray, began: float) -> Self:
+        """From a source of row blocks: one pass for the products, two for the proof."""
+        with blocks_in_threads(self.n_jobs) as each:
+            bound = bound_to(source, each, targets=True)
+            shape = np.shape(next(iter(bound.blocks())).y)
+            if len(shape) != 1:
+                raise ValueError(
+                    f"y must be a vector of numbers, and in the first block its shape is {shape}."
+                )
+            watched = Watched(bound, Columns((None,)))
+            centred = centred_in_blocks(watched, bool(self.fit_intercept))
+            path, reason = self._run(centred, eps, None, began)
+            note_columns(self, source)
+            return self._proved(path, reason, lambda: path.run.check(watched))
+
+    def _proved(
+        self, path: StagewisePath, reason: Reason, check: Callable[[], StagewiseCertificate]
+    ) -> Self:
+        """The model at the end of a run, with its certificate."""
+
+        def finish(interrupted: bool) -> None:
+            self._certificates = [check()]
+
+        reason = finished(finish, reason)
         self.coef_, self.intercept_ = path.run.coef.copy(), path.run.intercept
-        self._certificates = [certificate]
         self.n_iter_ = len(path.run.chosen)
-        proof = certificate.proof
+        proof = self._certificates[0].proof
         self.path_ = replace(
             path, losses=proof.losses, lengths=proof.lengths, nonzeros=proof.nonzeros
         )
@@ -128,17 +226,9 @@ class StagewiseRegressor(LinearRegressor):
             yield np.asarray(times(X, self.path_.coef(k)) + self.path_.intercept(k))
 
     def _run(
-        self,
-        columns: CentredColumns,
-        y: FloatArray,
-        size: float,
-        eps: FloatArray,
-        weights: FloatArray | None,
-        shift: FloatArray,
-        began: float,
+        self, data: Centred, eps: FloatArray, weights: FloatArray | None, began: float
     ) -> tuple[StagewisePath, Reason]:
-        y_shift = float(np.mean(y) if np.ptp(y) else y[0]) if columns.centre else 0.0
-        solver = Stagewise(columns, y - y_shift, size, self._schedule(eps))
+        solver = Stagewise(data.columns, data.c0, self._schedule(eps))
         reason = self._follow_steps(solver, began)
         path = solver.finished()
         m = len(path.chosen)
@@ -149,15 +239,13 @@ class StagewiseRegressor(LinearRegressor):
             delta,
             path.chosen.copy(),
             path.steps.copy(),
-            np.zeros(columns.p),
+            np.zeros(data.columns.p),
             0.0,
             weights,
-            columns.centre,
+            bool(self.fit_intercept),
         )
-        scale = columns.scale * math.sqrt(size)
-        y_mean = y_shift + float(columns.weights @ (y - y_shift)) * columns.centre
         nothing = np.zeros(0)
-        whole = StagewisePath(shell, scale, shift + columns.mean, y_mean, nothing, nothing, nothing)
+        whole = StagewisePath(shell, *data[2:], nothing, nothing, nothing)
         return replace(whole, run=shell.about(whole.coef(m), whole.intercept(m))), reason
 
     def _follow_steps(self, solver: Stagewise, began: float) -> Reason:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cotas.files.names import some
 from cotas.preparation.quality import Quality
 from cotas.report.figures import number
 from cotas.words import say
@@ -46,7 +47,7 @@ def alarms_of(quality: Quality | None) -> list[str]:
         found.append(say(text, answer=quality.answer, **figures))
     if quality.silent and quality.constant is None:
         rows = sum(one.rows for one in quality.classes if one.label in quality.silent)
-        names = ", ".join(quality.silent)
+        names = some(quality.silent)
         found.append(
             say(
                 "This model never answers {labels}, though {rows} of these rows are of that kind.",

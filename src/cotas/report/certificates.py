@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import lines, percent, remarks
-from cotas.report.markup import bounds, details, items, number, pairs, text
+from cotas.report.markup import bounds, details, items, minus, number, pairs, text
 from cotas.words import say
 
 OBJECTIVES = ("duality", "gradient")
@@ -71,7 +71,7 @@ def in_words(certificate: Certificate) -> str:
         return certificate.statement if said is None else say(said, **figures)
     share = say(
         "That is {percent} of its objective, the relative gap.",
-        percent=percent(certificate.relative_gap),
+        percent=minus(percent(certificate.relative_gap)),
     )
     return f"{say(GAP, **figures)} {share}"
 

@@ -12,9 +12,14 @@ def text(value: object) -> str:
     return escape(str(value))
 
 
+def minus(digits: str) -> str:
+    """A number as it is written, with a true minus sign."""
+    return digits.replace("-", "−")
+
+
 def number(value: float) -> str:
     """Four digits, with a true minus sign."""
-    return f"{value:.4g}".replace("-", "−")
+    return minus(f"{value:.4g}")
 
 
 def bounds(low: float, high: float) -> tuple[str, str]:
@@ -23,7 +28,7 @@ def bounds(low: float, high: float) -> tuple[str, str]:
     >>> bounds(-0.25180001, 0.25)
     ('−0.251801', '0.25')
     """
-    lower, upper = (end.replace("-", "−") for end in apart(low, high))
+    lower, upper = map(minus, apart(low, high))
     return lower, upper
 
 

@@ -35,6 +35,7 @@ KINDS = {
     "other": "other",
 }
 MOST_CLASSES = 10  # with a chart of coefficients of their own
+MOST_IN_MATRIX = 100  # classes; a page with a million cells is read by nobody
 
 
 def content_of(record: FitRecord) -> Content:
@@ -212,13 +213,14 @@ def _held_out(record: FitRecord) -> HeldOutFigures | None:
 
 
 def _confusion(quality: Quality) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """The confusion matrix with recall and precision beside it."""
+    """Recall and precision of each class, with the confusion matrix beside them if it is small."""
     if quality.confusion is None:
         return (), ()
-    taken = [say("as {label}", label=one.label) for one in quality.classes]
+    small = len(quality.classes) <= MOST_IN_MATRIX
+    taken = [say("as {label}", label=one.label) for one in quality.classes] * small
     headings = [say("class"), say("rows"), say("recall"), say("precision"), *taken]
     rows = [
-        [one.label, str(one.rows), *found(one), *map(str, counts)]
+        [one.label, str(one.rows), *found(one), *[str(count) for count in counts] * small]
         for one, counts in zip(quality.classes, quality.confusion, strict=True)
     ]
     return headings, rows

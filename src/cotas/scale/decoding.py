@@ -23,8 +23,9 @@ from cotas.files.formats import tell_format
 from cotas.files.frames import polars, polars_errors
 from cotas.files.libsvm import LARGEST_INDEX, libsvm_batches
 from cotas.files.names import some as some_names
+from cotas.files.parquet_footer import rows_of_a_group
 from cotas.files.problems import DataFileError
-from cotas.files.tables import Table, batches, files_of
+from cotas.files.tables import Table, batches, files_of, scanned
 from cotas.scale.shuffling import Part
 from cotas.words import say
 
@@ -416,6 +417,23 @@ def without(table: Table, reading: Reading) -> Table:
     return replace(table, features=frame)
 
 
+def row_group_bytes(file: Path) -> float:
+    """About how much a row group of a Parquet file is in memory; it is read in one piece."""
+    try:
+        types = polars().scan_parquet(file, glob=False).collect_schema().dtypes()
+    except polars_errors():
+        return 0.0
+    return float(rows_of_a_group(file) * sum(map(_cell_bytes, types)))
+
+
+def _cell_bytes(dtype: Any) -> int:
+    """Of a number as its type says; sixteen for a word."""
+    bits = re.search(r"\d+$", str(dtype))
+    if not dtype.is_numeric():
+        return 16
+    return int(bits[0]) // 8 if bits else 8
+
+
 def decoded_bytes(file: Path, kind: str) -> float:
     """About how much a file is as numbers: eight bytes for a number, twice as much for a word.
 
@@ -423,11 +441,12 @@ def decoded_bytes(file: Path, kind: str) -> float:
     """
     if kind in ("parquet", "arrow"):
         pl = polars()
-        lazy = pl.scan_parquet(file, glob=False) if kind == "parquet" else pl.scan_ipc(file)
+        damage: tuple[type[BaseException], ...] = (DataFileError, *polars_errors())
         try:
+            lazy = scanned(file, kind, str(file))
             rows = lazy.select(pl.len()).collect().item()
             types = lazy.collect_schema().dtypes()
-        except polars_errors():
+        except damage:
             return 0.0  # damaged, as its reader will say
         return float(8 * rows * sum(1 if dtype.is_numeric() else 2 for dtype in types))
     with open_bytes(file) as stream:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ MOST_BINS = 256  # what a byte can tell apart, the bin of the missing values inc
 SAMPLE = 1 << 16  # rows that the quantiles are taken from
 TILE = 64  # rows coded at a time, so that a row-major X is read from the cache
 DENSEST = 0.125  # a column with fewer values off its most frequent bin is stored as a list
-AT_A_TIME = 16  # columns of the sample
+AT_A_TIME = 16  # columns of the sample, or as many as have SAMPLE entries
 COLUMNS_AT_A_TIME = 64  # are coded, so that their edges stay in the cache
 FEW = 16  # edges that are all compared with a value, rather than searched
 HALVES = (128, 64, 32, 16, 8, 4, 2, 1)
@@ -53,10 +54,12 @@ class Scale(NamedTuple):
 def midpoints(distinct: FloatArray) -> FloatArray:
     """Numbers t with a ≤ t < b for each pair of neighbours a < b, halfway where that exists.
 
+    Of a table, along its rows.
+
     >>> midpoints(np.array([0.0, 1.0, 4.0]))
     array([0.5, 2.5])
     """
-    a, b = distinct[:-1], distinct[1:]
+    a, b = distinct[..., :-1], distinct[..., 1:]
     middle = a / 2 + b / 2
     return np.where((middle >= a) & (middle < b), middle, a)
 
@@ -83,6 +86,20 @@ def column_edges(
     begins = first + np.where(first > at, zeros - 1, 0) if zeros else first
     upper = np.unique(np.searchsorted(begins, np.arange(1, most) * n // most, side="right") - 1)
     return midpoints(distinct)[upper[upper > 0] - 1], None
+
+
+def edges_of_few(columns: AnyArray) -> tuple[list[FloatArray], list[FloatArray]]:
+    """`column_edges` of many columns of few values at a time: each value has a bin of its own."""
+    ordered = np.sort(columns.astype(np.float64), axis=1)
+    new = ~np.isnan(ordered)  # NaN comes last
+    new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    return _runs(midpoints(ordered), new[:, 1:]), _runs(ordered, new)
+
+
+def _runs(values: FloatArray, chosen: BoolArray) -> list[FloatArray]:
+    """The chosen values of each row, as views of one array."""
+    flat, ends = values[chosen], np.cumsum(chosen.sum(axis=1)).tolist()
+    return [flat[a:b] for a, b in pairwise([0, *ends])]
 
 
 def categories(values: AnyArray, name: int) -> FloatArray:
@@ -208,20 +225,31 @@ def _choose_edges(
     n = X.shape[0] if used is None else len(used)
     step = max(1, -(-n // SAMPLE))
     every = slice(None, None, step) if used is None else used[::step]
+    width = max(AT_A_TIME, SAMPLE // max(1, n))
 
-    def read(first: int) -> list[tuple[FloatArray, FloatArray | None]]:
-        last = min(first + AT_A_TIME, X.shape[1])
-        found: list[tuple[FloatArray, FloatArray | None]] = []
-        for j, column in enumerate(_columns(X, every, first, last), start=first):
-            if categorical[j]:
-                found.append((categories(_columns(X, rows, j, j + 1)[0], j), None))
-            else:
-                gaps = bool(np.isnan(column).any())
-                found.append(column_edges(column, MOST_BINS - gaps))
-        return found
+    def read(first: int) -> tuple[list[FloatArray], list[FloatArray | None]]:
+        last = min(first + width, X.shape[1])
+        columns = _columns(X, every, first, last)
+        edges, values = _numeric_edges(columns)
+        for j in (first + np.flatnonzero(categorical[first:last])).tolist():
+            edges[j - first] = categories(_columns(X, rows, j, j + 1)[0], j)
+            values[j - first] = None
+        return edges, values
 
-    parts = [f for part in each(read, range(0, X.shape[1], AT_A_TIME)) for f in part]
-    return [f[0] for f in parts], [f[1] for f in parts]
+    parts = list(each(read, range(0, X.shape[1], width)))
+    return [e for part in parts for e in part[0]], [v for part in parts for v in part[1]]
+
+
+def _numeric_edges(columns: AnyArray) -> tuple[list[FloatArray], list[FloatArray | None]]:
+    """The ends of the bins of each of these rows, and its values where they are few."""
+    if columns.shape[1] < MOST_BINS:
+        few = edges_of_few(columns)
+        return few[0], [*few[1]]
+    gaps = [bool(np.isnan(column).any()) for column in columns]
+    found = [
+        column_edges(column, MOST_BINS - gap) for column, gap in zip(columns, gaps, strict=True)
+    ]
+    return [f[0] for f in found], [f[1] for f in found]
 
 
 def _columns(X: Matrix, rows: Any, first: int, last: int) -> AnyArray:
@@ -251,16 +279,8 @@ class _Coding:
         self.n_edges = np.zeros(d, dtype=np.int32)
         self.exact = np.array([v is not None for v in values], dtype=np.bool_)
         self.values = np.full((d, width), np.nan)
-        for j, listed in enumerate(values):
-            self._pad(j)
-            if listed is not None:
-                self.values[j, : len(listed)] = listed
-
-    def _pad(self, j: int) -> None:
-        edges = self.edges[j]
-        self.padded[j] = np.inf
-        self.padded[j, : len(edges)] = edges
-        self.n_edges[j] = len(edges)
+        self.n_edges[:] = _fill(self.padded, edges)
+        _fill(self.values, values)
 
     def sizes(self) -> IntArray:
         """How many bins each feature has for its values."""
@@ -298,55 +318,94 @@ class _Coding:
         """Other edges for feature j."""
         self.edges[j] = edges
         self.exact[j] = False
-        self._pad(j)
+        self.padded[j] = np.inf
+        self.padded[j, : len(edges)] = edges
+        self.n_edges[j] = len(edges)
         self.run(j, j + 1, map)
 
 
+def _fill(table: FloatArray, parts: Sequence[FloatArray | None]) -> IntArray:
+    """Write part j to the beginning of row j; how long each is."""
+    known = [np.empty(0) if part is None else part for part in parts]
+    lengths = np.array([len(part) for part in known], dtype=np.int32)
+    for first in range(0, len(known), COLUMNS_AT_A_TIME):
+        block = slice(first, first + COLUMNS_AT_A_TIME)
+        table[block][np.arange(table.shape[1]) < lengths[block, None]] = np.concatenate(
+            known[block]
+        )
+    return lengths
+
+
 @loop
-def count_codes(codes: AnyArray) -> IntArray:
-    """How often each code occurs; four counters at a time, so that none waits for the last."""
+def count_off(codes: AnyArray, first: int, last: int, usual: AnyArray, off: IntArray) -> None:
+    """The most frequent code of each of these columns, and how many rows have another one.
+
+    Four counters at a time, so that none waits for the last.
+    """
     counts = np.zeros((4, MOST_BINS), dtype=np.int64)
-    for i in range(len(codes)):
-        counts[i & 3, codes[i]] += 1
-    for b in range(MOST_BINS):
-        counts[0, b] += counts[1, b] + counts[2, b] + counts[3, b]
-    return counts[0]  # type: ignore[no-any-return]
+    for j in range(first, last):
+        counts[:] = 0
+        for i in range(codes.shape[1]):
+            counts[i & 3, codes[j, i]] += 1
+        most = -1
+        for b in range(MOST_BINS):
+            here = counts[0, b] + counts[1, b] + counts[2, b] + counts[3, b]
+            if here > most:
+                most, usual[j] = here, b
+        off[j] = codes.shape[1] - most
 
 
 @loop
-def list_column(codes: AnyArray, usual: int, rows: IntArray, listed: AnyArray) -> None:
-    """The rows whose code is not the usual one."""
-    k = 0
-    for i in range(len(codes)):
-        if codes[i] != usual:
-            rows[k], listed[k] = i, codes[i]
-            k += 1
+def list_columns(
+    codes: AnyArray, lists: IntArray, usual: AnyArray, starts: IntArray, rows: IntArray,
+    listed: AnyArray,
+) -> None:  # fmt: skip
+    """The rows of each of these columns whose code is not the usual one."""
+    for k in range(len(lists)):
+        j, at = lists[k], starts[k]
+        for i in range(codes.shape[1]):
+            if codes[j, i] != usual[j]:
+                rows[at], listed[at] = i, codes[j, i]
+                at += 1
+
+
+@loop
+def close_ranks(codes: AnyArray, kept: IntArray) -> None:
+    """Move the columns that are kept to the front."""
+    for k in range(len(kept)):
+        j = kept[k]
+        if j != k:
+            for i in range(codes.shape[1]):
+                codes[k, i] = codes[j, i]
 
 
 def _with_lists(coding: _Coding, each: Each) -> Bins:
     """Turn the columns that hardly ever leave one bin into lists: 5 bytes for each exception."""
     codes = coding.codes
     d, n = codes.shape
-    counts = list(each(count_codes, codes))
-    usual = np.array([c.argmax() for c in counts], dtype=np.uint8)
-    off = np.array([n - c.max() for c in counts])
+    usual, off = np.zeros(d, dtype=np.uint8), np.zeros(d, dtype=np.int64)
+
+    width = max(1, SAMPLE // n)  # columns that are worth a turn of a thread
+
+    def count(first: int) -> None:
+        count_off(codes, first, min(first + width, d), usual, off)
+
+    list(each(count, range(0, d, width)))
     lists = np.flatnonzero(off <= DENSEST * n)
     starts = np.concatenate([[0], np.cumsum(off[lists])]).astype(np.int64)
     rows = np.empty(starts[-1], dtype=np.int32)
     listed = np.empty(starts[-1], dtype=np.uint8)
 
-    def fill(k: int) -> None:
-        part = slice(starts[k], starts[k + 1])
-        list_column(codes[lists[k]], usual[lists[k]], rows[part], listed[part])
+    def fill(first: int) -> None:
+        block = slice(first, first + width)
+        list_columns(codes, lists[block], usual, starts[block], rows, listed)
 
-    list(each(fill, range(len(lists))))
+    list(each(fill, range(0, len(lists), width)))
     place = np.empty(d, dtype=np.int32)
     place[lists] = -1 - np.arange(len(lists))
     dense = np.setdiff1d(np.arange(d), lists)
     place[dense] = np.arange(len(dense))
-    for k, j in enumerate(dense):
-        if k != j:
-            codes[k] = codes[j]
+    close_ranks(codes, dense)
     codes.resize((len(dense), n), refcheck=False)  # gives the rest back without a copy
     return Bins(
         codes,

@@ -20,10 +20,11 @@ from cotas.solvers.block_trees import (
     Looked,
     Quantity,
     Target,
+    votes_of,
 )
 from cotas.solvers.exponential_weights import advance_rows
 from cotas.solvers.logistic_weights import HALVINGS, LARGEST_Z, ClassWeights, LogisticWeights
-from cotas.solvers.weak_learners import Fitted, WeakLearner
+from cotas.solvers.weak_learners import Fitted, Named, WeakLearner
 from cotas.source import Sums
 
 
@@ -87,6 +88,61 @@ class BlockExponential:
         """Σ wyf/Σ w, the weighted error of the sign of f, and the largest |f|."""
         edge = float(f.value @ (f.parts.real - f.parts.imag)) / self.total
         return edge, self.error(f.sign()), float(np.abs(f.value).max())
+
+
+# ---- votes for one of several classes -----------------------------------------------------------
+
+
+class VotesCost(NamedTuple):
+    """w = s·exp(shift − votes for the right class): Σ w and the smallest of these votes."""
+
+    shift: float
+    n_functions: int
+
+    def look(
+        self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
+    ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
+        rows, signed, w = np.arange(len(y)), np.empty_like(s), np.empty_like(s)
+        own = np.zeros_like(s) if f is None else f[y, rows]
+        given = (F[y, rows], np.ones_like(s), s, own, a, self.shift)
+        total, lowest = advance_rows(*given, signed, w)
+        return Sums(total, Lowest(lowest)), lambda quantity: np.where(
+            y == quantity.of_class, signed, 0.0
+        )
+
+
+class BlockVotes:
+    """Stands for `ClassVotes`."""
+
+    def __init__(self, rounds: BlockRounds, n_classes: int) -> None:
+        self.rounds, self.n_classes = rounds, n_classes
+        rounds.expect(*votes_of(n_classes))
+        self._advance(0.0)
+
+    def _advance(self, shift: float, *step: Any) -> None:
+        self.shift = shift
+        found = self.rounds.look(VotesCost(shift, self.n_classes), *step)
+        self.total, self.lowest = (float(number) for number in found.sums)
+        self.rounds.adopt(found)
+
+    @property
+    def log_loss(self) -> float:
+        """ln Σ sᵢ exp(−votes for yᵢ)"""
+        return math.log(self.total) - self.shift if self.total > 0 else -math.inf
+
+    def named(self, weak: WeakLearner) -> Named:
+        """The class that a learner names in each leaf, with what each class weighs there."""
+        return weak.name(self.rounds, None, self.n_classes)  # type: ignore[arg-type]
+
+    def error(self, f: Named) -> float:
+        """The weighted error of a learner: what is in its leaves of classes not named there."""
+        weights = f.codes.copy()
+        weights[np.arange(len(weights)), weights.argmax(axis=1)] = 0.0
+        return float(weights.sum()) / self.total
+
+    def cast(self, f: Named, c: float) -> None:
+        """The class that each row was given gets 2c more votes than the others."""
+        self._advance(self.lowest - abs(c), f.learners, c)
 
 
 # ---- the likelihood ----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ neither columns far from zero nor many rows cost digits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +36,36 @@ def block_moments(block: Block) -> Moments:
         return Moments(0.0, *(np.zeros(shape) for shape in shapes))
     with np.errstate(over="ignore", invalid="ignore"):
         return gather_moments(block.X, Y, block.weights)
+
+
+class Ends(NamedTuple):
+    """The smallest and the largest entry of each column, of the rows that have a weight."""
+
+    low: FloatArray
+    high: FloatArray
+
+    def __add__(self, other: Any) -> Any:
+        return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+def ends_of(block: Block) -> Ends:
+    """Those of the columns of a block, and of its targets."""
+    X, Y, s = block.X, targets(block), block.weights
+    if s is not None and not s.all():
+        X, Y = X[s > 0], Y[s > 0]
+    if not len(Y):
+        nothing = np.full(X.shape[1] + Y.shape[1], np.inf)
+        return Ends(nothing, -nothing)
+    ends = [
+        np.concatenate([_column_of(of_X(axis=0)), of_Y(axis=0)])
+        for of_X, of_Y in ((X.min, Y.min), (X.max, Y.max))
+    ]
+    return Ends(*ends)
+
+
+def _column_of(ends: Any) -> FloatArray:
+    dense = ends.toarray().ravel() if sparse.issparse(ends) else ends
+    return np.asarray(dense, dtype=np.float64)
 
 
 def far_columns(moments: Moments, dense: bool) -> FloatArray | None:

@@ -17,6 +17,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.loops import loop
 from cotas.solvers.binning import MOST_BINS, Bins
 from cotas.solvers.block_binning import Coder
+from cotas.solvers.class_trees import ClassGini, MostVotes, cut_nodes, light_scores
 from cotas.solvers.histograms import LANES, column_histogram, nodes_histogram
 from cotas.solvers.split_search import (
     Cuts,
@@ -37,7 +38,7 @@ from cotas.solvers.trees import (
     join_trees,
     tree_without_tests,
 )
-from cotas.solvers.weak_learners import LEAST_SHARE, BinnedTrees, Fitted, Named
+from cotas.solvers.weak_learners import LEAST_SHARE, BinnedTrees, Fitted, Named, naming
 from cotas.source import Block, Source, Sums
 
 # Bytes of the histograms of a level, which come back from each block.
@@ -236,12 +237,12 @@ class BlockRounds:
         """Make it the model."""
         self.model, self.cost, self.roots = looked.model, looked.cost, looked.roots
 
-    def level(self, quantity: Quantity, tree: Trees, level: int) -> AnyArray:
-        """The histograms of the nodes of a level, in one pass, but for a root that is known."""
-        if level == 0 and quantity in self.roots:
-            return self.roots[quantity]
-        asked = Asked((quantity,), self.coder, tree, level)
-        return np.asarray(self._pass(self.cost, (), 0.0, asked)[1][0])
+    def level(self, quantities: tuple[Quantity, ...], tree: Trees, level: int) -> AnyArray:
+        """The histograms of the nodes of a level, in one pass, but for roots that are known."""
+        if level == 0 and all(quantity in self.roots for quantity in quantities):
+            return np.array([self.roots[quantity] for quantity in quantities])
+        asked = Asked(quantities, self.coder, tree, level)
+        return np.asarray(self._pass(self.cost, (), 0.0, asked)[1])
 
     def _pass(self, cost: Any, trees: tuple[Trees, ...], a: float, asked: Asked | None) -> Any:
         given = (self.change, self.model, self.remembered, cost, trees, a, asked)
@@ -304,12 +305,40 @@ class BlockGrower(Grower):
     def __init__(self, coder: Coder, depth: int) -> None:
         self.bins = coder.bins(np.empty((0, coder.n_features)))
         self.scale, self.depth, self.n_features = coder.scale, depth, coder.n_features
-        if (size := 16 * coder.n_features * 2 ** (depth - 1) * coder.width) > LARGEST_LEVEL:
+        self.width = coder.width
+        self.refuse_large_levels(1)
+
+    def refuse_large_levels(self, n_classes: int) -> None:
+        """Raise if the histograms of the last level, one for each class, take too much memory."""
+        size = 16 * self.n_features * 2 ** (self.depth - 1) * self.width * n_classes
+        if size > LARGEST_LEVEL:
             raise ValueError(
-                f"The histograms of {coder.n_features} features for trees of depth {depth} take "
-                f"{size / 2**20:.0f} MiB for each block of rows; {LARGEST_LEVEL / 2**20:.0f} MiB "
-                "are the most. Give a smaller depth, or fewer columns."
+                f"The histograms of {self.n_features} features for trees of depth {self.depth} "
+                f"take {size / 2**20:.0f} MiB for each block of rows; "
+                f"{LARGEST_LEVEL / 2**20:.0f} MiB are the most. Give a smaller depth, or fewer "
+                "columns." + (" multiclass='ovr' needs less." if n_classes > 1 else "")
             )
+
+    def grow_naming(
+        self, kind: Any, rounds: BlockRounds, n_classes: int
+    ) -> tuple[Trees, FloatArray]:
+        """A tree that is to name classes, without values, and the weight of each in its leaves."""
+        self.refuse_large_levels(n_classes)
+        tree, leaves = tree_without_tests(self.depth), np.empty(0)
+        quantities, criterion = votes_of(n_classes), None
+        for level in range(self.depth):
+            found = rounds.level(quantities, tree, level).real
+            sums = np.ascontiguousarray(np.moveaxis(found, 0, -1))  # feature, node, bin, class
+            totals = sums[0].sum(axis=1)
+            criterion = criterion or kind(LEAST_SHARE * float(totals.sum()))
+            named = bool(self.bins.categorical.any())
+            cuts = new_cuts(self.n_features, len(totals), named, np.float64)
+            for j in range(self.n_features):
+                cut_nodes(self.bins, criterion, j, sums[j], totals, cuts)
+            before = light_scores(criterion, totals)
+            feature, route, tree = self.write(level, tree, cuts, before)
+            leaves = np.stack([_of_children(one, feature, route) for one in found], axis=1)
+        return tree, leaves
 
     def grow_on(
         self, kind: Any, target: Target, converted: Callable[[AnyArray], AnyArray]
@@ -321,7 +350,7 @@ class BlockGrower(Grower):
         tree, parts = tree_without_tests(self.depth), np.empty(0)
         criterion: Any = None
         for level in range(self.depth):
-            found = target.rounds.level(target.quantity, tree, level)
+            found = target.rounds.level((target.quantity,), tree, level)[0]
             sums = np.ascontiguousarray(converted(found))
             totals = sums[0].sum(axis=1)
             criterion = kind(LEAST_SHARE * float(totals.imag.sum())) if not level else criterion
@@ -354,7 +383,10 @@ class BlockTrees(BinnedTrees):
         raise ValueError(ROWS_ONLY)
 
     def name(self, classes: Any, w: Any, n_classes: int) -> Named:
-        raise ValueError(ROWS_ONLY)
+        """The same from blocks: `classes` are the rounds, and the codes the weights of leaves."""
+        kind = MostVotes if self.by_edge else ClassGini
+        tree, weights = self.blocks.grow_naming(kind, classes, n_classes)
+        return Named(naming(tree, weights), weights)
 
     def _grow_edge(self, s: Any) -> tuple[Trees, AnyArray, AnyArray]:
         tree, parts = self.blocks.grow_on(Edge, s, _signed)
@@ -376,6 +408,11 @@ class BlockTrees(BinnedTrees):
 
 
 SIGNED = Quantity("signed")
+
+
+def votes_of(n_classes: int) -> tuple[Quantity, ...]:
+    """The weights of the rows of each class."""
+    return tuple(Quantity("votes", k) for k in range(n_classes))
 
 
 def _signed(parts: AnyArray) -> AnyArray:

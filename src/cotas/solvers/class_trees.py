@@ -146,6 +146,18 @@ def cut_categories(
 
 
 @loop
+def cut_nodes(
+    bins: Bins, criterion: Any, j: int, sums: FloatArray, totals: FloatArray, cuts: Cuts
+) -> None:
+    """The best cut of each node by one feature, from its histograms."""
+    for v in range(len(totals)):
+        if bins.categorical[j]:
+            cut_categories(bins, criterion, j, v, sums[v], totals[v], cuts)
+        else:
+            cut_numbers(bins, criterion, j, v, sums[v], totals[v], cuts)
+
+
+@loop
 def search_classes(
     bins: Bins,
     features: IntArray,
@@ -160,11 +172,14 @@ def search_classes(
     sums = np.zeros((len(totals), MOST_BINS, totals.shape[1]))
     for j in features:
         class_histogram(bins, j, node, classes, w, totals, sums)
-        for v in range(len(totals)):
-            if bins.categorical[j]:
-                cut_categories(bins, criterion, j, v, sums[v], totals[v], cuts)
-            else:
-                cut_numbers(bins, criterion, j, v, sums[v], totals[v], cuts)
+        cut_nodes(bins, criterion, j, sums, totals, cuts)
+
+
+def light_scores(criterion: Any, totals: FloatArray) -> FloatArray:
+    """The score of each node as it is; infinite where it is too light to be cut."""
+    found = np.array([side_score(criterion, S) for S in totals])
+    found[~np.isfinite(found)] = np.inf
+    return found
 
 
 def grow_class_tree(
@@ -186,9 +201,7 @@ def grow_class_tree(
                 bins, part, criterion, node, classes, w, totals, cuts
             )
         )
-        before = np.array([side_score(criterion, S) for S in totals])
-        before[~np.isfinite(before)] = np.inf  # too light to be cut
-        feature, route, tree = grower.write(level, tree, cuts, before)
+        feature, route, tree = grower.write(level, tree, cuts, light_scores(criterion, totals))
         grower.send(feature, route)
     leaves = np.zeros((2**grower.depth, n_classes))
     class_totals(node, classes, w, leaves)

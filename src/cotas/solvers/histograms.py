@@ -88,7 +88,8 @@ def column_histogram(
     sums: AnyArray,
 ) -> None:
     """sums[b] = Σ gᵢ over the rows with feature j in bin b; total[0] = Σ gᵢ."""
-    lanes[:] = 0
+    width = 2 * n_codes(bins, j)
+    lanes[:, :width] = 0
     k = bins.place[j]
     if k >= 0:
         codes = bins.codes[k]
@@ -104,7 +105,7 @@ def column_histogram(
         for e in range(bins.starts[-k - 1], bins.starts[-k]):
             x = g[bins.rows[e]]
             lanes[e & 3, place_of(criterion, bins.listed[e], x)] += x
-    for p in range(lanes.shape[1]):
+    for p in range(width):
         lanes[0, p] += lanes[1, p] + lanes[2, p] + lanes[3, p]
     for b in range(n_codes(bins, j)):
         sums[b] = collected(criterion, lanes[0], b)
@@ -132,7 +133,7 @@ def nodes_histogram(
     `rows` are the rows that have a slot, `slots` and `gathered` their slots and gᵢ; slot[node[i]]
     is the slot of row i, or negative; total[s] = Σ gᵢ over slot s.
     """
-    added[:] = 0
+    added[:, : 2 * n_codes(bins, j)] = 0
     k = bins.place[j]
     if k >= 0:
         codes = bins.codes[k]

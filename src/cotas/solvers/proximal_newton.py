@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -56,16 +57,16 @@ def proximal_newton(
         local = loss.near(scores)
         pull = times_transposed(X, local.slopes)
         rest = local.slopes.sum(axis=0) * bias
-        objective = local.risk + _penalty(theta, lam1, lam2)
+        objective = local.risk + penalty_of(theta, lam1, lam2)
         # And about what it will cost to bring the sums of the slopes to zero.
-        gap = objective - _dual(loss, local, theta, pull, lam1, lam2)
+        gap = objective - dual_value(partial(loss.entropy, local.slopes), theta, pull, lam1, lam2)
         gap = max(0.0, gap + float(np.abs(rest) @ (1.0 + np.abs(theta0))))
         yield NewtonPoint(theta.copy(), theta0.copy(), objective, gap, local.slopes, scores)
         gradient = pull + lam2 * theta
         used = working_set(theta, gradient, lam1)
-        model = _Model(X, local, used, lam2, bias)
         enough = SOLVED * min(1.0, gap / objective)
-        move, move0 = model.solve(theta[used], gradient[used], rest, lam1, enough)
+        model = QuadraticModel(*second_derivatives(X, local, used), bias)
+        move, move0 = model.solve(theta[used], gradient[used], rest, lam1, lam2, enough)
         step = np.zeros((d, k))
         step[used] = move
         moves = times(X, step) + move0
@@ -80,7 +81,7 @@ def proximal_newton(
         length = 1.0
         while True:
             moved = theta + length * step
-            value = loss.risk(scores + length * moves) + _penalty(moved, lam1, lam2)
+            value = loss.risk(scores + length * moves) + penalty_of(moved, lam1, lam2)
             if value <= objective + 1e-4 * length * promised + slack:
                 break
             length /= 2
@@ -89,14 +90,19 @@ def proximal_newton(
         theta, theta0, scores = moved, theta0 + length * move0, scores + length * moves
 
 
-def _penalty(theta: FloatArray, lam1: float, lam2: float) -> float:
+def penalty_of(theta: FloatArray, lam1: float, lam2: float) -> float:
+    """λ₁‖θ‖₁ + (λ₂/2)‖θ‖²"""
     return lam1 * float(np.abs(theta).sum()) + 0.5 * lam2 * float(np.square(theta).sum())
 
 
-def _dual(
-    loss: LogLoss, local: Local, theta: FloatArray, pull: FloatArray, lam1: float, lam2: float
+def dual_value(
+    entropy: Callable[[float], float],
+    theta: FloatArray,
+    pull: FloatArray,
+    lam1: float,
+    lam2: float,
 ) -> float:
-    """D(tsℓ') = entropy − Ω*(−tu), u being Xᵀ(s·ℓ'), without what the sum of the slopes costs.
+    """D(tsℓ') = entropy(t) − Ω*(−tu), u being Xᵀ(s·ℓ'), without what the sum of the slopes costs.
 
     t puts u less what λ₂θ takes of it into the domain of Ω* without λ₂.
     """
@@ -104,14 +110,23 @@ def _dual(
     t = min(1.0, lam1 / top) if top > 0 else 1.0
     over = np.maximum(np.abs(t * pull) - lam1, 0.0)
     paid = float(np.square(over).sum()) / (2.0 * lam2) if lam2 else 0.0
-    return loss.entropy(local.slopes, t) - paid
+    return entropy(t) - paid
 
 
-def working_set(theta: FloatArray, gradient: FloatArray, lam1: float) -> tuple[IntArray, IntArray]:
-    """The coefficients that are not zero, and those that most want to be otherwise."""
-    excess = np.where(theta != 0, np.inf, np.abs(gradient) - lam1)
+def working_set(
+    theta: FloatArray, gradient: FloatArray, lam1: float, most: float = np.inf
+) -> tuple[IntArray, IntArray]:
+    """The coefficients that are not zero, and those that most want to be otherwise.
+
+    Where there are `most` of the former or more, those of all that most want to move.
+    """
+    used = np.count_nonzero(theta)
+    if used >= most:
+        excess = np.abs(gradient + lam1 * np.sign(theta)) - lam1 * (theta == 0)
+    else:
+        excess = np.where(theta != 0, np.inf, np.abs(gradient) - lam1)
     wanted = np.flatnonzero(excess.ravel() > 0)
-    room = int((1 + JOINING) * np.count_nonzero(theta)) + FEWEST_JOINING
+    room = int(min(most, (1 + JOINING) * used + FEWEST_JOINING))
     if len(wanted) > room:
         order = np.argpartition(-excess.ravel()[wanted], room)
         wanted = np.sort(wanted[order[:room]])
@@ -119,14 +134,15 @@ def working_set(theta: FloatArray, gradient: FloatArray, lam1: float) -> tuple[I
     return features, classes
 
 
-@dataclass(frozen=True)
-class _Model:
-    """½ΔᵀHΔ + g·Δ near the present θ and θ₀, over some coefficients (feature, score)."""
+class QuadraticModel(NamedTuple):
+    """½ΔᵀHΔ + g·Δ near the present θ and θ₀, over some coefficients (feature, score).
 
-    X: Matrix
-    local: Local
-    used: tuple[IntArray, IntArray]
-    lam2: float
+    The second derivatives are by coefficients, by coefficients and biases, and by biases.
+    """
+
+    hessian: FloatArray
+    border: FloatArray
+    corner: FloatArray
     bias: bool
 
     def solve(
@@ -135,15 +151,16 @@ class _Model:
         gradient: FloatArray,
         rest: FloatArray,
         lam1: float,
+        lam2: float,
         enough: float,
     ) -> tuple[FloatArray, FloatArray]:
         """The moves of the coefficients and of the biases that minimize model and penalty."""
-        hessian, border, corner = self._second_derivatives()
-        k = len(corner)
-        away = np.zeros((k, len(theta) + 1))
+        hessian, border = self.hessian.copy(), self.border
+        hessian.flat[:: len(hessian) + 1] += lam2
+        away = np.zeros((len(self.corner), len(theta) + 1))
         if self.bias:
             # Moving all the biases together changes nothing: the shortest solution is taken.
-            away = lstsq(corner, np.column_stack([border.T, rest]))[0]
+            away = lstsq(self.corner, np.column_stack([border.T, rest]))[0]
             hessian -= border @ away[:, :-1]
             gradient = gradient - border @ away[:, -1]
         state = GramState(hessian, hessian @ theta - gradient, theta.copy(), -gradient)
@@ -151,31 +168,33 @@ class _Model:
         move = state.beta - theta
         return move, -(away[:, :-1] @ move + away[:, -1])
 
-    def _second_derivatives(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """By coefficients, by coefficients and biases, and by biases."""
-        (features, classes), k = self.used, self.local.diagonal.shape[1]
-        m = len(features)
-        needed, place = np.unique(features, return_inverse=True)
-        hessian, border = np.zeros((m, m)), np.zeros((m, k))
-        of = [np.flatnonzero(classes == c) for c in range(k)]
-        for span in row_spans(self.X, max(1, len(needed))):
-            block = row_block(self.X, span)[:, needed]
-            block = block.toarray() if sparse.issparse(block) else block
-            for a in range(k):
-                left = block[:, place[of[a]]]
-                for b in range(a, k):
-                    bent = left * self.local.second(a, b)[span, None]
-                    border[of[a], b] += bent.sum(axis=0)
-                    right = left if a == b else block[:, place[of[b]]]
-                    hessian[np.ix_(of[a], of[b])] += bent.T @ right
-                    if a != b:
-                        border[of[b], a] += right.T @ self.local.second(a, b)[span]
+
+def second_derivatives(
+    X: Matrix, local: Local, used: tuple[IntArray, IntArray]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """By some coefficients (feature, score), by these and biases, and by biases."""
+    (features, classes), k = used, local.diagonal.shape[1]
+    m = len(features)
+    needed, place = np.unique(features, return_inverse=True)
+    hessian, border = np.zeros((m, m)), np.zeros((m, k))
+    of = [np.flatnonzero(classes == c) for c in range(k)]
+    for span in row_spans(X, max(1, len(needed))):
+        block = row_block(X, span)[:, needed]
+        block = block.toarray() if sparse.issparse(block) else block
         for a in range(k):
-            for b in range(a):
-                hessian[np.ix_(of[a], of[b])] = hessian[np.ix_(of[b], of[a])].T
-        hessian.flat[:: m + 1] += self.lam2
-        corner = np.array([[self.local.second(a, b).sum() for b in range(k)] for a in range(k)])
-        return hessian, border, corner
+            left = block[:, place[of[a]]]
+            for b in range(a, k):
+                bent = left * local.second(a, b)[span, None]
+                border[of[a], b] += bent.sum(axis=0)
+                right = left if a == b else block[:, place[of[b]]]
+                hessian[np.ix_(of[a], of[b])] += bent.T @ right
+                if a != b:
+                    border[of[b], a] += right.T @ local.second(a, b)[span]
+    for a in range(k):
+        for b in range(a):
+            hessian[np.ix_(of[a], of[b])] = hessian[np.ix_(of[b], of[a])].T
+    corner = np.array([[local.second(a, b).sum() for b in range(k)] for a in range(k)])
+    return hessian, border, corner
 
 
 def _minimize(state: GramState, lam1: float, enough: float) -> None:

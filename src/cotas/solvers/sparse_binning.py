@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from cotas.solvers.binning import (
     Scale,
     categories,
     column_edges,
+    midpoints,
 )
 
 COLUMNS_AT_A_TIME = 64
@@ -62,6 +64,11 @@ class SparseSample:
             edges = column_edges(used, MOST_BINS - 1, self.n_used - len(used))[0]
         return edges
 
+    def holds(self, lengths: IntArray, values: AnyArray) -> bool:
+        """Whether these columns are so short that each value has a bin, and nothing is missing."""
+        short = self.step == 1 and lengths.max(initial=0) < MOST_BINS
+        return bool(short and not np.isnan(values).any())
+
     def categories(self, column: BinnedColumn, name: int) -> FloatArray:
         """The categories among the rows that are used."""
         values = column.values[self.turn[column.rows] >= 0]
@@ -81,8 +88,13 @@ def make_sparse_bins(
     columns.sum_duplicates()
 
     def code(first: int) -> list[CodedColumn]:
-        found = []
-        for j in range(first, min(first + COLUMNS_AT_A_TIME, d)):
+        found, last = [], min(first + COLUMNS_AT_A_TIME, d)
+        starts = columns.indptr[first : last + 1]
+        whole = slice(starts[0], starts[-1])
+        if not categorical[first:last].any() and sample.holds(np.diff(starts), columns.data[whole]):
+            values = columns.data[whole].astype(np.float64)
+            return _code_short(columns.indices[whole], values, starts - starts[0], sample)
+        for j in range(first, last):
             part = slice(columns.indptr[j], columns.indptr[j + 1])
             values = columns.data[part].astype(np.float64)
             column = BinnedColumn(columns.indices[part], values)
@@ -111,6 +123,46 @@ def _code_column(column: BinnedColumn, edges: FloatArray, categorical: bool) -> 
         column.rows[other].astype(np.int32),
         codes[other].astype(np.uint8),
     )
+
+
+def _code_short(
+    rows: IntArray, values: FloatArray, starts: IntArray, sample: SparseSample
+) -> list[CodedColumn]:
+    """`_code_column` of many short columns at a time: those of a table of words are so many."""
+    owner, d = np.repeat(np.arange(len(starts) - 1), np.diff(starts)), len(starts) - 1
+    edges, cut = _edges_of_short(owner, values, sample.turn[rows] >= 0, d, sample.n_used)
+    # Each value and a zero of each column among the edges; of equal ones the edge comes last.
+    x, whose = np.concatenate([values, np.zeros(d), edges]), [owner, np.arange(d), cut]
+    is_edge = np.repeat([False, False, True], [len(part) for part in whose])
+    order = np.lexsort((is_edge, x, np.concatenate(whose)))
+    below = np.empty(len(x), dtype=np.int64)
+    below[order] = np.cumsum(is_edge[order])
+    first = np.searchsorted(cut, np.arange(d + 1))
+    zero = below[len(values) : len(values) + d] - first[:-1]
+    codes = below[: len(values)] - first[owner]
+    other = codes != zero[owner]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(owner[other], minlength=d))]).tolist()
+    rows, listed = rows[other].astype(np.int32), codes[other].astype(np.uint8)
+    return [
+        CodedColumn(edges[e:f], False, k, rows[a:b], listed[a:b])
+        for (e, f), k, (a, b) in zip(
+            pairwise(first.tolist()), zero.tolist(), pairwise(ends), strict=True
+        )
+    ]
+
+
+def _edges_of_short(
+    owner: IntArray, values: FloatArray, used: BoolArray, d: int, n_used: int
+) -> tuple[FloatArray, IntArray]:
+    """The midpoints of the distinct values among the used rows, and whose they are."""
+    stored = owner[used]
+    zeros = np.flatnonzero(np.bincount(stored, minlength=d) < n_used)
+    column = np.concatenate([stored, zeros])
+    x = np.concatenate([values[used], np.zeros(len(zeros))])
+    order = np.lexsort((x, column))
+    column, x = column[order], x[order]
+    new = (column[1:] == column[:-1]) & (x[1:] != x[:-1])
+    return midpoints(x)[new], column[1:][new]
 
 
 def _lay_out(coded: list[CodedColumn], n: int, categorical: BoolArray) -> Bins:

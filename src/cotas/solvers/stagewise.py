@@ -135,18 +135,36 @@ def follow(
     return k
 
 
+class GramOfAll:
+    """Columns of which nothing is left but their products, some of them constant."""
+
+    def __init__(self, products: FloatArray, scale: FloatArray, constant: IntArray) -> None:
+        self.products, self.scale, self.constant = products, scale, constant
+        self.n = self.p = len(scale)
+
+    def gram(self, some: IntArray, others: IntArray) -> FloatArray:
+        """Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and k in `others`."""
+        scale = np.multiply.outer(self.scale[some], self.scale[others])
+        return np.asarray(self.products[np.ix_(some, others)] / scale)
+
+    def gram_with_all(self, some: IntArray) -> FloatArray:
+        """The same for every k."""
+        return self.gram(some, np.arange(self.p))
+
+
 class Stagewise:
     """A run on centred columns of unit length, which can be continued where it was interrupted.
 
-    `size` is Σ weights, the n of Rugeles Ospina: its columns have ‖Xⱼ‖₂ = 1, and these Σ sᵢx̃ᵢⱼ² = 1
-    with Σ sᵢ = 1, so that its correlations are √n times ours and its Gram matrix is the same.
+    `c0` are their correlations with y, by the lengths ‖Xⱼ‖₂ = 1 of Rugeles Ospina. The columns
+    have Σ sᵢx̃ᵢⱼ² = 1 with Σ sᵢ = 1, so that those are √n times these, n being Σ of the weights as
+    they were given, and the Gram matrix is the same.
     """
 
     def __init__(
-        self, columns: CentredColumns, y: FloatArray, size: float, schedule: Schedule
+        self, columns: CentredColumns | GramOfAll, c0: FloatArray, schedule: Schedule
     ) -> None:
         self.columns, self.schedule = columns, schedule
-        self.c0 = np.sqrt(size) * columns.correlations(columns.centred(y))
+        self.c0 = c0.copy()
         self.c0[columns.constant] = 0.0
         self.c = self.c0.copy()
         self.least = CONVERGED * float(np.abs(self.c0).max(initial=0.0))

@@ -120,9 +120,7 @@ class BinnedTrees:
         least = LEAST_SHARE * float(w.sum())
         criterion = MostVotes(least) if self.by_edge else ClassGini(least)
         tree, leaf, weights = grow_class_tree(self.grower, criterion, classes, w, n_classes)
-        chosen = weights.argmax(axis=1)
-        values = np.where(chosen == np.arange(n_classes)[:, None], 1.0, -1.0)
-        return Named(tuple(tree._replace(value=f[None, :]) for f in values), chosen[leaf])
+        return Named(naming(tree, weights), weights.argmax(axis=1)[leaf])
 
     def _grow_edge(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
         return self.grower.grow(Edge(0.0), s, float(s.sum()))
@@ -142,6 +140,13 @@ class BinnedTrees:
         read, out = self.grower.each_part, self.values
         list(read(lambda part: look_up(leaf[part], value, out[part])))
         return Fitted(tree._replace(value=value[None, :]), self.values)
+
+
+def naming(tree: Trees, weights: FloatArray) -> tuple[Trees, ...]:
+    """±1 for each class: whether a leaf names it, which it does of the heaviest there."""
+    chosen, K = weights.argmax(axis=1), weights.shape[1]
+    values = np.where(chosen == np.arange(K)[:, None], 1.0, -1.0)
+    return tuple(tree._replace(value=f[None, :]) for f in values)
 
 
 def weighted_median(z: FloatArray, w: FloatArray) -> float:

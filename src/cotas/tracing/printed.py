@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from cotas.words import LANGUAGES, current
 
 INDENT = "  "
-# Who wrote a document, or its title, by the number that the project gives it.
-SOURCES = {
+# Who wrote a document; its title where it names nobody.
+AUTHORS = {
     "000": "Fuentes Cabrera",
     "001": "Rugeles Ospina",
     "002": "Fuentes-Pineda",
@@ -72,9 +72,9 @@ class Printed:
     lines: tuple[Line, ...]
 
     @property
-    def source(self) -> str:
-        """Who wrote it, or the title where nobody is named."""
-        return SOURCES[self.document]
+    def author(self) -> str:
+        """Who wrote the document, or its title where it names nobody."""
+        return AUTHORS[self.document]
 
     def __getitem__(self, number: str) -> Line:
         """The line with this number."""

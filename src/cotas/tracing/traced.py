@@ -83,7 +83,7 @@ class Trace:
         return notes(self.model, self.algorithm)
 
     def __repr__(self) -> str:
-        where = f"{self.algorithm.place}, {self.algorithm.source}"
+        where = f"{self.algorithm.author}, {self.algorithm.place}"
         return f"<Trace of {self.model!r}: {where}>"
 
 

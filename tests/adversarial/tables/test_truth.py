@@ -143,6 +143,35 @@ def test_a_class_that_is_never_answered_is_named():
 
 
 @settings(max_examples=25)
+@given(st.integers(0, 10**6), st.integers(2, 40), st.integers(2, 4))
+def test_measures_are_those_of_the_field(seed, n, count):
+    """Scores and answers with many ties, and classes that do not occur: as scikit-learn has it."""
+    rng = np.random.default_rng(seed)
+    classes = np.array(["a", "b", "c", "d"])[:count]
+    truth, said = classes[rng.integers(0, count, (2, n))]
+    scores = rng.integers(0, 5, (n, count)) / 4.0
+    p = (scores + 0.1) / (scores + 0.1).sum(axis=1, keepdims=True)
+    trained = np.append(classes, truth)
+    one = scores[:, 1] if count == 2 else scores
+    measures = quality_of_classes(truth, said, one, classes, trained).measures
+    told = quality_of_classes(truth, said, None, classes, trained, probabilities=p)
+    assert np.array_equal(told.confusion, metrics.confusion_matrix(truth, said, labels=classes))
+    brier = metrics.brier_score_loss(truth, p, labels=classes)
+    assert told.measures["Brier score"].value == pytest.approx(brier)
+    there = np.isin(classes, truth)
+    assert ("ROC AUC" in measures) == (there.sum() > 1)
+    if there.sum() > 1:
+        own = truth[:, None] == classes[there]
+        ranks = scores[:, there]
+        if count == 2:
+            rarer = int((trained == "b").sum() < (trained == "a").sum())
+            own, ranks = truth == classes[rarer], one if rarer else -one
+        expected = metrics.roc_auc_score(own, ranks), metrics.average_precision_score(own, ranks)
+        found = measures["ROC AUC"].value, measures["average precision"].value
+        assert found == pytest.approx(expected)
+
+
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 40))
 def test_any_numbers_have_a_quality(seed, n):
     rng = np.random.default_rng(seed)
@@ -150,6 +179,11 @@ def test_any_numbers_have_a_quality(seed, n):
     quality = quality_of_numbers(truth, said, truth)
     assert quality.measures["RMSE"].value >= quality.measures["MAE"].value - 1e-12
     assert (quality.constant is not None) == (np.ptp(said) == 0)
+    rmse, mae = (quality.measures[name].value for name in ("RMSE", "MAE"))
+    assert rmse == pytest.approx(metrics.root_mean_squared_error(truth, said))
+    assert mae == pytest.approx(metrics.mean_absolute_error(truth, said))
+    if np.ptp(truth) > 0:
+        assert quality.measures["R²"].value == pytest.approx(metrics.r2_score(truth, said))
 
 
 @pytest.mark.parametrize("name", ["builtin:iris", "builtin:digits"])

@@ -375,6 +375,10 @@ class _Passes:
         k, quadratic = len(claims.biases), claims.risk.loss.quadratic
         self.multiples = np.tile((1.0, 2.0) if quadratic else MULTIPLES, (k, 1))
         self.second = self._second_pass()
+        reach = np.array([1.0 if quadratic else self._reach(j) for j in range(k)])
+        if (reach < 1.0).any():  # the gains at multiples inside the domain of the conjugate
+            self.multiples = reach[:, None] * MULTIPLES
+            self.second = self._second_pass()
 
     def _second_pass(self) -> Tally:
         k, free, loss = len(self.claims.biases), self.claims.risk.free_bias, self.claims.risk.loss
@@ -387,6 +391,11 @@ class _Passes:
                 shrink[j] = _shrunk(more, less)
         given = (self.claims, *self.reader, shrink, centre, self.multiples)
         return counted(self.source.map_reduce(Pulls(*given)), self.claims.n)
+
+    def _reach(self, k: int) -> float:
+        """The largest multiple that the regularizer allows, one at most."""
+        theta, share = self.claims.claim(k).theta, up(1.0 / self.low)
+        return min(1.0, float(self.claims.risk.regularizer.reach(self.pull(k), theta, share)))
 
     def pull(self, k: int) -> Pull:
         """Xᵀc, and how far it may be off: also by the additions of the blocks."""

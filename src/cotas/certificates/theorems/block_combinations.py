@@ -43,12 +43,16 @@ from cotas.certificates.theorems.combinations import (
 )
 from cotas.certificates.theorems.surrogates import (
     AFTER_A_ROUND,
+    AFTER_A_VOTE,
     OPERATIONS,
     SurrogateBound,
     Surveyed,
+    exp_up,
 )
 from cotas.source import Block, Changed, Source
 
+# Where rows are not looked at again, the best of these stands for the best θ.
+THETAS = tuple(k / 128 for k in range(65))
 NOT_LOOKED_FOR = "Rows that no test tells apart are not looked for where rows come in blocks."
 ENDS: dict[str, Any] = {"max": Most, "min": Least, "sum": np.asarray}
 
@@ -120,7 +124,7 @@ def in_few_digits(found: Certificate, unit: float) -> Certificate:
     They are still true, and no longer depend on how the rows are divided into blocks.
     """
     grid, figures = math.ldexp(1.0, math.frexp(unit)[1] - 20), dict(found.figures)
-    for name in figures.keys() & {AFTER_A_ROUND, RISE}:
+    for name in figures.keys() & {AFTER_A_ROUND, AFTER_A_VOTE, RISE}:
         if grid > 0 and math.isfinite(figures[name] / grid):
             figures[name] = grid * math.ceil(figures[name] / grid)
     if math.isfinite(figures.get(TAKEN_OFF, math.inf)):
@@ -137,8 +141,12 @@ class BlockSurrogate(InBlocks, SurrogateBound):
 
     def refuse_unsound(self) -> None:
         super().refuse_unsound()
-        if self.surrogate == "votes" or self.stumps is not None:
+        if self.stumps is not None:
             raise Objection("This surrogate does not belong to so many classes.")
+
+    def thetas(self) -> tuple[float, ...]:
+        """The θ of which the best is taken; any would be true, and the others have one."""
+        return THETAS if self.surrogate == "votes" else (1.0,)
 
     def over(self, source: Source) -> Certificate:
         """One pass."""
@@ -147,14 +155,15 @@ class BlockSurrogate(InBlocks, SurrogateBound):
         if found["strange"]:
             raise Objection("F is not a finite number for some example.")
         share = min(1.0, weights.quotient(0.0, float(found["wrongly"]))[1])
+        cost, theta = min((float(found[f"cost {t}"]), t) for t in self.thetas())
         if weights.uniform:
             share = min(1.0, up(found["wrong"] / source.n_rows))
         surveyed = Surveyed(
             source.n_rows,
             found["wrong"],
             share if found["wrong"] else 0.0,
-            weights.quotient(0.0, float(found["cost"]))[1],
-            1.0,
+            weights.quotient(0.0, cost)[1],
+            theta,
             float(found["least"]),
             weights.mass,
             weights.uniform,
@@ -179,10 +188,15 @@ class SurveyOfBlock:
         survey = witness.survey(sweep, weights, map)
         used, wrong = weights.w > 0, survey.margins <= 0
         margins, operations = survey.margins[used], OPERATIONS + len(witness.combinations)
+        votes = witness.surrogate == "votes"
+        costs = {
+            f"cost {t}": exp_up(survey.margins, t) if votes else survey.costs
+            for t in witness.thetas()
+        }
         return BlockTally(
             common(weights, survey.tally)
+            | {t: Up(weighted_total(weights.w, c, operations)[1]) for t, c in costs.items()}
             | {
-                "cost": Up(weighted_total(weights.w, survey.costs, operations)[1]),
                 "wrong": int(np.count_nonzero(wrong)),
                 "wrongly": Up(weighted_total(weights.w, wrong.astype(np.float64))[1]),
                 "least": Least(margins.min(initial=math.inf)),

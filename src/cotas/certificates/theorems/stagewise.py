@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import moved_apart
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.duality import OPTIMIZATION_ONLY
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.theorems.block_columns import columns_in_blocks
 from cotas.certificates.theorems.replay import Trace, replay
 from cotas.certificates.theorems.stagewise_bounds import (
     LENGTH,
@@ -25,9 +27,11 @@ from cotas.certificates.theorems.stagewise_bounds import (
     omegas,
 )  # fmt: skip
 from cotas.certificates.theorems.unit_columns import UnitColumns
+from cotas.source import Source
 from cotas.words import say
 
 OTHER_MODEL = "The steps of the run do not give back the model from these data."
+WEIGHTS = "the weights of the rows"
 OPEN = (
     "λ_pmin cannot be told from zero in double precision, or was not computed: what the theorem "
     "makes of it is left open."
@@ -157,6 +161,8 @@ class StagewiseRun(Parametric):
     free_bias : whether X and y were centred
     """
 
+    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
+
     algorithm: str
     eps: FloatArray = field(repr=False)
     delta: float
@@ -171,12 +177,20 @@ class StagewiseRun(Parametric):
         """What is left of β in each step: 1 − ε/δ."""
         return 1.0 - self.eps / self.delta
 
-    def check(self, X: Matrix, y: AnyArray, each: Each = map) -> StagewiseCertificate:
-        """The certificate of this run, every number of it computed from the data."""
-        run = self._checked(X.shape[1])
-        data = UnitColumns(X, y, run.weights, bool(run.free_bias), each)
+    def check(self, X: Any, y: Any = None, each: Each = map) -> StagewiseCertificate:
+        """The certificate of this run, every number of it computed from the data.
+
+        X may be a source of row blocks, which has y and the weights.
+        """
+        in_blocks = isinstance(X, Source)
+        run = self._checked(X.n_features if in_blocks else X.shape[1])
+        weights: AnyArray | None = run.weights
+        if in_blocks:
+            data, weights = columns_in_blocks(X, bool(run.free_bias), each)
+        else:
+            data = UnitColumns(X, y, weights, bool(run.free_bias), each)
         with np.errstate(all="ignore"):
-            return run._conclude(data)
+            return run._conclude(data, weights)
 
     def _checked(self, p: int) -> StagewiseRun:
         """The same, in double precision; what is no run of the algorithm is refused."""
@@ -197,7 +211,7 @@ class StagewiseRun(Parametric):
             self, eps=eps, steps=steps, coef=coef, chosen=chosen, delta=delta, intercept=bias
         )
 
-    def _conclude(self, data: UnitColumns) -> StagewiseCertificate:
+    def _conclude(self, data: UnitColumns, weights: AnyArray | None) -> StagewiseCertificate:
         trace, beta, objection = replay(self, data)
         smallest, fitted = data.curvature()
         s = Setting(data.n, int(data.varies.sum()), self.eps, self.delta, smallest, fitted, trace)
@@ -256,7 +270,7 @@ class StagewiseRun(Parametric):
             reference=THEOREMS[self.algorithm][0],
             figures=figures,
             remarks=(OPTIMIZATION_ONLY, *([OPEN] if smallest == 0.0 < fitted else [])),
-            trusted=() if self.weights is None else ("the weights of the rows",),
+            trusted=() if weights is None or (weights == 1).all() else (WEIGHTS,),
             charge=charge,
             moved=moved,
             witness=self,

@@ -53,6 +53,7 @@ REFERENCES = {
     "votes": "docs/theory/boosting.md, SAMME (Zhu, Zou, Rosset and Hastie 2009, Algorithm 2)",
 }
 AFTER_A_ROUND = "largest |err − ½| after a round"
+AFTER_A_VOTE = "largest |err − (1 − 1/K)| after a round"
 OPERATIONS = 64  # units u that a surrogate may be off: three functions of 8 and a few operations
 FOLLOWED_UP_TO = 300.0  # Σ|c| for which no weight of a round over- or underflows
 HALVINGS = 24  # of the interval that holds the best θ
@@ -142,7 +143,7 @@ class SurrogateBound(Labelled):
         if self.surrogate == "exponential":
             return np.asarray(np.exp(-least[0]))
         K = len(least)
-        odds = _exp_up(least, 2.0 if K == 1 else (K - 1) / K).sum(axis=0)
+        odds = exp_up(least, 2.0 if K == 1 else (K - 1) / K).sum(axis=0)
         return np.asarray(np.log1p(odds) / math.log(2))
 
     def _bound(self, survey: SurrogateSurvey, weights: ExampleWeights) -> tuple[float, float]:
@@ -153,7 +154,7 @@ class SurrogateBound(Labelled):
         used = weights.w > 0
         theta = _best_theta(survey.margins[used], weights.w[used])
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return weights.mean(_exp_up(survey.margins, theta), operations)[1], theta
+            return weights.mean(exp_up(survey.margins, theta), operations)[1], theta
 
     def _edge(self, sweep: LongSweep, survey: SurrogateSurvey, each: Each) -> float:
         """The largest edge of a stump at the last weights, at most; infinite if it is not known."""
@@ -260,7 +261,7 @@ class SurrogateBound(Labelled):
         err, after = wrong / sums[:-1], wrong * np.exp(c) / sums[1:]
         chance = 0.5 if K == 1 else 1 - 1 / K
         far = up(float(np.abs(after - chance).max()) + 4 * rho)
-        figures = {AFTER_A_ROUND if K == 1 else "largest |err − (1 − 1/K)| after a round": far}
+        figures = {AFTER_A_ROUND if K == 1 else AFTER_A_VOTE: far}
         if K == 1:
             factors = 2 * np.sqrt((err + 4 * rho) * (1 - err + 4 * rho))
             return figures | {"Π 2√(err(1−err))": above(float(np.prod(factors)), 8 * len(c))}
@@ -294,7 +295,7 @@ class Rounds:
         return {"sum weights": self.sums, "sum wrong": self.wrong}
 
 
-def _exp_up(x: FloatArray, scale: float) -> FloatArray:
+def exp_up(x: FloatArray, scale: float) -> FloatArray:
     """exp(−scale·x), no less than that but for the rounding of exp itself."""
     exponents = -scale * x
     return np.asarray(np.exp(np.where(exponents > 0, 1 + 4 * U, 1 - 4 * U) * exponents))

@@ -8,20 +8,21 @@ D = x − t, which changes nothing that is centred: with δ = ΣwD/n,
 With a the operations of a sum over the rows and ρ² the largest ΣwDⱼ²/σⱼ², an entry of C is off by
 4γₐρ²σᵢσⱼ and one of XᵀX by 8γₐρ². `off` is more than twice that, with one ρ more for what D makes
 of an error in r. `docs/theory/stagewise.md` has the proof. Columns that are constant, which is to
-say that all entries are equal, have no length, and are zero.
+say that all entries are equal, have no length, and are zero. y is measured as a column is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total, total_up, up
+from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total_up, up
+from cotas.certificates.core.rows import pairwise
 from cotas.certificates.targets import TargetSweep
 
 # Up to so many rows or columns λ_pmin is bounded.
@@ -31,6 +32,79 @@ ROWS, DENSE = 256, 1e7
 # Squares below this, or above its inverse, lose digits by underflow.
 SMALLEST = 2.0**-900
 TOO_FLAT = "A column, or y, is too close to constant, too large or too small for double precision."
+BAD_WEIGHTS = "The weights are not one finite number, zero or more, for each row."
+
+
+class Seen(NamedTuple):
+    """A first look at some rows with a weight: how many, Σw in parts, and how far columns go.
+
+    The last column is y. What a sum of two says is about the rows of both.
+    """
+
+    rows: int
+    weights: list[float]
+    low: FloatArray
+    high: FloatArray
+    sums: FloatArray
+    is_sparse: bool
+
+    def __add__(self, other: Any) -> Any:
+        return Seen(
+            self.rows + other.rows,
+            self.weights + other.weights,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.sums + other.sums,
+            self.is_sparse or other.is_sparse,
+        )
+
+
+def look(X: Matrix, y: FloatArray, w: FloatArray) -> Seen:
+    """The first look at rows all of which have a weight."""
+    low, high = (np.asarray(end.todense()).ravel() if sparse.issparse(end) else end
+                 for end in (X.min(axis=0), X.max(axis=0)))  # fmt: skip
+    sums = np.append(np.asarray(X.sum(axis=0, dtype=np.float64)).ravel(), y.sum())
+    ends = np.append(low, y.min()).astype(np.float64), np.append(high, y.max()).astype(np.float64)
+    return Seen(len(y), [math.fsum(w)], *ends, sums, sparse.issparse(X))
+
+
+@dataclass(frozen=True)
+class Products:
+    """Σ wD beside Σ wDDᵀ of some rows, the last column of D being y.
+
+    Where that matrix is not wanted, its last column and its diagonal take its place. Sparse rows
+    are shifted where `dense`; otherwise no column that has a zero may have a shift.
+    """
+
+    shift: FloatArray
+    dense: bool
+    gram: bool
+
+    def shifted(self, X: Matrix) -> Matrix:
+        """D of some rows, without y."""
+        rows, shift = X.astype(np.float64), self.shift[:-1]
+        if sparse.issparse(rows) and not self.dense:
+            rows.data = rows.data - shift[rows.indices]
+            return rows
+        return (rows.toarray() if sparse.issparse(rows) else rows) - shift
+
+    def __call__(self, X: Matrix, y: FloatArray, w: FloatArray) -> FloatArray:
+        D, y = self.shifted(X), y - self.shift[-1]
+        across = np.column_stack([w, w * y])
+        edge = np.vstack([np.asarray(D.T @ across), y @ across])
+        if not self.gram:
+            squares = D.multiply(D) if sparse.issparse(D) else D * D
+            return np.column_stack([edge, np.append(np.asarray(squares.T @ w), (y * y) @ w)])
+        weighted = D.multiply(w[:, None]) if sparse.issparse(D) else D * w[:, None]
+        inner: Any = D.T @ weighted
+        inner = inner.toarray() if sparse.issparse(inner) else inner
+        return np.column_stack([edge[:, 0], np.vstack([inner, edge[:-1, 1]]), edge[:, 1]])
+
+    def over(self, X: Matrix, y: FloatArray, w: FloatArray, each: Each = map) -> FloatArray:
+        """The same of many rows, of which a few are added up at a time, then these two by two."""
+        spans = [slice(a, a + ROWS) for a in range(0, len(y), ROWS)]
+        found = pairwise(each(lambda span: self(X[span], y[span], w[span]), spans))[0]
+        return np.asarray(found)
 
 
 class UnitColumns:
@@ -44,79 +118,65 @@ class UnitColumns:
         self.X, self.each, y = sweep.X, each, sweep.targets[:, 0]
         self.w = np.ones(len(y)) if weights is None else np.array(weights, dtype=np.float64)
         if self.w.shape != y.shape or not (np.isfinite(self.w) & (self.w >= 0)).all():
-            raise ValueError("The weights are not one finite number, zero or more, for each row.")
+            raise ValueError(BAD_WEIGHTS)
         if not self.w.all():
             self.X, y, self.w = self.X[self.w > 0], y[self.w > 0], self.w[self.w > 0]
-        self.rows, self.p = self.X.shape
-        self.n = math.fsum(self.w)
-        if not 0.0 < self.n < math.inf:
-            raise ValueError("The weights of the rows sum to nothing, or to too much.")
+        self.y = y
+        self.by_gram = self.X.shape[1] <= min(len(y), LARGEST_SPECTRUM)
         with np.errstate(all="ignore"):
-            self._measure(y, centred)
+            self._measure(look(self.X, y, self.w) if len(y) else None, self.X.shape[1], centred)
+            self.y = y - self.mean[2] - self.mean[3]
 
-    def _measure(self, y: FloatArray, centred: bool) -> None:
-        self.shift, flat = self._shifts(centred)
-        y_shift = float(np.mean(y) if y.min() < y.max() else y[0]) if centred else 0.0
-        y, self.centred = y - y_shift, centred
-        factors = self.w[:, None] * np.column_stack([np.ones(self.rows), y])
+    def _sum(self, products: Products) -> FloatArray:
+        return products.over(self.X, self.y, self.w, self.each)
 
-        def read(span: slice, D: Matrix) -> FloatArray:
-            squares = D.multiply(D) if sparse.issparse(D) else D * D
-            return np.column_stack([D.T @ factors[span], squares.T @ self.w[span]])
-
-        sums, across, squares = self._sum(read).T
-        delta = sums / self.n * centred
-        y_delta = total(factors[:, 1])[0] / self.n * centred
-        length, y_square = squares - self.n * delta**2, total(factors[:, 1] * y)[0]
-        self.square = y_square - self.n * y_delta**2 if y.any() else 0.0
-        self.varies = ~flat
-        self.scale = np.sqrt(np.where(flat, 1.0, length))
-        self.mean = (self.shift, delta, y_shift, y_delta)
-        self.y = y - y_delta
-        self.c0 = np.where(flat, 0.0, across - self.n * delta * y_delta) / self.scale
-        told = np.append(length[self.varies], self.square if y.any() else 1.0)
-        ratio = np.append(squares[self.varies], y_square if y.any() else 1.0) / told
-        operations = ROWS + self.rows // ROWS + 9
-        spread = 1.01 * float(ratio.max())
+    def _measure(self, seen: Seen | None, p: int, centred: bool) -> None:
+        """Lengths and products of the columns, as `_sum` finds them, and how far they are off."""
+        self.n = math.fsum(seen.weights) if seen is not None else 0.0
+        if seen is None or not 0.0 < self.n < math.inf:
+            raise ValueError("The weights of the rows sum to nothing, or to too much.")
+        self.rows, self.p, self.centred = seen.rows, p, centred
+        shifts, flat, dense = self._shifts(seen, centred)
+        self.products = Products(shifts, dense, self.by_gram)
+        found = self._sum(self.products)
+        squares = np.diagonal(found[:, 1:]) if self.by_gram else found[:, 2]
+        across = found[:, -1] if self.by_gram else found[:, 1]
+        delta = found[:, 0] / self.n * centred
+        length = squares - self.n * delta**2
+        still = bool(seen.low[p] == seen.high[p] == shifts[p])  # y is zero once it is shifted
+        self.square = 0.0 if still else float(length[p])
+        self.varies, self.scale = ~flat, np.sqrt(np.where(flat, 1.0, length[:p]))
+        self.mean = (shifts[:p], delta[:p], float(shifts[p]), float(delta[p]))
+        self.c0 = np.where(flat, 0.0, (across - self.n * delta * delta[p])[:p]) / self.scale
+        used = np.append(self.varies, not still)
+        told, ratio = length[used], squares[used] / length[used]
+        # A sum of some rows, of these sums two by two, and of blocks in the same way.
+        operations = ROWS + 4 * self.rows.bit_length() + 9
+        spread = 1.01 * float(ratio.max(initial=1.0))
         self.rho = up(math.sqrt(spread)) if spread > 0 else math.nan
         self.off = above(gamma(16 * operations + 2 * self.p) * spread * self.rho, 4)
         sound = self.off < 1e-3 and ((told > SMALLEST) & (told < 1.0 / SMALLEST)).all()
         self.objection = "" if sound and np.isfinite(self.c0).all() else TOO_FLAT
-        self.by_gram = self.p <= min(self.rows, LARGEST_SPECTRUM)
-        self.G = self._gram(delta) if self.by_gram else np.zeros((0, 0))
+        self.G = self._gram(found[:p, 1 : p + 1], delta[:p])
         self.length = above(math.sqrt(max(0.0, self.square * (1 + self.off))), 4)  # ‖y‖
 
-    def _shifts(self, centred: bool) -> tuple[FloatArray, AnyArray]:
-        """t, and which columns are constant, or zero where nothing is centred."""
-        self.sparse = sparse.issparse(self.X) and self.rows * self.p > DENSE
-        low, high = (np.asarray(end.todense()).ravel() if sparse.issparse(end) else end
-                     for end in (self.X.min(axis=0), self.X.max(axis=0)))  # fmt: skip
-        flat = (low == high) & (centred or low == 0)
-        mean = np.asarray(self.X.mean(axis=0, dtype=np.float64)).ravel()
-        # A sparse column can be shifted if it has no zeros: then every entry is stored.
-        shifted = centred & (((low > 0) | (high < 0)) | (not self.sparse))
-        return np.where(shifted, np.where(flat, low, mean), 0.0), flat
+    def _shifts(self, seen: Seen, centred: bool) -> tuple[FloatArray, AnyArray, bool]:
+        """t, which columns are constant, or zero where nothing is centred, and whether D is dense.
 
-    def _sum(self, read: Callable[[slice, Matrix], FloatArray]) -> FloatArray:
-        """Σ over the blocks of rows of what `read` finds in D."""
-        spans = [slice(a, min(a + ROWS, self.rows)) for a in range(0, self.rows, ROWS)]
-        return np.asarray(sum(self.each(lambda span: read(span, self._shifted(span)), spans)))
+        A sparse column can be shifted if it has no zeros: then every entry is stored.
+        """
+        dense = not seen.is_sparse or self.rows * self.p <= DENSE
+        equal, low, high = seen.low == seen.high, seen.low, seen.high
+        shifted = centred & (((low > 0) | (high < 0)) | dense)
+        shifted[-1] = centred  # y is never sparse
+        shifts = np.where(shifted, np.where(equal, low, seen.sums / seen.rows), 0.0)
+        return shifts, (equal & (centred | (low == 0)))[:-1], dense
 
-    def _shifted(self, span: slice) -> Matrix:
-        rows = self.X[span].astype(np.float64)
-        if self.sparse:
-            rows.data = rows.data - self.shift[rows.indices]
-            return rows
-        return (rows.toarray() if sparse.issparse(rows) else rows) - self.shift
-
-    def _gram(self, delta: FloatArray) -> FloatArray:
-        def read(span: slice, D: Matrix) -> FloatArray:
-            w = self.w[span][:, None]
-            product = D.T @ D.multiply(w) if sparse.issparse(D) else D.T @ (D * w)
-            return np.asarray(product.toarray() if sparse.issparse(product) else product)
-
+    def _gram(self, products: FloatArray, delta: FloatArray) -> FloatArray:
+        if not self.by_gram:
+            return np.zeros((0, 0))
         inverse = self.varies / self.scale
-        found = (self._sum(read) - self.n * np.outer(delta, delta)) * np.outer(inverse, inverse)
+        found = (products - self.n * np.outer(delta, delta)) * np.outer(inverse, inverse)
         np.fill_diagonal(found, self.varies)
         return np.asarray(found)
 
@@ -132,7 +192,13 @@ class UnitColumns:
         """Xᵀr for each state of a run: β where XᵀX is at hand, and r where it is not."""
         if self.by_gram:
             return self.c0[:, None] - self.G @ states
-        found = self._sum(lambda span, D: D.T @ (self.w[span][:, None] * states[span]))
+        spans = [slice(a, a + ROWS) for a in range(0, self.rows, ROWS)]
+
+        def read(span: slice) -> FloatArray:
+            D = self.products.shifted(self.X[span])
+            return np.asarray(D.T @ (self.w[span][:, None] * states[span]))
+
+        found = pairwise(self.each(read, spans))[0]
         return np.asarray(found * (self.varies / self.scale)[:, None])
 
     def curvature(self) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -124,7 +124,7 @@ class PlainTrees(Learners):
     def _chosen(self, rows: Matrix, leaves: Any) -> Iterator[Any]:
         self._refuse_unsound(rows.shape[1], leaves)
         source = rows.tocsc() if sparse.issparse(rows) else rows
-        columns = {int(j): _column(source, j) for j in np.unique(self.feature) if j >= 0}
+        columns = {int(j): _columns(source, [j])[0] for j in np.unique(self.feature) if j >= 0}
         for t in range(len(self)):
             f = self._descend(columns, t, 0, leaves[t])
             yield f if isinstance(f, np.ndarray) else np.full(rows.shape[0], f)
@@ -271,11 +271,10 @@ class StumpClass:
         """The class with the thresholds of these trees, which rounds on other data may have."""
         if self.thresholds is None or not isinstance(learners, PlainTrees):
             return self
-        plain = (learners.group < 0) & np.isfinite(learners.threshold)
-        cuts = [
-            np.union1d(cuts, learners.threshold[plain & (learners.feature == j)])
-            for j, cuts in enumerate(self.thresholds)
-        ]
+        plain = (learners.group < 0) & np.isfinite(learners.threshold) & (learners.feature >= 0)
+        cuts = list(self.thresholds)
+        for j in np.unique(learners.feature[plain]).tolist():
+            cuts[j] = np.union1d(cuts[j], learners.threshold[plain & (learners.feature == j)])
         return replace(self, thresholds=tuple(cuts))
 
     def _allows(self, j: int, threshold: float, group: int) -> bool:
@@ -292,30 +291,49 @@ class StumpClass:
 
         Two rows are in one cell if every feature has them in the same bin, or category.
         """
-        source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
-        self._refuse_unsound(source.shape[1])
         rows, cells = used, np.zeros(len(used), dtype=np.int64)
-        for j in range(source.shape[1]):
-            codes = self._codes(_column(source, j)[rows], j)
-            pairs = cells * (codes.max(initial=0) + 1) + codes
-            _, cells, counts = np.unique(pairs, return_inverse=True, return_counts=True)
-            together = counts[cells] > 1
-            rows, cells = rows[together], cells[together]
+        source, parts = self._in_parts(X)
+        for features in parts:
+            codes, missing = self._codes(_columns(source, features)[:, rows], features)
+            _, first, cells = np.unique(cells, return_index=True, return_inverse=True)
+            for j in np.flatnonzero((codes != codes[:, first[cells]]).any(axis=1)):
+                pairs = cells * (missing + 1) + codes[j]
+                _, cells, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+                together = counts[cells] > 1
+                rows, cells, codes = rows[together], cells[together], codes[:, together]
         return rows, np.unique(cells, return_inverse=True)[1]
 
-    def _codes(self, x: FloatArray, j: int) -> IntArray:
-        """A number for each bin or category, and one for what is missing."""
-        if self.thresholds is None or self.categorical[j]:
-            return np.asarray(np.unique(x, return_inverse=True)[1])
-        cuts = np.asarray(self.thresholds[j], dtype=np.float64)
-        return np.where(np.isnan(x), len(cuts) + 1, places(cuts, x))
+    def _in_parts(self, X: Matrix) -> tuple[Matrix, list[IntArray]]:
+        """X for reading columns, and its features, as many at a time as have numbers enough."""
+        source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
+        n, d = source.shape
+        self._refuse_unsound(d)
+        width = max(1, PLACED_AT_A_TIME // max(1, n))
+        return source, [np.arange(j, min(j + width, d)) for j in range(0, d, width)]
+
+    def _codes(self, x: FloatArray, features: IntArray) -> tuple[IntArray, int]:
+        """A number for each bin or category, and a larger one, told apart, for what is missing."""
+        if self.thresholds is None:
+            codes = ranks(x)
+        else:
+            codes, named = places(self._cuts(features), x), self.categorical[features]
+            codes[named] = ranks(x[named])
+        missing = int(codes.max(initial=0)) + 1
+        return np.where(np.isnan(x), missing, codes), missing
+
+    def _cuts(self, features: IntArray) -> list[FloatArray]:
+        return [np.asarray((self.thresholds or ())[j], dtype=np.float64) for j in features]
 
     def largest_edge(self, X: Matrix, g: FloatArray, each: Any = map) -> float:
         """max over the class of Σ gᵢ f(xᵢ), rounded up; `each` may look at features in threads."""
-        source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
-        self._refuse_unsound(source.shape[1])
-        features = range(source.shape[1])
-        edges = each(lambda j: self._edge_of_feature(_column(source, j), j, g), features)
+        source, parts = self._in_parts(X)
+
+        def edge(features: IntArray) -> float:
+            codes, missing = self._codes(_columns(source, features), features)
+            sums = sums_by_code(codes, np.broadcast_to(g, codes.shape), missing + 1)
+            return float(self._edges_of_sums(sums, features).max())
+
+        edges = each(edge, parts)
         return _edge_up(max(abs(g.sum()), *edges), len(g), total_up(np.abs(g)))
 
     def bin_sums(self, X: Matrix, g: FloatArray) -> FloatArray:
@@ -323,52 +341,56 @@ class StumpClass:
 
         A category that is not among those known counts with Σ|gᵢ|.
         """
-        source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
-        self._refuse_unsound(source.shape[1])
-        return np.concatenate([self._sums(_column(source, j), j, g) for j in range(X.shape[1])])
+        source, parts = self._in_parts(X)
+        return np.concatenate([self._sums(_columns(source, part), part, g) for part in parts])
 
     def edge_of_sums(self, sums: FloatArray, whole: float, n: int, size: float) -> float:
         """`largest_edge` from the sums over the bins of all n rows, Σ gᵢ and Σ|gᵢ|."""
         ends = np.cumsum([len(cuts) + 2 for cuts in self.thresholds or ()])
         parts = np.split(sums, ends[:-1])
-        edges = (self._edge_of_sums(part, j) for j, part in enumerate(parts))
+        edges = (float(self._edges_of_sums(p[None], [j])[0]) for j, p in enumerate(parts))
         return _edge_up(max(abs(whole), *edges), n, size)
 
-    def _sums(self, x: FloatArray, j: int, g: FloatArray) -> FloatArray:
-        """Σ gᵢ over each bin, and over what is missing."""
-        absent, cuts = np.isnan(x), np.asarray((self.thresholds or ())[j], dtype=np.float64)
-        known, h = (x[~absent], g[~absent]) if absent.any() else (x, g)
-        place = places(cuts, known)
-        if self.categorical[j]:
-            strange = np.append(cuts, np.nan)[place] != known
-            place, h = np.where(strange, len(cuts), place), np.where(strange, np.abs(h), h)
-        return np.append(np.bincount(place, h, len(cuts) + 1), g[absent].sum())
+    def _sums(self, x: FloatArray, features: IntArray, g: FloatArray) -> FloatArray:
+        """Σ gᵢ over each bin and over what is missing, of each of these features in turn."""
+        absent, cuts = np.isnan(x), self._cuts(features)
+        last = np.array([len(c) for c in cuts])[:, None]
+        place = places(cuts, x)
+        for k in np.flatnonzero(self.categorical[features]):
+            place[k, np.append(cuts[k], np.nan)[place[k]] != x[k]] = -1
+        h = np.where(place < 0, np.abs(g), g)
+        place = np.where(absent, last + 1, np.where(place < 0, last, place))
+        sums = sums_by_code(place, np.where(absent, g, h), int(last.max()) + 2)
+        return sums[np.arange(sums.shape[1]) < last + 2]
 
-    def _edge_of_sums(self, sums: FloatArray, j: int) -> float:
-        missing = abs(float(sums[-1]))
-        if self.categorical[j]:
-            return float(np.abs(sums[:-1]).sum()) + missing
-        left = np.cumsum(sums[:-1])
+    def _edges_of_sums(self, sums: FloatArray, features: Any) -> FloatArray:
+        """The largest edge of each feature from the sums over its bins, the missing values last."""
+        left = np.cumsum(sums[:, :-1], axis=1)
         # Both leaves are free to be ±1, and so is the side of the missing values.
-        return float(np.abs(left[-1] - 2 * left).max()) + missing
+        ordered = np.abs(left[:, -1:] - 2 * left).max(axis=1)
+        grouped = np.abs(sums[:, :-1]).sum(axis=1)
+        edges = np.where(self.categorical[features], grouped, ordered) + np.abs(sums[:, -1])
+        return np.asarray(edges)
 
     def _refuse_unsound(self, d: int) -> None:
         named = np.asarray(self.categorical)
         cuts = self.thresholds
         if named.shape != (d,) or (cuts is not None and len(cuts) != d):
             raise ValueError(f"X has {d} features; the stumps are of {len(named)}.")
-        if named.dtype != np.bool_ or any(
-            (np.diff(numbers(c, "the thresholds of the stumps")) <= 0).any() for c in cuts or ()
-        ):
+        if named.dtype != np.bool_ or not _rise(cuts or ()):
             raise Objection("The thresholds of the stumps are not in increasing order.")
 
-    def _edge_of_feature(self, column: FloatArray, j: int, g: FloatArray) -> float:
-        if self.thresholds is not None and not self.categorical[j]:
-            return self._edge_of_sums(self._sums(column, j, g), j)
-        absent = np.isnan(column)
-        values, codes = np.unique(column[~absent], return_inverse=True)
-        sums = np.bincount(codes, g[~absent], len(values)) if len(values) else np.zeros(1)
-        return self._edge_of_sums(np.append(sums, g[absent].sum()), j)
+
+def _rise(parts: Sequence[FloatArray]) -> bool:
+    """Whether the numbers of each part increase."""
+    what = "the thresholds of the stumps"
+    plain = (isinstance(p, np.ndarray) and p.dtype == np.float64 and p.ndim == 1 for p in parts)
+    known = [p if fine else numbers(p, what) for p, fine in zip(parts, plain, strict=True)]
+    flat = numbers(np.concatenate([np.empty(0), *known]), what)
+    begins = np.cumsum([0, *(len(p) for p in known)])[1:-1]
+    rises = np.append(np.diff(flat) > 0, True)
+    rises[begins[begins > 0] - 1] = True
+    return bool(rises.all())
 
 
 def _edge_up(edge: float, n: int, size: float) -> float:
@@ -376,26 +398,53 @@ def _edge_up(edge: float, n: int, size: float) -> float:
     return up(above(float(edge)) + above(3 * gamma(2 * n + 8) * size))
 
 
-def places(cuts: FloatArray, x: FloatArray) -> IntArray:
-    """#{k: cuts[k] < xᵢ}, as np.searchsorted, in half its time where x is in no order.
+def places(cuts: Sequence[FloatArray], x: FloatArray) -> IntArray:
+    """#{k: cuts[j][k] < x[j, i]}, as np.searchsorted, in half its time where x is in no order.
 
     All values of a block, which stays in the cache, take each halving together.
 
-    >>> places(np.array([0.5, 2.5]), np.array([3.0, 0.5, 1.0]))
-    array([2, 0, 1])
+    >>> places([np.array([0.5, 2.5])], np.array([[3.0, 0.5, 1.0]]))
+    array([[2, 0, 1]])
     """
-    widest = 1 << len(cuts).bit_length()
-    padded = np.append(cuts, np.full(widest - len(cuts), np.inf))
-    found = np.zeros(len(x), dtype=np.intp)
-    for start in range(0, len(x), PLACED_AT_A_TIME):
-        block = slice(start, start + PLACED_AT_A_TIME)
-        k, values, half = found[block], x[block], widest // 2
+    lengths = np.array([len(c) for c in cuts], dtype=np.int64)
+    widest = 1 << int(lengths.max(initial=0)).bit_length()
+    padded = np.full((len(cuts), widest), np.inf)
+    padded[np.arange(widest) < lengths[:, None]] = np.concatenate([np.empty(0), *cuts])
+    flat, start = padded.ravel(), widest * np.arange(len(cuts))[:, None] - 1
+    found = np.zeros(x.shape, dtype=np.intp)
+    for first in range(0, x.shape[1], PLACED_AT_A_TIME):
+        block = slice(first, first + PLACED_AT_A_TIME)
+        k, values, half = found[:, block], x[:, block], widest // 2
         while half:
-            k += half * (padded[k + (half - 1)] < values)
+            k += half * (flat[k + (start + half)] < values)
             half //= 2
     return found
 
 
-def _column(X: Matrix, j: int) -> FloatArray:
-    column = X[:, [j]].toarray()[:, 0] if sparse.issparse(X) else X[:, j]
-    return np.ascontiguousarray(column, dtype=np.float64)
+def ranks(x: FloatArray) -> IntArray:
+    """The place of each number among the distinct ones of its row.
+
+    >>> ranks(np.array([[3.0, 0.5, 3.0]]))
+    array([[1, 0, 1]])
+    """
+    order = np.argsort(x, axis=1)
+    ordered = np.take_along_axis(x, order, axis=1)
+    new = np.zeros(x.shape, dtype=np.intp)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    found = np.empty_like(new)
+    np.put_along_axis(found, order, np.cumsum(new, axis=1), axis=1)
+    return found
+
+
+def sums_by_code(codes: IntArray, g: FloatArray, n_codes: int) -> FloatArray:
+    """Σ g over the entries of each row with each code, in the order of the entries."""
+    flat = codes + n_codes * np.arange(len(codes))[:, None]
+    sums = np.bincount(flat.ravel(), g.ravel(), len(codes) * n_codes)
+    return np.asarray(sums, dtype=np.float64).reshape(-1, n_codes)
+
+
+def _columns(X: Matrix, features: Sequence[int] | IntArray) -> FloatArray:
+    """Neighbouring columns of X, as rows."""
+    block = X[:, features[0] : features[-1] + 1]
+    block = block.toarray() if sparse.issparse(block) else block
+    return np.ascontiguousarray(block.T, dtype=np.float64)

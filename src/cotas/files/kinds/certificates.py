@@ -254,6 +254,18 @@ WITNESS = Family(
                 "weights": _given("n"),
             },
         ),
+        "softmax point of blocks": Record(
+            "cotas.certificates.softmax_blocks.SoftmaxInBlocks",
+            {
+                "problem": SOFTMAX_RISK,
+                "classes": Labels("k"),
+                "coef": _given("k p"),
+                "intercept": _given("k"),
+                "reference_coef": _given("k p"),
+                "reference_intercept": _given("k"),
+                "factors": _given("k").or_none(),
+            },
+        ),
         "separation": Record(
             "cotas.certificates.theorems.separation.SeparationWitness",
             {**_THETA, "positive": Label(), "bias": _NUMBER, "alpha": _given("n").or_none()},

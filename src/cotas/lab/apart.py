@@ -1,0 +1,108 @@
+"""Work in a process of its own, for what cannot be told to stop: another library's fit."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cotas.lab.worker import Task
+
+_START = "from cotas.lab.apart import attend; attend()"
+# Processes that wait for work: starting one takes as long as importing scikit-learn.
+_idle: list[subprocess.Popen[bytes]] = []
+
+
+class Ended(Exception):
+    """The work was ended before it had an answer."""
+
+
+def run(task: Task, function: Callable[..., Any], *given: Any, seconds: float = inf) -> Any:
+    """What the function gives, computed in another process.
+
+    The process is ended, and so the work, when a newer change overtakes the task, when the seconds
+    are over, and when someone interrupts whoever waits here.
+    """
+    process, began = _idle.pop() if _idle else _started(), time.monotonic()
+    try:
+        with task.ending(process.kill), _limited(process, seconds):
+            fine, found = _asked(process, function, given)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    if time.monotonic() - began < seconds:  # otherwise it may just have been ended
+        _idle.append(process)
+    if not fine:
+        raise found
+    return found
+
+
+@contextmanager
+def _limited(process: subprocess.Popen[bytes], seconds: float) -> Iterator[None]:
+    """End the process after so many seconds."""
+    if seconds == inf:
+        yield
+        return
+    clock = threading.Timer(seconds, process.kill)
+    clock.start()
+    try:
+        yield
+    finally:
+        clock.cancel()
+
+
+def _started() -> subprocess.Popen[bytes]:
+    """A process that finds the same packages as this one."""
+    places = os.pathsep.join(place for place in sys.path if place)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", _START],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": places},
+    )
+
+
+def _asked(process: subprocess.Popen[bytes], function: Any, given: Any) -> tuple[bool, Any]:
+    """Whether the function gave something, and that or its error."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        pickle.dump((function, given), process.stdin)
+        process.stdin.flush()
+        fine, found = pickle.load(process.stdout)
+    except (EOFError, OSError, pickle.UnpicklingError):
+        raise Ended from None
+    return bool(fine), found
+
+
+def attend() -> None:
+    """Answer one question after the other until nobody can ask any more."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a verbose solver prints is no answer
+    while True:
+        try:
+            function, given = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        answers.write(_answer(function, given))
+        answers.flush()
+
+
+def _answer(function: Callable[..., Any], given: tuple[Any, ...]) -> bytes:
+    try:
+        return pickle.dumps((True, function(*given)))
+    except Exception as error:
+        try:
+            return pickle.dumps((False, error))
+        except Exception:  # an error that holds something which cannot be sent
+            return pickle.dumps((False, RuntimeError(str(error))))
