@@ -33,8 +33,6 @@ FOLDER = Path(str(core.__file__)).parent
 MODULES = (
     "rounding",
     "bounds",
-    "losses",
-    "regularizers",
     "rows",
     "gap",
     "softmax",

@@ -18,7 +18,6 @@ PAGES = {"en": ROOT / "docs" / "trust.md", "es": ROOT / "docs" / "trust.es.md"}
 NO_NUMBERS = {
     "cotas.arrays",
     "cotas.words",
-    "cotas.certificates.words",
     "cotas.certificates.presentation",
 }
 # What computes on a GPU is reached only by who asks for one.

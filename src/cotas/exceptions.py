@@ -3,7 +3,7 @@
 from cotas.files.errors import ModelFileError
 from cotas.files.problems import DataFileError
 from cotas.linear.hard_margin import NotSeparableError
-from cotas.regression.trail import DivergedError
+from cotas.regression.task import DivergedError
 from cotas.stops import InterruptedWarning
 
 __all__ = [

@@ -239,4 +239,5 @@ def test_few_rows_of_many_columns_take_a_few_copies_of_them(booster, learner, la
     finally:
         tracemalloc.stop()
     assert most < 16 * X.nbytes
-    assert model.certificate_.verify(layout(X), y)
+    proves = model.certificate_.kind != "none"  # as it says of linear learners
+    assert model.certificate_.verify(layout(X), y) == proves

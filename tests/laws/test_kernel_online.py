@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.base import clone
 
 import cotas
@@ -298,9 +299,24 @@ def test_bad_parameters(bad):
 
 
 def test_memory_of_predictions_is_bounded(monkeypatch):
-    from cotas.kernel import expansion
+    from cotas.kernel import base
 
     model = KernelPegasos(RBF(1.0), lam=0.1, max_iter=2, random_state=0).fit(X, Y)
     expected = model.decision_function(X)
-    monkeypatch.setattr(expansion, "BLOCK", 7)
+    monkeypatch.setattr(base, "BLOCK", 7)
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model", [KernelPerceptron, KernelPegasos, cotas.KernelSVM, cotas.KernelRidge, cotas.KernelSVR]
+)
+def test_a_function_that_returns_sparse_blocks_is_a_kernel(model):
+    rows = sparse.csr_array(X[:30])
+
+    def products(A, B):
+        return sparse.csr_array(A) @ sparse.csr_array(B).T
+
+    found = model(Custom(products, of="blocks")).fit(rows, Y[:30])
+    same = Custom(lambda A, B: products(A, B).toarray(), of="blocks")
+    expected = model(same).fit(rows, Y[:30])
+    np.testing.assert_allclose(found.predict(rows), expected.predict(rows), rtol=1e-9)

@@ -8,8 +8,8 @@ import pytest
 
 import cotas
 from cotas.certificates import Certificate
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.pursuit import Pursuit, end_of_turn
+from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
 

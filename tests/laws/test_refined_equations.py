@@ -5,7 +5,7 @@ import pytest
 
 import cotas.solvers.refined_equations as module
 from cotas import LeastSquares, Ridge
-from cotas.regression.closed_form import REFINED
+from cotas.regression.solving import REFINED
 from cotas.solvers.moments import gather_moments
 from problems import regression
 

@@ -6,12 +6,10 @@ import pytest
 import cotas
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernels import RBF, gram
-from cotas.solvers import shrinking
+from cotas.solvers import smo
 from cotas.solvers import smo as smo_module
 from cotas.solvers.kernel_dual import SignedDual
-from cotas.solvers.row_cache import RowCache
-from cotas.solvers.shrinking import settled
-from cotas.solvers.smo import Decomposition
+from cotas.solvers.smo import Decomposition, RowCache, settled
 from problems import clouds, three_clouds
 
 
@@ -22,7 +20,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(smo_module, "ALWAYS_DOUBLE", 0)
     monkeypatch.setattr(smo_module, "FEWEST_TO_SHRINK", 0)
     monkeypatch.setattr(smo_module, "SETTLING", np.inf)
-    monkeypatch.setattr(shrinking, "SPARED", 4)
+    monkeypatch.setattr(smo, "SPARED", 4)
     sizes = []
     original = Decomposition._set_aside
 
@@ -124,7 +122,7 @@ def test_settled_rows_are_out_of_reach_of_every_partner_that_counts():
         assert (a[rows] == bound[rows]).all()
         partners = a > dual.low if mark < 0 else a < dual.high
         nearest = (sign * F[rows]).min()
-        assert np.count_nonzero(sign * F[partners] >= nearest) <= shrinking.SPARED
+        assert np.count_nonzero(sign * F[partners] >= nearest) <= smo.SPARED
 
 
 def test_a_narrowed_cache_keeps_its_rows_and_holds_more_of_them():

@@ -13,8 +13,7 @@ from cotas.kernels import RBF, Cosine, Linear, Polynomial, gram
 from cotas.solvers import smo as smo_module
 from cotas.solvers.bias import best_bias_of_numbers
 from cotas.solvers.kernel_dual import SignedDual
-from cotas.solvers.row_cache import RowCache
-from cotas.solvers.smo import smo
+from cotas.solvers.smo import RowCache, smo
 from cotas.solvers.smo_simple import smo_simple
 from cotas.solvers.working_set import climb_pairs, climb_singles, move_free_together
 from problems import clouds, least_of_signed_dual, regression

@@ -33,7 +33,6 @@ from cotas.certificates.categories import categories_of, coded
 from cotas.certificates.theorems.block_combinations import in_blocks
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.from_source import blocks_in_threads, note_columns
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
     check_fraction,
@@ -44,6 +43,7 @@ from cotas.fitting.parameters import (
 from cotas.fitting.pursuit import Pursuit, end_of_turn, finished, foremost_of
 from cotas.fitting.threads import taking_turns
 from cotas.fitting.validation import Patience, hold_out
+from cotas.progress import Monitor
 from cotas.solvers.boosted_regression import Error, Residuals
 from cotas.solvers.boosting import NothingLeft, Round, Steps
 from cotas.solvers.exponential_weights import ExponentialWeights

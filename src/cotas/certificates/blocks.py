@@ -24,10 +24,9 @@ from cotas.certificates.core.blocks import (
 )
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredFound
-from cotas.certificates.core.gap import Found, Risk
-from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.gap import L2, Found, Risk
 from cotas.certificates.core.residuals import Squared
-from cotas.certificates.duality import DualPoint, plain_problem, risk_of
+from cotas.certificates.duality import DualPoint, risk_of
 from cotas.certificates.lasso import LassoPoint
 from cotas.certificates.lasso import in_certificate as of_lasso
 from cotas.certificates.least_squares import (
@@ -36,20 +35,12 @@ from cotas.certificates.least_squares import (
     SquaredLossPoint,
     in_certificate,
 )
-from cotas.certificates.ledger import plain_fields
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.sound import Sound
-from cotas.certificates.sweep import (
-    GOLDEN_RATIO,
-    SQUARE_ROOT_OF_TWO,
-    Sketch,
-    as_rows,
-    sketch_weights,
-    without_gaps,
-)
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import ROUNDED, Sketch, as_rows, as_sketches, project, sketch_sums
 from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
 from cotas.rounds import Rounds
-from cotas.source import Arrays, Block, Changed, Source, Sums
+from cotas.source import Arrays, Block, Changed, Source, Sums, double
 
 T = TypeVar("T")
 
@@ -134,15 +125,10 @@ class WithSketch:
     def __call__(self, block: Block) -> Sums:
         y, s = self.read(block)
         s = np.ones(len(y)) if s is None else s
-        fixed = sketch_weights(block.start, block.start + block.n_rows, SQUARE_ROOT_OF_TWO)
-        stretch = sketch_weights(0, block.X.shape[1], GOLDEN_RATIO)
-        projected = np.asarray(block.X.astype(np.float64, copy=False) @ stretch)
-        if np.isnan(projected).any():
-            projected = np.asarray(without_gaps(block.X) @ stretch)
-        sums = (fixed @ projected, fixed @ np.abs(projected), fixed @ y)
+        sums = sketch_sums(project(double(block.X)), np.column_stack([y, s]), block.start)
         largest = Sums(tuple(map(Most, np.abs(y).max(axis=0))))
         ends = Sums(Most(-s.min()), Most(s.max()))
-        return Sums(self.function(block), *sums, largest, ends, fixed @ s, Scatter.of(y, s))
+        return Sums(self.function(block), sums, largest, ends, Scatter.of(y, s))
 
 
 class Scatter(NamedTuple):
@@ -214,10 +200,10 @@ class Watched(Changed):
 
     def _same_rows(self, before: Any) -> bool:
         """Whether X, y and the weights were the same before, as their sketches tell."""
-        now, weights, earlier = self.sketches(), self.seen[5], before[5]
-        alike = all(a.matches(b) for a, b in zip(self._sketches(before), now, strict=True))
-        slack = 1e-12 * self.n_rows * abs(self.seen[4][1])
-        return alike and bool(abs(weights - earlier) <= slack)
+        pairs = zip(self._sketches(before), self.sketches(), strict=True)
+        slack = 1e-12 * self.n_rows * abs(self.seen[2][1])
+        same_weights = bool(abs(self.seen[0][-1] - before[0][-1]) <= slack)
+        return same_weights and all(a.matches(b) for a, b in pairs)
 
     def sketches(self) -> list[Sketch]:
         """One for each column of the targets."""
@@ -226,23 +212,18 @@ class Watched(Changed):
         return self._sketches(self.seen)
 
     def _sketches(self, seen: Any) -> list[Sketch]:
-        entries, scale, labels, largest = seen[:4]
-        size = (self.n_rows, self.n_features)
-        return [
-            Sketch(*size, float(entries), float(label), float(scale), float(most))
-            for label, most in zip(labels, largest, strict=True)
-        ]
+        return as_sketches(seen[0][:-1], (self.n_rows, self.n_features), seen[1])
 
     def ends_of_weights(self) -> FloatArray:
         """The smallest and the largest weight."""
         assert self.seen is not None
-        lowest, highest = self.seen[4]
+        lowest, highest = self.seen[2]
         return np.array([-lowest, highest])
 
     def moments(self) -> Scatter:
         """Of the targets, with the weights."""
         assert self.seen is not None
-        found: Scatter = self.seen[6]
+        found: Scatter = self.seen[3]
         return found
 
 
@@ -265,7 +246,7 @@ class DualOfRounds:
 
 
 @dataclass(frozen=True)
-class BlockPoint:
+class BlockPoint(Parametric):
     """A linear classifier, and the dual variables of its rows as a function of the row.
 
     Attributes
@@ -341,16 +322,6 @@ class BlockPoint:
             self.problem, self.coef, self.intercept, self.positive, nothing, weights=weights
         )
         return replace(point._conclude(found, math.nan, sketch), witness=self)
-
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same dual variables, said to measure other parameters."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        plain = plain_fields(self)
-        plain["problem"] = plain_problem(self.problem)
-        return plain
 
 
 # ---- least squares -----------------------------------------------------------------------------

@@ -10,10 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.presentation import OPTIMIZATION, as_html, as_text
+from cotas.certificates.presentation import OPTIMIZATION, against_the_rest, as_html, as_text
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
-from cotas.certificates.words import against_the_rest
 from cotas.problem import relative_gap
 from cotas.source import Source, source_of
 from cotas.words import Spoken, in_one, say

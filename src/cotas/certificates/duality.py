@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.core import losses
+from cotas.certificates.core import gap
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Claim, Risk, all_bounds
-from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import ElasticNet
-from cotas.certificates.ledger import plain_fields
-from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.ledger import Parametric
+from cotas.certificates.presentation import at_least, at_most, in_words, other_rows
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
-from cotas.certificates.words import in_words, other_rows
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.words import say
 
 SECTION = "weak duality, section 3.7 of Fuentes Cabrera"
 OPTIMIZATION_ONLY = "It certifies the optimization, not the error on new data."
 LOSSES = {
-    "hinge": losses.Hinge(),
-    "squared hinge": losses.SquaredHinge(),
-    "modified Huber": losses.ModifiedHuber(),
-    "logistic": losses.Logistic(),
-    "exponential": losses.Exponential(),
+    "hinge": gap.Hinge(),
+    "squared hinge": gap.SquaredHinge(),
+    "modified Huber": gap.ModifiedHuber(),
+    "logistic": gap.Logistic(),
+    "exponential": gap.Exponential(),
 }
 
 
@@ -128,7 +126,7 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class DualPoint:
+class DualPoint(Parametric):
     """A linear classifier and the dual point αᵢ = sᵢ · multipliersᵢ / per that measures it.
 
     For PEGASOS the multipliers count how often each example violated its margin, and `per` is
@@ -219,26 +217,9 @@ class DualPoint:
             sketch=sketch,
         )
 
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same dual point, said to measure other parameters."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        plain = plain_fields(self)
-        if self.expectation is not None:
-            plain["expectation"] = plain_fields(self.expectation)
-        plain["problem"] = plain_problem(self.problem)
-        return plain
-
-
-def plain_problem(problem: RegularizedRisk) -> dict[str, Any]:
-    """What is minimized in plain Python types."""
-    return {**plain_fields(problem), "loss": problem.loss.name}
-
 
 @dataclass(frozen=True)
-class HardMarginPoint:
+class HardMarginPoint(Parametric):
     """A separator and the multipliers α ≥ 0 that show how much smaller ‖θ‖ could be.
 
         min ½‖θ‖²  s.t.  yᵢ(θ·xᵢ + θ₀) ≥ 1;      max Σ αᵢ − ½‖Σ αᵢyᵢxᵢ‖²,  Σ αᵢyᵢ = 0 with a bias
@@ -258,7 +239,7 @@ class HardMarginPoint:
         if np.shape(self.alpha) != (rows.n,):
             raise other_rows(rows.n, len(self.alpha))
         c = -signs * np.asarray(self.alpha, np.float64)
-        risk = Risk(losses.HardMargin(), L2(1.0), self.free_bias)
+        risk = Risk(gap.HardMargin(), L2(1.0), self.free_bias)
         theta, bias = np.asarray(self.coef, np.float64), float(self.intercept)
         found = all_bounds(rows, [Claim(risk, signs, theta, bias, c)])[0].bounds
         sketch = gather_facts(X, y, [self.positive]).sketches[0]
@@ -284,14 +265,6 @@ class HardMarginPoint:
             witness=self,
             sketch=sketch,
         )
-
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same multipliers, said to measure other parameters."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        return plain_fields(self)
 
 
 def rows_of(X: Matrix, movable: bool, facts: Facts | None = None, each: Each = map) -> Rows:

@@ -18,19 +18,24 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.consequences.bias import best_biases, outer
+from cotas.certificates.consequences.prediction import best_biases, outer
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Claim, Weights, feasible
+from cotas.certificates.core.gap import Claim, Hinge, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, gram_of, proved_shift
 from cotas.certificates.core.kernels import positive
-from cotas.certificates.core.losses import Hinge
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
 from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of, risk_of
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
-from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.presentation import (
+    against,
+    against_the_rest,
+    at_least,
+    at_most,
+    in_words,
+    other_rows,
+)
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
-from cotas.certificates.words import against, against_the_rest, in_words, other_rows
 from cotas.problem import RegularizedRisk
 from cotas.words import english, in_one, say
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,8 @@ from cotas.certificates.kernel import (
     proof_of,
 )
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_least, at_most
-from cotas.certificates.sweep import Sketch, as_rows
-from cotas.certificates.targets import ROUNDED, TargetSweep
-from cotas.certificates.words import other_rows
+from cotas.certificates.presentation import at_least, at_most, other_rows
+from cotas.certificates.sweep import ROUNDED, Sketch, as_rows, sketches_of
 from cotas.words import say
 
 
@@ -99,18 +97,11 @@ class KernelRegressionPoint(Parametric):
         if np.shape(self.coef) != y.shape:
             raise other_rows(len(y), len(self.coef))
         found = _RegressionSurvey(self, X, y, each)
-        return found.conclude(sketch or sketch_of(X, y, each)), found.scores
+        return found.conclude(sketch or sketches_of(X, y[:, None], each)[0]), found.scores
 
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types; the kernel as its formula."""
-        plain = super().to_dict()
-        return {**plain, "kernel": str(self.kernel), "problem": asdict(self.problem)}
-
-
-def sketch_of(X: Matrix, y: FloatArray, each: Each = map) -> Sketch:
-    """The fingerprint of the data, in one pass over them."""
-    sweep = TargetSweep(X, y, [None], np.zeros((X.shape[1], 0)))
-    return sweep.sketches(sweep.tally(lambda block: {}, each))[0]
+        return {**super().to_dict(), "kernel": str(self.kernel)}
 
 
 class _RegressionSurvey:

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import Claim, Found, Risk, Weights, all_bounds
-from cotas.certificates.core.regularizers import Pull
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
@@ -31,16 +30,15 @@ from cotas.certificates.duality import (
     mean_of,
     rows_of,
 )
-from cotas.certificates.ledger import plain_fields
-from cotas.certificates.presentation import at_least, at_most
-from cotas.certificates.sweep import Sketch
-from cotas.certificates.targets import (
+from cotas.certificates.ledger import Parametric
+from cotas.certificates.presentation import at_least, at_most, other_rows
+from cotas.certificates.sweep import (
     ROUNDED,
+    Sketch,
     constant_model,
     sketches_in_passing,
     targets_of,
 )
-from cotas.certificates.words import other_rows
 from cotas.source import Source
 from cotas.words import in_one, say
 
@@ -96,7 +94,7 @@ class LassoProblem:
 
 
 @dataclass(frozen=True)
-class LassoPoint:
+class LassoPoint(Parametric):
     """A linear model, and the Lasso problem it is meant to solve. Its residual is the dual point.
 
     Attributes
@@ -139,14 +137,6 @@ class LassoPoint:
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
         """For each feature, whether its coefficient is zero at every exact optimum."""
         return _LassoSurvey([self], X, y, map).zeros()
-
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same problem, another model."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        return {**plain_fields(self), "problem": asdict(self.problem)}
 
 
 class _LassoSurvey:

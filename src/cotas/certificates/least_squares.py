@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Self
 
@@ -16,16 +16,16 @@ from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
-from cotas.certificates.ledger import plain_fields
-from cotas.certificates.presentation import at_least, at_most
-from cotas.certificates.sweep import EPS, Sketch
-from cotas.certificates.targets import (
+from cotas.certificates.ledger import Parametric
+from cotas.certificates.presentation import at_least, at_most, in_words, other_rows
+from cotas.certificates.sweep import (
+    EPS,
     ROUNDED,
+    Sketch,
     constant_model,
     sketches_in_passing,
     targets_of,
 )
-from cotas.certificates.words import in_words, other_rows
 from cotas.problem import AS_GOOD_AS_ZERO
 from cotas.source import Source
 from cotas.words import say
@@ -71,7 +71,7 @@ class Descent:
 
 
 @dataclass(frozen=True)
-class SquaredLossPoint:
+class SquaredLossPoint(Parametric):
     """A linear model of one target, and the problem it is measured by.
 
         P(θ, θ₀) = ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)²/S + (λ/2) Σ (σⱼθⱼ)²
@@ -118,17 +118,6 @@ class SquaredLossPoint:
     def check(self, X: Matrix, y: Any = None) -> Certificate:
         """The certificate of this model, computed from the data."""
         return self.check_all([self], X, y)[0]
-
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same problem, and other parameters."""
-        return replace(self, coef=np.array(coef), intercept=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        plain = plain_fields(self)
-        if self.descent is not None:
-            plain["descent"] = plain_fields(self.descent)
-        return plain
 
 
 class SquaredSurvey:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +12,16 @@ from cotas.arrays import FloatArray
 
 def plain_fields(witness: Any) -> dict[str, Any]:
     """The fields of a witness in plain Python types, ready for JSON."""
-    values = {f.name: getattr(witness, f.name) for f in fields(witness)}
-    return {
-        name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-        for name, value in values.items()
-    }
+    return {f.name: _plain(getattr(witness, f.name)) for f in fields(witness)}
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and lists for arrays, names for losses, and fields for what has them."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if hasattr(value, "slope"):
+        return value.name
+    return plain_fields(value) if is_dataclass(value) else value
 
 
 class Parametric:

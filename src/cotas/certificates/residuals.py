@@ -10,8 +10,7 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Claim, Risk, all_bounds
-from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.residuals import EpsilonInsensitive, Huber
 from cotas.certificates.duality import (
     OPTIMIZATION_ONLY,
@@ -21,10 +20,8 @@ from cotas.certificates.duality import (
     rows_of,
 )
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_least, at_most
-from cotas.certificates.sweep import Sketch
-from cotas.certificates.targets import sketches_in_passing, targets_of
-from cotas.certificates.words import other_rows
+from cotas.certificates.presentation import at_least, at_most, other_rows
+from cotas.certificates.sweep import Sketch, sketches_in_passing, targets_of
 from cotas.words import say
 
 # By name, and the letter of the threshold.

@@ -23,9 +23,8 @@ from cotas.certificates.duality import (
     rows_of,
 )
 from cotas.certificates.ledger import plain_fields
-from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.presentation import at_least, at_most, other_rows
 from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
-from cotas.certificates.words import other_rows
 from cotas.problem import SoftmaxRisk
 from cotas.words import say
 

@@ -12,8 +12,7 @@ from cotas.certificates.blocks import Signs, Watched, as_source, class_factors
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import Claims
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Risk
-from cotas.certificates.core.losses import Margin
+from cotas.certificates.core.gap import Margin, Risk
 from cotas.certificates.core.softmax_blocks import softmax_in_blocks
 from cotas.certificates.duality import regularizer_of
 from cotas.certificates.ledger import plain_fields

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -35,9 +35,8 @@ from cotas.certificates.core.rounding import (
 from cotas.certificates.core.rows import SAMPLE, pairwise
 from cotas.certificates.duality import rows_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
-from cotas.certificates.sweep import SQUARE_ROOT_OF_TWO, Block, Sketch, Tally, sketch_weights
-from cotas.certificates.targets import ROUNDED, TargetSweep
-from cotas.certificates.words import in_words
+from cotas.certificates.presentation import in_words
+from cotas.certificates.sweep import ROUNDED, Sketch, sketches_of, targets_of
 
 GONE = (
     "The rows of earlier batches are gone; the numbers are from products that the checker added up "
@@ -79,13 +78,13 @@ class Stream:
         """The products of one batch; its rows are counted from those `before` in the sketch."""
         rows = rows_of(X, False, each=each)
         n, d = rows.n, rows.d
-        sweep = TargetSweep(rows.X, y, columns, np.zeros((d, 0)))
+        targets = targets_of(n, y, columns)
         s = np.ones(n) if weights is None else np.asarray(weights, np.float64)
         if before is None:
             # Blocks are made dense, so that sparse rows may be moved too.
             some = rows.read(slice(0, n, max(1, n // SAMPLE)))
             shift = rows_of(some.toarray() if rows.sparse else some, True).shift
-            middle = sweep.targets.mean(axis=0)
+            middle = targets.mean(axis=0)
             centre = np.concatenate([np.zeros(d) if shift is None else shift, middle])
         else:
             centre = before.centre
@@ -94,14 +93,13 @@ class Stream:
             part = rows.read(span)
             part = part.toarray() if rows.sparse else part
             ones = np.ones((len(part), 1))
-            A = np.hstack([part - centre[:d], ones, sweep.targets[span] - centre[d:]])
+            A = np.hstack([part - centre[:d], ones, targets[span] - centre[d:]])
             return np.asarray(A.T @ (s[span, None] * A))
 
         with np.errstate(over="ignore", invalid="ignore"):
             gram, additions = pairwise(each(read, rows.spans))
         tallest = max(span.stop - span.start for span in rows.spans)
         start = 0 if before is None else before.n_rows
-        found = sweep.tally(lambda block: _first(block, start, sweep), each)
         value, off = total(s)
         return cls(
             batches=1,
@@ -110,7 +108,7 @@ class Stream:
             centre=centre,
             gram=gram,
             roundings=tallest + additions + 8,
-            sketches=_sketches(sweep, found, start),
+            sketches=sketches_of(rows.X, targets, each, start),
             weights=weights,
         )
 
@@ -210,27 +208,6 @@ class Stream:
         constant = float(0.5 * spread + ROUNDED * about_zero)
         whole = in_certificate(point, SquaredFound(found), constant, self.sketches[c])
         return whole.noted(f"{self.n_rows:,} rows came in {self.batches} batches. {GONE}")
-
-
-def _first(block: Block, before: int, sweep: TargetSweep) -> Tally:
-    """The sums of a sketch whose rows are counted from `before`."""
-    span = block.span
-    fixed = sketch_weights(before + span.start, before + span.stop, SQUARE_ROOT_OF_TWO)
-    projected: Any = np.asarray(block.rows @ sweep.directions[:, -1])
-    return {
-        "sum moved entries": fixed @ projected,
-        "sum moved scale": fixed @ np.abs(projected),
-        "sum moved labels": fixed @ block.signs,
-    }
-
-
-def _sketches(sweep: TargetSweep, found: Tally, before: int) -> list[Sketch]:
-    """Those of this batch, as the rows after the first `before` ones."""
-    entries, scale = float(found["sum moved entries"]), float(found["sum moved scale"])
-    return [
-        replace(s, n_rows=before + s.n_rows, entries=entries, labels=float(labels), scale=scale)
-        for s, labels in zip(sweep.sketches(found), found["sum moved labels"], strict=True)
-    ]
 
 
 def _both(one: Sketch, other: Sketch) -> Sketch:

@@ -8,13 +8,16 @@ in which blocks are read does not matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rows import Rows
 
 # A block in double precision already is a view; others have to be converted.
@@ -134,11 +137,7 @@ class Sweep:
         return total
 
     def _spans(self) -> list[slice]:
-        n, d = self.X.shape
-        entries = 1.5 * self.X.nnz / n if sparse.issparse(self.X) else d
-        size = VIEWED_BYTES if self.X.dtype == np.float64 else CONVERTED_BYTES
-        rows = int(min(max(size // (8 * max(1, entries)), 1), n))
-        return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+        return _spans(self.X)
 
     def _block(self, span: slice) -> Block:
         rows = _rows(self.X, span)
@@ -174,27 +173,18 @@ def gather_facts(
     `scaled` measures each row times its weight.
     """
     X = as_rows(X)
-    sweep = Sweep(X, y, positives, sketch_weights(0, X.shape[1], GOLDEN_RATIO)[:, None])
+    sweep = Sweep(X, y, positives, np.zeros((X.shape[1], 0)))
 
     def read(block: Block) -> Tally:
         lengths = np.hypot(block.norms(), bias)
         if weights is not None:
             given = weights[block.span]
             lengths = np.where(given > 0, lengths * (given if scaled else 1.0), 0.0)
-        row_weights = sketch_weights(block.span.start, block.span.stop, SQUARE_ROOT_OF_TWO)
-        projected = block.products[:, 0]
-        return {
-            "max length": lengths.max(),
-            "sum entries": row_weights @ projected,
-            "sum labels": row_weights @ block.signs,
-            "sum scale": row_weights @ np.abs(projected),
-        }
+        seen = sketch_sums(project(block.rows), block.signs, block.span.start)
+        return {"max length": lengths.max(), "sum sketch": seen}
 
     found = sweep.tally(read, each)
-    n, d = sweep.X.shape
-    entries, scale = float(found["sum entries"]), float(found["sum scale"])
-    sketches = [Sketch(n, d, entries, float(labels), scale) for labels in found["sum labels"]]
-    return Facts(float(found["max length"]), sketches)
+    return Facts(float(found["max length"]), as_sketches(found["sum sketch"], sweep.X.shape))
 
 
 def signs_of(y: AnyArray, positive: Any) -> FloatArray:
@@ -202,13 +192,56 @@ def signs_of(y: AnyArray, positive: Any) -> FloatArray:
     return np.where(y == positive, 1.0, -1.0)
 
 
-def sketch_weights(start: int, stop: int, step: float) -> FloatArray:
+def sketches_of(X: Matrix, targets: FloatArray, each: Each = map, first: int = 0) -> list[Sketch]:
+    """One for each column of the targets, in one pass; X are the rows after the `first` ones."""
+    X = as_rows(X)
+
+    def read(span: slice) -> FloatArray:
+        return sketch_sums(project(_rows(X, span)), targets[span], first + span.start)
+
+    n, d = X.shape
+    sums = np.asarray(sum(each(read, _spans(X))))
+    return as_sketches(sums, (first + n, d), np.abs(targets).max(axis=0))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def sketch_sums(projected: FloatArray, labels: FloatArray, first: int) -> FloatArray:
+    """Σ over rows, counted from `first`, of what they are projected to, its size, and labels."""
+    fixed = _fixed_weights(first, first + len(labels), SQUARE_ROOT_OF_TWO)
+    return np.array([fixed @ projected, fixed @ np.abs(projected), *(fixed @ labels)])
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def project(rows: Matrix) -> FloatArray:
+    """The entries of each row added up with fixed weights; a missing one is a fixed number."""
+    weights = _column_weights(rows.shape[1])
+    projected = np.asarray(rows @ weights)
+    return np.asarray(_without_gaps(rows) @ weights) if np.isnan(projected).any() else projected
+
+
+def as_sketches(
+    sums: FloatArray, shape: tuple[int, int], largest: Sequence[float] | FloatArray | None = None
+) -> list[Sketch]:
+    """One for each column of the labels, of which the largest are given where they are not ±1."""
+    entries, scale, *labels = sums.tolist()
+    most = [1.0] * len(labels) if largest is None else [float(value) for value in largest]
+    pairs = zip(labels, most, strict=True)
+    return [Sketch(*shape, entries, label, scale, top) for label, top in pairs]
+
+
+@lru_cache(maxsize=2)
+def _column_weights(d: int) -> FloatArray:
+    """Those of the columns, which every block needs."""
+    return _fixed_weights(0, d, GOLDEN_RATIO)
+
+
+def _fixed_weights(start: int, stop: int, step: float) -> FloatArray:
     """Numbers between 0.5 and 1.5 that are fixed and never twice the same."""
     multiples = np.arange(start + 1, stop + 1) * step
     return np.asarray(0.5 + multiples - np.floor(multiples))
 
 
-def without_gaps(rows: Matrix) -> Matrix:
+def _without_gaps(rows: Matrix) -> Matrix:
     """The rows with a fixed number in the place of each missing value."""
     if not sparse.issparse(rows):
         return np.where(np.isnan(rows), MISSING, rows)
@@ -231,6 +264,15 @@ def as_rows(X: Matrix) -> Matrix:
     return rows
 
 
+def _spans(X: Matrix) -> list[slice]:
+    """Blocks of rows that stay in the cache."""
+    n, d = X.shape
+    entries = 1.5 * X.nnz / n if sparse.issparse(X) else d
+    size = VIEWED_BYTES if X.dtype == np.float64 else CONVERTED_BYTES
+    rows = int(min(max(size // (8 * max(1, entries)), 1), n))
+    return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+
+
 def _rows(X: Matrix, span: slice) -> Matrix:
     """Rows of X in double precision; of double precision data no entry is copied."""
     if not sparse.issparse(X):
@@ -250,3 +292,47 @@ def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
 
 def _csr(parts: tuple[AnyArray, AnyArray, AnyArray], shape: tuple[int, int]) -> Matrix:
     return sparse.csr_matrix(parts, shape=shape, copy=False)
+
+
+# Times the mean square of the targets it is added to the objective of the constant model, so that
+# what their rounding leaves of an objective, EPS² of it, is a relative gap of 1e-6 at most.
+ROUNDED = 1e15 * EPS**2
+
+
+def constant_model(y: FloatArray, weights: Any, free_bias: bool) -> tuple[float, float]:
+    """½ Σ sᵢ(yᵢ − ȳ)²/S, the mean being zero without a bias, and Σ sᵢyᵢ²/S."""
+    s = np.ones(len(y)) if weights is None else np.asarray(weights)
+    with np.errstate(all="ignore"):
+        share = s / np.add.reduce(s)
+        about = y - share @ y if free_bias else y
+        return float(0.5 * (share @ about**2)), float(share @ y**2)
+
+
+def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray:
+    """The targets of n rows in double precision: the columns of y that certificates speak of."""
+    y = np.asarray(y, dtype=np.float64)
+    if y.ndim not in (1, 2) or any(c is None for c in columns) == (y.ndim == 2):
+        raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")
+    if y.ndim == 2 and max(c or 0 for c in columns) >= y.shape[1]:
+        raise ValueError(f"y has {y.shape[1]} targets; the certificate is about another one.")
+    if len(y) != n:
+        raise ValueError(f"y must have one target for each of the {n} rows of X.")
+    return y[:, None] if y.ndim == 1 else y[:, [int(c or 0) for c in columns]]
+
+
+def sketches_in_passing(rows: Rows, targets: FloatArray) -> Callable[[], list[Sketch]]:
+    """Have the first pass of the core project the rows, and make the sketches after it."""
+    projected = np.full(rows.n, np.nan)
+
+    def note(span: slice, block: Matrix) -> None:
+        projected[span] = project(block)
+
+    def sketches() -> list[Sketch]:
+        with suppress(Objection):
+            rows.lengths  # noqa: B018  # the pass, if there was none
+        whole = projected if rows.shift is None else projected + project(rows.shift[None])
+        sums = sketch_sums(whole, targets, 0)
+        return as_sketches(sums, (rows.n, rows.d), np.abs(targets).max(axis=0))
+
+    rows.also = note
+    return sketches

@@ -41,7 +41,7 @@ class InterruptedEarlyError(Exception):
 
 OF_MODELS = {
     "cotas.linear.hard_margin": "NotSeparableError",
-    "cotas.regression.trail": "DivergedError",
+    "cotas.regression.task": "DivergedError",
 }
 
 

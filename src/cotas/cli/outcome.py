@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import OPTIMIZATION, percent
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError
-from cotas.cli.judging import proof, quality_lines, show_calibration, show_classes, upwards
+from cotas.cli.judging import (
+    SHOWN_CLASSES,
+    proof,
+    quality_lines,
+    show_calibration,
+    show_classes,
+    upwards,
+)
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, writing
 from cotas.preparation.recipe import Recipe
@@ -138,10 +148,18 @@ def summary(record: FitRecord) -> list[str]:
 
 
 def proofs(whole: Certificate, estimator: Any) -> list[str]:
-    """A line for each certificate; where there are several, they begin with what they are about."""
+    """A line for each certificate; where there are several, they begin with what they are about.
+
+    Of many, those that prove least.
+    """
     if not whole.parts:
         return [proof(whole, estimator)]
-    return [f"{part.label}: {proof(part, estimator)}" for part in whole.parts]
+    gaps = [part.relative_gap if part.holds else math.inf for part in whole.parts]
+    worst = np.argsort(-np.nan_to_num(gaps, nan=np.inf), kind="stable")[:SHOWN_CLASSES]
+    some = [whole.parts[k] for k in np.sort(worst)]
+    lines = [f"{part.label}: {proof(part, estimator)}" for part in some]
+    more = len(gaps) - len(lines)
+    return [*lines, say("{count} more, none of them worse", count=more)] if more else lines
 
 
 def _choice(choice: Any) -> str:

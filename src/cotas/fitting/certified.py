@@ -18,8 +18,8 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED, NOT_IN_BLOCKS
+from cotas.certificates.presentation import against_the_rest
 from cotas.certificates.verification import as_meant, read_labels, read_rows
-from cotas.certificates.words import against_the_rest
 from cotas.files.models import save
 from cotas.files.state import digest
 from cotas.fitting.from_source import nameless, of_source

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.fitting.from_source import accuracy
 from cotas.source import comes_in_blocks, source_of
 
@@ -55,3 +55,16 @@ class DecidingInBlocks(Deciding):
         if (source := source_of(X, y, sample_weight)) is not None:
             return accuracy(self, source)
         return float(super().score(X, y, sample_weight))
+
+
+def shared_by_all(codes: IntArray, low: FloatArray, high: FloatArray) -> BoolArray:
+    """Whether all scores between `low` and `high` give the class with the code predicted.
+
+    One column for each class; a single column is the score of the second of two.
+    """
+    if low.shape[1] == 1:
+        return np.where(codes == 1, low[:, 0] > 0, high[:, 0] <= 0)
+    own = np.take_along_axis(low, codes[:, None], axis=1)[:, 0]
+    others = high.copy()
+    np.put_along_axis(others, codes[:, None], -np.inf, axis=1)
+    return np.asarray(own > others.max(axis=1))

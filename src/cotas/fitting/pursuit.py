@@ -10,11 +10,13 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
-from cotas.fitting.monitor import Monitor
-from cotas.fitting.reporting import SolverReport
+from cotas.fitting.reporting import EpochReport, SolverReport
+from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
+from cotas.words import say
 
 # What rounding costs is known up to a factor of this size.
 NEAR = 4.0
@@ -22,6 +24,7 @@ NEAR = 4.0
 FAR = 1e4
 # So many looks that do not lower a gap by a tenth are a sign that nothing will.
 PATIENCE, BETTER = 10, 0.9
+NOTHING_CHANGED = Reason(Stop.THEORY, say("an epoch changed nothing"))
 
 
 class Proved(Protocol):
@@ -249,6 +252,43 @@ class Pursuit(Generic[P]):
 def deadline(began: float, max_time: float | None) -> float:
     """When the time is up, for solvers whose steps are long, by `time.perf_counter`."""
     return math.inf if max_time is None else began + max_time
+
+
+def follow_epochs(
+    model: Any,
+    epochs: Iterable[Any],
+    most: int,
+    machines: int,
+    began: float,
+    ends: Callable[[Any], Reason | None],
+    reached: Callable[[], tuple[FloatArray, FloatArray]],
+    *,
+    max_time: float | None,
+    scores: Sequence[float] = (),
+) -> tuple[Reason, list[Any]]:
+    """Go along the epochs of an online run of some machines until one ends it; why, and the epochs.
+
+    `reached` gives θ and θ₀ so far, and `scores` are those on validation rows, for callbacks.
+    """
+    done: list[Any] = []
+
+    def see(iterate: Iterate) -> Reason | None:
+        done.append(iterate.model)
+        monitor.show(mistakes=int(done[-1].mistakes.sum()))
+        return ends(done[-1])
+
+    def report(iterate: Iterate) -> EpochReport:
+        epoch, score = done[-1], scores[-1] if scores else None
+        found = (epoch.mistakes, epoch.updates, epoch.seconds)
+        return EpochReport(epoch.number, most, *found, *reached(), score)
+
+    with Monitor(model, "epoch", most) as monitor:
+        pursuit: Pursuit[Any] = Pursuit(None, most, max_time, monitor, began=began)
+        ended = pursuit.follow(map(Iterate, epochs), ends=see, report=report)
+    model.n_iter_ = len(done)
+    mistakes = np.array([epoch.mistakes for epoch in done], np.int64)
+    model.mistakes_per_epoch_ = mistakes.reshape(len(done), machines)
+    return ended.reason, done
 
 
 def finished(finish: Callable[[bool], Any], reason: Reason) -> Reason:

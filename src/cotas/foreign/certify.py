@@ -20,19 +20,21 @@ from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.device import computed_by, maker_on
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
+from cotas.certificates.presentation import against_the_rest
 from cotas.certificates.theorems.combinations import Labelled
-from cotas.certificates.words import against_the_rest
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import checked_weights
 from cotas.fitting.parameters import check_not_negative
 from cotas.foreign.boosting import adaboost_classifier
-from cotas.foreign.kernel import svc
-from cotas.foreign.kernel_regression import kernel_ridge, svr
-from cotas.foreign.lasso import elastic_net, lasso
-from cotas.foreign.least_squares import linear_regression, ridge, sgd_regressor
-from cotas.foreign.logistic import logistic_regression
-from cotas.foreign.stochastic import passive_aggressive, perceptron, sgd_classifier
-from cotas.foreign.support_vectors import linear_svc
+from cotas.foreign.kernel import kernel_ridge, svc, svr
+from cotas.foreign.least_squares import elastic_net, lasso, linear_regression, ridge, sgd_regressor
+from cotas.foreign.linear import (
+    linear_svc,
+    logistic_regression,
+    passive_aggressive,
+    perceptron,
+    sgd_classifier,
+)
 from cotas.source import comes_in_blocks, source_of
 from cotas.words import say
 

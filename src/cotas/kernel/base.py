@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelRegion
 from cotas.certificates.consequences.kernel_scores import optimal_scores
@@ -19,15 +20,56 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.device.find import device_for, in_short
 from cotas.fitting.certified import Certified, outside
 from cotas.fitting.data import Examples, rows_to_predict
-from cotas.fitting.deciding import Deciding
-from cotas.fitting.predictions import shared_by_all
+from cotas.fitting.deciding import Deciding, shared_by_all
 from cotas.fitting.threads import pooled
 from cotas.kernel.blocks import Blocks, blocks_of
 from cotas.kernel.choice import is_precomputed
-from cotas.kernel.expansion import BLOCK, LARGEST_COPY, Group, expand
 from cotas.kernel.functions import Linear
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import is_dense
+
+BLOCK = 512  # rows and support vectors compared at a time: 2 MB in double precision
+LARGEST_COPY = 1 << 26  # bytes for a dense copy of the support vectors
+
+
+class Group(NamedTuple):
+    """Support vectors that lie together, the machines they have a part in, their coefficients."""
+
+    vectors: slice
+    machines: IntArray
+    coef: FloatArray  # one column for each of those machines
+
+
+def expand(
+    blocks: Blocks,
+    groups: Sequence[Group],
+    n_machines: int,
+    A: Matrix,
+    each: Each = map,
+) -> FloatArray:
+    """Σ aᵢ k(xᵢ, x) for each row x of A, one column for each machine; `blocks` are of all the xᵢ.
+
+    In double precision whatever the data are: what is certified about scores relies on it.
+    Memory: a copy of the support vectors, and a block of `BLOCK` × `BLOCK` for each thread.
+    """
+    out = np.zeros((A.shape[0], n_machines))
+
+    def evaluate(span: slice) -> None:
+        left = blocks.left(A[span])
+        for group in groups:
+            scores = np.zeros((span.stop - span.start, len(group.machines)))
+            begin, end = group.vectors.start, group.vectors.stop
+            for start in range(begin, end, BLOCK):
+                stop = min(start + BLOCK, end)
+                coef = group.coef[start - begin : stop - begin]
+                scores += blocks.block(left, slice(start, stop)) @ coef
+            out[span, group.machines] += scores
+
+    spans = [slice(s, min(s + BLOCK, A.shape[0])) for s in range(0, A.shape[0], BLOCK)]
+    for _ in each(evaluate, spans):
+        pass
+    return out
+
 
 # The support vectors of models as they are compared with rows: made ready anew, they would take
 # longer than a few rows do. It is no part of a model, which is stored and compared without.

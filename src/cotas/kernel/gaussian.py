@@ -34,7 +34,7 @@ FEW_COLUMNS = 128
 
 
 @dataclass(frozen=True)
-class Frame:
+class Whitened:
     """The rows are seen as (x − centre)·scale, made block by block when they are needed."""
 
     centre: FloatArray | None
@@ -103,16 +103,16 @@ class RBF(Kernel):
         """k(a, a) = 1 of each row of A."""
         return np.ones(as_rows(A, "A").shape[0])
 
-    def _frame(self, X: Matrix) -> Frame | None:
+    def _frame(self, X: Matrix) -> Whitened | None:
         """None where the rows can be used as they are; else a centre and a scale to see them."""
         scale = self.inverse_length
         largest = squared_norms(X).max(initial=0.0) * scale * scale
         unscaled = 1e-140 < scale < 1e140
         if unscaled and largest <= SAFE_EXPONENT:
             return None
-        return Frame(_mean(X) if is_dense(X) else None, scale)
+        return Whitened(_mean(X) if is_dense(X) else None, scale)
 
-    def _side(self, X: Matrix, frame: Frame | None) -> Side:
+    def _side(self, X: Matrix, frame: Whitened | None) -> Side:
         if frame is None:
             return Side(X, (squared_norms(X),), frame=None)
         parts = [row_squares(frame.seen(X[span])) for span in spans(X)]

@@ -13,13 +13,13 @@ from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairP
 from cotas.certificates.device import Maker, computed_by
 from cotas.certificates.sweep import Facts
 from cotas.fitting.data import Examples
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.pursuit import Pursuit, end_of_turn
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
 from cotas.kernel.problems import BinaryProblem, named
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.progress import Monitor
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.working_set import Move

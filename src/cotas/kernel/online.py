@@ -13,18 +13,14 @@ from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
-from cotas.fitting.pursuit import Pursuit, deadline
-from cotas.fitting.reporting import EpochReport
+from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, follow_epochs
 from cotas.fitting.threads import pooled
 from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, refuse_indefinite
-from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_online import KernelRun, KernelTraining, RowsAtHand, new_kernel_run
 from cotas.solvers.online import Epoch, Sampling
 from cotas.stops import Reason, Stop
-from cotas.words import say
 
 
 @dataclass(eq=False, repr=False)
@@ -119,32 +115,23 @@ class OnlineKernelClassifier(KernelClassifier):
     def _run(self, examples: Examples, used: IntArray, run: KernelRun, began: float) -> Reason:
         training = self._training(examples, used, run)
         training.deadline = deadline(began, self.max_time)
-        done: list[Epoch] = []
 
-        def ends(iterate: Iterate) -> Reason | None:
-            done.append(iterate.model)
-            monitor.show(mistakes=int(done[-1].mistakes.sum()))
-            if self._rests and not done[-1].updates.any():
-                return Reason(Stop.THEORY, say("an epoch changed nothing"))
-            proved = self._proved(examples, used, run, done[-1].number)
+        def ends(epoch: Epoch) -> Reason | None:
+            if self._rests and not epoch.updates.any():
+                return NOTHING_CHANGED
+            proved = self._proved(examples, used, run, epoch.number)
             return Reason(Stop.PROVED) if proved else None
 
-        def report(iterate: Iterate) -> EpochReport:
-            epoch, weights = done[-1], self._weights_in_use(examples, used)
+        def reached() -> tuple[FloatArray, FloatArray]:
+            weights = self._weights_in_use(examples, used)
             beta = over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
-            found = (epoch.mistakes, epoch.updates, epoch.seconds)
-            return EpochReport(epoch.number, self.max_iter, *found, beta, run.bias.copy(), None)
+            return beta, run.bias.copy()
 
-        with Monitor(self, "epoch", self.max_iter) as monitor:
-            limits = (None, self.max_iter, self.max_time, monitor)
-            iterates = map(Iterate, training.epochs(self.max_iter))
-            pursuit: Pursuit[Any] = Pursuit(*limits, began=began)
-            ended = pursuit.follow(iterates, ends=ends, report=report)
-        self.n_iter_, shape = len(done), (len(done), len(run.bias))
-        mistakes, updates = [e.mistakes for e in done], [e.updates for e in done]
-        self.mistakes_per_epoch_ = np.array(mistakes, np.int64).reshape(shape)
-        self.updates_per_epoch_ = np.array(updates, np.int64).reshape(shape)
-        return ended.reason
+        given = (self, training.epochs(self.max_iter), self.max_iter, len(run.bias), began)
+        reason, done = follow_epochs(*given, ends, reached, max_time=self.max_time)
+        updates = np.array([epoch.updates for epoch in done], np.int64)
+        self.updates_per_epoch_ = updates.reshape(len(done), len(run.bias))
+        return reason
 
     def _training(self, examples: Examples, used: IntArray, run: KernelRun) -> KernelTraining:
         """The algorithm on these data, before its first example."""

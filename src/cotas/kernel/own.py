@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.kernel.functions import refuse_asymmetric
@@ -119,7 +120,8 @@ class Custom(Kernel):
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         if self.of == "blocks":
-            values = np.array(self.function(left.rows, right.rows), dtype=dtype)
+            given = self.function(left.rows, right.rows)
+            values = np.array(given.toarray() if sparse.issparse(given) else given, dtype=dtype)
             if values.shape != (len(left), len(right)):
                 raise ValueError(
                     f"The function returned an array of shape {values.shape} for {len(left)} rows "

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray, Matrix
-from cotas.certificates import words
+from cotas.certificates import presentation
 from cotas.fitting.data import Examples
 
 
 def named(negative: Any, positive: Any) -> str:
     """The name of what tells two classes apart, or one from the rest."""
     if negative is None:
-        return words.against_the_rest(positive)
-    return words.against(negative, positive)
+        return presentation.against_the_rest(positive)
+    return presentation.against(negative, positive)
 
 
 @dataclass(frozen=True)

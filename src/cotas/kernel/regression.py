@@ -18,10 +18,9 @@ from cotas.certificates import Certificate
 from cotas.certificates.kernel_regression import (
     KernelRegression,
     KernelRegressionPoint,
-    sketch_of,
 )
+from cotas.certificates.sweep import sketches_of
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -36,6 +35,7 @@ from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.interface import Kernel
 from cotas.kernel.machine import helped
+from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
 
 ADVICE = "Raise max_iter, max_time or tol."
@@ -153,7 +153,7 @@ class RegressionCheck:
         self, kernel: Kernel, seen: Observations, used: IntArray, task: KernelTask, bias: Any
     ) -> None:
         self.kernel, self.seen, self.used, self.task, self.bias = kernel, seen, used, task, bias
-        self.sketch = sketch_of(seen.X, seen.y, task.each)
+        self.sketch = sketches_of(seen.X, seen.y[:, None], task.each)[0]
         self.scores: FloatArray | None = None  # Kβ of the last iterate, if it was checked
 
     def start(self) -> Iterate:

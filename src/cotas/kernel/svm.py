@@ -20,7 +20,6 @@ from cotas.certificates.device import Maker
 from cotas.device.find import check_device, device_for
 from cotas.files.state import digest
 from cotas.fitting.data import Examples, read_examples, refuse_source
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -30,9 +29,8 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.pursuit import Ended, worst_of
 from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeatures
-from cotas.kernel.base import KernelClassifier, same_entries
+from cotas.kernel.base import Group, KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
-from cotas.kernel.expansion import Group
 from cotas.kernel.interface import Kernel
 from cotas.kernel.machine import KernelSetting, Machine
 from cotas.kernel.problems import (
@@ -43,6 +41,7 @@ from cotas.kernel.problems import (
     one_against_one,
 )
 from cotas.kernel.training import facts_of, solve_all
+from cotas.progress import Monitor
 from cotas.solvers.working_set import Move
 
 # Rows whose scores are computed before they are turned into the answer.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import subprocess
@@ -70,6 +71,14 @@ def _started() -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": places},
     )
+
+
+@atexit.register
+def _dismiss() -> None:
+    """Send home those who wait for work."""
+    while _idle:
+        with _idle.pop() as process:
+            process.kill()
 
 
 def _asked(process: subprocess.Popen[bytes], function: Any, given: Any) -> tuple[bool, Any]:

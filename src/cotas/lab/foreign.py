@@ -180,9 +180,11 @@ def refits(task: Task, model: Any, data: Data) -> Iterator[list[tuple[float, Jud
     over, values = varied(model)
     end, found = time.perf_counter() + SECONDS_OF_REFITS, list[tuple[float, Judged]]()
     for value in values:
+        left = end - time.perf_counter()
+        if left <= 0:
+            return
         again = clone(model).set_params(**{over: int(value) if over == "max_iter" else value})
         try:
-            left = max(0.0, end - time.perf_counter())
             found.append((value, apart.run(task, judge, again, data, seconds=left)))
         except apart.Ended:
             return

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import cotas
 from cotas.lab.words import Wording
 from cotas.report.markup import text
-from cotas.tracing import Line, Trace
+from cotas.tracing import Trace
+from cotas.tracing.printed import Line
 
 
 def page(trace: Trace, executed: Iterable[Line], wording: Wording, lang: str) -> str:
-    """The title, all the lines, those that were executed marked, and the notes."""
+    """The title, the lines, those executed marked, and where the numbers are not the page's."""
     algorithm = trace.algorithm
     marked = {line.number for line in executed}
     lines = "".join(

@@ -244,8 +244,7 @@ class Steps(Room):
             "colour": [looks.mixed(looks.colour(k), 0.16) for k in areas["owner"]],
         }
         self.keys.object = legend(self._keys(answer))
-        self.page.object = page(run.trace, step.lines if step else (), self.wording,
-                                self.lang)  # fmt: skip
+        self.page.object = page(run.trace, step.lines if step else (), self.wording, self.lang)
         self._show_course(answer)
         self.proof.object = self._numbers(answer)
 

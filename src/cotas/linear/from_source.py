@@ -24,10 +24,10 @@ from cotas.fitting.from_source import (
     read_classes,
     shift_of,
 )
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
+from cotas.progress import Monitor
 from cotas.rounds import Rounds
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import SMOOTH

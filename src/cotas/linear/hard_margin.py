@@ -10,8 +10,8 @@ from cotas.arrays import FloatArray
 from cotas.certificates import HardMarginPoint, Separability
 from cotas.fitting.data import Examples
 from cotas.fitting.moved import Moved
+from cotas.linear.dispatch import Solution
 from cotas.linear.separability import as_witness
-from cotas.linear.solution import Solution
 from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.separating_plane import ConvexCombination, separate
 

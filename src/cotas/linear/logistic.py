@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.blas import one_thread_in_blas
-from cotas.certificates import Certificate
+from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
 from cotas.certificates.core.rows import Rows
-from cotas.certificates.sweep import gather_facts
+from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.moved import Moved
 from cotas.fitting.parameters import (
     check_count,
@@ -28,12 +28,104 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
-from cotas.linear.against_the_rest import AgainstTheRest, AllClasses, ClassSolution, Start
 from cotas.linear.base import LinearClassifier
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Logistic
-from cotas.problem import RegularizedRisk, SoftmaxRisk
+from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
+from cotas.progress import Monitor
+from cotas.solvers.iterate import Iterate
+from cotas.solvers.losses import SMOOTH
+from cotas.solvers.newton import newton
+from cotas.solvers.proximal_newton import proximal_newton
+from cotas.solvers.risks import LogisticRisk, RowRisk, SoftmaxLoss
 from cotas.source import Source, comes_in_blocks, source_of
+
+Start = tuple[FloatArray, FloatArray]  # θ with a column for each score, and θ₀
+
+
+class ClassSolution(NamedTuple):
+    """A model with its certificate, in the shape of `coef_` and `intercept_`."""
+
+    coef: FloatArray
+    intercept: FloatArray
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class OneAgainstTheRest:
+    """One class against the rest: what is minimized, by whom, and how it is proved."""
+
+    examples: Examples
+    near: Moved
+    label: Any
+    problem: RegularizedRisk
+    facts: Facts
+    each: Each = map
+
+    def iterates(self, start: Start | None) -> Iterator[Iterate]:
+        """θ and θ₀, with the slopes of the losses as the dual point."""
+        signs = np.where(self.examples.y == self.label, 1.0, -1.0)
+        given, name = (signs, self.examples.shares()), self.problem.loss.name
+        risk = LogisticRisk(*given) if name == "logistic" else RowRisk(*given, SMOOTH[name])
+        return newton_iterates(self.near, risk, self.problem, start)
+
+    def check(self, iterate: Iterate) -> ClassSolution:
+        """Prove what can be proved of an iterate."""
+        (theta, theta0), slopes, examples = iterate.model, iterate.dual, self.examples
+        shares = examples.shares()
+        point = DualPoint(
+            problem=self.problem,
+            coef=theta[:, 0],
+            intercept=float(theta0[0]),
+            positive=self.label,
+            multipliers=np.abs(slopes[:, 0]) / np.where(shares > 0, shares, 1.0),
+            weights=examples.weights,
+        )
+        [found] = DualPoint.check_all([point], examples.X, examples.y, self.facts, self.each)
+        return ClassSolution(theta.T, theta0, found)
+
+
+@dataclass(frozen=True)
+class AllClasses:
+    """All the classes at once, by softmax."""
+
+    examples: Examples
+    near: Moved
+    problem: SoftmaxRisk
+    facts: Facts
+    each: Each = map
+    label: None = None  # of all classes
+
+    def iterates(self, start: Start | None) -> Iterator[Iterate]:
+        """A column of W for each class, and the biases."""
+        examples = self.examples
+        risk = SoftmaxLoss(examples.codes, examples.shares(), len(examples.classes))
+        return newton_iterates(self.near, risk, self.problem, start)
+
+    def check(self, iterate: Iterate) -> ClassSolution:
+        """Prove what can be proved of an iterate; its own probabilities are the dual point."""
+        (theta, theta0), examples = iterate.model, self.examples
+        coef = np.ascontiguousarray(theta.T)
+        model, given = (coef, theta0), (examples.classes, coef, theta0, examples.shares())
+        point = SoftmaxPoint(self.problem, *model, *given)
+        return ClassSolution(*model, point.check(examples.X, examples.y, self.facts, self.each))
+
+
+def newton_iterates(
+    near: Moved, risk: Any, problem: RegularizedRisk | SoftmaxRisk, start: Start | None
+) -> Iterator[Iterate]:
+    """The points of Newton's method, or of the proximal one where the penalty has corners."""
+    X, start = near.X, start and (start[0], near.seen(*start))
+    lam, ratio, free = problem.lam, problem.l1_ratio, problem.free_bias
+    if ratio:
+        points = proximal_newton(X, risk, lam * ratio, lam * (1.0 - ratio), free, start)
+    else:
+        points = newton(X, risk, lam, 0.0 if free else None, start)
+    for found in points:
+        believed = relative_gap(found.gap, found.objective)
+        theta0 = near.given(found.theta, found.theta0)
+        yield Iterate((found.theta, theta0), found.slopes, believed)
+
 
 PENALTIES = ("l2", "l1", "elasticnet")
 MULTICLASS = ("softmax", "ovr")
@@ -239,7 +331,7 @@ class LogisticRegression(LinearClassifier):
             threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))
             return monitor.for_each(solve, range(len(parts)), threads)
 
-    def _parts(self, examples: Examples, each: Each) -> list[AllClasses | AgainstTheRest]:
+    def _parts(self, examples: Examples, each: Each) -> list[AllClasses | OneAgainstTheRest]:
         ratio = self._ratio()
         free, labels = bool(self.fit_intercept), list(self.classes_[examples.positives()])
         facts = gather_facts(examples.X, examples.y, labels, each=each)
@@ -249,7 +341,9 @@ class LogisticRegression(LinearClassifier):
             return [AllClasses(examples, near, SoftmaxRisk(self.lam_, free, ratio), known, each)]
         problem = RegularizedRisk(Logistic(), self.lam_, free, l1_ratio=ratio)
         return [
-            AgainstTheRest(examples, near, label, problem, replace(known, sketches=[sketch]), each)
+            OneAgainstTheRest(
+                examples, near, label, problem, replace(known, sketches=[sketch]), each
+            )
             for label, sketch in zip(labels, facts.sketches, strict=True)
         ]
 

@@ -27,7 +27,7 @@ from cotas.solvers.run import new_average, new_run
 from cotas.source import Block, Source, Sums
 
 
-class Run(NamedTuple):
+class BlockRun(NamedTuple):
     """Where the rows of a run end, and how many of them have a weight."""
 
     end: int
@@ -39,7 +39,7 @@ class Shape:
     """The classes of a source and its runs, one for each block."""
 
     classes: Classes
-    runs: tuple[Run, ...]
+    runs: tuple[BlockRun, ...]
 
     @property
     def used(self) -> int:
@@ -72,7 +72,7 @@ def shape_of(source: Source, class_weight: Any, each: Each = map) -> Shape:
 def _read_shape(block: Block) -> Sums:
     s = block.weights
     used = block.n_rows if s is None else int(np.count_nonzero(s > 0))
-    return Sums(count_labels(block), [Run(block.start + block.n_rows, used)])
+    return Sums(count_labels(block), [BlockRun(block.start + block.n_rows, used)])
 
 
 @dataclass(frozen=True)

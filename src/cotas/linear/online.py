@@ -21,16 +21,13 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_fraction, check_jobs, check_time
-from cotas.fitting.pursuit import Pursuit, deadline, finished
-from cotas.fitting.reporting import EpochReport
+from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
 from cotas.fitting.threads import aside, entries_of, pooled, thread_count
 from cotas.fitting.validation import Patience, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.mixing import Algorithm, Mixture, Shape, shape_of
-from cotas.solvers.iterate import Iterate
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run
 from cotas.source import Source, source_of
@@ -253,13 +250,10 @@ class OnlineClassifier(LinearClassifier):
 
     def _follow(self, mixture: Mixture, watched: Watched, began: float) -> Reason:
         """Round after round until there is a reason to stop."""
-        done: list[Epoch] = []
 
-        def ends(iterate: Iterate) -> Reason | None:
-            done.append(iterate.model)
-            monitor.show(mistakes=int(done[-1].mistakes.sum()))
+        def ends(epoch: Epoch) -> Reason | None:
             if mixture.resting.all():
-                return Reason(Stop.THEORY, say("an epoch changed nothing"))
+                return NOTHING_CHANGED
             tol = self._tol()
             if tol is None:
                 return None
@@ -267,23 +261,11 @@ class OnlineClassifier(LinearClassifier):
             proved = all(c.relative_gap <= tol for c in self._certificates)
             return Reason(Stop.PROVED) if proved else None
 
-        def report(iterate: Iterate) -> EpochReport:
-            epoch = done[-1]
-            found = (epoch.mistakes, epoch.updates, epoch.seconds)
-            return EpochReport(epoch.number, self.max_iter, *found, *mixture.model(), None)
-
-        with Monitor(self, "epoch", self.max_iter) as monitor:
-            pursuit: Pursuit[Any] = Pursuit(
-                None, self.max_iter, self._time_of_rounds(began), monitor, began=began
-            )
-            iterates = map(Iterate, mixture.epochs(self.max_iter))
-            ended = pursuit.follow(iterates, ends=ends, report=report)
-        self.n_iter_ = mixture.done
-        self.mistakes_per_epoch_ = np.array([epoch.mistakes for epoch in done], np.int64).reshape(
-            len(done), len(mixture.theta0)
-        )
-        self._stop = ended.reason.stop.name
-        return ended.reason
+        epochs, limit = mixture.epochs(self.max_iter), self._time_of_rounds(began)
+        given = (self, epochs, self.max_iter, len(mixture.theta0), began)
+        reason, _ = follow_epochs(*given, ends, mixture.model, max_time=limit)
+        self.n_iter_, self._stop = mixture.done, reason.stop.name
+        return reason
 
     def _end(self, mixture: Mixture, watched: Watched, interrupted: bool) -> None:
         """Settle for good; after Ctrl-C with what is known already."""
@@ -437,17 +419,14 @@ class OnlineClassifier(LinearClassifier):
     ) -> Reason:
         training = self._training(examples, history)
         training.deadline = deadline(began, self.max_time)
-        done: list[Epoch] = []
         patience = Patience(int(self.n_iter_no_change))
         scores: list[float] = []
 
-        def ends(iterate: Iterate) -> Reason | None:
-            done.append(iterate.model)
+        def ends(epoch: Epoch) -> Reason | None:
             if facts is not None and facts.done():
                 facts.result()  # raises if X turned out not to be finite
-            monitor.show(mistakes=int(done[-1].mistakes.sum()))
             if training.resting.all():
-                return Reason(Stop.THEORY, say("an epoch changed nothing"))
+                return NOTHING_CHANGED
             if held_out is not None:
                 scores.append(self._accuracy(examples, history, held_out))
                 if patience.lost(scores[-1]):
@@ -456,22 +435,11 @@ class OnlineClassifier(LinearClassifier):
             proved = facts is not None and self._proves(examples, history, facts)
             return Reason(Stop.PROVED) if proved else None
 
-        def report(iterate: Iterate) -> EpochReport:
-            epoch, model = done[-1], self._read_off(history)
-            found = (epoch.mistakes, epoch.updates, epoch.seconds)
-            return EpochReport(epoch.number, epochs, *found, *model, scores[-1] if scores else None)
-
-        with Monitor(self, "epoch", epochs) as monitor:
-            pursuit: Pursuit[Any] = Pursuit(None, epochs, self.max_time, monitor, began=began)
-            iterates = map(Iterate, training.epochs(epochs))
-            ended = pursuit.follow(iterates, ends=ends, report=report)
-        self.n_iter_ = len(done)
-        mistakes = [epoch.mistakes for epoch in done]
-        self.mistakes_per_epoch_ = np.array(mistakes, np.int64).reshape(
-            len(done), len(history.run.b)
-        )
-        self._stop = ended.reason.stop.name  # what is proved may depend on it
-        return ended.reason
+        given = (self, training.epochs(epochs), epochs, len(history.run.b), began, ends)
+        reached = partial(self._read_off, history)
+        reason, _ = follow_epochs(*given, reached, max_time=self.max_time, scores=scores)
+        self._stop = reason.stop.name  # what is proved may depend on it
+        return reason
 
     def _training(self, examples: Examples, history: History) -> Training:
         """The algorithm on these data, before its first example."""

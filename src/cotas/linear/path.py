@@ -16,12 +16,12 @@ from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.certified import outside
 from cotas.fitting.data import refuse_source
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_fraction, check_time
 from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
+from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import say

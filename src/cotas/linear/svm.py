@@ -24,7 +24,7 @@ from cotas.certificates import (
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.fitting.data import Examples, read_examples, refuse_source
-from cotas.fitting.monitor import Monitor
+from cotas.fitting.deciding import shared_by_all
 from cotas.fitting.moved import Moved
 from cotas.fitting.parameters import (
     check_count,
@@ -33,14 +33,15 @@ from cotas.fitting.parameters import (
     check_time,
     penalty_of,
 )
-from cotas.fitting.predictions import shared_by_all
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
     BinaryTask,
+    Check,
     Ending,
+    Solution,
     as_solved,
     first_iterate,
     iterates,
@@ -48,9 +49,9 @@ from cotas.linear.dispatch import (
 )
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep, margin_widths
 from cotas.linear.hard_margin import widest_margin
-from cotas.linear.solution import Check, Solution
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
+from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.semismooth_newton import FEW_FEATURES, LARGEST_SYSTEM
 from cotas.source import Source, source_of

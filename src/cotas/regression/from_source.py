@@ -13,8 +13,7 @@ import numpy as np
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import SquaredLossPoint
 from cotas.fitting.from_source import bound_to, refuse_not_finite
-from cotas.regression.closed_form import ILL_CONDITIONED, SINGULAR, WORTH_REFINING
-from cotas.regression.iterations import LARGEST_GRAM
+from cotas.regression.solving import ILL_CONDITIONED, LARGEST_GRAM, SINGULAR, WORTH_REFINING
 from cotas.regression.task import Outcome
 from cotas.solvers.block_moments import (
     BlockTriangle,

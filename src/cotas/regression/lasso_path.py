@@ -18,7 +18,6 @@ from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.certified import outside
 from cotas.fitting.data import Observations, read_observations, refuse_source
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
     check_fraction,
@@ -31,6 +30,7 @@ from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import SolverReport
 from cotas.fitting.threads import rows_in_threads
 from cotas.problem import relative_gap
+from cotas.progress import Monitor
 from cotas.regression.lasso import Lasso
 from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
 from cotas.solvers.homotopy import Homotopy

@@ -21,10 +21,8 @@ from cotas.fitting.parameters import check_count, check_jobs, check_positive, ch
 from cotas.fitting.pursuit import at_floor
 from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
-from cotas.regression.closed_form import SINGULAR
 from cotas.regression.from_source import IN_BLOCKS, BlockTask
-from cotas.regression.iterations import LARGEST_GRAM
-from cotas.regression.solving import SOLVERS, choose, solve
+from cotas.regression.solving import LARGEST_GRAM, SINGULAR, SOLVERS, choose, solve
 from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
 from cotas.solvers.moments import Moments

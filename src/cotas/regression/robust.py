@@ -14,7 +14,6 @@ from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.moved import Moved
 from cotas.fitting.parameters import (
     check_count,
@@ -25,6 +24,7 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import rows_in_threads
+from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import EpsilonInsensitive, Huber

@@ -18,7 +18,6 @@ from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations, read_observations, refuse_source
 from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -29,6 +28,7 @@ from cotas.fitting.parameters import (
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
 from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.problem import relative_gap
+from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import triangle_in_blocks
 from cotas.solvers.iterate import Iterate

@@ -21,20 +21,67 @@ from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations, rows_to_predict
 from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns, shift_of
-from cotas.fitting.monitor import Monitor
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit, finished
 from cotas.fitting.reporting import StepReport
 from cotas.fitting.threads import rows_in_threads, thread_count
+from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import read_moments_and_ends
-from cotas.regression.stagewise_path import StagewisePath
 from cotas.solvers.block_moments import targets
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
 from cotas.source import Arrays, Block, Changed, Source, double, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
+
+
+@dataclass(frozen=True)
+class StagewisePath:
+    """βᵏ and what belongs to it, for k = 0 (β = 0) to the last iteration.
+
+    Attributes
+    ----------
+    run : StagewiseRun
+        The index and the step of each iteration.
+    scale : array of shape (n_features,)
+        The length of each centred column: a coefficient for columns of unit length, divided by
+        it, is the coefficient in the units of X.
+    losses, lengths, nonzeros : arrays of shape (n_iter_ + 1,)
+        L_n(βᵏ) = ‖y − Xβᵏ‖²/(2n), ‖βᵏ‖₁ for columns of unit length, and how many coefficients are
+        not zero.
+    """
+
+    run: StagewiseRun
+    scale: FloatArray
+    x_mean: FloatArray
+    y_mean: float
+    losses: FloatArray
+    lengths: FloatArray
+    nonzeros: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.run.chosen) + 1
+
+    def unit_coef(self, k: int) -> FloatArray:
+        """βᵏ for centred columns of unit length, as Rugeles Ospina writes it."""
+        if not 0 <= k < len(self):
+            raise ValueError(f"k must lie between 0 and {len(self) - 1}, the iterations made.")
+        keeps = self.run.keeps()[:k]
+        # What later steps leave of each step: the product of their factors.
+        left = np.append(np.cumprod(keeps[:0:-1])[::-1], 1.0) if k else keeps
+        steps = self.run.steps[:k] * left
+        found = np.bincount(self.run.chosen[:k], weights=steps, minlength=len(self.scale))
+        return found.astype(np.float64)
+
+    def coef(self, k: int) -> FloatArray:
+        """βᵏ in the units of X and y."""
+        return np.asarray(self.unit_coef(k) / self.scale)
+
+    def intercept(self, k: int) -> float:
+        """The bias that goes with `coef(k)`."""
+        return float(self.y_mean - self.x_mean @ self.coef(k))
+
 
 TIES = ("first", "random")
 # At most so many steps, and so many changed correlations, between two looks at the clock.

@@ -14,9 +14,7 @@ from cotas.arrays import FloatArray, IntArray
 from cotas.design import StandardizedCsr, StandardizedDense, as_design
 from cotas.design.blocks import times
 from cotas.regression.base import refuse_overflow
-from cotas.regression.iterations import checked_step, follow
-from cotas.regression.task import Outcome, Task
-from cotas.regression.trail import DivergedError
+from cotas.regression.task import DivergedError, Outcome, Task, checked_step, follow
 from cotas.solvers.dual_coordinate_ascent import squared_lengths
 from cotas.solvers.quadratic import QuadraticIterate
 from cotas.solvers.stochastic_gradient import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,17 +12,20 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import Matrix
+from cotas.certificates import ValidationBound
+from cotas.certificates.consequences.path import bound_validation_error
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_fraction, check_jobs
 from cotas.fitting.threads import thread_count
-from cotas.selection.between import bound_between
+from cotas.linear.svm import LinearSVM
 from cotas.selection.choice import Choice
 from cotas.selection.deciding import Plan, concluded, doubtful, standings_of
-from cotas.selection.fits import Fitter, weights_for
+from cotas.selection.fits import Fitter, seen_by_last, weights_for
 from cotas.selection.generalizing import Goal, bound_for_future_rows
 from cotas.selection.parameter import (
     check_estimator,
     default_values,
+    final_step,
     find_parameter,
     in_order,
     inside,
@@ -36,6 +40,34 @@ from cotas.selection.walking import Watch, fit_all, tighten_all
 from cotas.selection.yardstick import yardstick
 from cotas.stops import InterruptedWarning
 from cotas.words import say
+
+
+def bound_between(
+    plan: Plan, standings: Sequence[Standing], part: Part | None
+) -> ValidationBound | None:
+    """No optimum at any λ of the range has a validation error below it; see `svm_path`."""
+    model = standings[0].fits[0].model
+    last = final_step(model)
+    along = plan.parameter.name == "lam" and isinstance(last, LinearSVM)
+    along = along and (last.margin, last.loss) == ("soft", "hinge")
+    if not along or part is None or part.weights_val is not None:
+        raise ValueError(
+            "between=True needs the λ of a LinearSVM with a soft margin and the hinge loss, and "
+            "one set of validation rows without weights."
+        )
+    if len(standings) < 2:
+        return None
+    wrong = min(fit.validation.error for standing in standings for fit in standing.fits)
+    return bound_validation_error(
+        [list(standing.fits[0].certificate.singles) for standing in standings],
+        seen_by_last(model, part.X),
+        part.y,
+        seen_by_last(model, part.X_val),
+        part.y_val,
+        last.classes_,
+        # A bound above what was reached would not help anybody.
+        enough=round(wrong * len(np.asarray(part.y_val))),
+    )
 
 
 def choose(

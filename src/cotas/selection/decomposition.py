@@ -40,14 +40,14 @@ from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, take
 from cotas.selection.table import as_html, as_text, gap_in_words, number
 from cotas.selection.walking import Watch, gather
-from cotas.selection.yardstick import Tally, Yardstick
+from cotas.selection.yardstick import Counted, Yardstick
 from cotas.stops import InterruptedWarning
 from cotas.words import say
 
 Draw = Callable[[np.random.Generator], tuple[Matrix, Any]]
 HELD_OUT = 0.3
 NOTHING = Parameter("model", "")
-NOT_MEASURED = Tally(np.nan, np.nan, 0.0)
+NOT_MEASURED = Counted(np.nan, np.nan, 0.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import validation
 
 from cotas.blas import one_thread_in_blas
-from cotas.fitting.monitor import Monitor
+from cotas.progress import Monitor
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.splits import Part
 from cotas.stops import InterruptedWarning

@@ -20,7 +20,7 @@ OF_NUMBERS = ("squared", "absolute")
 SMALLEST_PROBABILITY = float(np.finfo(np.float64).tiny)
 
 
-class Tally(NamedTuple):
+class Counted(NamedTuple):
     """What some rows say: the mean loss, the mean of what the error is made of, their weight."""
 
     loss: float
@@ -28,12 +28,12 @@ class Tally(NamedTuple):
     weight: float
 
 
-def pooled(tallies: Sequence[Tally]) -> Tally:
+def pooled(tallies: Sequence[Counted]) -> Counted:
     """Of several sets of rows together."""
     weights = np.array([tally.weight for tally in tallies])
     losses, errors = (np.array([tally[k] for tally in tallies]) for k in (0, 1))
     total = float(weights.sum())
-    return Tally(float(weights @ losses / total), float(weights @ errors / total), total)
+    return Counted(float(weights @ losses / total), float(weights @ errors / total), total)
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class Yardstick:
     row_loss: Callable[[Any, Any], Any] | None = None
     scorer: Any = None
 
-    def tally(self, model: Any, X: Matrix, y: AnyArray, weights: FloatArray | None) -> Tally:
+    def tally(self, model: Any, X: Matrix, y: AnyArray, weights: FloatArray | None) -> Counted:
         """Measure a model on these rows."""
         shares = shares_of(len(y), weights)
         total = float(len(y) if weights is None else weights.sum())
         losses, errors = self.rows(model, X, y)
         if self.scorer is None:
-            return Tally(float(shares @ losses), float(shares @ errors), total)
+            return Counted(float(shares @ losses), float(shares @ errors), total)
         extra = {} if weights is None else {"sample_weight": weights}
         # The mean over the folds counts each fold once, as scikit-learn's does.
-        return Tally(-float(self.scorer(model, X, y, **extra)), float(shares @ errors), 1.0)
+        return Counted(-float(self.scorer(model, X, y, **extra)), float(shares @ errors), 1.0)
 
     def rows(self, model: Any, X: Matrix, y: AnyArray) -> tuple[FloatArray, FloatArray]:
         """The loss of each row, and whether it is wrong or the square of what is missing."""

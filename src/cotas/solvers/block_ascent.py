@@ -353,7 +353,7 @@ def climb(K: Any, W: Any, a: Any, box: Box, F: Any) -> Any:
 def settled(a: Any, F: Any, low: Any, high: Any, free_bias: bool) -> Any:
     """−1 for a row that rests at its lower bound, +1 at its upper one, 0 for all others.
 
-    The rule of `shrinking.py`, for several machines.
+    The rule of `smo.py`, for several machines.
     """
     rank = min(SPARED, F.shape[1])
     rising = torch.topk(torch.where(a < high, F, torch.inf), rank, dim=1, largest=False).values

@@ -10,8 +10,7 @@ from scipy import linalg
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
-from cotas.solvers.lasso_columns import WorkingSet
-from cotas.solvers.lasso_state import LassoIterate
+from cotas.solvers.lasso_state import LassoIterate, WorkingSet
 from cotas.solvers.lasso_working_set import WIDEST_GRAM
 from cotas.solvers.penalties import L1
 

@@ -1,12 +1,15 @@
-"""The penalized Lasso on a Gram matrix: where a solver stands, and how good that is."""
+"""The penalized Lasso on the Gram matrix of some columns: where a solver stands, and how well."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from cotas.arrays import FloatArray, IntArray
+from cotas.design.centred import CentredColumns
 from cotas.loops import assign, loop
-from cotas.solvers.penalties import Values, bounds
+from cotas.solvers.penalties import Penalized, bounds
 
 # No gap below so many roundings of ⟨y, y⟩ can be seen.
 ROUNDINGS = 16 * 2.0**-52
@@ -33,7 +36,7 @@ class GramState(NamedTuple):
 
 
 @loop
-def restricted_bounds(state: GramState, m: int, penalty: Any, square: float) -> Values:
+def restricted_bounds(state: GramState, m: int, penalty: Any, square: float) -> Penalized:
     """Those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
     fitted = explained = 0.0
     for j in range(m):
@@ -59,3 +62,63 @@ def afresh(state: GramState, m: int) -> None:
             row, b = state.G[j], state.beta[j]
             for i in range(m):
                 g[i] -= b * row[i]
+
+
+class WorkingSet:
+    """Some columns, their Gram matrix, and β on them."""
+
+    def __init__(self, columns: CentredColumns, c: FloatArray) -> None:
+        self.columns, self.full_c = columns, c
+        self.members = np.zeros(0, dtype=np.int64)
+        self.inside = np.zeros(columns.p, dtype=np.bool_)
+        self.has_gram = True
+        self.state = GramState(np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0))
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def add(self, new: IntArray) -> None:
+        """Take in columns that are not there yet."""
+        m, more = len(self), len(self) + len(new)
+        self._make_room(more)
+        G, c, _, g = self.state
+        if m:
+            across = self.columns.gram(new, self.members)
+            G[m:more, :m], G[:m, m:more] = across, across.T
+        G[m:more, m:more] = self.columns.gram(new, new)
+        c[m:more] = self.full_c[new]
+        self.members = np.append(self.members, new)
+        self.inside[new] = True
+        g[m:more] = c[m:more] - G[m:more, :m] @ self.state.beta[:m]
+
+    def keep(self, places: IntArray) -> None:
+        """Only the columns at these places."""
+        G, c, beta, g = self.state
+        self.inside[:] = False
+        self.members = self.members[places]
+        self.inside[self.members] = True
+        self.state = GramState(G[np.ix_(places, places)], c[places], beta[places], g[places])
+
+    def add_without_gram(self, new: IntArray) -> None:
+        """Take in columns for coordinate descent on the residual, which needs no Gram matrix."""
+        beta = np.append(self.state.beta[: len(self)], np.zeros(len(new)))
+        self.members = np.append(self.members, new)
+        self.inside[new] = True
+        c = self.full_c[self.members]
+        self.state = GramState(np.zeros((0, 0)), c, beta, np.zeros(len(beta)))
+        self.has_gram = False
+
+    def support(self) -> IntArray:
+        """Positions in the working set of the coefficients that are not zero."""
+        return np.flatnonzero(self.state.beta[: len(self)])
+
+    def _make_room(self, m: int) -> None:
+        old = self.state
+        capacity = len(old.c)
+        if m <= capacity:
+            return
+        size = min(max(m, 2 * capacity, 64), self.columns.p)
+        G = np.zeros((size, size))
+        G[:capacity, :capacity] = old.G
+        vectors = [np.append(v, np.zeros(size - capacity)) for v in (old.c, old.beta, old.g)]
+        self.state = GramState(G, *vectors)

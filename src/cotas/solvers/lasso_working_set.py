@@ -9,11 +9,10 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
-from cotas.solvers.lasso_columns import WorkingSet
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
 from cotas.solvers.lasso_gram import path_on_gram, solve_on_gram
-from cotas.solvers.lasso_state import LassoIterate, enough
-from cotas.solvers.penalties import Penalty, Values, bounds, thresholds, times, with_weights
+from cotas.solvers.lasso_state import LassoIterate, WorkingSet, enough
+from cotas.solvers.penalties import Penalized, Penalty, bounds, thresholds, times, with_weights
 
 # A Gram matrix of all the columns is formed at once up to this width.
 WIDEST_GRAM = 1000
@@ -121,7 +120,7 @@ class WorkingSetLasso:
             # As many at a time as take a breath, so that Ctrl-C is heard.
             start, some = start + some, 2 * some if time.perf_counter() - began < BREATH else 1
             for lam, beta, found in zip(part, betas, values.tolist(), strict=True):
-                yield self._iterate(lam, beta.nonzero()[0], beta, Values(*found))
+                yield self._iterate(lam, beta.nonzero()[0], beta, Penalized(*found))
 
     def _stride(self, lam: float) -> LassoIterate:
         """Some strides towards λ in one go, and a look."""
@@ -141,7 +140,7 @@ class WorkingSetLasso:
         """Whether there were as many rounds as there may be."""
         return self.rounds >= self.max_rounds
 
-    def at(self, lam: float) -> Values:
+    def at(self, lam: float) -> Penalized:
         """P and P − D of the present β for another λ."""
         return bounds(times(self.penalty, lam), *self.products, self.rho, self.beta)
 
@@ -169,7 +168,7 @@ class WorkingSetLasso:
         return betas, values
 
     def _iterate(
-        self, lam: float, support: IntArray, beta: FloatArray, found: Values
+        self, lam: float, support: IntArray, beta: FloatArray, found: Penalized
     ) -> LassoIterate:
         length = float(np.abs(beta[support]) @ self._weights(support))
         return LassoIterate(lam, support, beta[support], length, *found)

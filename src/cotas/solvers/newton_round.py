@@ -14,7 +14,7 @@ from cotas.arrays import FloatArray, IntArray
 from cotas.design import add, add_outer
 from cotas.loops import generic, loop
 from cotas.solvers.interior_point import PrimalDual
-from cotas.solvers.rounded_hinge import Answer, RowState, look_along, respond, slope
+from cotas.solvers.rounded_hinge import Response, RowState, look_along, respond, slope
 
 # A round that takes more steps than this does not get on.
 MOST_STEPS = 100
@@ -29,7 +29,7 @@ class RoundedProblem(NamedTuple):
     bias: float
     anchor: float
 
-    def iterate(self, theta: FloatArray, theta0: float, answer: Answer, alpha: Any) -> PrimalDual:
+    def iterate(self, theta: FloatArray, theta0: float, answer: Response, alpha: Any) -> PrimalDual:
         """θ, θ₀ and α with their P and D."""
         penalty = 0.5 * (self.lam * float(theta @ theta) + self.anchor * theta0 * theta0)
         cost = 0.5 * float(answer.combination @ answer.combination) / self.lam
@@ -40,7 +40,7 @@ class RoundedProblem(NamedTuple):
             cost += abs(answer.balance) * (1.0 + abs(theta0))
         return PrimalDual(theta, theta0, alpha, answer.loss + penalty, answer.total - cost)
 
-    def gradient(self, theta: FloatArray, theta0: float, answer: Answer) -> FloatArray:
+    def gradient(self, theta: FloatArray, theta0: float, answer: Response) -> FloatArray:
         """Of the rounded objective, by θ and θ₀."""
         slope0 = self.bias * (self.anchor * theta0 - answer.balance)
         return np.append(self.lam * theta - answer.combination, slope0)
@@ -53,7 +53,7 @@ class RoundedProblem(NamedTuple):
         return lack <= self.lam * gap and lack0 * (1.0 + abs(theta0)) <= 0.25 * gap
 
 
-class Line(NamedTuple):
+class SearchLine(NamedTuple):
     """The rounded objective along a step: a parabola, less what the rows gain."""
 
     state: RowState
@@ -67,8 +67,8 @@ def derivative(line: Any, length: float) -> Any:
     """Of the rounded objective after a step of this length."""
 
 
-@derivative.when(Line)
-def _derivative(line: Line, length: float) -> float:
+@derivative.when(SearchLine)
+def _derivative(line: SearchLine, length: float) -> float:
     gained = slope(line.state, line.nu, length, 0, len(line.state.y))
     return line.fixed + length * line.linear - gained
 
@@ -119,7 +119,7 @@ def newton_round(
         for j in range(d):
             fixed += problem.lam * model[j] * step[j]
             linear += problem.lam * step[j] * step[j]
-        length = zero(Line(state, nu, fixed, linear))
+        length = zero(SearchLine(state, nu, fixed, linear))
         if not length > 0.0:
             break
         for i in range(n):

@@ -118,7 +118,7 @@ def value(penalty: Any, beta: FloatArray) -> float:
     return total
 
 
-class Values(NamedTuple):
+class Penalized(NamedTuple):
     """P and P − D."""
 
     primal: float
@@ -126,7 +126,7 @@ class Values(NamedTuple):
 
 
 @loop
-def bounds(penalty: Any, a: float, b: float, q: FloatArray, beta: FloatArray) -> Values:
+def bounds(penalty: Any, a: float, b: float, q: FloatArray, beta: FloatArray) -> Penalized:
     """P and P − D from a = ⟨r, y⟩, b = ⟨r, r⟩ and the correlations q of the columns with r.
 
     D is the better of two (docs/theory/lasso.md). The data (y, 0) and (X, √λ₂W) make a Lasso with
@@ -151,12 +151,12 @@ def bounds(penalty: Any, a: float, b: float, q: FloatArray, beta: FloatArray) ->
             excess += over * over / (2.0 * lam2)
     primal = 0.5 * b + penalized
     if a <= 0.0 or b <= 0.0:
-        return Values(primal, primal)
+        return Penalized(primal, primal)
     kappa = a / (b + squares)
     if steepest * kappa > 1.0:
         kappa = 1.0 / steepest
     dual = max(kappa * a - 0.5 * kappa * kappa * (b + squares), a - 0.5 * b - excess)
-    return Values(primal, primal - dual + loose)
+    return Penalized(primal, primal - dual + loose)
 
 
 def thresholds(penalty: Penalty) -> FloatArray:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.rounds import Rounds
-from cotas.solvers.rounded_hinge import Answer
+from cotas.solvers.rounded_hinge import Response
 from cotas.source import Block, Source, Sums, double
 
 
@@ -127,7 +127,7 @@ class BlockRows:
         self.passes = 0
         self._at = (np.zeros(self.n_features), 0.0)
         self._along = self._at
-        self._known: tuple[Place, Answer, FloatArray] | None = None
+        self._known: tuple[Place, Response, FloatArray] | None = None
 
     @property
     def alpha(self) -> Rounds:
@@ -155,7 +155,7 @@ class BlockRows:
         """The centres are where α is now."""
         self.rounds = self.alpha
 
-    def respond(self, nu: float) -> Answer:
+    def respond(self, nu: float) -> Response:
         """All the sums at the present θ, in one pass unless they are known from the last step."""
         return self._answer(*self._at, nu)
 
@@ -164,7 +164,7 @@ class BlockRows:
         answer = self._answer(*self._after(length), nu)
         return float(answer.combination @ self._along[0]) + answer.balance * self._along[1]
 
-    def _answer(self, theta: FloatArray, theta0: float, nu: float) -> Answer:
+    def _answer(self, theta: FloatArray, theta0: float, nu: float) -> Response:
         known = self._known
         if known is not None:
             place, answer, _ = known
@@ -175,7 +175,7 @@ class BlockRows:
         self.passes += 1
         found = self.source.map_reduce(Respond(place, self.with_gram))
         combination, balance, loss, total, gram = found
-        answer = Answer(combination, balance, loss, total, [])
+        answer = Response(combination, balance, loss, total, [])
         self._known = (place, answer, gram)
         return answer
 

@@ -144,7 +144,7 @@ def bend(
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """What all the rows say to a θ: Σ αᵢyᵢxᵢ, Σ αᵢyᵢ, Σ sᵢ max(0, −eᵢ), Σ αᵢ, the curved rows."""
 
     combination: FloatArray
@@ -196,7 +196,7 @@ class HingeRows:
         """The centres are where α is now."""
         self.state.centre[:] = self.state.part
 
-    def respond(self, nu: float) -> Answer:
+    def respond(self, nu: float) -> Response:
         """α and all the sums at the present e."""
 
         def one(span: slice) -> tuple[IntArray, FloatArray, float, float, float]:
@@ -210,7 +210,7 @@ class HingeRows:
         parts = list(self.each(one, self.spans))
         self.combination = self.combination + np.sum([part[1] for part in parts], axis=0)
         loss, total, balance = (float(sum(part[k] for part in parts)) for k in (2, 3, 4))
-        return Answer(self.combination, balance, loss, total, [part[0] for part in parts])
+        return Response(self.combination, balance, loss, total, [part[0] for part in parts])
 
     def slope(self, nu: float, length: float) -> float:
         """Σ αᵢ·turnᵢ after a step of this length."""

@@ -14,7 +14,7 @@ from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
 from cotas.solvers.newton_round import RoundedProblem, derivative, newton_round, zero
 from cotas.solvers.rounded_blocks import BlockRows
-from cotas.solvers.rounded_hinge import Answer, HingeRows
+from cotas.solvers.rounded_hinge import HingeRows, Response
 from cotas.source import Block, Source
 
 # The smoothing of the first round, what the next rounds make of it, and when that ends.
@@ -207,14 +207,14 @@ def _after_sweeps(rows: HingeRows, problem: RoundedProblem, start: Start) -> Pri
     y, weights, excess = rows.state.y, rows.state.weights, rows.state.excess
     loss = float(weights @ np.maximum(0.0, -excess))
     balance, total = float(start.alpha @ y), float(start.alpha.sum())
-    answer = Answer(problem.lam * start.theta, balance, loss, total, [])
+    answer = Response(problem.lam * start.theta, balance, loss, total, [])
     return problem.iterate(start.theta, start.theta0, answer, start.alpha)
 
 
 def _newton_step(
     rows: HingeRows | BlockRows,
     problem: RoundedProblem,
-    answer: Answer,
+    answer: Response,
     nu: float,
     gradient: FloatArray,
 ) -> FloatArray | None:

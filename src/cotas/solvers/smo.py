@@ -1,9 +1,15 @@
-"""Kernel support vector machines, for labels and for numbers, by working sets of many rows."""
+"""Kernel support vector machines, for labels and for numbers, by working sets of many rows.
+
+Rows that are believed to have found their bound are set aside: at the optimum no Fᵢ with aᵢ < high
+lies below an Fⱼ with aⱼ > low. A row at a bound whose F lies beyond those of all its possible
+partners is in no violating pair: as long as that stays so it does not move, and what its F is does
+not matter to those that do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,9 +17,102 @@ from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import GramRows, SignedDual
-from cotas.solvers.row_cache import RowCache
-from cotas.solvers.shrinking import WORTH_IT, settled
 from cotas.solvers.working_set import Watch, choose, solve_working_set
+
+# So many of the worst violators do not count: the next rounds are about to move them.
+SPARED = 64
+# Rows are set aside only if at least this part of the active ones goes at a time.
+WORTH_IT = 0.2
+
+
+class Partners(NamedTuple):
+    """The least F that counts among those whose a may rise, the greatest whose a may fall."""
+
+    rising: float
+    falling: float
+
+
+def partners(dual: SignedDual, a: FloatArray, F: FloatArray) -> Partners:
+    """The extremes of F, the worst violators left out; symmetric about zero without a bias."""
+    rising = -_greatest_but(-F[a < dual.high], SPARED)
+    falling = _greatest_but(F[a > dual.low], SPARED)
+    if dual.free_bias:
+        return Partners(rising, falling)
+    farthest = max(-rising, falling, 0.0)
+    return Partners(-farthest, farthest)
+
+
+def settled(dual: SignedDual, a: FloatArray, F: FloatArray) -> IntArray:
+    """−1 for a row that rests at its lower bound, +1 at its upper one, 0 for all others.
+
+    Rule of LIBSVM (Chang and Lin 2011) for rows out of reach of any partner. Departures: the
+    worst violators do not count as partners, see `SPARED`.
+    """
+    rising, falling = partners(dual, a, F)
+    least, greatest = min(rising, falling), max(rising, falling)
+    found = np.zeros(len(a), dtype=np.int8)
+    found[(a == dual.low) & (greatest < F)] = -1
+    found[(a == dual.high) & (least > F)] = 1
+    found[dual.low == dual.high] = -1  # a row without weight never moves
+    return found
+
+
+def _greatest_but(values: FloatArray, spared: int) -> float:
+    """The greatest value when so many are left out; the greatest of all if there are no more."""
+    if len(values) <= spared:
+        return float(values.max(initial=-np.inf))
+    return float(np.partition(values, len(values) - 1 - spared)[len(values) - 1 - spared])
+
+
+class RowCache:
+    """As many rows of length n as fit into `size` bytes.
+
+    Invariant: `slots[place_of[i]]` is row i where place_of[i] ≥ 0, or those columns of it that
+    were kept; never more than `size` bytes.
+    """
+
+    def __init__(self, n: int, size: int, dtype: Any) -> None:
+        capacity = min(n, size // (n * np.dtype(dtype).itemsize))
+        self.slots: AnyArray = np.empty((capacity, n), dtype=dtype)
+        self.place_of = np.full(n, -1, dtype=np.int64)
+        self._owner = np.full(capacity, -1, dtype=np.int64)
+        self._used = np.full(capacity, -1, dtype=np.int64)
+        self._now = 0
+
+    def places(self, rows: IntArray) -> IntArray:
+        """Where these rows lie, −1 for those that have to be computed; all count as used now."""
+        self._now += 1
+        found = self.place_of[rows]
+        self._used[found[found >= 0]] = self._now
+        return found
+
+    def make_room(self, rows: IntArray) -> IntArray:
+        """Places for new rows, for as many of the first ones as there is room.
+
+        A row that was used in this round is not thrown out.
+        """
+        order = np.argsort(self._used, kind="stable")[: len(rows)]
+        places = order[self._used[order] < self._now]
+        old = self._owner[places]
+        self.place_of[old[old >= 0]] = -1
+        taken = rows[: len(places)]
+        self._owner[places], self.place_of[taken] = taken, places
+        self._used[places] = self._now
+        return places
+
+    def narrow(self, columns: IntArray) -> None:
+        """Keep these columns of the rows and no others; what that frees is room for more rows.
+
+        Rows are copied to the front of the same memory, from the first place on.
+        """
+        memory, width = self.slots.reshape(-1), len(columns)
+        for place in np.flatnonzero(self._owner >= 0):
+            memory[place * width : (place + 1) * width] = self.slots[place, columns]
+        capacity = min(len(self.place_of), len(memory) // max(1, width))
+        self.slots = memory[: capacity * width].reshape(capacity, width)
+        more = np.full(capacity - len(self._owner), -1, dtype=np.int64)
+        self._owner, self._used = (np.append(old, more) for old in (self._owner, self._used))
+
 
 # The working set has so many rows, all of them if there are no more. In other small problems it
 # starts with a part of the rows and grows by some in each round, since most of them need few.

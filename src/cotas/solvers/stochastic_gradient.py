@@ -107,18 +107,18 @@ class Sampling(NamedTuple):
         return random.permutation(examples) if self.shuffle else examples
 
 
-class Plan(NamedTuple):
+class StepPlan(NamedTuple):
     """The examples of an epoch in their order, the step of each batch, and the size of a batch."""
 
     order: IntArray
     etas: FloatArray
     batch: int
 
-    def batches(self) -> Iterator[Plan]:
+    def batches(self) -> Iterator[StepPlan]:
         """The same, one batch at a time."""
         for q in range(len(self.etas)):
             some = slice(q * self.batch, (q + 1) * self.batch)
-            yield Plan(self.order[some], self.etas[q : q + 1], self.batch)
+            yield StepPlan(self.order[some], self.etas[q : q + 1], self.batch)
 
 
 class StochasticDescent(NamedTuple):
@@ -132,7 +132,7 @@ class StochasticDescent(NamedTuple):
     steps: Any
     sampling: Sampling
 
-    def plans(self, random: np.random.RandomState, done: int = 0) -> Iterator[Plan]:
+    def plans(self, random: np.random.RandomState, done: int = 0) -> Iterator[StepPlan]:
         """The epochs without end, after so many steps."""
         n, weights = n_vectors(self.rows), self.weights
         kind = np.int32 if n < 2**31 else np.int64
@@ -142,10 +142,10 @@ class StochasticDescent(NamedTuple):
         while True:
             order = self.sampling.order(examples, random)
             times = np.arange(done + 1, done + 1 + -(-len(order) // batch))
-            yield Plan(order, self.steps(times), batch)
+            yield StepPlan(order, self.steps(times), batch)
             done += len(times)
 
-    def follow(self, plan: Plan, state: RunState) -> float:
+    def follow(self, plan: StepPlan, state: RunState) -> float:
         """Make the steps of the plan; Σ r² over the targets, each r as it was met."""
         given = (self.rows, self.Y, self.weights, self.lam, self.bias, *plan)
         return sum(stochastic_pass(*given, state, c) for c in range(self.Y.shape[1]))

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.fitting.data import Observations, read_observations
-from cotas.regression.iterations import quadratic_of, rate_of
+from cotas.regression.solving import quadratic_of, rate_of
 from cotas.regression.stochastic import begin, stacked
 from cotas.regression.task import Task
 from cotas.solvers.gradient_descent import gradient_descent

@@ -1,9 +1,9 @@
-"""The online kernel classifiers, example by example."""
+"""The kernel classifiers: the online ones example by example, the SVM pair by pair."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,17 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.fitting.data import Examples, read_examples
 from cotas.kernel.online import OnlineKernelClassifier, over_all_rows
+from cotas.kernel.problems import BinaryProblem, against_the_rest, gathered, one_against_one
+from cotas.kernel.svm import KernelSVM
+from cotas.solvers.bias import best_bias
 from cotas.solvers.kernel_online import KernelRun, KernelTraining
 from cotas.solvers.kernel_pegasos import KernelPegasosRule
 from cotas.solvers.online import Turn
+from cotas.solvers.working_set import Move
 from cotas.tracing import printed
 from cotas.tracing.online import bound_of
 from cotas.tracing.printed import Printed
-from cotas.tracing.steps import KernelStep, Return, Step
+from cotas.tracing.steps import KernelStep, PairStep, Return, Step
 
 
 def trace_kernel_run(
@@ -113,3 +117,97 @@ class KernelReplay:
         model = copy.copy(self.model)
         model._keep_model(self.examples, beta, theta0)
         return model
+
+
+def trace_pairs(
+    estimator: KernelSVM, X: Matrix, y: Any, sample_weight: Any
+) -> tuple[Any, Printed, Callable[[], Iterator[Step]]]:
+    """Fit a kernel machine and keep its moves; its algorithm, and how to go through them."""
+    if estimator.approximate is not None:
+        raise ValueError("trace shows pairs of multipliers, which approximate= does not move.")
+    moves: list[list[Move]] = []
+    model = clone(estimator)._fit(X, y, sample_weight, moves)
+    examples = read_examples(clone(estimator), X, y, sample_weight, estimator.class_weight)
+    split = one_against_one if estimator.multiclass == "ovo" else against_the_rest
+    problems = split(examples, float(estimator.lam), estimator.C)
+    replay = PairReplay(model, examples, problems, moves)
+    return model, printed.SMO, replay.steps
+
+
+class PairReplay:
+    """The moves of each binary problem, up to the model that was kept of it."""
+
+    def __init__(
+        self,
+        model: KernelSVM,
+        examples: Examples,
+        problems: Sequence[BinaryProblem],
+        moves: Sequence[list[Move]],
+    ) -> None:
+        self.model, self.examples, self.problems = model, examples, problems
+        self.ends = [self._kept(c) for c in range(len(problems))]
+        pairs = zip(moves, self.ends, strict=True)
+        self.moves = [some[: _last_at(some, end)] for some, end in pairs]
+
+    def _kept(self, c: int) -> FloatArray:
+        """a of the rows of a problem, in the model that was kept."""
+        a, problem = np.zeros(self.examples.n_rows), self.problems[c]
+        a[self.model.support_] = self.model.dual_coef_[c]
+        return a if problem.rows is None else a[problem.rows]
+
+    def steps(self) -> Iterator[Step]:
+        """A step for each move of each problem, and the end."""
+        number, now = 0, [np.zeros_like(end) for end in self.ends]
+        for c, moves in enumerate(self.moves):
+            for move in moves:
+                number += 1
+                now[c][move.rows] = move.after
+                yield self._step(number, c, move, [a.copy() for a in now])
+        end = self.model.intercept_
+        lines = (printed.SMO.last,)
+        yield Return(number=number + 1, lines=lines, build=lambda: self._built(now, end))
+
+    def _step(self, number: int, c: int, move: Move, now: list[FloatArray]) -> PairStep:
+        problem = self.problems[c]
+        rows, y, lam = move.rows, problem.signs[move.rows], problem.lam
+        return PairStep(
+            number=number,
+            lines=printed.SMO.lines,
+            build=lambda: self._built(now, None),
+            label=problem.label,
+            rows=rows if problem.rows is None else problem.rows[rows],
+            y=y,
+            alpha_before=lam * y * move.before + 0.0,  # no minus before a zero
+            alpha=lam * y * move.after + 0.0,
+            upper=problem.weights[rows],
+            slopes=move.slopes,
+            curvature=move.curvature,
+            newton=bool(np.isnan(move.curvature)),
+            multipliers=lam * problem.signs * now[c] + 0.0,
+        )
+
+    def _built(self, now: list[FloatArray], theta0: FloatArray | None) -> Any:
+        """The machine with these multipliers; with the best bias for them if none is given."""
+        model, n = copy.copy(self.model), self.examples.n_rows
+        chosen, beta = gathered(self.problems, now, n)
+        zeros = np.zeros(len(now))
+        model._keep_support(self.examples, chosen, beta, zeros if theta0 is None else theta0)
+        if theta0 is None and model.fit_intercept:
+            scores = model._scores(self.examples.X)
+            for c, problem in enumerate(self.problems):
+                own = scores[:, c] if problem.rows is None else scores[problem.rows, c]
+                model.intercept_[c] = best_bias(own, problem.signs > 0, problem.weights)
+        return model
+
+
+def _last_at(moves: Sequence[Move], end: FloatArray) -> int:
+    """After how many moves the multipliers are at `end` for the last time."""
+    a, found = np.zeros_like(end), 0
+    wrong = int(np.count_nonzero(a != end))
+    for k, move in enumerate(moves, start=1):
+        wrong -= int(np.count_nonzero(a[move.rows] != end[move.rows]))
+        a[move.rows] = move.after
+        wrong += int(np.count_nonzero(move.after != end[move.rows]))
+        if wrong == 0:
+            found = k
+    return found

@@ -22,10 +22,9 @@ from cotas.regression.ridge import Ridge
 from cotas.stops import Stop
 from cotas.tracing.boosting import trace_rounds
 from cotas.tracing.descent import trace_descent
-from cotas.tracing.kernel import trace_kernel_run
+from cotas.tracing.kernel import trace_kernel_run, trace_pairs
 from cotas.tracing.notes import notes
 from cotas.tracing.online import trace_run
-from cotas.tracing.pairs import trace_pairs
 from cotas.tracing.printed import Printed
 from cotas.tracing.steps import Step
 
@@ -83,7 +82,7 @@ class Trace:
         return notes(self.model, self.algorithm)
 
     def __repr__(self) -> str:
-        where = f"{self.algorithm.author}, {self.algorithm.place}"
+        where = f"{self.algorithm.place}, {self.algorithm.author}"
         return f"<Trace of {self.model!r}: {where}>"
 
 

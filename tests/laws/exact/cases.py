@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from cotas.certificates.core import losses, regularizers, residuals, sparsity
+from cotas.certificates.core import gap, residuals, sparsity
 from cotas.certificates.core.gap import Risk
 
 MARGINS = ("hinge", "squared hinge", "modified Huber", "logistic", "exponential", "hard margin")
@@ -172,7 +172,7 @@ def _build(
     free = bias_kind == "free"
     kappa = float(10.0 ** rng.uniform(-2, 2)) if bias_kind == "penalized" else 0.0
     # With weights zero a row has no dual variable.
-    if isinstance(loss, losses.Margin):
+    if isinstance(loss, gap.Margin):
         y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
         if rng.random() < 0.05:
             y[:] = 1.0
@@ -189,7 +189,7 @@ def _build(
     if style == "extreme" and rng.random() < 0.5:
         lam = float(10.0 ** rng.uniform(-320, 300))
     optimal, room = True, math.inf
-    if isinstance(loss, losses.Margin):
+    if isinstance(loss, gap.Margin):
         aim = _margins(rng, loss_name, np.abs(c) / np.where(s > 0, s, 1.0), loss) * y
         X, lam, optimal = _fitted_column(rng, X, c, aim, reg_name, lam, total, kappa)
         room = max(0.0, -float(c @ aim)) / (2 * total)
@@ -197,15 +197,15 @@ def _build(
     delta = float(c.sum())
     bias = 0.0
     if free:
-        bias = float(rng.normal()) * (1.0 if isinstance(loss, losses.Margin) else 10.0)
-        if isinstance(loss, losses.Margin):
+        bias = float(rng.normal()) * (1.0 if isinstance(loss, gap.Margin) else 10.0)
+        if isinstance(loss, gap.Margin):
             bias = 0.0
     elif kappa:
         bias = -(kappa**2) * delta / (lam * total)
-    if isinstance(loss, losses.Margin) and optimal:
+    if isinstance(loss, gap.Margin) and optimal:
         # The last column takes up what is missing in the scores.
         X, theta, reg, optimal = _complete(X, theta, reg, aim, c, bias, total, reg_name)
-    elif not isinstance(loss, losses.Margin):
+    elif not isinstance(loss, gap.Margin):
         z = X @ theta + bias
         y = z - _residuals(rng, loss, loss_name, np.where(s > 0, c / np.where(s > 0, s, 1), 0.0))
     given = [X, theta, y, c, bias, lam, *vars(reg).values()]
@@ -213,7 +213,7 @@ def _build(
         X = np.where(np.isfinite(X), X, 1.0)
         theta, bias, c, optimal = np.zeros(X.shape[1]), 0.0, np.zeros(n), False
         y = np.where(np.isfinite(y), y, 1.0)
-        reg = regularizers.L2(1.0)
+        reg = gap.L2(1.0)
     risk = Risk(loss, reg, free, kappa)
     return Case((loss_name, reg_name), style, risk, X, y, s, theta, bias, c, optimal)
 
@@ -221,12 +221,12 @@ def _build(
 def _loss(rng: np.random.Generator, name: str, style: str) -> Any:
     scale = 1.0 if style == "plain" else 10.0 ** rng.uniform(-6, 6)
     return {
-        "hinge": losses.Hinge(),
-        "squared hinge": losses.SquaredHinge(),
-        "modified Huber": losses.ModifiedHuber(),
-        "logistic": losses.Logistic(),
-        "exponential": losses.Exponential(),
-        "hard margin": losses.HardMargin(),
+        "hinge": gap.Hinge(),
+        "squared hinge": gap.SquaredHinge(),
+        "modified Huber": gap.ModifiedHuber(),
+        "logistic": gap.Logistic(),
+        "exponential": gap.Exponential(),
+        "hard margin": gap.HardMargin(),
         "squared": residuals.Squared(),
         "Huber": residuals.Huber(float(rng.choice([1.0, 1.35, 0.1])) * scale),
         "epsilon": residuals.EpsilonInsensitive(float(rng.choice([0.0, 0.1, 1.0])) * scale),
@@ -335,10 +335,10 @@ def _regularizer(
         2.0 ** rng.integers(-3, 4, size=d) * (1 + rng.random(d)) if style != "denormal" else None
     )
     if name == "l2":
-        return regularizers.L2(lam), pull / lam
+        return gap.L2(lam), pull / lam
     if name == "l2 weights":
         sigma = np.ones(d) if sigma is None else sigma
-        return regularizers.L2(lam, sigma), pull / (lam * sigma**2)
+        return gap.L2(lam, sigma), pull / (lam * sigma**2)
     positive = name.startswith(("positive", "+"))
     able = (pull > 0) if positive else (size > 0)
     if "net" in name:
@@ -382,7 +382,7 @@ def _complete(
     if not pull > 0:
         return X, theta, reg, False
     X, theta = X.copy(), theta.copy()
-    if isinstance(reg, regularizers.L2):
+    if isinstance(reg, gap.L2):
         sigma = 1.0 if reg.weights is None else float(reg.weights[-1])
         theta[-1] = math.sqrt(pull / reg.lam) / sigma
         X[:, -1] = lack / theta[-1]

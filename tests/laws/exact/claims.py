@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cotas.certificates.core import losses, sparsity
+from cotas.certificates.core import gap, sparsity
 from cotas.certificates.core.blocks import Claims, block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Weights, all_bounds
@@ -61,7 +61,7 @@ def _in_blocks(
     case: Case, asked: list[Claim], values: list[Any], best: Any, block_rows: int
 ) -> Iterator[str]:
     """The same, when the rows come in blocks of some size, whose dual points come in turn."""
-    if isinstance(case.risk.loss, losses.HardMargin) or len(case.risk.regularizer.free()):
+    if isinstance(case.risk.loss, gap.HardMargin) or len(case.risk.regularizer.free()):
         return
     source = Mixed(case.X, case.y, case.weights, block_rows=block_rows)
     for claim, value in zip(asked, values[:2], strict=True):
@@ -155,7 +155,7 @@ def _reasons(case: Case, claim: Claim, value: Any) -> set[str]:
         found |= {"not finite", "rows"}
     if value is not None and near(value) > 1e290:
         found |= {"not finite"}
-    if isinstance(risk.loss, losses.Exponential) and np.abs(case.dense).max() * theta.max() > 1e12:
+    if isinstance(risk.loss, gap.Exponential) and np.abs(case.dense).max() * theta.max() > 1e12:
         found |= {"not finite"}  # e to the power of a rounding
     if case.style == "extreme":
         found |= {"rows"}
@@ -165,7 +165,7 @@ def _reasons(case: Case, claim: Claim, value: Any) -> set[str]:
         found |= {"sign", "ball", "not separated"}
     if isinstance(risk.regularizer, sparsity.Ball) and risk.regularizer.weights is not None:
         found |= {"ball"}  # within a rounding of its edge
-    if isinstance(risk.loss, losses.HardMargin):
+    if isinstance(risk.loss, gap.HardMargin):
         found |= {"not separated"} if _barely(case, claim) else set()
     return found
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from cotas.certificates.core import gap, losses, residuals
-from cotas.certificates.core.gap import Claim, Risk, Weights
-from cotas.certificates.core.regularizers import L2, Pull
+from cotas.certificates.core import gap, residuals
+from cotas.certificates.core.bounds import Pull
+from cotas.certificates.core.gap import L2, Claim, Risk, Weights
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet
 from laws.exact.cases import draw
@@ -130,8 +130,8 @@ def _values(reg: Any, sigma: list[Any], theta: np.ndarray) -> Iterator[str]:
 
 
 def _some_loss(rng: np.random.Generator) -> Any:
-    kinds = (losses.Hinge, losses.SquaredHinge, losses.ModifiedHuber, losses.Logistic)
-    kinds += (losses.Exponential, losses.HardMargin, residuals.Squared)
+    kinds = (gap.Hinge, gap.SquaredHinge, gap.ModifiedHuber, gap.Logistic)
+    kinds += (gap.Exponential, gap.HardMargin, residuals.Squared)
     k = rng.integers(9)
     if k < 7:
         return kinds[k]()
@@ -144,17 +144,17 @@ def _some_loss(rng: np.random.Generator) -> Any:
 
 def loss_at(loss: Any, y: Any, z: Any) -> Any:
     """ℓ(y, z), exactly."""
-    if isinstance(loss, losses.Margin):
+    if isinstance(loss, gap.Margin):
         return MARGINS[type(loss)](y * z)
     return residual_loss(loss, z - y)
 
 
 def _losses(rng: np.random.Generator) -> Iterator[str]:
     loss, n = _some_loss(rng), 6
-    margin = isinstance(loss, losses.Margin)
+    margin = isinstance(loss, gap.Margin)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0) if margin else rng.normal(size=n) * 3
     z, off = rng.normal(size=n) * 2, rng.choice([0.0, 0.01, 1.0], size=n)
-    if not isinstance(loss, losses.HardMargin):
+    if not isinstance(loss, gap.HardMargin):
         found = loss.value(y, z, off)
         for i in range(n):
             ends = [
@@ -187,24 +187,24 @@ def _largest_slope(loss: Any) -> float:
 
 
 def _room(loss: Any, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    top = loss.steepest if isinstance(loss, losses.Margin) else _largest_slope(loss)
+    top = loss.steepest if isinstance(loss, gap.Margin) else _largest_slope(loss)
     return -top * s, top * s
 
 
 def gain_at(loss: Any, y: Any, c: Any, s: Any) -> Any:
     """− s ℓ*(c/s), exactly."""
     v = c / s
-    if not isinstance(loss, losses.Margin):
+    if not isinstance(loss, gap.Margin):
         if type(loss) is residuals.EpsilonInsensitive:
             return -s * (v * y + Rational(loss.epsilon) * abs(v))
         return -s * (v * v / 2 + v * y)
     a = abs(v)
-    if isinstance(loss, losses.Hinge):
+    if isinstance(loss, gap.Hinge):
         return s * a
-    if isinstance(loss, losses.SquaredHinge):
+    if isinstance(loss, gap.SquaredHinge):
         return s * (a - a * a / 4)
     x, weight = decimal(a), decimal(s)
-    if isinstance(loss, losses.Exponential):
+    if isinstance(loss, gap.Exponential):
         return weight * (x - x * x.ln()) if a else weight * 0
     entropy = sum(-q * q.ln() for q in (x, 1 - x) if q > 0)
     return weight * entropy
@@ -227,11 +227,11 @@ def _gains(loss: Any, y: Any, c: Any, s: Any, t: float) -> Iterator[str]:
 def _reaches(loss: Any, level: float) -> Iterator[str]:
     """How far below zero an average margin can be, how far off an average residual."""
     L = Rational(level)
-    if isinstance(loss, losses.HardMargin):
+    if isinstance(loss, gap.HardMargin):
         return
-    if isinstance(loss, losses.Margin):
-        at_zero = {losses.Logistic: math.log(2.0)}.get(type(loss), 1.0)
-        slope = {losses.Hinge: 1.0, losses.Logistic: 0.5, losses.Exponential: 1.0}
+    if isinstance(loss, gap.Margin):
+        at_zero = {gap.Logistic: math.log(2.0)}.get(type(loss), 1.0)
+        slope = {gap.Hinge: 1.0, gap.Logistic: 0.5, gap.Exponential: 1.0}
         exact = max(0.0, level - at_zero) / slope.get(type(loss), 2.0)
         found = loss.shortfall(level)
     elif isinstance(loss, residuals.Huber):
@@ -317,7 +317,7 @@ def _plain_case(rng: np.random.Generator) -> Any:
 def _uppers(rng: np.random.Generator) -> Iterator[str]:
     """P for every score within `off`, and every sum of weights that is possible."""
     case = _plain_case(rng)
-    if isinstance(case.risk.loss, losses.HardMargin):
+    if isinstance(case.risk.loss, gap.HardMargin):
         return
     w, sums = _loose_weights(case)
     X = case.dense
@@ -382,7 +382,7 @@ def _lowers(rng: np.random.Generator) -> Iterator[str]:
 def _biases(rng: np.random.Generator) -> Iterator[str]:
     """|b| of every model that is no worse than zero is below B."""
     case = _plain_case(rng)
-    if not case.risk.free_bias or isinstance(case.risk.loss, losses.HardMargin):
+    if not case.risk.free_bias or isinstance(case.risk.loss, gap.HardMargin):
         return
     rows, w = Rows(case.X, True), Weights.of(case.weights, len(case.y))
     claim, middle = Claim(case.risk, case.y, case.theta, case.bias).moved(w)

@@ -14,8 +14,7 @@ from scipy.optimize import minimize
 from cotas.certificates.core.blocks import BlockSquaredRisk, Claims
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredRisk
-from cotas.certificates.core.gap import Claim, Risk
-from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.gap import L2, Claim, Risk
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import softmax_bounds

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core import losses, residuals, sparsity
+from cotas.certificates.core import gap, residuals, sparsity
 from cotas.certificates.core.gap import Risk
 
 try:
@@ -69,11 +69,11 @@ def logistic(m: Any) -> Decimal:
 
 
 MARGINS = {
-    losses.Hinge: hinge,
-    losses.SquaredHinge: squared_hinge,
-    losses.ModifiedHuber: modified_huber,
-    losses.Logistic: logistic,
-    losses.Exponential: exponential,
+    gap.Hinge: hinge,
+    gap.SquaredHinge: squared_hinge,
+    gap.ModifiedHuber: modified_huber,
+    gap.Logistic: logistic,
+    gap.Exponential: exponential,
 }
 
 
@@ -126,17 +126,17 @@ class Exact:
         if penalty is None:
             return None
         loss, z = self.risk.loss, self.scores(theta, bias)
-        if isinstance(loss, losses.HardMargin):
+        if isinstance(loss, gap.HardMargin):
             least = min(y * v for y, v, s in zip(self.y, z, self.s, strict=True) if s)
             return penalty / least**2 if least > 0 else None
-        if isinstance(loss, losses.Margin):
+        if isinstance(loss, gap.Margin):
             phi = MARGINS[type(loss)]
             terms = [(s, phi(y * v)) for y, v, s in zip(self.y, z, self.s, strict=True) if s]
         else:
             terms = [
                 (s, residual_loss(loss, v - y)) for y, v, s in zip(self.y, z, self.s, strict=True)
             ]
-        if loss.__class__ in (losses.Logistic, losses.Exponential):
+        if loss.__class__ in (gap.Logistic, gap.Exponential):
             with localcontext(DIGITS) as context:
                 context.traps[Overflow] = False
                 risk = sum((decimal(s / self.sum) * term for s, term in terms), Decimal(0))
@@ -180,7 +180,7 @@ class Exact:
     def _along(self, theta: list[Any], bias: Any, step: list[Any], by: Any) -> Any:
         """The knots of P along a line, its slope with the slope's slope, and its value."""
         loss, reg = self.risk.loss, self.risk.regularizer
-        if isinstance(loss, losses.Logistic | losses.Exponential | losses.HardMargin):
+        if isinstance(loss, gap.Logistic | gap.Exponential | gap.HardMargin):
             return None
         if isinstance(reg, sparsity.Ball) or getattr(reg, "positive", False):
             return None
@@ -208,8 +208,8 @@ class Exact:
     def _kinks(self, y: Any) -> list[Any]:
         """Scores at which the loss changes its formula."""
         loss = self.risk.loss
-        if isinstance(loss, losses.Margin):
-            return [y, -y] if isinstance(loss, losses.ModifiedHuber) else [y]
+        if isinstance(loss, gap.Margin):
+            return [y, -y] if isinstance(loss, gap.ModifiedHuber) else [y]
         if isinstance(loss, residuals.Huber):
             return [y - Rational(loss.k), y + Rational(loss.k)]
         if isinstance(loss, residuals.EpsilonInsensitive):
@@ -219,13 +219,13 @@ class Exact:
     def _slopes(self, y: Any, z: Any) -> tuple[Any, Any]:
         """ℓ' and ℓ'' at a score; at a kink any of its slopes will do."""
         loss = self.risk.loss
-        if isinstance(loss, losses.Margin):
+        if isinstance(loss, gap.Margin):
             m = y * z
             if m >= 1:
                 return Rational(0), Rational(0)
-            if type(loss) is losses.Hinge:
+            if type(loss) is gap.Hinge:
                 return -y, Rational(0)
-            if type(loss) is losses.ModifiedHuber and m < -1:
+            if type(loss) is gap.ModifiedHuber and m < -1:
                 return -4 * y, Rational(0)
             return -2 * y * (1 - m), Rational(2)
         r = z - y

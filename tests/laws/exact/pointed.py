@@ -12,16 +12,19 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Claim, Risk, Weights, all_bounds
-from cotas.certificates.core.losses import (
+from cotas.certificates.core.gap import (
+    L2,
+    Claim,
     Exponential,
     HardMargin,
     Hinge,
     Logistic,
     ModifiedHuber,
+    Risk,
     SquaredHinge,
+    Weights,
+    all_bounds,
 )
-from cotas.certificates.core.regularizers import L2
 from cotas.certificates.core.residuals import EpsilonInsensitive, Huber, Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cotas.certificates.core import losses, regularizers, residuals, sparsity
+from cotas.certificates.core import gap, residuals, sparsity
 from cotas.certificates.core.gap import Claim, Risk
 from cotas.certificates.core.rows import Rows
 from laws.exact.cases import FAMILIES, draw
@@ -45,14 +45,14 @@ def test_no_bound_of_its_own_kind_is_false(law: Callable[[int], list[str]]) -> N
 
 @pytest.mark.parametrize("free_bias", [False, True])
 @pytest.mark.parametrize(
-    "loss", [losses.Hinge(), residuals.Squared(), residuals.EpsilonInsensitive(0.5)]
+    "loss", [gap.Hinge(), residuals.Squared(), residuals.EpsilonInsensitive(0.5)]
 )
 def test_no_bound_is_false_with_many_rows(loss: object, free_bias: bool) -> None:
     rng = np.random.default_rng(SEED)
     X = rng.integers(-3, 4, size=(5000, 2)) + np.array([2.0**31, 0.0])
     y = np.sign(X[:, 1] + rng.normal(size=5000)) + 0.0
     y[y == 0] = 1.0
-    risk = Risk(loss, regularizers.L2(1.0), free_bias)
+    risk = Risk(loss, gap.L2(1.0), free_bias)
     exact = Exact(risk, X, y, None)
     theta, bias = np.array([0.0, 0.25]), 0.125 * free_bias
     found = bounds(Rows(X, free_bias), Claim(risk, y, theta, bias))
@@ -64,7 +64,7 @@ def test_no_bound_is_false_with_many_rows(loss: object, free_bias: bool) -> None
 def test_the_oracle_agrees_with_itself_along_a_line() -> None:
     """The smallest value on a line is no larger than others on it, and is reached."""
     rng = np.random.default_rng(SEED)
-    for loss in (losses.Hinge(), losses.ModifiedHuber(), residuals.Huber(0.5), residuals.Squared()):
+    for loss in (gap.Hinge(), gap.ModifiedHuber(), residuals.Huber(0.5), residuals.Squared()):
         X, y = rng.normal(size=(9, 2)), np.where(rng.random(9) < 0.5, 1.0, -1.0)
         exact = Exact(Risk(loss, sparsity.ElasticNet(0.1, 0.1), True), X, y, None)
         theta, step = rational(rng.normal(size=2)), rational(rng.normal(size=2))

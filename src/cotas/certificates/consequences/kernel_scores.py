@@ -1,7 +1,7 @@
 """The scores of every optimum of a kernel machine on new rows.
 
 A gap of g proves ‖θ − θ*‖ ≤ r = √(2g/λ) in feature space, so that θ*·φ(x) differs from θ·φ(x) by
-at most r√k(x, x), and the best biases lie in an interval (`bias.py`).
+at most r√k(x, x), and the best biases lie in an interval (`prediction.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.consequences.bias import outer
+from cotas.certificates.consequences.prediction import outer
 from cotas.certificates.core.gram import BLOCK, ROUNDINGS, Gram, chunked_times, pieces_of
 from cotas.certificates.core.kernels import block, positive
 from cotas.certificates.core.rounding import TINY, U, gamma

@@ -27,7 +27,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.consequences.bias import best_biases, outer
+from cotas.certificates.consequences.prediction import best_biases, outer
 from cotas.certificates.core.rounding import (
     CHUNK,
     TINY,

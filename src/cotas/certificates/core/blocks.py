@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.certificates.core.bounds import APART, Bounds, Objection
+from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
 from cotas.certificates.core.curvature import (
     Hessian,
     ResidualSums,
@@ -38,6 +38,8 @@ from cotas.certificates.core.gap import (
     Claim,
     Extent,
     Found,
+    HardMargin,
+    Margin,
     Risk,
     Weights,
     best_multiple,
@@ -46,8 +48,6 @@ from cotas.certificates.core.gap import (
     objected,
     objective,
 )
-from cotas.certificates.core.losses import HardMargin, Margin
-from cotas.certificates.core.regularizers import Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, U, above, down, gamma, norm_up, sharp_total, total_down, total_up, up,

@@ -1,9 +1,14 @@
-"""Two bounds of a minimum, and the only place where they are made."""
+"""Two bounds of a minimum, the only place where they are made; and a vector known up to a bound."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from cotas.certificates.core.rounding import FloatArray, U, above
 
 Sides = tuple[float, float]
 # The most that bounds are moved apart by, as a part of the objective.
@@ -64,3 +69,21 @@ class Bounds:
     def gap(self) -> float:
         """upper − lower, rounded up."""
         return max(0.0, math.nextafter(self.upper - self.lower, math.inf))
+
+
+class Pull(NamedTuple):
+    """u = û ± unit·e with ‖e‖ ≤ off."""
+
+    u: FloatArray
+    unit: FloatArray
+    off: float
+
+    def sizes(self, weights: FloatArray | None, positive: bool) -> FloatArray:
+        """|uⱼ|/wⱼ, or −uⱼ/wⱼ, rounded up where that is above zero."""
+        sizes = (-self.u if positive else np.abs(self.u)) + self.unit * (self.off * (1 + 4 * U))
+        return np.asarray((sizes if weights is None else sizes / weights) * (1 + 8 * U))
+
+    def largest(self, weights: FloatArray | None, positive: bool) -> float:
+        """The largest of these, rounded up; at least zero."""
+        top = float(self.sizes(weights, positive).max(initial=0.0))
+        return math.inf if math.isnan(top) else above(top)

@@ -25,13 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Claim, Risk, Weights, upper
-from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.gap import L2, Claim, Risk, Weights, upper
 from cotas.certificates.core.residuals import Squared
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    SMALL, TINY, FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total, total_down,
-    total_up, up,
+    SMALL, TINY, FloatArray, U, above, below, down, gamma, is_definite, norm_up, sharp_total, total,
+    total_down, total_up, up,
 )  # fmt: skip
 from cotas.certificates.core.rows import SAMPLE, pairwise
 
@@ -64,11 +63,8 @@ class Hessian(NamedTuple):
         """A proved lower bound μ of the eigenvalues of H; zero if there is none."""
         for mu in CURVATURES:
             shift = above(mu + self.rounding() + self.off, 4)
-            try:
-                np.linalg.cholesky(self.matrix - shift * np.eye(len(self.matrix)))
-            except np.linalg.LinAlgError:
-                continue
-            return mu
+            if is_definite(self.matrix - shift * np.eye(len(self.matrix))):
+                return mu
         return 0.0
 
     def basis(self) -> FloatArray | None:

@@ -8,26 +8,226 @@ that bounds |b| of the models with P ≤ P(θ, b), Fenchel and Young give
     P(θ, b)  ≥  min P  ≥  − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ)/S − Ω*(−t Xᵀc/S) − t|δ|B/S.
 
 Without a bias B = 0. A penalized bias is the weight b/κ of one more column, of the value κ.
+
+A loss ℓ(y, z) has `value(y, z, off)`, at least ℓ at every score within `off` of z, and
+`gain(y, c, s, t)`, which is − s ℓ*(tc/s) and the size of its terms, both up to `ulps` roundings;
+exp and log are trusted to 4 units in the last place. `clip` moves c into the domain of ℓ*, exactly,
+and multiples t ≤ `reach` stay inside it. `slope` guesses v = ℓ'(z); it need not be accurate.
+
+A regularizer Ω(θ) and its conjugate are rounded up; a conjugate is asked about −u of a `Pull`.
+`level` of `radius` bounds Ω; the answer bounds ‖θ‖. Coefficients may have weights, by which θ is
+multiplied and u is divided; none stands for ones.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.losses import HardMargin, Margin
-from cotas.certificates.core.regularizers import L2, Pull, half_square
+from cotas.certificates.core.bounds import Bounds, Objection, Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, below, down, gamma, norm_up, ratio, sharp_total, total_down,
-    total_up, up,
+    TINY, FloatArray, IntArray, U, above, below, down, gamma, norm_up, ratio, sharp_total,
+    total_down, total_up, up,
 )  # fmt: skip
+
+Pair = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """φ(m) of the margin m = yz, y = ±1: convex, never rising, slopes in [−steepest, 0].
+
+    `phi` is φ, and `dual(a, s)` is − s φ*(−a/s) and the size of its terms, of a = |c|.
+    """
+
+    steepest: ClassVar[float] = 1.0
+    at_zero: ClassVar[float] = 1.0  # φ(0)
+    slope_at_zero: ClassVar[float] = 1.0  # |φ'(0)|
+    ulps: ClassVar[int] = 8
+    reach: ClassVar[float] = 1.0
+    quadratic: ClassVar[bool] = True  # t ↦ gain is a quadratic polynomial
+
+    phi: ClassVar[Callable[..., FloatArray]]
+    dual: ClassVar[Callable[..., Pair]]
+
+    def refuse(self, y: FloatArray) -> None:
+        """Refuse labels that are not ±1."""
+        if not (np.abs(y) == 1.0).all():
+            raise Objection("labels")
+
+    def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
+        """φ at the lower end of the margins."""
+        return self.phi(y * z - off)
+
+    def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:
+        m, h = y * z, 1e-6
+        return np.asarray(y * (self.phi(m + h) - self.phi(m - h)) / (2 * h))
+
+    def clip(self, y: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
+        """−yc into [0, steepest·s]; a product with a power of two is exact."""
+        most = self.steepest * s if self.steepest < math.inf else math.inf
+        return np.asarray(-y * np.clip(-y * c, 0.0, most))
+
+    def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
+        return self.dual(t * np.abs(c), s)
+
+    def shortfall(self, level: float) -> float:
+        """How far below zero the average margin of a class can be if its φ is `level` on average.
+
+        No farther than (level − φ(0))/|φ'(0)|, since φ(m) ≥ φ(0) − |φ'(0)|m.
+        """
+        return up(up(max(0.0, level - self.at_zero * (1 - 4 * U))) / self.slope_at_zero)
+
+
+class Hinge(Margin):
+    """max(0, 1 − m), φ*(−a) = −a"""
+
+    def phi(self, m: FloatArray) -> FloatArray:
+        return np.maximum(0.0, 1.0 - m)
+
+    def dual(self, a: FloatArray, s: FloatArray) -> Pair:
+        return a, a
+
+
+class SquaredHinge(Margin):
+    """max(0, 1 − m)², φ*(−a) = a²/4 − a"""
+
+    steepest, slope_at_zero, reach = math.inf, 2.0, math.inf
+
+    def phi(self, m: FloatArray) -> FloatArray:
+        return np.square(np.maximum(0.0, 1.0 - m))
+
+    def dual(self, a: FloatArray, s: FloatArray) -> Pair:
+        square = 0.25 * a * (a / s)
+        return a - square, a + square
+
+
+class ModifiedHuber(SquaredHinge):
+    """The squared hinge, continued from m = −1 on by its tangent −4m."""
+
+    steepest, reach = 4.0, 1.0
+
+    def phi(self, m: FloatArray) -> FloatArray:
+        return np.where(m < -1.0, -4.0 * m, np.square(np.clip(1.0 - m, 0.0, 2.0)))
+
+
+class Logistic(Margin):
+    """log(1 + e⁻ᵐ); −φ*(−p) is the entropy of p"""
+
+    at_zero, slope_at_zero, ulps, quadratic = math.log(2.0), 0.5, 24, False
+
+    def phi(self, m: FloatArray) -> FloatArray:
+        return np.maximum(0.0, -m) + np.log1p(np.exp(-np.abs(m)))
+
+    def dual(self, a: FloatArray, s: FloatArray) -> Pair:
+        """One unit of p moves the entropy by at most p(40 + |log p|) of them."""
+        p = np.clip(a / s, 0.0, 1.0)
+        log_p, log_q = np.log(np.where(p > 0, p, 1.0)), np.log1p(-np.where(p < 1, p, 0.0))
+        entropy = s * (-p * log_p - (1.0 - p) * log_q)
+        return entropy, entropy + s * p * (40.0 - log_p)
+
+
+class Exponential(Margin):
+    """e⁻ᵐ, φ*(−a) = a log a − a"""
+
+    steepest, ulps, reach, quadratic = math.inf, 24, math.inf, False
+
+    def phi(self, m: FloatArray) -> FloatArray:
+        return np.exp(-m)
+
+    def dual(self, a: FloatArray, s: FloatArray) -> Pair:
+        log = np.log(np.where(a > 0, a / s, 1.0))
+        return a - a * log, a * (4.0 + np.abs(log))
+
+
+class HardMargin(Hinge):
+    """0 where m ≥ 1, ∞ elsewhere; its conjugate is that of the hinge without an upper end."""
+
+    steepest, reach, at_zero = math.inf, math.inf, math.inf
+
+
+def half_square(lam: float, size: float) -> float:
+    """½λ·size², rounded up."""
+    return above(0.5 * lam * above(size * size), 3)
+
+
+class Regularizer:
+    """What all have in common; the fields of each are numbers ≥ 0."""
+
+    weights: FloatArray | None
+    positive: bool = False
+    degree: ClassVar[int] = 0  # Ω*(tu) goes with this power of t
+
+    def refuse(self, theta: FloatArray) -> None:
+        """Refuse parameters that are none, and a negative coefficient where there must be none."""
+        w = np.ones_like(theta) if self.weights is None else self.weights
+        sound = all(0 <= v < math.inf for k, v in vars(self).items() if k != "weights")
+        if not (sound and w.shape == theta.shape and ((w >= 0) & (w < math.inf)).all()):
+            raise Objection("parameters")
+        if self.positive and (theta < 0).any():
+            raise Objection("sign")
+
+    def weighted(self, theta: FloatArray) -> FloatArray:
+        """wθ, one rounding each."""
+        return theta if self.weights is None else theta * self.weights
+
+    def least(self) -> float:
+        """min w"""
+        return 1.0 if self.weights is None else float(self.weights.min(initial=math.inf))
+
+    def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
+        """The largest t with tu·share in the domain: none is excluded."""
+        return math.inf
+
+    def radius(self, level: float) -> float:
+        """A bound of ‖θ‖ where Ω ≤ level."""
+        raise NotImplementedError
+
+    def free(self) -> IntArray:
+        """The coefficients that have no penalty and are allowed to: none here."""
+        return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class L2(Regularizer):
+    """(λ/2) Σ (wⱼθⱼ)²"""
+
+    lam: float
+    weights: FloatArray | None = field(default=None, repr=False)
+    degree: ClassVar[int] = 2
+
+    def value(self, theta: FloatArray) -> float:
+        """Ω, rounded up."""
+        return half_square(self.lam, norm_up(self.weighted(theta)))
+
+    def conjugate(self, pull: Pull, t: float, share: float) -> float:
+        """Ω*(−tu·share), rounded up: ‖û + unit·e‖² ≤ ‖û‖² + 2‖û·unit‖off + (max unit·off)²."""
+        if self.lam <= 0:
+            return math.inf
+        u, unit, off = pull
+        if self.weights is not None:
+            u, unit = u / self.weights, unit / self.weights
+        size, mixed, widest = (
+            norm_up(u),
+            norm_up(u * unit),
+            above(float(unit.max(initial=0.0)) * off, 3),
+        )
+        square = up(above(size * size, 3) + above(2 * mixed * off, 3) + above(widest * widest, 3))
+        factor = above(t * share, 1)
+        return above(ratio(above(factor * factor) * square, below(2.0 * self.lam, 0)), 6)
+
+    def radius(self, level: float) -> float:
+        """‖θ‖ ≤ √(2·level/λ)/min w"""
+        if not (self.lam > 0 and self.least() > 0):
+            return math.inf
+        return above(math.sqrt(above(2 * level / self.lam, 2)) / self.least(), 3)
+
 
 # Multiples of the dual point that are tried where the best one has no formula.
 MULTIPLES = (1.0, 0.999, 0.99, 0.9, 0.5, 0.1)

@@ -22,10 +22,11 @@ import numpy as np
 
 from cotas.certificates.core import gap, kernels
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.regularizers import L2
+from cotas.certificates.core.gap import L2
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    CHUNK, TINY, FloatArray, U, above, compensated, exact_products, exact_sum, gamma, up, total,
+    CHUNK, TINY, FloatArray, U, above, compensated, exact_products, exact_sum, gamma, is_definite,
+    total, up,
 )  # fmt: skip
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -227,18 +228,12 @@ def proved_shift(K: FloatArray) -> float:
     n = len(K)
     error = above(2.0 * gamma(n + 4) * above(float(np.abs(np.diag(K)).sum()), n), 4) + TINY
 
-    def runs(sigma: float) -> bool:
-        try:
-            np.linalg.cholesky(K + sigma * np.eye(n))
-        except np.linalg.LinAlgError:
-            return False
-        return True
-
-    if n == 0 or runs(-error):  # the diagonal is smaller than that of K, and so is the error
+    # The diagonal of K less the error is smaller than that of K, and so is its own error.
+    if n == 0 or is_definite(K - error * np.eye(n)):
         return 0.0
     # Where the eigenvalues are is only a hint.
     for sigma in (error, error - 1.01 * float(np.linalg.eigvalsh(K)[0])):
-        if 0.0 < sigma < math.inf and runs(sigma):
+        if 0.0 < sigma < math.inf and is_definite(K + sigma * np.eye(n)):
             return above(sigma + error + above(4.0 * gamma(n + 4) * n * sigma, 4), 4)
     return math.inf
 

@@ -1,4 +1,4 @@
-"""Losses of the residual y − z, in the terms of `losses.py`."""
+"""Losses of the residual y − z, in the terms of `gap.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.losses import Pair
+from cotas.certificates.core.gap import Pair
 from cotas.certificates.core.rounding import FloatArray, U, up
 
 

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.regularizers import Pull
+from cotas.certificates.core.bounds import Objection, Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
     SMALL, TINY, FloatArray, U, above, dot, gamma, norm_up, total, up,

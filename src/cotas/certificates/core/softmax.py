@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.gap import MULTIPLES, Weights
-from cotas.certificates.core.regularizers import Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
     FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total, total_down, total_up, up,

@@ -23,9 +23,8 @@ from cotas.certificates.core.blocks import (
     counted,
     kept_frame,
 )
-from cotas.certificates.core.bounds import APART, Bounds, Objection
+from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
 from cotas.certificates.core.gap import MULTIPLES
-from cotas.certificates.core.regularizers import Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
     FloatArray, down, norm_up, sharp_total, total_down, total_up, up,

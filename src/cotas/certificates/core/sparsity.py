@@ -1,4 +1,4 @@
-"""The ℓ1 norm as a penalty or a ball, in the terms of `regularizers.py`.
+"""The ℓ1 norm as a penalty or a ball, in the terms of `gap.py`.
 
 A coefficient of weight zero has no penalty, and the conjugate is infinite unless its uⱼ is zero,
 which rounding does not let it be. So uⱼ is charged with a bound of |βⱼ|, as Σ cᵢ is with one of
@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.curvature import hessian
-from cotas.certificates.core.regularizers import L2, Pull, Regularizer, half_square
+from cotas.certificates.core.gap import L2, Regularizer, half_square
 from cotas.certificates.core.residuals import Squared
 
 from cotas.certificates.core.rounding import (  # isort: skip

@@ -25,8 +25,7 @@ from cotas.certificates.core.bounds import Objection, moved_apart
 from cotas.certificates.core.rounding import TINY, U, above, down, gamma, total, total_up, up
 from cotas.certificates.duality import OPTIMIZATION_ONLY
 from cotas.certificates.presentation import at_least, at_most
-from cotas.certificates.sweep import EPS, Block, Sketch, Tally
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import EPS, ROUNDED, Block, Sketch, Tally
 from cotas.certificates.theorems.combinations import (
     Combination,
     Combined,
@@ -71,7 +70,7 @@ class DualSums(NamedTuple):
     curve: float
 
 
-class Losses(NamedTuple):
+class MeanLosses(NamedTuple):
     """The mean loss from both sides, the sums after each round, and what they are compared with."""
 
     low: float
@@ -83,7 +82,7 @@ class Losses(NamedTuple):
     n: int
 
 
-class Said(NamedTuple):
+class Compared(NamedTuple):
     """The class that a bound is about, and what is to be known of it."""
 
     who: str
@@ -149,7 +148,7 @@ class AdditiveFit(Combined):
             constant = self._least(self._whole(y, used, weights, y), y, weights)
             lower, class_in_words, remarks = self._lower(sweep, used, weights, r, each)
         size, share = (y * y, ROUNDED) if self.loss == "squared" else (np.abs(y), ROUNDED / EPS)
-        losses = Losses(
+        losses = MeanLosses(
             low,
             upper,
             found["sum losses"],
@@ -158,11 +157,16 @@ class AdditiveFit(Combined):
             share * float(weights.w @ size) / weights.mass,
             len(y),
         )
-        said = Said(class_in_words, remarks)
+        said = Compared(class_in_words, remarks)
         return self.in_certificate(losses, lower, said, weights, _sketch(found, sweep))
 
     def in_certificate(
-        self, losses: Losses, lower: float, said: Said, weights: ExampleWeights, sketch: Sketch
+        self,
+        losses: MeanLosses,
+        lower: float,
+        said: Compared,
+        weights: ExampleWeights,
+        sketch: Sketch,
     ) -> Certificate:
         """What was found in words; no other model of the class has a loss below `lower`."""
         constant, charge = losses.constant, up(losses.high - losses.low)
@@ -235,7 +239,7 @@ class AdditiveFit(Combined):
 
         return r, slack, sweep.tally(read, each)
 
-    def _rise(self, losses: Losses, weights: ExampleWeights) -> float:
+    def _rise(self, losses: MeanLosses, weights: ExampleWeights) -> float:
         """The largest difference of the losses after a round and before it, rounded up."""
         after, widest, W = losses.after, losses.slack, weights.most
         top = float(after.max())
@@ -272,19 +276,19 @@ class AdditiveFit(Combined):
             return None
         return _radius(self.combinations[0])
 
-    def said(self) -> Said:
+    def said(self) -> Compared:
         """The class that the bound is about in words, and what is to be known of it."""
         words, radius = self.tests.in_words(), self.radius()
         if radius is None:
             text = "No functions of the columns of X, of any size and number, have"
             text = "No trees with {tests}, of any size and number, have" if words else text
-            return Said(say(text, tests=words), [EVERY_FUNCTION])
+            return Compared(say(text, tests=words), [EVERY_FUNCTION])
         who = say(
             "No combination of stumps with {tests}, Σ|c| ≤ {radius} and any constant has",
             tests=words,
             radius=at_least(radius),
         )
-        return Said(who, [OWN_WEIGHT])
+        return Compared(who, [OWN_WEIGHT])
 
     def _whole(self, y: FloatArray, used: IntArray, weights: ExampleWeights, v: FloatArray) -> Dual:
         """u made of v for functions that may add any constant."""

@@ -22,17 +22,16 @@ from cotas.certificates.core.bounds import APART, Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_down, total_up, up
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sound import Sound
-from cotas.certificates.sweep import Sketch, Tally
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import ROUNDED, Sketch, Tally
 from cotas.certificates.theorems.additive import (
     OVERFLOWS,
     RISE,
     TAKEN_OFF,
     VALUE_OPERATIONS,
     AdditiveFit,
+    Compared,
     DualSums,
-    Losses,
-    Said,
+    MeanLosses,
     products_down,
 )
 from cotas.certificates.theorems.combinations import (
@@ -242,7 +241,7 @@ class BlockAdditive(InBlocks, AdditiveFit):
             lower = self.least(sums, up(largest + radius), weights, radius, edge)
         high = weights.quotient(0.0, float(first["value high"]))[1]
         low = weights.quotient(float(first["value low"]), 0.0)[0]
-        losses = Losses(
+        losses = MeanLosses(
             min(low, high - APART * high),  # the same rows in other blocks prove a little less
             high,
             first["sum losses"],
@@ -253,7 +252,7 @@ class BlockAdditive(InBlocks, AdditiveFit):
         )
         said = self.said()
         if radius is None:
-            said = Said(said.who, [*said.remarks, NOT_LOOKED_FOR])
+            said = Compared(said.who, [*said.remarks, NOT_LOOKED_FOR])
         found = self.in_certificate(losses, lower, said, weights, sketch)
         return in_few_digits(found, float(losses.after[0]) / weights.most)
 

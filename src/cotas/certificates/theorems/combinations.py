@@ -25,18 +25,17 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
+from cotas.certificates.presentation import against_the_rest, in_words
 from cotas.certificates.sweep import (
-    GOLDEN_RATIO,
-    SQUARE_ROOT_OF_TWO,
     Block,
     Sketch,
     Sweep,
     Tally,
-    sketch_weights,
-    without_gaps,
+    as_sketches,
+    project,
+    sketch_sums,
 )
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
-from cotas.certificates.words import against_the_rest, in_words
 from cotas.words import say
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 14
@@ -312,14 +311,13 @@ def weighted_total(w: FloatArray, values: FloatArray, operations: int = 2) -> tu
 class LongSweep(Sweep):
     """Longer blocks: each is read many times, once for every function of the combination.
 
-    On the way the rows are multiplied by the weights of the sketch. `first` is the number of the
-    first row, where they are some of many.
+    `first` is the number of the first row, where they are some of many.
     """
 
     first = 0
 
     def __init__(self, X: Matrix, y: AnyArray, positives: Sequence[Any]) -> None:
-        super().__init__(X, y, positives, sketch_weights(0, np.shape(X)[1], GOLDEN_RATIO)[:, None])
+        super().__init__(X, y, positives, np.zeros((np.shape(X)[1], 0)))
 
     def _spans(self) -> list[slice]:
         n, d = self.X.shape
@@ -328,20 +326,12 @@ class LongSweep(Sweep):
 
 
 def sketch_block(block: Block, first: int = 0) -> Tally:
-    """What a block adds to the sketch of the data; a missing value counts as a fixed number.
-
-    `first` is the number of the row that the span counts from.
-    """
-    projected = block.products[:, 0]
-    if np.isnan(projected).any():
-        projected = without_gaps(block.rows) @ sketch_weights(0, block.rows.shape[1], GOLDEN_RATIO)
-    begin, end = first + block.span.start, first + block.span.stop
-    row_weights = sketch_weights(begin, end, SQUARE_ROOT_OF_TWO)
+    """What a block, whose span counts from the row `first`, adds to the sketch of the data."""
     labels = block.signs @ np.arange(1.0, block.signs.shape[1] + 1)
-    seen = np.stack([projected, labels, np.abs(projected)])
-    return {"sum sketch": (seen * row_weights).sum(axis=1)}
+    begin = first + block.span.start
+    return {"sum sketch": sketch_sums(project(block.rows), labels[:, None], begin)}
 
 
 def read_sketch(tally: Tally, shape: tuple[int, int]) -> Sketch:
     """The sketch of data of this shape that the blocks add up to."""
-    return Sketch(*shape, *tally["sum sketch"].tolist())
+    return as_sketches(tally["sum sketch"], shape)[0]

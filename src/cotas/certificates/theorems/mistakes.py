@@ -36,10 +36,9 @@ from cotas.certificates.enclosures import MORE, outwards, row_lengths, whole
 from cotas.certificates.kernel import KernelFunction, examine
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness
-from cotas.certificates.presentation import at_most
+from cotas.certificates.presentation import at_most, other_rows
 from cotas.certificates.sweep import Block, Facts, Sketch, Sweep, Tally, gather_facts
 from cotas.certificates.verification import ROUNDED
-from cotas.certificates.words import other_rows
 from cotas.words import say
 
 THEOREM = "Theorem 3.1 of Fuentes Cabrera (Novikoff 1962)"

@@ -41,7 +41,7 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.enclosures import MORE, as_double, outwards, products, row_lengths, whole
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_most
+from cotas.certificates.presentation import at_most, other_rows
 from cotas.certificates.theorems.mistakes import (
     NOT_ABOUT_NEW_DATA,
     PA_THEOREM,
@@ -51,7 +51,6 @@ from cotas.certificates.theorems.mistakes import (
     beyond_rounding,
     mistakes_allowed,
 )
-from cotas.certificates.words import other_rows
 from cotas.source import Block, Source, Sums
 from cotas.words import say
 
@@ -66,19 +65,19 @@ TOLD = "How many rounds there were, the mistakes counted, and that θ comes of t
 SAMPLE = 1000
 
 
-class Rows(dict[int, int]):
+class MixtureRows(dict[int, int]):
     """How many rows with a weight each run has."""
 
-    def __add__(self, other: Rows) -> Rows:
+    def __add__(self, other: MixtureRows) -> MixtureRows:
         more, less = (self, other) if len(self) >= len(other) else (other, self)
-        found = Rows(more)
+        found = MixtureRows(more)
         for run, n in less.items():
             found[run] = found.get(run, 0) + n
         return found
 
 
 @dataclass(frozen=True)
-class Margins:
+class MixtureMargins:
     """yᵢ u·zᵢ of the rows of a block, rounded down, a column for each class.
 
     Attributes
@@ -129,10 +128,10 @@ class _BlockRows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Surveyed:
+class MixtureFound:
     """The first pass: the rows of each run, the longest, the least margins, and some of them."""
 
-    margins: Margins
+    margins: MixtureMargins
     step: int
 
     def __call__(self, block: Block) -> Sums:
@@ -141,7 +140,7 @@ class Surveyed:
         some = (block.start + found.used) % self.step == 0
         return Sums(
             block.n_rows,
-            Rows(zip(which.tolist(), counts.tolist(), strict=True)),
+            MixtureRows(zip(which.tolist(), counts.tolist(), strict=True)),
             Most(found.lengths.max(initial=0.0)),
             Most(found.off.max(initial=0.0)),
             Least(found.weights.min(initial=math.inf)),
@@ -154,7 +153,7 @@ class Surveyed:
 class Shortfalls:
     """The second pass: Σ μᵢ h of each class, h being the square of what a margin lacks, or sH."""
 
-    margins: Margins
+    margins: MixtureMargins
     sought: FloatArray
     shares: FloatArray
     squared: bool
@@ -245,7 +244,7 @@ class MixtureLedger(Parametric):
         watched = Watched.over(source, read, each)
         u = np.stack([np.append(one_.coef, one_.intercept) for one_ in ledgers], axis=1)
         ends = np.asarray(one.ends, np.int64)
-        margins = Margins(u.astype(np.float64), float(one.bias), read, cls.scales_rows, ends)
+        margins = MixtureMargins(u.astype(np.float64), float(one.bias), read, cls.scales_rows, ends)
         survey = one._survey(watched, margins, source.n_rows)
         with np.errstate(all="ignore"):
             sought = np.array([ledger._sought(survey, c) for c, ledger in enumerate(ledgers)])
@@ -272,10 +271,10 @@ class MixtureLedger(Parametric):
         if self.bias not in (0.0, 1.0) or any(one.bias != self.bias for one in ledgers):
             raise ValueError("The bias is a coordinate of one, or there is none.")
 
-    def _survey(self, watched: Watched, margins: Margins, n_rows: int) -> Survey:
+    def _survey(self, watched: Watched, margins: MixtureMargins, n_rows: int) -> Survey:
         step = max(1, n_rows // SAMPLE)
         rows, runs, radius, off, least_weight, least, some = watched.map_reduce(
-            Surveyed(margins, step)
+            MixtureFound(margins, step)
         )
         n = np.array([runs.get(i, 0) for i in range(len(self.ends))], dtype=np.float64)
         objection = "" if rows == n_rows and n.sum() > 0 else "There are no rows with a weight."

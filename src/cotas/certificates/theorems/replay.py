@@ -36,7 +36,7 @@ def less(a: Any, operations: Any = 8) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Trace:
+class Replayed:
     """What was measured along the run; entry k is about iteration k, from 0 to the last.
 
     `visited` are the iterations at which all correlations c = Xᵀr were computed, and `largest`,
@@ -55,7 +55,7 @@ class Trace:
     agreement_error: FloatArray  # how far at most from β·c
 
 
-def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Trace, FloatArray, str]:
+def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Replayed, FloatArray, str]:
     """The trace, the last β, and what is wrong with the run, if anything.
 
     A rounded step moves β by 5u‖β‖₁ at most and r by 7u(‖y‖ + ‖β‖₁), so that each correlation is
@@ -78,7 +78,7 @@ def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Trace, FloatArray, str
         rounding = more(np.abs(run.steps) * error[:-1] + (m + 4) * U * np.abs(falls))
         drops, drop_error = (np.append(0.0, np.cumsum(x)) for x in (falls, 2 * rounding))
     drop_error = more(drop_error, m + 8)
-    trace = Trace(
+    trace = Replayed(
         drops - drop_error,
         2 * drop_error,
         lengths,
@@ -149,7 +149,7 @@ def trail(start: FloatArray, moves: FloatArray, keeps: FloatArray, home: FloatAr
 
 
 def _complaint(
-    run: StagewiseRun, data: UnitColumns, met: FloatArray, error: FloatArray, trace: Trace
+    run: StagewiseRun, data: UnitColumns, met: FloatArray, error: FloatArray, trace: Replayed
 ) -> str:
     slack = ALIKE * float(np.abs(data.c0).max(initial=0.0)) + error[:-1]
     wrong = np.abs(run.eps * met - run.steps) > slack + ALIKE * np.abs(run.steps)

@@ -40,9 +40,8 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.enclosures import MORE, outwards, row_lengths
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_most
+from cotas.certificates.presentation import at_most, other_rows
 from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, gather_facts
-from cotas.certificates.words import other_rows
 from cotas.words import say
 
 # α is rounded, and so is Σ αᵢzᵢ in each coordinate: so many roundings of the longest row for each

@@ -16,7 +16,7 @@ from cotas.certificates.duality import OPTIMIZATION_ONLY
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_least, at_most
 from cotas.certificates.theorems.block_columns import columns_in_blocks
-from cotas.certificates.theorems.replay import Trace, replay
+from cotas.certificates.theorems.replay import Replayed, replay
 from cotas.certificates.theorems.stagewise_bounds import (
     LENGTH,
     SPARSITY,
@@ -279,7 +279,7 @@ class StagewiseRun(Parametric):
         return StagewiseCertificate.of(found, proof)
 
 
-def _ball(data: UnitColumns, trace: Trace, delta: float, apart: float) -> tuple[float, float]:
+def _ball(data: UnitColumns, trace: Replayed, delta: float, apart: float) -> tuple[float, float]:
     """L_n of the model, at most, and the least in the ball, at least.
 
     2nL_n(β*) ≥ ‖r‖² − 2δω_δ = ‖y‖² − β·c⁰ + β·c − 2δ‖c‖_∞ for every β* with ‖β*‖₁ ≤ δ.

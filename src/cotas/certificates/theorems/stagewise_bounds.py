@@ -16,7 +16,7 @@ import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray
 from cotas.certificates.core.rounding import U
-from cotas.certificates.theorems.replay import Trace, less, more
+from cotas.certificates.theorems.replay import Replayed, less, more
 
 TRAINING, COEFFICIENTS, PREDICTIONS = "training error", "coefficients", "predictions"
 GRADIENT, CORRELATION = "gradient", "correlation"
@@ -40,7 +40,7 @@ class Setting:
     delta: float
     smallest: float  # μ, zero if nothing is known of λ_pmin
     fitted: float  # F
-    trace: Trace
+    trace: Replayed
 
     @property
     def ks(self) -> IntArray:
@@ -148,7 +148,7 @@ def regularized(s: Setting) -> Items:
     }
 
 
-def omegas(trace: Trace, delta: float) -> FloatArray:
+def omegas(trace: Replayed, delta: float) -> FloatArray:
     """ω_δ at every iteration of R-FS, rounded up: ‖Xᵀr‖_∞ − r·Xβ/δ."""
     inside = trace.agreements - trace.agreement_error
     size = np.abs(trace.largest) + np.abs(inside) / delta

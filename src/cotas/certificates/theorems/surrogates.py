@@ -114,7 +114,7 @@ class SurrogateBound(Labelled):
         c = np.asarray(self.combinations[0].coefficients, dtype=np.float64)
 
         def read(block: Block) -> Tally:
-            rounds = Rounds(weights.w[block.span], c) if follows else None
+            rounds = RoundWeights(weights.w[block.span], c) if follows else None
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
                 lead = self.lead(block, rounds)
                 least = lead.ahead - lead.slack
@@ -271,7 +271,7 @@ class SurrogateBound(Labelled):
         return figures | {"multiclass exponential loss": above(shrunk, int(8 * FOLLOWED_UP_TO))}
 
 
-class Rounds:
+class RoundWeights:
     """The weights wᵢ ∝ sᵢ exp(−F of the right class) of each round on some rows, f being ±1."""
 
     def __init__(self, w: FloatArray, c: FloatArray) -> None:

@@ -21,9 +21,17 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total_up, up
+from cotas.certificates.core.rounding import (
+    above,
+    dot,
+    gamma,
+    is_definite,
+    norm_up,
+    total_up,
+    up,
+)
 from cotas.certificates.core.rows import pairwise
-from cotas.certificates.targets import TargetSweep
+from cotas.certificates.sweep import as_rows, sketches_of, targets_of
 
 # Up to so many rows or columns λ_pmin is bounded.
 LARGEST_SPECTRUM = 3000
@@ -113,9 +121,8 @@ class UnitColumns:
     def __init__(
         self, X: Matrix, y: AnyArray, weights: Any, centred: bool, each: Each = map
     ) -> None:
-        sweep = TargetSweep(X, y, [None], np.zeros((X.shape[1], 0)))
-        self.sketch = sweep.sketches(sweep.tally(lambda block: {}, each))[0]
-        self.X, self.each, y = sweep.X, each, sweep.targets[:, 0]
+        self.X, self.each, targets = as_rows(X), each, targets_of(X.shape[0], y, [None])
+        self.sketch, y = sketches_of(self.X, targets, each)[0], targets[:, 0]
         self.w = np.ones(len(y)) if weights is None else np.array(weights, dtype=np.float64)
         if self.w.shape != y.shape or not (np.isfinite(self.w) & (self.w >= 0)).all():
             raise ValueError(BAD_WEIGHTS)
@@ -204,9 +211,8 @@ class UnitColumns:
     def curvature(self) -> tuple[float, float]:
         """μ ≤ λ_pmin(XᵀX) and F ≥ ‖Xβ_LS‖².
 
-        If the floating-point Cholesky factorization of A of order d runs through, then
-        λ_min(A) ≥ −γ_{d+1}/(1 − γ_{d+1})·trace(A) (Rump 2006). A is XᵀX − (μ + error)I for columns
-        that are independent. For more columns than rows it is XXᵀ less the same: there √w is in
+        A, which a Cholesky factorization proves definite, is XᵀX − (μ + error)I for columns that
+        are independent. For more columns than rows it is XXᵀ less the same: there √w is in
         the null space of the centred columns, and is added, so as to leave λ_pmin as it is.
         μ is zero where that does not run through: nothing is then known of λ_pmin.
         """
@@ -217,7 +223,7 @@ class UnitColumns:
         values, vectors = np.linalg.eigh(A)
         error = above((self.p + 1) * (3 * self.off + gamma(2 * len(A) + 8)), 4)
         mu = _shortened(float(values[0]) - 4 * error)
-        if mu <= 0.0 or not _positive(A - up(mu + error) * np.eye(len(A))):
+        if mu <= 0.0 or not is_definite(A - up(mu + error) * np.eye(len(A))):
             return 0.0, most
         if not self.by_gram:
             return mu, most
@@ -265,10 +271,3 @@ def _shortened(x: float) -> float:
     """x to 24 digits of its binary form, rounded down: the same on every machine, nearly always."""
     part, exponent = math.frexp(max(x, 0.0))
     return math.ldexp(math.floor(part * 2**24), exponent - 24)
-
-
-def _positive(A: FloatArray) -> bool:
-    try:
-        return bool(np.isfinite(np.linalg.cholesky(A)).all())
-    except np.linalg.LinAlgError:
-        return False

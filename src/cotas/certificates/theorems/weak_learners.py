@@ -180,7 +180,7 @@ class PlainLinear(Learners):
         theta = numbers(self.coef, "the coefficients of the learners", 2)
         bias = numbers(self.intercept, "the intercepts of the learners")
         d, widest = rows.shape[1], abs(rows).max(axis=1)
-        widest = widest.toarray()[:, 0] if sparse.issparse(widest) else widest
+        widest = widest.toarray().ravel() if sparse.issparse(widest) else widest
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.asarray(rows @ theta.T).T + bias[:, None]
             # Σ|θⱼxⱼ| + |θ₀| is no more than this; d products, their sum, and its own rounding.

@@ -129,7 +129,7 @@ _DESCENT = Record(
 BATCHES = Either((Together((_MOMENTS, _STREAM)), Together((_DESCENT, Whole(0)))))
 
 STAGEWISE_PATH = Record(
-    "cotas.regression.stagewise_path.StagewisePath",
+    "cotas.regression.stagewise.StagewisePath",
     {
         "run": STAGEWISE_RUN,
         "scale": Array("d"),
