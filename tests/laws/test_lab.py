@@ -3,6 +3,7 @@
 import contextlib
 import html
 import io
+import math
 import re
 import threading
 import time
@@ -23,6 +24,7 @@ from cotas.lab import apart, foreign
 from cotas.lab.points import Points
 from cotas.lab.proof import card
 from cotas.lab.state import Choice, Number, Refused, read_link, write_link
+from cotas.lab.steps import numbers_of
 from cotas.lab.words import TEXTS, speak
 from cotas.lab.worker import Task, Worker
 from cotas.report.markup import minus
@@ -336,3 +338,11 @@ def test_iterations_are_written_in_full():
     made = int(np.max(room.answer.judged.model.n_iter_))
     assert made > 10**6
     assert f"{made:,}" in room.proof.object
+
+
+def test_the_letters_of_adaboost_are_those_of_the_page():
+    X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [1, 1, -1, -1, 1, -1]
+    first = next(iter(cotas.trace(cotas.AdaBoost(n_estimators=1), X, y)))
+    shown = numbers_of(first, speak("en"))
+    error, c = float(shown["errₘ"]), float(shown["cₘ"])
+    assert math.isclose(c, math.log((1 - error) / error), rel_tol=1e-4)

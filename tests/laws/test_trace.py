@@ -145,7 +145,7 @@ def test_going_through_it_twice_is_the_same(kind, options):
 
 def in_words(run):
     """A trace says who printed its page, and its notes in both languages."""
-    assert repr(run).endswith(f", {run.algorithm.source}>")
+    assert repr(run).endswith(f", {run.algorithm.author}>")
     english = run.notes
     with cotas.lang("es"):
         spanish = run.notes
