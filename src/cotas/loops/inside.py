@@ -5,6 +5,9 @@ from C, and then copies it into each loop that calls it, where all of it is opti
 loop with five levels of calls the innermost is optimized five times and translated into machine
 code as often. Here such a function stays as it was written until the loop that Python calls is
 finished, and is optimized in it, once.
+
+That is told to Numba by methods of its own that are not documented; a version that has others
+compiles these functions in its usual way, which takes longer and computes the same.
 """
 
 from __future__ import annotations
@@ -52,10 +55,20 @@ class PartCompiler(Compiler):  # type: ignore[misc]
         return super().define_pipelines()
 
 
+KNOWN = (
+    "_optimize_functions",
+    "_optimize_final_module",
+    "_finalize_final_module",
+    "_finalize_dynamic_globals",
+    "_ensure_finalized",
+)
 INSIDE: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "pipeline_class": PartCompiler,
 }
+if all(hasattr(JITCodeLibrary, name) for name in KNOWN):
+    INSIDE |= {
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+        "pipeline_class": PartCompiler,
+    }
