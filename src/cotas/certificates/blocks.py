@@ -125,7 +125,9 @@ class WithSketch:
     def __call__(self, block: Block) -> Sums:
         y, s = self.read(block)
         s = np.ones(len(y)) if s is None else s
-        sums = sketch_sums(project(double(block.X)), np.column_stack([y, s]), block.start)
+        sums = sketch_sums(
+            project(double(block.X), gaps=True), np.column_stack([y, s]), block.start
+        )
         largest = Sums(tuple(map(Most, np.abs(y).max(axis=0))))
         ends = Sums(Most(-s.min()), Most(s.max()))
         return Sums(self.function(block), sums, largest, ends, Scatter.of(y, s))

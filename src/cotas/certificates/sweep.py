@@ -212,11 +212,13 @@ def sketch_sums(projected: FloatArray, labels: FloatArray, first: int) -> FloatA
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def project(rows: Matrix) -> FloatArray:
-    """The entries of each row added up with fixed weights; a missing one is a fixed number."""
+def project(rows: Matrix, gaps: bool = False) -> FloatArray:
+    """The entries of each row added up with fixed weights; with `gaps` NaN is a fixed number."""
     weights = _column_weights(rows.shape[1])
     projected = np.asarray(rows @ weights)
-    return np.asarray(_without_gaps(rows) @ weights) if np.isnan(projected).any() else projected
+    if gaps and np.isnan(projected).any():
+        return np.asarray(_without_gaps(rows) @ weights)
+    return projected
 
 
 def as_sketches(

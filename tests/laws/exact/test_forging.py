@@ -69,6 +69,23 @@ EXAMPLES: dict[str, Callable[[], tuple[Any, Any, Certificate]]] = {
         CLASSES,
         cotas.LogisticRegression(lam=0.01, penalty="l1").fit(X, CLASSES).certificate_,
     ),
+    "softmax in blocks": lambda: (
+        X,
+        CLASSES,
+        cotas.LogisticRegression(lam=0.01, class_weight={CLASSES[0]: 2.0})
+        .fit(Arrays(X, CLASSES, block_rows=7))
+        .certificate_,
+    ),
+    "stagewise in blocks": lambda: (
+        X,
+        T,
+        cotas.LSBoost(max_iter=20).fit(Arrays(X, T, block_rows=7)).certificate_,
+    ),
+    "votes in blocks": lambda: (
+        X,
+        CLASSES,
+        cotas.AdaBoost(n_estimators=3).fit(Arrays(X, CLASSES, block_rows=7)).certificate_,
+    ),
     "lasso": lambda: (X, T, cotas.Lasso(lam=0.1).fit(X, T).certificate_),
     "kernel ridge": lambda: (X, T, cotas.KernelRidge(lam=0.1).fit(X, T).certificate_),
     "kernel svr": lambda: (X, T, cotas.KernelSVR(lam=0.1).fit(X, T).certificate_),

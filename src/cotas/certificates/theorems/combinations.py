@@ -329,7 +329,7 @@ def sketch_block(block: Block, first: int = 0) -> Tally:
     """What a block, whose span counts from the row `first`, adds to the sketch of the data."""
     labels = block.signs @ np.arange(1.0, block.signs.shape[1] + 1)
     begin = first + block.span.start
-    return {"sum sketch": sketch_sums(project(block.rows), labels[:, None], begin)}
+    return {"sum sketch": sketch_sums(project(block.rows, gaps=True), labels[:, None], begin)}
 
 
 def read_sketch(tally: Tally, shape: tuple[int, int]) -> Sketch:
