@@ -5,6 +5,7 @@ import html
 import io
 import math
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -259,6 +260,21 @@ def test_processes_that_were_ended_while_they_waited_are_not_asked():
         process.kill()
         process.wait()
     assert apart.run(Task(), divmod, 7, 2) == (3, 1)
+
+
+def test_python_ends_though_a_fit_of_another_library_does_not():
+    program = """
+import threading, time
+from cotas.lab import apart
+from cotas.lab.worker import Worker
+begun = threading.Event()
+def work(task):
+    begun.set()
+    return apart.run(task, time.sleep, 1e6)
+Worker(print, threaded=True).submit(work, print)
+begun.wait()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
 def test_what_was_ended_on_the_way_is_not_kept(opened):
