@@ -262,6 +262,18 @@ def test_processes_that_were_ended_while_they_waited_are_not_asked():
     assert apart.run(Task(), divmod, 7, 2) == (3, 1)
 
 
+def test_a_process_that_the_system_ended_is_told_of(monkeypatch):
+    with pytest.raises(apart.Ended):
+        apart.run(Task(), exec, "import os; os._exit(9)")
+
+    def ended(*given):
+        raise apart.Ended
+
+    monkeypatch.setattr(apart, "run", ended)
+    room = lab.Done(link={"written": "Ridge()", "table": "diabetes"})
+    assert TEXTS["ended by the system"] in room.message.object
+
+
 def test_python_ends_though_a_fit_of_another_library_does_not():
     program = """
 import threading, time
