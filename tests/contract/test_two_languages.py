@@ -48,3 +48,15 @@ def test_the_same_docstrings_and_parts_are_included(page):
         re.findall(r"^(?:::: .*|<!-- \w+ \w+ -->)$", text, re.MULTILINE) for text in both(page)
     )
     assert here == there
+
+
+@pytest.mark.parametrize("page", SPANISH, ids=lambda page: page.name)
+def test_the_lists_have_as_many_points(page):
+    here, there = (re.findall(r"^ *- ", FENCED.sub("", text), re.MULTILINE) for text in both(page))
+    assert len(here) == len(there)
+
+
+def test_no_page_keeps_the_marks_of_a_merge():
+    pages = [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")]
+    marked = re.compile(r"^(<{7}|={7}|>{7})( |$)", re.MULTILINE)
+    assert [page.name for page in pages if marked.search(page.read_text("utf-8"))] == []

@@ -1,5 +1,6 @@
 """Compiled code on disk heals by itself, and Ctrl-C while it is made is answered right after."""
 
+import ast
 import signal
 import threading
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import cotas
 from cotas.loops import loop
 from cotas.loops.cache import SealedCache
 from cotas.loops.interrupts import interrupts_deferred
@@ -138,3 +140,25 @@ def test_a_loop_called_by_a_loop_is_the_loop_that_python_calls(process):
             call()
     if process == "next":
         assert sum(whole.stats.cache_hits.values()) == 1
+
+
+def loops():
+    """Every compiled loop of the package, as it is written."""
+    for path in Path(cotas.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and "loop" in map(
+                ast.unparse, node.decorator_list
+            ):
+                yield node
+
+
+def test_no_loop_asks_for_python_or_for_itself():
+    """Where it is a part of another, a print never ends and an error loses its values."""
+    assert len(list(loops())) > 50
+    for written in loops():
+        found = list(ast.walk(written))
+        called = {ast.unparse(node.func) for node in found if isinstance(node, ast.Call)}
+        assert not called & {"print", written.name}, written.name
+        for node in found:
+            values = node.exc.args if isinstance(getattr(node, "exc", None), ast.Call) else []
+            assert all(isinstance(value, ast.Constant) for value in values), written.name

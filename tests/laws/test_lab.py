@@ -5,8 +5,11 @@ import html
 import io
 import math
 import re
+import subprocess
+import sys
 import threading
 import time
+import types
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
@@ -235,12 +238,55 @@ def test_a_fit_of_another_library_is_ended_by_a_newer_change():
     assert [judged.certificate.holds for judged in delivered] == [True]
 
 
-def test_work_in_another_process_is_ended_when_its_time_is_over_and_its_errors_come_back():
+def test_work_in_another_process_is_ended_in_time_and_its_errors_come_back(monkeypatch):
     with pytest.raises(apart.Ended):
         apart.run(Task(), time.sleep, 1e6, seconds=0.1)
     with pytest.raises(ZeroDivisionError):
         apart.run(Task(), divmod, 1, 0)
     assert apart.run(Task(), divmod, 7, 2) == (3, 1)
+    only_here = types.ModuleType("only_here")
+    exec("def answer(): pass", only_here.__dict__)
+    monkeypatch.setitem(sys.modules, "only_here", only_here)
+    with pytest.raises(ModuleNotFoundError, match="only_here"):  # found when it is unpickled
+        apart.run(Task(), only_here.answer)
+    raised = "import xmlrpc.client as c; raise c.ProtocolError('here', 404, 'lost', {})"
+    with pytest.raises(RuntimeError, match=r"ProtocolError: .*404 lost"):  # it pickles one way only
+        apart.run(Task(), exec, raised)
+
+
+def test_processes_that_were_ended_while_they_waited_are_not_asked():
+    assert apart.run(Task(), divmod, 7, 2) == (3, 1)
+    for process in apart._idle:
+        process.kill()
+        process.wait()
+    assert apart.run(Task(), divmod, 7, 2) == (3, 1)
+
+
+def test_a_process_that_the_system_ended_is_told_of(monkeypatch):
+    with pytest.raises(apart.Ended):
+        apart.run(Task(), exec, "import os; os._exit(9)")
+
+    def ended(*given):
+        raise apart.Ended
+
+    monkeypatch.setattr(apart, "run", ended)
+    room = lab.Done(link={"written": "Ridge()", "table": "diabetes"})
+    assert TEXTS["ended by the system"] in room.message.object
+
+
+def test_python_ends_though_a_fit_of_another_library_does_not():
+    program = """
+import threading, time
+from cotas.lab import apart
+from cotas.lab.worker import Worker
+begun = threading.Event()
+def work(task):
+    begun.set()
+    return apart.run(task, time.sleep, 1e6)
+Worker(print, threaded=True).submit(work, print)
+begun.wait()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
 def test_what_was_ended_on_the_way_is_not_kept(opened):

@@ -902,6 +902,15 @@ def test_memory_too_little_for_a_row_group_is_refused(tmp_path, monkeypatch):
         assert rows_of_a_group(broken) in (0, 500_000)
 
 
+def test_a_footer_that_lies_is_read_no_longer_than_it_is(tmp_path):
+    path, endless = tmp_path / "lies.parquet", b"\xff" * 8 + b"\x0f"
+    lists = [bytes([0x19, 0xF0 + kind]) + endless for kind in (1, 2, 3, 7)]
+    fewer_than_none = b"\x49\x1c\x36\x01\x00\x00"
+    for footer in (*lists, b"\x15" + b"\xff" * 1_000_000, fewer_than_none):
+        path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+        assert rows_of_a_group(path) == 0
+
+
 def test_pages_are_split_at_random_and_at_one_place(tmp_path):
     frame(Z).write_parquet(tmp_path / "rows.parquet")
     pages = cotas.open_pages(tmp_path / "rows.parquet", target="y", page_bytes=1024)

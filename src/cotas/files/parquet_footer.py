@@ -35,6 +35,8 @@ class Compact:
             if part < 0x80:
                 return found
             shift += 7
+            if shift >= 64:
+                raise ValueError("no number of Thrift is so long")
 
     def number(self) -> int:
         found = self.varint()
@@ -53,7 +55,9 @@ class Compact:
         return (head >> 4 if head >> 4 < 15 else self.varint()), head & 0x0F
 
     def skip(self, kind: int) -> None:
-        """Go past a value of this type."""
+        """Go past a value of this type, which must be there: lists say what they like of it."""
+        if self.at > len(self.data):
+            raise IndexError("the footer ends before its values")
         if kind in (4, 5, 6):
             self.varint()
         elif kind in (3, 7):
@@ -100,7 +104,7 @@ def rows_of_a_group(path: Path) -> int:
         pass
     except (OSError, ValueError, IndexError, RecursionError):
         return 0
-    return max(found, default=0)
+    return max([0, *found])
 
 
 def _footer(path: Path) -> bytes:

@@ -32,7 +32,7 @@ def run(task: Task, function: Callable[..., Any], *given: Any, seconds: float = 
     The process is ended, and so the work, when a newer change overtakes the task, when the seconds
     are over, and when someone interrupts whoever waits here.
     """
-    process, began = _idle.pop() if _idle else _started(), time.monotonic()
+    process, began = _taken(), time.monotonic()
     try:
         with task.ending(process.kill), _limited(process, seconds):
             fine, found = _asked(process, function, given)
@@ -60,6 +60,17 @@ def _limited(process: subprocess.Popen[bytes], seconds: float) -> Iterator[None]
         yield
     finally:
         clock.cancel()
+
+
+def _taken() -> subprocess.Popen[bytes]:
+    """One that waits for work and was not ended meanwhile, as by Ctrl-C in a terminal; or a new."""
+    with suppress(IndexError):  # another thread may take the last
+        while True:
+            process = _idle.pop()
+            if process.poll() is None:
+                return process
+            _end(process)
+    return _started()
 
 
 def _started() -> subprocess.Popen[bytes]:
@@ -93,7 +104,7 @@ def _asked(process: subprocess.Popen[bytes], function: Any, given: Any) -> tuple
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        pickle.dump((function, given), process.stdin)
+        pickle.dump(pickle.dumps((function, given)), process.stdin)
         process.stdin.flush()
         fine, found = pickle.load(process.stdout)
     except (EOFError, OSError, pickle.UnpicklingError):
@@ -107,18 +118,21 @@ def attend() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a verbose solver prints is no answer
     while True:
         try:
-            function, given = pickle.load(sys.stdin.buffer)
+            question = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        answers.write(_answer(function, given))
+        answers.write(_answer(question))
         answers.flush()
 
 
-def _answer(function: Callable[..., Any], given: tuple[Any, ...]) -> bytes:
+def _answer(question: bytes) -> bytes:
     try:
+        function, given = pickle.loads(question)
         return pickle.dumps((True, function(*given)))
     except Exception as error:
         try:
-            return pickle.dumps((False, error))
-        except Exception:  # an error that holds something which cannot be sent
-            return pickle.dumps((False, RuntimeError(str(error))))
+            answer = pickle.dumps((False, error))
+            pickle.loads(answer)
+        except Exception:  # an error that cannot be sent, or not be made again
+            return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+        return answer

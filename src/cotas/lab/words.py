@@ -301,6 +301,9 @@ TEXTS: dict[str, str] = {
         'Write one call with named arguments, such as SVC(kernel="linear", C=1). Known are {known}.'
     ),
     "too much": "Whole numbers up to {most} are taken, and no n_jobs.",
+    "ended by the system": (
+        "The process in which the library computed was ended, perhaps for want of memory."
+    ),
     "needs classes": (
         "This model tells classes apart, and the target is a quantity; choose other data."
     ),

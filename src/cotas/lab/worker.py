@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 import warnings
@@ -153,6 +154,11 @@ def end_all() -> None:
     """End what is being computed for anyone: the lab is closed."""
     for worker in list(_workers):
         worker.end()
+
+
+# Python waits for the threads of a pool before it calls what `atexit` knows, and for a fit in
+# another process as long as that takes: this is called before.
+getattr(threading, "_register_atexit", atexit.register)(end_all)
 
 
 def _outcome(compute: Callable[[Task], Any], task: Task) -> Any:

@@ -22,7 +22,8 @@ def loop(function: Function) -> Function:
     otherwise. The loop releases the global lock, so classes can be trained in threads. Division
     by zero gives an infinity, as in NumPy, and not an exception that would cost a test at every
     division. Ctrl-C is answered before or after compiling and loading, never lost in between.
-    Where another loop calls it, it becomes a part of that one.
+    Where another loop calls it, it becomes a part of that one, from which no way leads back to
+    Python: it cannot print, call itself, or raise an error with values of the moment.
     """
     compiled: Any = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     if compiled is not function:  # else Numba was told not to compile
