@@ -10,6 +10,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.blocks import Columns, Watched
+from cotas.certificates.core.blocks import Tally
 from cotas.certificates.sweep import as_rows
 from cotas.certificates.theorems.unit_columns import (
     BAD_WEIGHTS,
@@ -26,6 +27,8 @@ TOO_MANY = (
     "are too many: {most} at most."
 )
 
+OTHER_COUNT = "The blocks of the source hold {found} rows, and it says that it has {n}."
+
 
 def rows_with_weight(block: Block) -> tuple[Matrix, FloatArray, FloatArray]:
     """X, y and the weights of the rows of a block that have one."""
@@ -36,13 +39,13 @@ def rows_with_weight(block: Block) -> tuple[Matrix, FloatArray, FloatArray]:
 
 
 @np.errstate(all="ignore")
-def first_look(block: Block) -> Seen:
-    """How far the columns of a block go; y is the last."""
+def first_look(block: Block) -> Tally:
+    """The rows of a block, and how far its columns go; y is the last."""
     X, y, w = rows_with_weight(block)
-    if len(y):
-        return look(X, y, w)
     p = X.shape[1] + 1
-    return Seen(0, [], np.full(p, np.inf), np.full(p, -np.inf), np.zeros(p), sparse.issparse(X))
+    ends = (np.full(p, np.inf), np.full(p, -np.inf), np.zeros(p))
+    seen = look(X, y, w) if len(y) else Seen(0, [], *ends, sparse.issparse(X))
+    return Tally(rows=block.n_rows, seen=seen)
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,10 @@ def columns_in_blocks(
     if p > LARGEST_SPECTRUM:
         raise ValueError(TOO_MANY.format(p=p, most=LARGEST_SPECTRUM))
     watched = Watched.over(source, Columns((None,)), each)
-    seen = watched.map_reduce(first_look)
+    first = watched.map_reduce(first_look)
+    if first["rows"] != watched.n_rows:  # a block was left out, or came twice
+        raise ValueError(OTHER_COUNT.format(found=first["rows"], n=watched.n_rows))
+    seen = first["seen"]
     ends = watched.ends_of_weights()
     weights = None if (ends == 1.0).all() else ends
     if p <= seen.rows:
