@@ -183,6 +183,23 @@ def test_auto_tries_families_by_turns_and_judges_by_training_rows_alone():
     assert names[0].startswith(said["model_name"] + " (")
 
 
+@pytest.mark.parametrize("words", [("--model", "auto", "--trials", "2"), ("--select", "lam")])
+def test_how_a_model_was_chosen_is_kept_with_it_and_said_in_either_language(folder, words):
+    """With the columns that it does without, and why."""
+    model = folder / "chosen.cotas"
+    said = cotas("fit", folder / "shop.csv", "-t", "bought", *words, "-o", model)
+    assert said.code == 0, said.err
+    english, spanish_ = (cotas("explain", model, "--lang", k).out for k in ("en", "es"))
+    chosen = library.load(model).recipe_.chosen
+    assert f"chosen: {chosen}\n" in english
+    with library.lang("es"):
+        assert again(chosen) != str(chosen)
+        assert f"elegido: {again(chosen)}\n" in spanish_
+    for text in ("(constant)", "never changes", "like an identifier", "names or free text"):
+        assert text not in spanish_
+        assert (text in english) == (spanish()[text] in spanish_)
+
+
 def test_select_chooses_lam_on_the_training_rows(folder):
     said = cotas("fit", folder / "shop.csv", "-t", "bought", "--select", "lam", "--json").document
     assert said["choice"]["over"] == "lam"

@@ -323,3 +323,19 @@ def test_a_time_limit_is_the_same_as_an_option_and_as_a_parameter(name):
     )
     assert parameter.code == option.code
     assert parameter.document["warnings"] == option.document["warnings"]
+
+
+def test_values_that_text_is_never_read_as_are_told_before_a_csv_is_predicted(tmp_path):
+    words = ["north", "NA", " south", ""] * 20
+    frame = pl.DataFrame({"side": words, "x": np.arange(80.0)})
+    model = PreparedModel(library.LinearSVM(lam=0.01))
+    model.fit(frame, [word in ("NA", "") for word in words]).save(tmp_path / "m.cotas")
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet")
+    said = cotas("predict", tmp_path / "m.cotas", tmp_path / "t.csv", "--only")
+    assert said.code == 0, said.err
+    assert "'side': the model knows '', ' south', 'NA' as values" in said.err
+    said = cotas("predict", tmp_path / "m.cotas", tmp_path / "t.parquet", "--only", "--json")
+    found = [row["prediction"] for row in said.document["predictions"]]
+    assert "as values" not in said.err
+    assert found == model.predict(frame).tolist()

@@ -782,7 +782,8 @@ def test_a_table_that_does_not_fit_is_fitted_proved_and_used_all_the_same(tmp_pa
     assert page_folders(tmp_path) == []
 
 
-def test_pages_say_what_is_said_of_a_table_in_memory(tmp_path, monkeypatch):
+@pytest.mark.parametrize("model", ["svm", "logistic"])
+def test_pages_say_what_is_said_of_a_table_in_memory(tmp_path, monkeypatch, model):
     """Columns left out, the baseline, each class and the error on rows held out."""
     table = every_kind_of_column().with_columns(
         y=pl.when(pl.col("age").fill_null(0) + pl.col("y") > 0.3)
@@ -790,7 +791,7 @@ def test_pages_say_what_is_said_of_a_table_in_memory(tmp_path, monkeypatch):
         .otherwise(pl.lit("no"))
     )
     table.write_csv(tmp_path / "rows.csv")
-    call = ("fit", tmp_path / "rows.csv", "-t", "y")
+    call = ("fit", tmp_path / "rows.csv", "-t", "y", "-m", model)
     here = terminal(*call)
     monkeypatch.setattr(sizes, "free_memory", lambda: 1)
     there = terminal(*call)

@@ -191,7 +191,8 @@ def _quality(model: Any, pages: Pages, trained: AnyArray, settings: Settings) ->
     parts: list[tuple[Any, ...]] = []
     for block in pages.blocks():
         scores = model.decision_function(block.X) if hasattr(model, "classes_") else None
-        parts.append((np.asarray(block.y), np.asarray(model.predict(block.X)), scores))
+        told = model.predict_proba(block.X) if hasattr(model, "predict_proba") else None
+        parts.append((np.asarray(block.y), np.asarray(model.predict(block.X)), scores, told))
         if sum(len(part[0]) for part in parts) >= MOST_MEASURED:
             break
     truth, predictions = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
@@ -199,9 +200,10 @@ def _quality(model: Any, pages: Pages, trained: AnyArray, settings: Settings) ->
         given = (truth.astype(np.float64), predictions, np.asarray(trained, dtype=np.float64))
         return quality_of_numbers(*given, settings.confidence)
     scores = np.concatenate([part[2] for part in parts])
+    told = None if parts[0][3] is None else np.concatenate([part[3] for part in parts])
     labels = np.asarray(trained).astype(model.classes_.dtype)
     return quality_of_classes(
-        truth, predictions, scores, model.classes_, labels, settings.confidence
+        truth, predictions, scores, model.classes_, labels, settings.confidence, told
     )
 
 

@@ -41,7 +41,11 @@ def explain(
         against = len(saved.estimator.certificate_.singles) == len(weights)
         words = "class {label} against the rest" if against else "class {label}"
         title = None if label is None else say(words, label=label)
-        rows = [[name, f"{theta:+.6g}", f"{effect:+.4g}"] for name, theta, effect in shown]
+        called = [say(CONSTANT), *(name for name, _, _ in shown[1:])]
+        rows = [
+            [name, f"{theta:+.6g}", f"{effect:+.4g}"]
+            for name, (_, theta, effect) in zip(called, shown, strict=True)
+        ]
         names = [say(name) for name in ("column", "coefficient", "per deviation")]
         if not _standardized(saved):
             names, rows = names[:2], [row[:2] for row in rows]
@@ -88,7 +92,7 @@ def facts_of(saved: Saved) -> dict[str, str]:
         if value is not None:
             facts[say(called)] = ", ".join(_shown(v) for v in np.atleast_1d(value))
     if recipe is not None:
-        dropped = [f"{name} ({why})" for name, why in recipe.preparation.dropped_]
+        dropped = [f"{name} ({say(_REASONS[why])})" for name, why in recipe.preparation.dropped_]
         facts |= {say("left out"): ", ".join(dropped)} if dropped else {}
         facts |= {say("chosen"): recipe.chosen} if recipe.chosen else {}
         facts |= {say("made by"): recipe.command} if recipe.command else {}
@@ -99,6 +103,18 @@ def facts_of(saved: Saved) -> dict[str, str]:
 def _shown(value: Any) -> str:
     return str(value) if isinstance(value, str) else f"{value:.6g}"
 
+
+# The bias among the coefficients, first of all.
+CONSTANT = "(constant)"
+
+# Why a column was left out, as it is said.
+_REASONS = {
+    "empty": "empty",
+    "constant": "never changes",
+    "identifier": "like an identifier",
+    "text": "names or free text",
+    "other": "of a type that no model here can use",
+}
 
 # Attributes of fitted models that say something by themselves.
 _NUMBERS = {
@@ -130,7 +146,7 @@ def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
     for label, row, (weights, bias) in zip(labels, rows, originals, strict=True):
         table = [(n, w, float(e)) for (n, w), e in zip(weights.items(), row, strict=True)]
         table.sort(key=lambda entry: -abs(entry[2]))
-        found[label] = [("(constant)", bias, 0.0), *table]
+        found[label] = [(CONSTANT, bias, 0.0), *table]
     return found
 
 

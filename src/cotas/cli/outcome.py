@@ -26,7 +26,7 @@ from cotas.preparation.record import FitRecord, telling_parameters
 from cotas.report.alarms import alarms_of
 from cotas.report.figures import span
 from cotas.stops import Stop
-from cotas.words import say
+from cotas.words import in_one, say
 
 
 def store(
@@ -76,7 +76,9 @@ def tell(session: Session, record: FitRecord, out: Path | None, report: Path | N
 def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
     """What is stored beside the model."""
     choice = record.choice
-    chosen = "" if choice is None else f"{choice.over} = {choice.best_value:.6g}. {choice.ranking}"
+    chosen = ""
+    if choice is not None:
+        chosen = in_one([f"{choice.over} = {choice.best_value:.6g}.", choice.ranking])
     if record.rivals:
         chosen = say(
             "{name}, among {count} settings", name=record.rivals[0].name, count=len(record.rivals)

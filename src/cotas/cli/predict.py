@@ -23,10 +23,13 @@ from cotas.cli.saved import Saved, TrainedOn, open_model
 from cotas.cli.session import Session
 from cotas.cli.streams import STANDARD_OUTPUT, writing
 from cotas.files.atomic import replacing
+from cotas.files.cells import MISSING
 from cotas.files.frames import polars, polars_errors
+from cotas.files.names import some
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches
 from cotas.preparation.columns import ColumnWarning, as_frame, numbers_of
+from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.targets import as_target
 from cotas.words import say
@@ -212,9 +215,24 @@ def _parts(
             known = table if frame is None else frame.drop(target, strict=False)
             before = say("Note")
             session.note(*(f"{before}: {n}" for n in saved.model.preparation_.compare(known)))
+            if table.format == "csv":
+                session.note(*(f"{before}: {n}" for n in _never_read(saved.model.preparation_)))
         yield table
     if number < 0:
         raise DataFileError(say("it holds no rows."), data)
+
+
+def _never_read(preparation: Preparation) -> Iterator[str]:
+    """Values that a model learned from a frame, and that cells of text are never read as."""
+    for name, known in zip(preparation.category_names_, preparation.categories_, strict=True):
+        lost = [word for word in known if word in MISSING or word != word.strip()]
+        if lost:
+            yield say(
+                "Column {name!r}: the model knows {some} as values, but a cell of text is read "
+                "without spaces around it, and such words as missing; Parquet or Arrow keeps them.",
+                name=name,
+                some=some(list(map(repr, lost))),
+            )
 
 
 def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) -> Any:

@@ -19,7 +19,12 @@ _SIGNS = {
     b"PK\x03\x04": "npz",
 }
 _JSON = re.compile(rb'\s*(\{\s*["}]|\[\s*[{\]])')
-_EXAMPLE = re.compile(rb"[+-]?[\d.]+\S*(\s+qid:\S+)?(\s+\d+:[^\s,;]+)+\s*(#.*)?")
+# A label is a number, or several with commas, and a value has no second colon: the rest are cells
+# of a CSV that ends in a date and an hour.
+_LABEL = rb"[+-]?[\d.]+(e[+-]?\d+)?"
+_EXAMPLE = re.compile(
+    rb"%b(,%b)*(\s+qid:\S+)?(\s+\d+:[^\s,;:]+)+\s*(#.*)?" % (_LABEL, _LABEL), re.IGNORECASE
+)
 _ENDINGS = (".svm", ".libsvm", ".svmlight", ".light")
 
 

@@ -237,7 +237,7 @@ class Certified:
             except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
                 again = None  # the witness is not about these data
             if again is None or not same_region(kept, again):
-                return ["The region that certified predictions rest on is not the one proved."]
+                return [say("The region that certified predictions rest on is not the one proved.")]
         return []
 
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Any:

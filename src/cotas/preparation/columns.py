@@ -82,7 +82,7 @@ def _from_pandas(column: Any) -> Any:
     missing = column.isna().to_numpy()
     values = column.astype(object).to_numpy()
     plain = [None if gone else value for gone, value in zip(missing, values, strict=True)]
-    return pl.Series(values=plain)
+    return pl.Series(values=plain, strict=False)  # a column of objects may hold several types
 
 
 def roles_of(

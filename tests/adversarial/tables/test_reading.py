@@ -425,3 +425,23 @@ def test_untidy_text(tmp_path, how):
     assert frame.rows() == [(1, "a"), (2, "b"), (3, "a")]
     parts = pl.concat(part.features for part in batches(path, 2))
     assert parts.rows() == [("1", "a"), ("2", "b"), ("3", "a")]
+
+
+@pytest.mark.parametrize(
+    "when", ["2020-01-06 05:00", "2020-01-06 05:00:00", "2020-01-06 05:00:00+01:00"]
+)
+def test_a_csv_that_ends_in_an_hour_is_no_libsvm_file(tmp_path, when):
+    for head, cells in (("x,when", f"0.5,{when}"), ("when", when)):
+        path = tmp_path / "t.csv"
+        path.write_text(f"{head}\n" + f"{cells}\n" * 3)
+        table = read_table(path)
+        assert table.format == "csv"
+        assert table.names == head.split(",")
+
+
+def test_a_column_of_objects_of_several_types_is_read_as_in_a_file():
+    pd = pytest.importorskip("pandas")
+    from cotas.preparation.columns import as_frame
+
+    mixed = pd.DataFrame({"a": [1, 2.5, None], "b": [1, "x", None]}, dtype=object)
+    assert as_frame(mixed).to_dict(as_series=False) == {"a": [1, 2.5, None], "b": ["1", "x", None]}

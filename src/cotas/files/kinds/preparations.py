@@ -97,7 +97,7 @@ PREPARATION = Family(
                 "rows": Array("r", "int32 int64", low=0).or_none(),
                 "hold_out": CERTIFICATE.or_none(),
                 "remarks": Each(Sentence(), tuple),
-                "chosen": Text(),
+                "chosen": Sentence(),
                 "command": Text(),
                 "seed": Whole(),
                 "seal": Text(),
