@@ -22,7 +22,8 @@ class Part(JITCodeLibrary):  # type: ignore[misc]
     """Code that is linked into the code of its callers and never run by itself."""
 
     def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
+        if layout := getattr(self._codegen, "_data_layout", None):
+            module.data_layout = layout
 
     def _optimize_final_module(self) -> None:
         """Leave that to the callers."""
